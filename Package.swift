@@ -1,0 +1,85 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The benchmarks need packages that a plain build should not pay for: `TIDEGATE_BENCHMARKS=1 swift build` adds them.
+let withBenchmarks = Context.environment["TIDEGATE_BENCHMARKS"] == "1"
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  // `@_lifetime` on the scanners over `RawSpan`, which a span inside a struct needs.
+  .enableExperimentalFeature("Lifetimes"),
+]
+
+/// A target of the house; its arrows point strictly downward (README.md, "The house").
+func house(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name + "Tests", dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
+}
+
+let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+
+var package = Package(
+  name: "tidegate",
+  products: [
+    .executable(name: "tidegate", targets: ["tidegate"]),
+    .library(name: "TidegateClient", targets: ["TidegateClient"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "YAML"]),
+  ],
+  targets: [
+    // Level 0
+    .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+    house("Bytes"),
+    // Level 1
+    house("HTTP1", ["Bytes"]),
+    house("Transport", ["Bytes", "COpenSSL"]),
+    // Level 2
+    house("WebSocket", ["HTTP1", "Bytes", "CZlib"]),
+    house("MarketData", ["Bytes"]),
+    // Level 3
+    house("Venues", ["MarketData", "Bytes"]),
+    // Level 4
+    house("PubSub", ["MarketData", "WebSocket", "Bytes"]),
+    // Level 5
+    house("VenueSimulator", ["Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", log]),
+    house(
+      "Gateway",
+      ["PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib", log, configuration]),
+    house("TidegateClient", ["WebSocket", "HTTP1", "Transport", "Bytes"]),
+    // Level 6
+    .executableTarget(
+      name: "tidegate",
+      dependencies: [
+        "Gateway", "VenueSimulator", "TidegateClient", "PubSub", "Venues", "MarketData", "Transport", "Bytes", arguments, log,
+      ],
+      path: "Sources/CLI", swiftSettings: settings),
+    // Tests
+    .target(name: "TestSupport", dependencies: ["Bytes"], path: "Tests/TestSupport", swiftSettings: settings),
+    tests("Bytes", ["Bytes"]),
+    tests("HTTP1", ["HTTP1", "Bytes"]),
+    tests("Transport", ["Transport", "Bytes"]),
+    tests("WebSocket", ["WebSocket", "HTTP1", "Bytes"]),
+    tests("MarketData", ["MarketData", "Bytes"]),
+    tests("Venues", ["Venues", "MarketData", "Bytes"]),
+    tests("PubSub", ["PubSub", "MarketData", "WebSocket", "Bytes"]),
+    tests("VenueSimulator", ["VenueSimulator", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes"]),
+    tests(
+      "Gateway",
+      [
+        "Gateway", "VenueSimulator", "TidegateClient", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport",
+        "Bytes",
+      ]),
+    tests("TidegateClient", ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"]),
+  ]
+)

@@ -1,0 +1,127 @@
+/// Decimal text ↔ scaled integers, exactly.
+///
+/// The grammar is that of a JSON number, with `+` and an exponent allowed, as venues send `1e-7` and `2.2E-7`.
+package enum DecimalText {
+  /// The largest scale: 10^18 is the largest power of ten in an `Int64`.
+  package static let scaleLimit: UInt8 = 18
+
+  /// 10^0 … 10^18.
+  package static let powers: [Int64] = {
+    var value: Int64 = 1
+    return (0...18).map { _ in
+      defer { value = value &* 10 }
+      return value
+    }
+  }()
+
+  /// The count of 10^-`scale` that `text` stands for. O(length).
+  /// - Throws: `.tooPrecise` if digits other than trailing zeros would be lost, `.overflow`, `.malformed`.
+  package static func parse(_ text: RawSpan, scale: UInt8) throws(DecimalError) -> Int64 {
+    let parts = try Parts(text)
+    guard parts.mantissa != 0 else { return 0 }
+    let shift = Int(scale) - parts.scale
+    if shift < 0 { throw .tooPrecise(needed: UInt8(clamping: parts.scale)) }
+    guard shift <= 18 else { throw .overflow }
+    let (value, overflow) = parts.mantissa.multipliedReportingOverflow(by: powers[shift])
+    if overflow { throw .overflow }
+    return value
+  }
+
+  /// The number at the scale that its text has, trailing zeros dropped. O(length).
+  package static func parse(_ text: RawSpan) throws(DecimalError) -> Decimal64 {
+    let parts = try Parts(text)
+    guard parts.mantissa != 0 else { return Decimal64(mantissa: 0, scale: 0) }
+    if parts.scale < 0 {
+      guard parts.scale >= -18 else { throw .overflow }
+      let (value, overflow) = parts.mantissa.multipliedReportingOverflow(by: powers[-parts.scale])
+      if overflow { throw .overflow }
+      return Decimal64(mantissa: value, scale: 0)
+    }
+    guard parts.scale <= 18 else { throw .overflow }
+    return Decimal64(mantissa: parts.mantissa, scale: UInt8(parts.scale))
+  }
+
+  /// Digits after the point as the text spells them, trailing zeros counted (`"0.0100"` is 4): the scale a venue prints at.
+  package static func printedScale(_ text: RawSpan) -> UInt8 {
+    var digits: UInt8 = 0
+    var seen = false
+    text.withUnsafeBytes { bytes in
+      for b in bytes {
+        if b == UInt8(ascii: ".") { seen = true } else if b | 0x20 == UInt8(ascii: "e") { break } else if seen { digits &+= 1 }
+      }
+    }
+    return digits
+  }
+
+  /// Sign, digits without trailing zeros, and where the point stands.
+  struct Parts {
+    var mantissa: Int64
+    var scale: Int
+
+    init(_ text: RawSpan) throws(DecimalError) {
+      var mantissa: Int64 = 0
+      var scale = 0
+      var pendingZeros = 0
+      var digits = 0
+      var seenPoint = false
+      var index = 0
+      let count = text.byteCount
+      func at(_ i: Int) -> UInt8 { text.unsafeLoad(fromUncheckedByteOffset: i, as: UInt8.self) }
+      var negative = false
+      if count > 0, at(0) == UInt8(ascii: "-") || at(0) == UInt8(ascii: "+") {
+        negative = at(0) == UInt8(ascii: "-")
+        index = 1
+      }
+      var exponent = 0
+      loop: while index < count {
+        let b = at(index)
+        let digit = b &- UInt8(ascii: "0")
+        if digit < 10 {
+          digits += 1
+          if seenPoint { scale += 1 }
+          if digit == 0 {
+            pendingZeros += 1
+          } else {
+            if mantissa != 0 || pendingZeros == 0 {
+              for _ in 0..<pendingZeros {
+                let (v, o) = mantissa.multipliedReportingOverflow(by: 10)
+                if o { throw .overflow }
+                mantissa = v
+              }
+            }
+            pendingZeros = 0
+            let (v, o1) = mantissa.multipliedReportingOverflow(by: 10)
+            let (w, o2) = v.addingReportingOverflow(Int64(digit))
+            if o1 || o2 { throw .overflow }
+            mantissa = w
+          }
+          index += 1
+        } else if b == UInt8(ascii: "."), !seenPoint {
+          seenPoint = true
+          index += 1
+        } else if b | 0x20 == UInt8(ascii: "e"), digits > 0 {
+          index += 1
+          var sign = 1
+          if index < count, at(index) == UInt8(ascii: "-") || at(index) == UInt8(ascii: "+") {
+            sign = at(index) == UInt8(ascii: "-") ? -1 : 1
+            index += 1
+          }
+          guard index < count else { throw .malformed }
+          while index < count {
+            let d = at(index) &- UInt8(ascii: "0")
+            guard d < 10 else { throw .malformed }
+            exponent = min(exponent * 10 + Int(d), 1000)
+            index += 1
+          }
+          exponent *= sign
+          break loop
+        } else {
+          throw .malformed
+        }
+      }
+      guard digits > 0 else { throw .malformed }
+      self.mantissa = negative ? -mantissa : mantissa
+      self.scale = mantissa == 0 ? 0 : scale - pendingZeros - exponent
+    }
+  }
+}

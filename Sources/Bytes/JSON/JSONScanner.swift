@@ -1,0 +1,410 @@
+/// A run of bytes inside the text that a `JSONScanner` scans: a key, a string without its quotes, or a number.
+///
+/// It holds positions, not memory, so it may be kept as long as the scanner's input is.
+@frozen
+package struct JSONSlice: Sendable {
+  @usableFromInline let offset: Int
+  package let count: Int
+  /// Whether a string holds backslash escapes, so that its bytes are not yet its text.
+  package let isEscaped: Bool
+
+  @inlinable
+  init(offset: Int, count: Int, isEscaped: Bool) {
+    self.offset = offset
+    self.count = count
+    self.isEscaped = isEscaped
+  }
+}
+
+/// What kind of value comes next.
+package enum JSONKind: Sendable { case object, array, string, number, bool, null }
+
+/// Why a text was refused, and at which byte.
+package struct JSONError: Error, Sendable, Equatable {
+  package enum Reason: Sendable, Equatable {
+    case unexpectedEnd, unexpectedByte(UInt8), badEscape, badNumber, tooDeep, trailingBytes
+    case decimal(DecimalError)
+  }
+  package let reason: Reason
+  /// Offset in bytes from the start of the text.
+  package let offset: Int
+}
+
+/// A pull scanner over one JSON text (RFC 8259): the caller asks for what it expects and gets it or an error.
+///
+/// Nothing is allocated: keys and strings come as `JSONSlice`s of the input. The scanner checks structure as it goes, so
+/// that any prefix of a text that it accepted was well-formed; it does not check UTF-8, which the WebSocket layer has.
+///
+///     var json = JSONScanner(bytes)
+///     try json.objectStart()
+///     while let key = try json.nextKey() {
+///       if json.equals(key, "price") { price = try json.decimal(scale: 8) } else { try json.skipValue() }
+///     }
+///     try json.end()
+@frozen
+package struct JSONScanner: ~Copyable, ~Escapable {
+  @usableFromInline let start: UnsafeRawPointer
+  @usableFromInline let length: Int
+  @usableFromInline var position: Int = 0
+  /// Set after `{`, `[`: the next element needs no comma.
+  @usableFromInline var isFirst = true
+
+  /// The deepest nesting `skipValue` follows.
+  package static let depthLimit = 64
+
+  @inlinable
+  @_lifetime(copy bytes)
+  package init(_ bytes: RawSpan) {
+    // The pointer cannot outlive `bytes`: the lifetime of the scanner is that of the span.
+    self.start = bytes.withUnsafeBytes { $0.baseAddress ?? UnsafeRawPointer(bitPattern: 1)! }
+    self.length = bytes.byteCount
+  }
+
+  /// Offset of the next byte to be read.
+  @inlinable package var offset: Int { position }
+
+  @inlinable
+  func byte(_ index: Int) -> UInt8 { start.load(fromByteOffset: index, as: UInt8.self) }
+
+  @usableFromInline
+  func failure(_ index: Int) -> JSONError {
+    index >= length
+      ? JSONError(reason: .unexpectedEnd, offset: length)
+      : JSONError(reason: .unexpectedByte(byte(index)), offset: index)
+  }
+
+  @inlinable
+  mutating func skipWhitespace() {
+    while position < length {
+      let b = byte(position)
+      guard b == 0x20 || b == 0x0A || b == 0x0D || b == 0x09 else { return }
+      position &+= 1
+    }
+  }
+
+  @inlinable
+  mutating func expect(_ wanted: UInt8) throws(JSONError) {
+    skipWhitespace()
+    guard position < length, byte(position) == wanted else { throw failure(position) }
+    position &+= 1
+  }
+
+  /// The kind of the next value, without reading it; nil at the end of the text or at a byte that starts none.
+  @inlinable
+  package mutating func peek() -> JSONKind? {
+    skipWhitespace()
+    guard position < length else { return nil }
+    switch byte(position) {
+    case UInt8(ascii: "{"): return .object
+    case UInt8(ascii: "["): return .array
+    case UInt8(ascii: "\""): return .string
+    case UInt8(ascii: "t"), UInt8(ascii: "f"): return .bool
+    case UInt8(ascii: "n"): return .null
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number
+    default: return nil
+    }
+  }
+
+  /// Reads `{`.
+  @inlinable
+  package mutating func objectStart() throws(JSONError) {
+    try expect(UInt8(ascii: "{"))
+    isFirst = true
+  }
+
+  /// Reads the next key and its colon; nil at `}`, which is read too.
+  @inlinable
+  package mutating func nextKey() throws(JSONError) -> JSONSlice? {
+    skipWhitespace()
+    guard position < length else { throw failure(position) }
+    var b = byte(position)
+    if b == UInt8(ascii: "}") {
+      position &+= 1
+      isFirst = false
+      return nil
+    }
+    if isFirst {
+      isFirst = false
+    } else {
+      guard b == UInt8(ascii: ",") else { throw failure(position) }
+      position &+= 1
+      skipWhitespace()
+      guard position < length else { throw failure(position) }
+      b = byte(position)
+    }
+    guard b == UInt8(ascii: "\"") else { throw failure(position) }
+    let key = try string()
+    try expect(UInt8(ascii: ":"))
+    return key
+  }
+
+  /// Reads `[`.
+  @inlinable
+  package mutating func arrayStart() throws(JSONError) {
+    try expect(UInt8(ascii: "["))
+    isFirst = true
+  }
+
+  /// Whether another element follows; at `]` it is false and the bracket is read. Reads the comma before an element.
+  @inlinable
+  package mutating func nextElement() throws(JSONError) -> Bool {
+    skipWhitespace()
+    guard position < length else { throw failure(position) }
+    let b = byte(position)
+    if b == UInt8(ascii: "]") {
+      position &+= 1
+      isFirst = false
+      return false
+    }
+    if isFirst {
+      isFirst = false
+      return true
+    }
+    guard b == UInt8(ascii: ",") else { throw failure(position) }
+    position &+= 1
+    skipWhitespace()
+    guard position < length, byte(position) != UInt8(ascii: "]") else { throw failure(position) }
+    return true
+  }
+
+  /// Reads a string; the slice is what stands between its quotes.
+  @inlinable
+  package mutating func string() throws(JSONError) -> JSONSlice {
+    try expect(UInt8(ascii: "\""))
+    let begin = position
+    var escaped = false
+    while position < length {
+      let b = byte(position)
+      if b == UInt8(ascii: "\"") {
+        let slice = JSONSlice(offset: begin, count: position &- begin, isEscaped: escaped)
+        position &+= 1
+        isFirst = false
+        return slice
+      }
+      if b == UInt8(ascii: "\\") {
+        escaped = true
+        position &+= 1
+        guard position < length else { throw failure(position) }
+      } else if b < 0x20 {
+        throw failure(position)
+      }
+      position &+= 1
+    }
+    throw failure(position)
+  }
+
+  /// Reads the characters of a number (RFC 8259 section 6) without converting them.
+  @inlinable
+  package mutating func number() throws(JSONError) -> JSONSlice {
+    skipWhitespace()
+    let begin = position
+    loop: while position < length {
+      switch byte(position) {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
+        UInt8(ascii: "e"), UInt8(ascii: "E"):
+        position &+= 1
+      default: break loop
+      }
+    }
+    guard position > begin else { throw failure(position) }
+    isFirst = false
+    return JSONSlice(offset: begin, count: position &- begin, isEscaped: false)
+  }
+
+  /// Reads an integer that is a bare number, or one inside a string (`"123"`), as venues send both.
+  @inlinable
+  package mutating func int64() throws(JSONError) -> Int64 {
+    try decimal(scale: 0)
+  }
+
+  /// Reads an unsigned integer, bare or in quotes, up to `UInt64.max`.
+  @inlinable
+  package mutating func uint64() throws(JSONError) -> UInt64 {
+    let slice = try numberOrString()
+    var value: UInt64 = 0
+    guard slice.count > 0 else { throw JSONError(reason: .badNumber, offset: slice.offset) }
+    for index in slice.offset..<(slice.offset + slice.count) {
+      let digit = byte(index) &- UInt8(ascii: "0")
+      guard digit < 10 else { throw JSONError(reason: .badNumber, offset: index) }
+      let (product, o1) = value.multipliedReportingOverflow(by: 10)
+      let (sum, o2) = product.addingReportingOverflow(UInt64(digit))
+      guard !o1, !o2 else { throw JSONError(reason: .decimal(.overflow), offset: slice.offset) }
+      value = sum
+    }
+    return value
+  }
+
+  /// Reads a decimal number, bare or in quotes, as a count of 10^-`scale`. Exact or an error; see `DecimalText`.
+  @inlinable
+  package mutating func decimal(scale: UInt8) throws(JSONError) -> Int64 {
+    let slice = try numberOrString()
+    do throws(DecimalError) {
+      return try DecimalText.parse(text(slice), scale: scale)
+    } catch {
+      throw JSONError(reason: .decimal(error), offset: slice.offset)
+    }
+  }
+
+  /// Reads a decimal number, bare or in quotes, at the scale its text has, trailing zeros dropped.
+  @inlinable
+  package mutating func decimal64() throws(JSONError) -> Decimal64 {
+    let slice = try numberOrString()
+    do throws(DecimalError) {
+      return try DecimalText.parse(text(slice))
+    } catch {
+      throw JSONError(reason: .decimal(error), offset: slice.offset)
+    }
+  }
+
+  @inlinable
+  mutating func numberOrString() throws(JSONError) -> JSONSlice {
+    skipWhitespace()
+    guard position < length else { throw failure(position) }
+    return byte(position) == UInt8(ascii: "\"") ? try string() : try number()
+  }
+
+  /// Reads `true` or `false`.
+  @inlinable
+  package mutating func bool() throws(JSONError) -> Bool {
+    skipWhitespace()
+    guard position < length else { throw failure(position) }
+    if byte(position) == UInt8(ascii: "t") {
+      try word("true")
+      return true
+    }
+    try word("false")
+    return false
+  }
+
+  /// Reads `null` if it is next, and says whether it was.
+  @inlinable
+  package mutating func null() throws(JSONError) -> Bool {
+    skipWhitespace()
+    guard position < length, byte(position) == UInt8(ascii: "n") else { return false }
+    try word("null")
+    return true
+  }
+
+  @inlinable
+  mutating func word(_ word: StaticString) throws(JSONError) {
+    let count = word.utf8CodeUnitCount
+    for index in 0..<count {
+      guard position < length, byte(position) == word.utf8Start[index] else { throw failure(position) }
+      position &+= 1
+    }
+    isFirst = false
+  }
+
+  /// Reads a value of any kind and forgets it. Nesting beyond `depthLimit` is an error.
+  @inlinable
+  package mutating func skipValue() throws(JSONError) { try skipValue(depth: 0) }
+
+  @usableFromInline
+  mutating func skipValue(depth: Int) throws(JSONError) {
+    guard depth < Self.depthLimit else { throw JSONError(reason: .tooDeep, offset: position) }
+    switch peek() {
+    case .object:
+      try objectStart()
+      while try nextKey() != nil { try skipValue(depth: depth + 1) }
+    case .array:
+      try arrayStart()
+      while try nextElement() { try skipValue(depth: depth + 1) }
+    case .string: _ = try string()
+    case .number: _ = try number()
+    case .bool: _ = try bool()
+    case .null: _ = try null()
+    case nil: throw failure(position)
+    }
+  }
+
+  /// Reads a value of any kind and returns where its text stands, to scan it again later.
+  @inlinable
+  package mutating func rawValue() throws(JSONError) -> JSONSlice {
+    skipWhitespace()
+    let begin = position
+    try skipValue()
+    return JSONSlice(offset: begin, count: position - begin, isEscaped: false)
+  }
+
+  /// Checks that nothing but white space follows.
+  @inlinable
+  package mutating func end() throws(JSONError) {
+    skipWhitespace()
+    guard position == length else { throw JSONError(reason: .trailingBytes, offset: position) }
+  }
+
+  /// The bytes of a slice, as they stand in the input.
+  @inlinable
+  @_lifetime(borrow self)
+  package func text(_ slice: JSONSlice) -> RawSpan {
+    _overrideLifetime(RawSpan(_unsafeStart: start + slice.offset, byteCount: slice.count), borrowing: self)
+  }
+
+  /// The text of a string, escapes decoded (RFC 8259 section 7); allocates, so not for hot paths.
+  /// A lone surrogate or a bad escape is an error.
+  package func decoded(_ slice: JSONSlice) throws(JSONError) -> String {
+    let bytes = UnsafeRawBufferPointer(start: start + slice.offset, count: slice.count)
+    guard slice.isEscaped else { return String(decoding: bytes, as: UTF8.self) }
+    var units: [UInt8] = []
+    units.reserveCapacity(slice.count)
+    var index = 0
+    func hex4(_ at: Int) -> UInt32? {
+      guard at + 4 <= bytes.count else { return nil }
+      var value: UInt32 = 0
+      for k in at..<(at + 4) {
+        switch bytes[k] {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(bytes[k] - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(bytes[k] - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(bytes[k] - UInt8(ascii: "A") + 10)
+        default: return nil
+        }
+      }
+      return value
+    }
+    while index < bytes.count {
+      let b = bytes[index]
+      guard b == UInt8(ascii: "\\") else {
+        units.append(b)
+        index += 1
+        continue
+      }
+      let bad = JSONError(reason: .badEscape, offset: slice.offset + index)
+      guard index + 1 < bytes.count else { throw bad }
+      index += 2
+      switch bytes[index - 1] {
+      case UInt8(ascii: "\""): units.append(0x22)
+      case UInt8(ascii: "\\"): units.append(0x5C)
+      case UInt8(ascii: "/"): units.append(0x2F)
+      case UInt8(ascii: "b"): units.append(0x08)
+      case UInt8(ascii: "f"): units.append(0x0C)
+      case UInt8(ascii: "n"): units.append(0x0A)
+      case UInt8(ascii: "r"): units.append(0x0D)
+      case UInt8(ascii: "t"): units.append(0x09)
+      case UInt8(ascii: "u"):
+        guard var code = hex4(index) else { throw bad }
+        index += 4
+        if code >= 0xD800, code < 0xDC00 {
+          guard index + 6 <= bytes.count, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u"),
+            let low = hex4(index + 2), low >= 0xDC00, low < 0xE000
+          else { throw bad }
+          code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+          index += 6
+        }
+        guard let scalar = Unicode.Scalar(code) else { throw bad }
+        units.append(contentsOf: Array(String(Character(scalar)).utf8))
+      default: throw bad
+      }
+    }
+    return String(decoding: units, as: UTF8.self)
+  }
+
+  /// Whether a slice without escapes has exactly the bytes of `literal`. O(length).
+  @inlinable
+  package func equals(_ slice: JSONSlice, _ literal: StaticString) -> Bool {
+    guard slice.count == literal.utf8CodeUnitCount, !slice.isEscaped else { return false }
+    let a = start + slice.offset
+    let b = literal.utf8Start
+    for index in 0..<slice.count where a.load(fromByteOffset: index, as: UInt8.self) != b[index] { return false }
+    return true
+  }
+}

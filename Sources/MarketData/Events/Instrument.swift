@@ -1,0 +1,60 @@
+import Bytes
+
+/// The place of an instrument in the `Market` that carries it; dense from 0, never reused in a run.
+@frozen
+package struct InstrumentID: Sendable, Hashable, RawRepresentable {
+  package let rawValue: Int32
+  @inlinable package init(rawValue: Int32) { self.rawValue = rawValue }
+  @inlinable package init(_ index: Int) { self.rawValue = Int32(index) }
+  @inlinable package var index: Int { Int(rawValue) }
+}
+
+/// What is traded: one market of one venue.
+package struct Instrument: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
+    case spot
+    case perpetual
+    /// Expires on a day written `20261225`.
+    case future(expiry: String)
+  }
+
+  package let id: InstrumentID
+  /// The venue's name in symbols: `kraken`.
+  package let venue: String
+  /// The gateway's symbol: `kraken:BTC-USD`.
+  package let symbol: String
+  /// The venue's own name: `BTC/USD`, `BTCUSDT`.
+  package let venueSymbol: String
+  package let base: String
+  package let quote: String
+  package let kind: Kind
+  /// Digits after the point in prices, as the venue prints them. A price is an `Int64` count of 10^-`priceScale`.
+  package var priceScale: UInt8
+  /// Digits after the point in sizes, as the venue prints them. A size is an `Int64` count of 10^-`sizeScale`.
+  package var sizeScale: UInt8
+  /// The smallest step of a price; nil while the venue has not said.
+  package var priceIncrement: Decimal64?
+  /// The smallest step of a size; nil while the venue has not said.
+  package var sizeIncrement: Decimal64?
+
+  package init(
+    id: InstrumentID, venue: String, venueSymbol: String, base: String, quote: String, kind: Kind = .spot,
+    priceScale: UInt8, sizeScale: UInt8, priceIncrement: Decimal64? = nil, sizeIncrement: Decimal64? = nil
+  ) {
+    self.id = id
+    self.venue = venue
+    self.venueSymbol = venueSymbol
+    self.base = base
+    self.quote = quote
+    self.kind = kind
+    self.priceScale = priceScale
+    self.sizeScale = sizeScale
+    self.priceIncrement = priceIncrement
+    self.sizeIncrement = sizeIncrement
+    switch kind {
+    case .spot: self.symbol = "\(venue):\(base)-\(quote)"
+    case .perpetual: self.symbol = "\(venue):\(base)-\(quote)-PERP"
+    case .future(let expiry): self.symbol = "\(venue):\(base)-\(quote)-\(expiry)"
+    }
+  }
+}

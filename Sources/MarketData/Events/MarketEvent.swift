@@ -1,0 +1,184 @@
+import Bytes
+
+/// Which way the **taker** traded; venues that report the maker's side are turned round by their handler.
+@frozen package enum TakerSide: UInt8, Sendable { case buy, sell }
+
+/// A venue's name for a trade, at most 40 bytes of it, held in place: numbers, 27-digit numbers and UUIDs alike.
+@frozen
+package struct TradeID: Sendable {
+  @usableFromInline var storage: InlineArray<40, UInt8>
+  @usableFromInline var length: UInt8
+
+  /// The first 40 bytes of `text`.
+  @inlinable
+  package init(_ text: RawSpan) {
+    storage = InlineArray(repeating: 0)
+    length = UInt8(min(text.byteCount, 40))
+    for i in 0..<Int(length) { storage[i] = text.unsafeLoad(fromUncheckedByteOffset: i, as: UInt8.self) }
+  }
+
+  /// A number in decimal digits.
+  package init(_ number: UInt64) {
+    var buffer = ByteBuffer(capacity: 20)
+    buffer.append(integer: number)
+    self.init(buffer.bytes)
+  }
+
+  /// Appends the text to `out`, without quotes.
+  @inlinable
+  package func append(to out: inout ByteBuffer) {
+    for i in 0..<Int(length) { out.append(storage[i]) }
+  }
+
+  package var text: String {
+    var bytes: [UInt8] = []
+    for i in 0..<Int(length) { bytes.append(storage[i]) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// An execution.
+@frozen
+package struct Trade: Sendable {
+  package var instrument: InstrumentID
+  package var id: TradeID
+  package var price: Int64
+  package var size: Int64
+  package var side: TakerSide
+  /// The venue's time of the execution.
+  package var time: Timestamp
+  /// From before the subscription: it fills history, but is not news, makes no pulse and is not published as an update.
+  package var isBacklog: Bool
+
+  @inlinable
+  package init(
+    instrument: InstrumentID, id: TradeID, price: Int64, size: Int64, side: TakerSide, time: Timestamp, isBacklog: Bool = false
+  ) {
+    self.instrument = instrument
+    self.id = id
+    self.price = price
+    self.size = size
+    self.side = side
+    self.time = time
+    self.isBacklog = isBacklog
+  }
+}
+
+/// The best bid and ask. A side without orders has size 0 and price 0.
+@frozen
+package struct Quote: Sendable, Equatable {
+  package var instrument: InstrumentID
+  package var bid: Int64
+  package var bidSize: Int64
+  package var ask: Int64
+  package var askSize: Int64
+  /// The venue's time, or the time of arrival where the venue gives none.
+  package var time: Timestamp
+
+  @inlinable
+  package init(instrument: InstrumentID, bid: Int64, bidSize: Int64, ask: Int64, askSize: Int64, time: Timestamp) {
+    self.instrument = instrument
+    self.bid = bid
+    self.bidSize = bidSize
+    self.ask = ask
+    self.askSize = askSize
+    self.time = time
+  }
+}
+
+/// A venue's own 24 h figures. What it did not send is nil. Prices at the instrument's scale.
+package struct Ticker: Sendable {
+  package var instrument: InstrumentID
+  package var last: Int64?
+  package var bid: Int64?
+  package var ask: Int64?
+  package var open: Int64?
+  package var high: Int64?
+  package var low: Int64?
+  /// In base units.
+  package var volume: Decimal64?
+  /// In quote units.
+  package var quoteVolume: Decimal64?
+  package var vwap: Decimal64?
+  package var change: Decimal64?
+  /// In percent: 1.5 is 1.5 %.
+  package var changePercent: Decimal64?
+  package var trades: Int64?
+  package var time: Timestamp
+
+  package init(instrument: InstrumentID, time: Timestamp) {
+    self.instrument = instrument
+    self.time = time
+  }
+}
+
+/// The size that now stands at a price; 0 removes the level.
+@frozen
+package struct PriceLevel: Sendable, Hashable {
+  package var price: Int64
+  package var size: Int64
+
+  @inlinable
+  package init(price: Int64, size: Int64) {
+    self.price = price
+    self.size = size
+  }
+}
+
+/// A book message that passed its venue's sequence rule. Its levels stand in the batch: `bids[bidRange]`, `asks[askRange]`.
+@frozen
+package struct BookEvent: Sendable {
+  @frozen package enum Kind: UInt8, Sendable { case snapshot, delta }
+  package var instrument: InstrumentID
+  package var kind: Kind
+  package var bidRange: Range<Int>
+  package var askRange: Range<Int>
+  /// The venue's time, or the time of arrival where the venue gives none.
+  package var time: Timestamp
+  /// What the venue says the book's checksum is after this message; to be compared by `FeedHandler.checksum(of:)`.
+  package var checksum: UInt32?
+
+  @inlinable
+  package init(
+    instrument: InstrumentID, kind: Kind, bidRange: Range<Int>, askRange: Range<Int>, time: Timestamp, checksum: UInt32? = nil
+  ) {
+    self.instrument = instrument
+    self.kind = kind
+    self.bidRange = bidRange
+    self.askRange = askRange
+    self.time = time
+    self.checksum = checksum
+  }
+}
+
+/// Why a book left sync.
+package enum ResyncReason: Sendable, Equatable {
+  case gap, checksum, crossed, disconnected, stale, venueReset, malformed
+
+  /// A few words for people: `sequence gap`.
+  package var description: String {
+    switch self {
+    case .gap: "sequence gap"
+    case .checksum: "checksum mismatch"
+    case .crossed: "crossed book"
+    case .disconnected: "connection lost"
+    case .stale: "no data"
+    case .venueReset: "reset by the venue"
+    case .malformed: "unreadable message"
+    }
+  }
+}
+
+/// What a venue's message meant. Plain data: a batch of them is reused message after message without allocation.
+package enum MarketEvent: Sendable {
+  case trade(Trade)
+  case quote(Quote)
+  case ticker(Ticker)
+  case book(BookEvent)
+  /// The instrument's book is out of sync from here on, until its next snapshot.
+  case bookReset(InstrumentID, ResyncReason)
+  /// An instrument appeared or changed (scales widened included); it stands in `EventBatch.instruments[index]`.
+  case instrument(index: Int)
+  /// The connection is alive, though nothing happened on the market.
+  case heartbeat
+}

@@ -1,0 +1,37 @@
+/// A moment: microseconds since 1970-01-01T00:00:00 UTC.
+///
+/// `now` parameters are timestamps of the gateway's own clock, which never goes back: it runs on the monotonic clock and is
+/// set by the wall clock. Venue times are whatever the venue says.
+@frozen
+package struct Timestamp: Sendable, Hashable, Comparable, RawRepresentable {
+  package var rawValue: Int64
+
+  @inlinable package init(rawValue: Int64) { self.rawValue = rawValue }
+  @inlinable package init(microseconds: Int64) { self.rawValue = microseconds }
+  @inlinable package init(milliseconds: Int64) { self.rawValue = milliseconds * 1000 }
+
+  /// Microseconds since 1970.
+  @inlinable package var microseconds: Int64 { rawValue }
+
+  @inlinable package static func < (a: Timestamp, b: Timestamp) -> Bool { a.rawValue < b.rawValue }
+  /// Adds microseconds.
+  @inlinable package static func + (a: Timestamp, b: Int64) -> Timestamp { Timestamp(rawValue: a.rawValue &+ b) }
+  /// Subtracts microseconds.
+  @inlinable package static func - (a: Timestamp, b: Int64) -> Timestamp { Timestamp(rawValue: a.rawValue &- b) }
+  /// Microseconds from `b` to `a`.
+  @inlinable package static func - (a: Timestamp, b: Timestamp) -> Int64 { a.rawValue &- b.rawValue }
+
+  /// A moment before every other one: "never".
+  package static let distantPast = Timestamp(rawValue: .min / 2)
+  /// A moment after every other one.
+  package static let distantFuture = Timestamp(rawValue: .max / 2)
+}
+
+/// Spans of time in microseconds, the unit of `Timestamp` differences.
+package enum Microseconds {
+  package static let millisecond: Int64 = 1_000
+  package static let second: Int64 = 1_000_000
+  package static let minute: Int64 = 60_000_000
+  package static let hour: Int64 = 3_600_000_000
+  package static let day: Int64 = 86_400_000_000
+}

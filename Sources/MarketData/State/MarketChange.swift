@@ -1,0 +1,56 @@
+/// Whether an instrument's book may be published.
+package enum BookState: Sendable, Equatable {
+  /// No book has been asked for or received yet.
+  case absent
+  /// Out of sync; nil while the first snapshot is awaited.
+  case syncing(ResyncReason?)
+  case live
+}
+
+/// A price move, merged to at most one in 100 ms (MARKET.md, "Price pulse").
+package struct Pulse: Sendable, Equatable {
+  package var instrument: InstrumentID
+  package var price: Int64
+  /// The price of the pulse before it; nil for the first.
+  package var previous: Int64?
+  /// How many price changes it stands for, 1 or more.
+  package var merged: Int
+  package var time: Timestamp
+}
+
+/// What moved. Plain data; ranges point into the `MarketChanges` that holds it.
+package enum MarketChange: Sendable {
+  /// Live trades (no backlog): `changes.trades[range]`, all of one instrument.
+  case trades(InstrumentID, Range<Int>)
+  case quote(Quote)
+  /// The venue's 24 h figures, or the gateway's own where the venue has none.
+  case ticker(InstrumentID)
+  case pulse(Pulse)
+  /// The whole book was replaced and is in sync.
+  case bookSnapshot(InstrumentID)
+  /// Levels changed: `changes.bids[bids]`, `changes.asks[asks]`, sizes as they now stand.
+  case bookDelta(InstrumentID, bids: Range<Int>, asks: Range<Int>, time: Timestamp)
+  case bookState(InstrumentID, BookState)
+  /// The last price of the 24 h ring moved, or the window rolled.
+  case sparkline(InstrumentID)
+  /// The instrument appeared or its description changed.
+  case instrument(InstrumentID)
+}
+
+/// What one batch of events changed, with the memory it stands in. Made once per feed and reused.
+package struct MarketChanges: ~Copyable {
+  package var items: [MarketChange] = []
+  package var trades: [Trade] = []
+  package var bids: [PriceLevel] = []
+  package var asks: [PriceLevel] = []
+
+  package init() {}
+
+  /// Empties it and keeps its memory.
+  package mutating func removeAll() {
+    items.removeAll(keepingCapacity: true)
+    trades.removeAll(keepingCapacity: true)
+    bids.removeAll(keepingCapacity: true)
+    asks.removeAll(keepingCapacity: true)
+  }
+}

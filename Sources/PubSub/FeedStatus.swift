@@ -1,0 +1,44 @@
+import MarketData
+
+/// The state of a feed (MARKET.md, "Feed states").
+package enum FeedState: String, Sendable, CaseIterable {
+  case connecting, syncing, live, stale, reconnecting, disconnected, maintenance
+
+  /// What a status dot shows.
+  package var indicator: String {
+    switch self {
+    case .live, .syncing: "connected"
+    case .connecting, .stale, .reconnecting, .maintenance: "reconnecting"
+    case .disconnected: "disconnected"
+    }
+  }
+}
+
+/// What clients and operators are told of one feed.
+package struct FeedStatus: Sendable, Equatable {
+  package var venue: String
+  package var state: FeedState
+  /// Since when it is in this state.
+  package var since: Timestamp
+  /// Why it came into this state, for people: `closed by the venue (1006)`.
+  package var reason: String?
+  /// The number of the reconnection attempt; nil while connected.
+  package var attempt: Int?
+  /// When anything last came from the venue; its age is computed when a message is encoded.
+  package var lastMessage: Timestamp?
+  /// The last hole in the data, if there was one: from the last message before to the first after it (nil: still open).
+  package var gapFrom: Timestamp?
+  package var gapTo: Timestamp?
+  /// Symbols whose books are not in sync, and why: `kraken:BTC-USD` → `checksum mismatch`.
+  package var syncing: [String: String]
+  /// Symbols that the venue refused, and why.
+  package var failed: [String: String]
+
+  package init(venue: String, state: FeedState, since: Timestamp) {
+    self.venue = venue
+    self.state = state
+    self.since = since
+    self.syncing = [:]
+    self.failed = [:]
+  }
+}

@@ -1,0 +1,117 @@
+import Bytes
+import MarketData
+
+/// What a feed is asked to carry, in the gateway's words.
+package struct FeedConfiguration: Sendable {
+  /// `BTC-USD`, `ETH-USDT`: base and quote, upper case, as in symbols. At most `Venue.symbolLimit` of them.
+  package var symbols: [String]
+  /// The WebSocket URL to use instead of the venue's own.
+  package var endpoint: String?
+  /// The base URL of REST requests to use instead of the venue's own.
+  package var restEndpoint: String?
+
+  package init(symbols: [String], endpoint: String? = nil, restEndpoint: String? = nil) {
+    self.symbols = symbols
+    self.endpoint = endpoint
+    self.restEndpoint = restEndpoint
+  }
+}
+
+/// What a handler wants done for it. Rare: none of these happens per market message.
+package enum FeedAction: Sendable {
+  /// Send this text message on the feed's connection.
+  case send(String)
+  /// GET `path` (with its query) from the REST endpoint; the answer comes to `FeedHandler.response`.
+  /// At most `bodyLimit` bytes are accepted.
+  case get(request: Int, path: String, bodyLimit: Int)
+  /// The connection is of no more use: close it and connect again.
+  case reconnect(reason: String)
+  /// The venue refused a symbol or cannot carry it; the others are unharmed.
+  case symbolFailed(symbol: String, reason: String)
+  /// The venue says that it is in maintenance (true) or back (false).
+  case maintenance(Bool)
+}
+
+/// Why a message was refused; it costs that message only.
+package struct FeedError: Error, Sendable {
+  package enum Kind: String, Sendable {
+    case json, shape, decimal, unknownSymbol, unknownType, refused
+  }
+  package let kind: Kind
+  /// What is wrong, for a log line: names the field and the offset, never the whole message.
+  package let detail: String
+  package init(_ kind: Kind, _ detail: String) {
+    self.kind = kind
+    self.detail = detail
+  }
+}
+
+/// What one feed has seen, for replays and metrics.
+package struct FeedCounts: Sendable, Equatable {
+  package var messages = 0
+  package var rejected = 0
+  package init() {}
+}
+
+/// What one symbol of a feed has seen.
+package struct SymbolCounts: Sendable, Equatable {
+  /// Book updates received, those older than the snapshot included.
+  package var deltas = 0
+  package var snapshots = 0
+  /// Links between consecutive book messages that held, where the venue numbers them.
+  package var sequenceOK = 0
+  package var gaps = 0
+  /// Live trades.
+  package var trades = 0
+  package init() {}
+}
+
+/// One connection's worth of a venue's protocol: bytes of a message in, market events out, and what to send back.
+///
+/// A class with overridden methods rather than a protocol value, so that a message costs one virtual call and no
+/// existential. Sans-IO: no sockets, clocks or randomness; `now` is a parameter; the owner asserts its queue.
+///
+/// The life of a handler, driven by its session:
+/// 1. `prepare` before every connect; while `isPrepared` is false, carry out its actions (usually an instrument list) and hand
+///    the answers to `response`.
+/// 2. `connected` when the WebSocket is open: it appends the subscriptions.
+/// 3. `receive` for every message, `tick` about four times a second, `response` for every answer.
+/// 4. `disconnected` when the connection is gone; then 1 again.
+/// After each call the session carries out and empties `actions`.
+package class FeedHandler {
+  package let venue: Venue
+  package let configuration: FeedConfiguration
+  /// What the session shall do next, in order.
+  package final var actions: [FeedAction] = []
+  package final var counts = FeedCounts()
+
+  package init(venue: Venue, configuration: FeedConfiguration) {
+    self.venue = venue
+    self.configuration = configuration
+  }
+
+  /// The URL of the next connection.
+  package final var url: String { configuration.endpoint ?? venue.endpoint }
+
+  /// Counts per symbol, by `InstrumentID`; empty before the instruments are known.
+  package var symbolCounts: [SymbolCounts] { [] }
+
+  /// Whether `connected` may be called.
+  package var isPrepared: Bool { true }
+  package func prepare(now: Timestamp, into batch: inout EventBatch) {}
+  package func connected(now: Timestamp, into batch: inout EventBatch) {}
+  package func disconnected(now: Timestamp, into batch: inout EventBatch) {}
+
+  /// Reads one text message. What it meant is appended to `batch`. A message that cannot be read is thrown out whole and
+  /// costs nothing but itself; if it belonged to a book, that book is reset.
+  package func receive(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {}
+
+  /// The answer to a `.get`: its status and body; status 0 if it could not be had, then `body` is the reason as text.
+  package func response(to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {}
+
+  /// Moves time on: pings, time-outs of subscriptions and snapshots, paced requests.
+  package func tick(now: Timestamp, into batch: inout EventBatch) {}
+
+  /// The book of `instrument` must be rebuilt (a checksum failed, it is crossed). Idempotent while it is being rebuilt.
+  package func resync(_ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {}
+}
