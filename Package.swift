@@ -103,10 +103,11 @@ if withBenchmarks {
     .executableTarget(
       name: "tidegate-bench", dependencies: ["MicroBenchmarks", arguments],
       path: "Benchmarks/tidegate-bench", swiftSettings: settings),
+    .systemLibrary(name: "CLoad", path: "Benchmarks/CLoad"),
     // The load test depends on nothing of the gateway: it must not share its mistakes.
     .executableTarget(
       name: "tidegate-load",
-      dependencies: [arguments, .product(name: "Histogram", package: "hdrhistogram-swift")],
+      dependencies: ["CLoad", arguments, .product(name: "Histogram", package: "hdrhistogram-swift")],
       path: "Benchmarks/tidegate-load", swiftSettings: settings),
   ]
 }
