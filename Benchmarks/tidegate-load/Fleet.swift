@@ -252,7 +252,8 @@ struct Fleet: ~Copyable {
 
   private mutating func progress(_ elapsed: Double) {
     let p99 = second.totalCount > 0 ? "\(second.valueAtPercentile(99)) µs" : "-"
-    var line = "\(plan.label) \(Decimal.text(elapsed, digits: 0)) s  \(figures.deliveries - deliveriesAtSecond) deliveries/s"
+    let name = plan.label + String(repeating: " ", count: max(0, 7 - plan.label.count))
+    var line = "\(name) \(Decimal.text(elapsed, digits: 0)) s  \(figures.deliveries - deliveriesAtSecond) deliveries/s"
     line += "  p99 \(p99)  gaps \(figures.gaps)  clients \(openCount)"
     if let resident = plan.probe?.residentBytes { line += "  RSS \(Decimal.text(Double(resident) / 1e6, digits: 1)) MB" }
     Terminal.say(line + "\n")

@@ -114,7 +114,7 @@ struct RunCommand: ParsableCommand {
       trace: gateway.trace)
     defer { child.stop() }
     return try run(
-      StreamURL(loopbackPort: child.port, path: "/"), subscription, label: "floor  ", probe: ProcessProbe(pid: child.pid))
+      StreamURL(loopbackPort: child.port, path: "/"), subscription, label: "floor", probe: ProcessProbe(pid: child.pid))
   }
 
   private static func idleReport(_ figures: Figures) -> JSONObject {
