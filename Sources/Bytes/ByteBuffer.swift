@@ -87,7 +87,8 @@ package struct ByteBuffer: ~Copyable {
   package mutating func append(_ source: UnsafeRawBufferPointer) {
     guard source.count > 0 else { return }
     reserve(source.count)
-    (base.unsafelyUnwrapped + writeIndex).copyMemory(from: source.baseAddress.unsafelyUnwrapped, byteCount: source.count)
+    (base.unsafelyUnwrapped + writeIndex).copyMemory(
+      from: source.baseAddress.unsafelyUnwrapped, byteCount: source.count)
     writeIndex &+= source.count
   }
 

@@ -47,7 +47,13 @@ package enum DecimalText {
     var seen = false
     text.withUnsafeBytes { bytes in
       for b in bytes {
-        if b == UInt8(ascii: ".") { seen = true } else if b | 0x20 == UInt8(ascii: "e") { break } else if seen { digits &+= 1 }
+        if b == UInt8(ascii: ".") {
+          seen = true
+        } else if b | 0x20 == UInt8(ascii: "e") {
+          break
+        } else if seen {
+          digits &+= 1
+        }
       }
     }
     return digits

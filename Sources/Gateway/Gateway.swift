@@ -1,0 +1,107 @@
+import Bytes
+import HTTP1
+import Logging
+import MarketData
+import PubSub
+import Transport
+import Venues
+
+/// The whole gateway: loops, feeds, client port and internal port.
+///
+///     let gateway = try Gateway(configuration: configuration, log: log)
+///     try gateway.start()
+///     print(gateway.address)
+///     gateway.stop { exit(0) }
+///
+/// It wires what the targets below it compute, and computes nothing itself.
+package final class Gateway: Sendable {
+  private let configuration: GatewayConfiguration
+  private let log: Logger
+  private let loops: [EventLoop]
+  private let nodes: [LoopNode]
+  private let publicListener: Listener
+  private let internalListener: Listener
+  private let startedAt: Int64
+
+  /// Opens the ports; nothing is fetched or accepted from venues before `start`.
+  /// - Throws: `TransportError` with the address, file or limit that could not be had.
+  package init(configuration: GatewayConfiguration, log: Logger) throws(TransportError) {
+    self.configuration = configuration
+    self.log = log
+    self.startedAt = GatewayClock.monotonicMicroseconds()
+    var loops: [EventLoop] = []
+    for index in 0..<configuration.loops {
+      loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)"))
+    }
+    var clientLimits = ClientLimits()
+    clientLimits.subscriptions = configuration.limits.subscriptions
+    clientLimits.requestsPerSecond = configuration.limits.requestsPerSecond
+    clientLimits.messageBytes = configuration.limits.messageBytes
+    clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
+    clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
+    clientLimits.heartbeatSeconds = configuration.heartbeatSeconds
+    let settings = NodeSettings(
+      node: configuration.node, epoch: hex(SystemRandom.bytes(4)), clientLimits: clientLimits, log: log)
+    let nodes = loops.map { LoopNode(loop: $0, loops: configuration.loops, settings: settings) }
+    for node in nodes { node.connect(to: nodes) }
+    self.loops = loops
+    self.nodes = nodes
+    var tls: TLSServerContext?
+    if let files = configuration.tls {
+      tls = try TLSServerContext(certificateFile: files.certificate, keyFile: files.key)
+    }
+    // Room for the largest snapshot beyond what may wait; the fan-out's own limits end a slow client long before.
+    let limits = Connection.Limits(queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), kernelUnsentBytes: 64 << 10)
+    let publicAPI = nodes.map {
+      PublicAPI(node: $0, origins: configuration.origins, clientLimit: configuration.limits.clients)
+    }
+    self.publicListener = try Listener(address: configuration.listen, loops: loops, tls: tls, limits: limits) { connection in
+      publicAPI[connection.loop.index].accept(connection)
+    }
+    let started = startedAt
+    let internalAPI = nodes.map { InternalAPI(node: $0, startedAt: started) }
+    self.internalListener = try Listener(address: configuration.internalListen, loops: [loops[0]]) { connection in
+      internalAPI[connection.loop.index].accept(connection)
+    }
+  }
+
+  /// The address that clients connect to.
+  package var address: SocketAddress { publicListener.address }
+  /// The address of metrics and health.
+  package var internalAddress: SocketAddress { internalListener.address }
+
+  /// Starts the loops' work and the feeds.
+  /// - Parameter recorder: makes the recorder of a venue's feed, if its traffic is to be recorded.
+  /// - Throws: if the CA file cannot be read.
+  package func start(recorder: (@Sendable (Venue, FeedConfiguration) -> (any FeedRecorder & Sendable)?)? = nil) throws(TransportError) {
+    let tls = try TLSClientContext(caFile: configuration.caFile)
+    for node in nodes { node.start() }
+    for (number, feed) in configuration.feeds.enumerated() {
+      guard let venue = VenueRegistry.venue(named: feed.venue) else { continue }
+      let node = nodes[number % nodes.count]
+      let settings = feed.feedConfiguration
+      let recording = recorder?(venue, settings)
+      node.loop.execute {
+        node.add(feed: venue, configuration: settings, number: number, tls: tls, recorder: recording)
+      }
+    }
+  }
+
+  /// Stops accepting, closes every client with 4201, and ends when they are gone or `deadline` ms have passed.
+  package func stop(deadline: UInt64 = 5_000, _ completion: @escaping @Sendable () -> Void) {
+    publicListener.close()
+    internalListener.close()
+    let last = nodes.count
+    let countdown = Countdown(last) { [loops] in
+      let ended = Countdown(loops.count, completion)
+      for loop in loops { loop.shutdown { ended.arrive() } }
+    }
+    for node in nodes {
+      node.loop.execute {
+        node.drain()
+        let end = GatewayClock.monotonicMicroseconds() + Int64(deadline) * 1_000
+        node.whenEmpty(by: end) { countdown.arrive() }
+      }
+    }
+  }
+}

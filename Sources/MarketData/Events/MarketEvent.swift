@@ -52,7 +52,8 @@ package struct Trade: Sendable {
 
   @inlinable
   package init(
-    instrument: InstrumentID, id: TradeID, price: Int64, size: Int64, side: TakerSide, time: Timestamp, isBacklog: Bool = false
+    instrument: InstrumentID, id: TradeID, price: Int64, size: Int64, side: TakerSide, time: Timestamp,
+    isBacklog: Bool = false
   ) {
     self.instrument = instrument
     self.id = id
@@ -140,7 +141,8 @@ package struct BookEvent: Sendable {
 
   @inlinable
   package init(
-    instrument: InstrumentID, kind: Kind, bidRange: Range<Int>, askRange: Range<Int>, time: Timestamp, checksum: UInt32? = nil
+    instrument: InstrumentID, kind: Kind, bidRange: Range<Int>, askRange: Range<Int>, time: Timestamp,
+    checksum: UInt32? = nil
   ) {
     self.instrument = instrument
     self.kind = kind

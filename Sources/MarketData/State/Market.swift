@@ -1,6 +1,8 @@
 import Bytes
 
 /// The state of every instrument that one feed connection carries. Sans-IO; owned by that connection's loop.
+///
+/// After warm-up no call allocates: levels, buckets and deadlines have their memory, and changes go into the caller's.
 package final class Market {
   /// The checksum a venue defines over a book (Kraken: CRC-32 of the top ten levels).
   package typealias BookChecksum = @Sendable (_ book: borrowing OrderBook) -> UInt32
@@ -8,46 +10,328 @@ package final class Market {
   package struct Configuration: Sendable {
     /// Make quotes from the top of the book, for venues without a quote channel.
     package var quotesFromBook: Bool
-    /// Levels kept per side (Kraken: the subscribed depth, which its rule asks to cut to). Nil: 5,000… the venue's bound.
+    /// Levels kept per side (Kraken: the subscribed depth, which its rule asks to cut to). Nil: 5,000.
     package var bookDepthLimit: Int?
     package var checksum: BookChecksum?
-    package init(quotesFromBook: Bool, bookDepthLimit: Int?, checksum: BookChecksum?) {
+    /// How long a book may be crossed before it counts as out of sync, µs; 0: not for one message.
+    package var crossedTolerance: Int64
+
+    package init(
+      quotesFromBook: Bool, bookDepthLimit: Int?, checksum: BookChecksum?,
+      crossedTolerance: Int64 = Microseconds.second
+    ) {
       self.quotesFromBook = quotesFromBook
       self.bookDepthLimit = bookDepthLimit
       self.checksum = checksum
+      self.crossedTolerance = crossedTolerance
     }
   }
 
-  package private(set) var instruments: [InstrumentState] = []
+  /// Levels kept per side where the venue gives no depth.
+  package static let defaultDepthLimit = 5_000
+  /// How far a venue's time may be from the gateway's before windows stop believing it, µs.
+  package static let clockTolerance = 5 * Microseconds.second
+  /// The shortest time between two of the gateway's own tickers of one instrument, µs.
+  package static let tickerInterval = Microseconds.second
 
-  package init(configuration: Configuration) {}
+  package private(set) var instruments: [InstrumentState] = []
+  /// Trades whose venue time was more than `clockTolerance` off.
+  package private(set) var clockWarnings = 0
+  /// Events of instruments that were never announced, and announcements that would leave a hole; they have no effect.
+  package private(set) var ignoredEvents = 0
+
+  private let configuration: Configuration
+  private var deadlines = DeadlineHeap()
+  /// When windows roll next; `distantFuture` before the first trade.
+  private var nextRoll = Timestamp.distantFuture
+
+  /// The trades of one instrument that stand together in a batch, while they are gathered.
+  private struct Run {
+    var id: InstrumentID
+    var pulse: Pulse?
+    var movesLine = false
+  }
+
+  package init(configuration: Configuration) { self.configuration = configuration }
 
   package subscript(_ id: InstrumentID) -> InstrumentState { instruments[id.index] }
 
   /// Applies the batch, event by event, and appends what moved to `changes`.
+  ///
+  /// - Trades of one instrument that stand together make one `.trades`, then at most one `.pulse` and one `.sparkline`.
+  /// - A book delta is ignored until a snapshot made the book live, which is `.bookState(.live)` and then `.bookSnapshot`. If the
+  ///   checksum does not fit, or the book has been crossed for the tolerance, `.bookState(.syncing)` comes *instead* of the change.
+  /// - While a book is crossed, but not for too long, its deltas go on and no quote is made from it. No client
+  ///   sees a crossed book called live for longer than the tolerance, if `advance` is called when `nextDeadline` says.
   package func apply(_ batch: borrowing EventBatch, now: Timestamp, into changes: inout MarketChanges) {
-    fatalError("being written")
+    var run: Run?
+    for event in batch.events {
+      if case .trade(let trade) = event {
+        if let open = run, open.id != trade.instrument { finish(&run, now: now, into: &changes) }
+        apply(trade, now: now, run: &run, into: &changes)
+        continue
+      }
+      if run != nil { finish(&run, now: now, into: &changes) }
+      switch event {
+      case .trade, .heartbeat: break
+      case .quote(let quote):
+        guard let state = state(quote.instrument) else { break }
+        publish(quote, of: state, into: &changes)
+      case .ticker(let ticker):
+        guard let state = state(ticker.instrument) else { break }
+        state.ticker = ticker
+        changes.items.append(.ticker(ticker.instrument))
+      case .book(let book):
+        guard let state = state(book.instrument) else { break }
+        apply(book, of: batch, to: state, now: now, into: &changes)
+      case .bookReset(let id, let reason):
+        guard let state = state(id) else { break }
+        loseSync(state, reason, into: &changes)
+      case .instrument(let index):
+        guard batch.instruments.indices.contains(index) else { ignoredEvents += 1; break }
+        apply(batch.instruments[index], into: &changes)
+      }
+    }
+    if run != nil { finish(&run, now: now, into: &changes) }
   }
 
-  /// Moves time on: trailing pulses, rolling windows, books crossed for too long.
-  package func advance(to now: Timestamp, into changes: inout MarketChanges) { fatalError("being written") }
+  /// Moves time on: trailing pulses, rolling windows, books crossed for too long. O(1) if nothing is due, else O(log n) for
+  /// each thing that is, and O(n) when a minute ends.
+  package func advance(to now: Timestamp, into changes: inout MarketChanges) {
+    while let entry = deadlines.removeFirst(dueAt: now) {
+      let state = instruments[entry.instrument.index]
+      switch entry.kind {
+      case .pulse:
+        state.isPulseScheduled = false
+        if let pulse = state.pulse.advance(to: now) { changes.items.append(.pulse(pulse)) }
+        schedulePulse(state)
+      case .ticker:
+        state.isTickerScheduled = false
+        if state.ticker == nil {
+          state.tickerTime = now
+          changes.items.append(.ticker(entry.instrument))
+        }
+      case .crossed:
+        state.isCrossedScheduled = false
+        if !loseSyncIfCrossed(state, now: now, into: &changes) { scheduleCrossed(state) }
+      }
+    }
+    if now >= nextRoll { roll(now: now, into: &changes) }
+  }
 
-  /// When `advance` next has something to do.
-  package var nextDeadline: Timestamp { fatalError("being written") }
+  /// When `advance` next has something to do, or a little before; never after. O(1).
+  package var nextDeadline: Timestamp { min(deadlines.first, nextRoll) }
 
-  /// Takes every book out of sync: the connection is gone.
-  package func disconnect(into changes: inout MarketChanges) { fatalError("being written") }
-}
+  /// Takes every live book out of sync: the connection is gone. O(n).
+  package func disconnect(into changes: inout MarketChanges) {
+    for state in instruments where state.bookState == .live { loseSync(state, .disconnected, into: &changes) }
+  }
 
-/// All that is known of one instrument.
-package final class InstrumentState {
-  package var instrument: Instrument
-  package var book: OrderBook
-  package var bookState: BookState = .absent
-  package var bookTime: Timestamp = .distantPast
-  package var lastTrade: Trade?
-  package var quote: Quote?
-  /// The venue's own 24 h figures.
-  package var ticker: Ticker?
-  init(instrument: Instrument, book: OrderBook) { self.instrument = instrument; self.book = book }
+  // MARK: Instruments
+
+  private func state(_ id: InstrumentID) -> InstrumentState? {
+    guard instruments.indices.contains(id.index) else {
+      ignoredEvents += 1
+      return nil
+    }
+    return instruments[id.index]
+  }
+
+  private func apply(_ instrument: Instrument, into changes: inout MarketChanges) {
+    let index = instrument.id.index
+    if index == instruments.count {
+      let book = OrderBook(depthLimit: configuration.bookDepthLimit ?? Self.defaultDepthLimit)
+      instruments.append(InstrumentState(instrument: instrument, book: book))
+      deadlines.reserve(instruments: instruments.count)
+    } else if instruments.indices.contains(index) {
+      guard instruments[index].instrument != instrument else { return }
+      if let reason = instruments[index].update(instrument) {
+        loseSync(instruments[index], reason, detected: true, into: &changes)
+      }
+    } else {
+      ignoredEvents += 1
+      return
+    }
+    changes.items.append(.instrument(instrument.id))
+  }
+
+  // MARK: Trades
+
+  private func apply(_ trade: Trade, now: Timestamp, run: inout Run?, into changes: inout MarketChanges) {
+    guard let state = state(trade.instrument) else { return }
+    // Backlog is old by nature, so only its future is held back.
+    let earliest = trade.isBacklog ? Timestamp.distantPast : now - Self.clockTolerance
+    let time = min(max(trade.time, earliest), now + Self.clockTolerance)
+    if time != trade.time {
+      clockWarnings += 1
+      state.clockWarnings += 1
+    }
+    if nextRoll == .distantFuture { nextRoll = nextMinute(after: now) }
+    let oldPrice = state.day.lastPrice
+    let oldHead = state.day.head
+    let oldRevision = state.day.closeRevision
+    state.day.add(price: trade.price, size: trade.size, time: time)
+    let isNewest = time >= state.lastTradeTime
+    if isNewest {
+      state.lastTrade = trade
+      state.lastTradeTime = time
+    }
+    var open = run ?? Run(id: trade.instrument)
+    open.movesLine =
+      open.movesLine || state.day.lastPrice != oldPrice || state.day.head != oldHead
+      || state.day.closeRevision != oldRevision
+    if !trade.isBacklog {
+      changes.trades.append(trade)
+      let end = changes.trades.count
+      if case .trades(let id, let range)? = changes.items.last, id == trade.instrument, range.upperBound == end - 1 {
+        changes.items[changes.items.count - 1] = .trades(id, range.lowerBound..<end)
+      } else {
+        changes.items.append(.trades(trade.instrument, (end - 1)..<end))
+      }
+      if isNewest, let pulse = state.pulse.price(trade.price, now: now) { open.pulse = pulse }
+    }
+    run = open
+  }
+
+  private func finish(_ run: inout Run?, now: Timestamp, into changes: inout MarketChanges) {
+    guard let done = run else { return }
+    run = nil
+    let state = instruments[done.id.index]
+    if let pulse = done.pulse { changes.items.append(.pulse(pulse)) }
+    schedulePulse(state)
+    if done.movesLine { changes.items.append(.sparkline(done.id)) }
+    noteStatistics(state, now: now, into: &changes)
+  }
+
+  /// Publishes the gateway's own ticker, at once or when a second has gone by since the last.
+  private func noteStatistics(_ state: InstrumentState, now: Timestamp, into changes: inout MarketChanges) {
+    guard state.ticker == nil, !state.isTickerScheduled else { return }
+    let due = state.tickerTime + Self.tickerInterval
+    if now >= due {
+      state.tickerTime = now
+      changes.items.append(.ticker(state.instrument.id))
+    } else {
+      state.isTickerScheduled = true
+      deadlines.insert(.init(time: due, instrument: state.instrument.id, kind: .ticker))
+    }
+  }
+
+  private func schedulePulse(_ state: InstrumentState) {
+    guard !state.isPulseScheduled, state.pulse.deadline != .distantFuture else { return }
+    state.isPulseScheduled = true
+    deadlines.insert(.init(time: state.pulse.deadline, instrument: state.instrument.id, kind: .pulse))
+  }
+
+  private func roll(now: Timestamp, into changes: inout MarketChanges) {
+    nextRoll = nextMinute(after: now)
+    for state in instruments where !state.day.isEmpty {
+      state.day.advance(to: now)
+      changes.items.append(.sparkline(state.instrument.id))
+      noteStatistics(state, now: now, into: &changes)
+    }
+  }
+
+  private func nextMinute(after now: Timestamp) -> Timestamp {
+    Timestamp(microseconds: (floorDivide(now.rawValue, Microseconds.minute) + 1) * Microseconds.minute)
+  }
+
+  // MARK: Quotes and books
+
+  private func publish(_ quote: Quote, of state: InstrumentState, into changes: inout MarketChanges) {
+    if let old = state.quote, old.bid == quote.bid, old.ask == quote.ask, old.bidSize == quote.bidSize,
+      old.askSize == quote.askSize
+    {
+      state.quote?.time = quote.time
+      return
+    }
+    state.quote = quote
+    changes.items.append(.quote(quote))
+  }
+
+  private func apply(
+    _ event: BookEvent, of batch: borrowing EventBatch, to state: InstrumentState, now: Timestamp,
+    into changes: inout MarketChanges
+  ) {
+    let id = event.instrument
+    guard event.kind == .snapshot || state.bookState == .live else {
+      state.ignoredDeltas += 1
+      return
+    }
+    let bids = batch.bids[event.bidRange]
+    let asks = batch.asks[event.askRange]
+    let bidStart = changes.bids.count
+    let askStart = changes.asks.count
+    switch event.kind {
+    case .snapshot:
+      state.book.replace(bids: bids, asks: asks)
+    case .delta:
+      changes.bids.append(contentsOf: bids)
+      changes.asks.append(contentsOf: asks)
+      state.book.update(bids: bids, asks: asks, droppedBids: &changes.bids, droppedAsks: &changes.asks)
+    }
+    state.bookTime = event.time
+    if let expected = event.checksum, let checksum = configuration.checksum, checksum(state.book) != expected {
+      changes.bids.removeSubrange(bidStart...)
+      changes.asks.removeSubrange(askStart...)
+      return loseSync(state, .checksum, detected: true, into: &changes)
+    }
+    if state.book.isCrossed {
+      if state.crossedSince == nil { state.crossedSince = now }
+      if loseSyncIfCrossed(state, now: now, into: &changes) {
+        changes.bids.removeSubrange(bidStart...)
+        changes.asks.removeSubrange(askStart...)
+        return
+      }
+      scheduleCrossed(state)
+    } else {
+      state.crossedSince = nil
+    }
+    switch event.kind {
+    case .snapshot:
+      if state.bookState != .live {
+        state.bookState = .live
+        changes.items.append(.bookState(id, .live))
+      }
+      changes.items.append(.bookSnapshot(id))
+    case .delta:
+      let bidRange = bidStart..<changes.bids.count
+      let askRange = askStart..<changes.asks.count
+      if !bidRange.isEmpty || !askRange.isEmpty {
+        changes.items.append(.bookDelta(id, bids: bidRange, asks: askRange, time: event.time))
+      }
+    }
+    guard configuration.quotesFromBook, state.crossedSince == nil else { return }
+    let bid = state.book.bestBid ?? PriceLevel(price: 0, size: 0)
+    let ask = state.book.bestAsk ?? PriceLevel(price: 0, size: 0)
+    let quote = Quote(
+      instrument: id, bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size, time: event.time)
+    publish(quote, of: state, into: &changes)
+  }
+
+  /// Takes the book out of sync. `detected` is set where the market found the fault itself: then the change is published even
+  /// if the book never got live since the last one, because whoever asks the venue for a new snapshot waits for it.
+  private func loseSync(
+    _ state: InstrumentState, _ reason: ResyncReason, detected: Bool = false, into changes: inout MarketChanges
+  ) {
+    state.book.removeAll()
+    state.crossedSince = nil
+    if configuration.quotesFromBook { state.quote = nil }
+    guard detected || state.bookState != .syncing(reason) else { return }
+    state.bookState = .syncing(reason)
+    changes.items.append(.bookState(state.instrument.id, .syncing(reason)))
+  }
+
+  /// Takes the book out of sync if it has been crossed for the tolerance. Returns whether it did.
+  private func loseSyncIfCrossed(_ state: InstrumentState, now: Timestamp, into changes: inout MarketChanges) -> Bool {
+    guard let since = state.crossedSince, now - since >= configuration.crossedTolerance else { return false }
+    loseSync(state, .crossed, detected: true, into: &changes)
+    return true
+  }
+
+  private func scheduleCrossed(_ state: InstrumentState) {
+    guard !state.isCrossedScheduled, let since = state.crossedSince else { return }
+    state.isCrossedScheduled = true
+    deadlines.insert(
+      .init(time: since + configuration.crossedTolerance, instrument: state.instrument.id, kind: .crossed))
+  }
 }

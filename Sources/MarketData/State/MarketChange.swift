@@ -7,7 +7,7 @@ package enum BookState: Sendable, Equatable {
   case live
 }
 
-/// A price move, merged to at most one in 100 ms (MARKET.md, "Price pulse").
+/// A price move, merged to at most one in 100 ms; `PulseMerger` has the rule.
 package struct Pulse: Sendable, Equatable {
   package var instrument: InstrumentID
   package var price: Int64
@@ -15,7 +15,16 @@ package struct Pulse: Sendable, Equatable {
   package var previous: Int64?
   /// How many price changes it stands for, 1 or more.
   package var merged: Int
+  /// When it was published.
   package var time: Timestamp
+
+  package init(instrument: InstrumentID, price: Int64, previous: Int64?, merged: Int, time: Timestamp) {
+    self.instrument = instrument
+    self.price = price
+    self.previous = previous
+    self.merged = merged
+    self.time = time
+  }
 }
 
 /// What moved. Plain data; ranges point into the `MarketChanges` that holds it.

@@ -1,0 +1,99 @@
+import Bytes
+import HTTP1
+import PubSub
+import Transport
+import WebSocket
+
+/// The WebSocket side of one client: frames in to the fan-out, queued frames out to the socket. Owned by one loop.
+///
+/// It holds no buffer of its own while the client is idle.
+final class StreamSession: ConnectionHandler {
+  let client: ClientID
+  let connection: Connection
+  private unowned let node: LoopNode
+  private var webSocket: WebSocketConnection
+  private var isClosing = false
+  /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.
+  private var heardAt: Int64
+  private var pingedAt: Int64 = 0
+  private var closingAt: Int64 = 0
+
+  /// A quiet client is pinged after this long, and closed with 4110 if nothing comes for as long again, µs.
+  static let pingAfter: Int64 = 30_000_000
+  /// A client that does not answer a close frame is cut off after this long, µs.
+  private static let closeLimit: Int64 = 5_000_000
+  /// Bytes handed to the socket at a time; what is behind them can still be merged.
+  static let handOverBytes = 64 << 10
+
+  init(client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits) {
+    self.client = client
+    self.connection = connection
+    self.node = node
+    self.webSocket = WebSocketConnection(role: .server, limits: limits)
+    self.heardAt = GatewayClock.monotonicMicroseconds()
+  }
+
+  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
+    heardAt = GatewayClock.monotonicMicroseconds()
+    pingedAt = 0
+    var input = bytes
+    do throws(WebSocketError) {
+      while connection.isOpen, let event = try webSocket.next(&input) {
+        switch event {
+        case .text(let payload):
+          if !isClosing { node.receive(payload.bytes, from: self) }
+        case .binary:
+          close(code: WebSocketCloseCode.unsupportedData.rawValue, reason: "tidegate.v1.json takes text frames")
+        case .ping(let payload): send(.pong, payload.bytes)
+        case .pong: break
+        case .close(let code, _, let mustReply):
+          if mustReply, !isClosing { sendClose(WebSocketCloseCode(rawValue: code == 1005 ? 1000 : code), "") }
+          isClosing = true
+          connection.close()
+          return
+        }
+      }
+    } catch {
+      node.metrics.protocolErrors += 1
+      if !isClosing { sendClose(error.code, error.reason) }
+      isClosing = true
+      connection.close()
+    }
+  }
+
+  func connectionDidDrain(_ connection: Connection) { node.drained(self) }
+
+  func connectionDidClose(_ connection: Connection, reason: CloseReason) { node.closed(self) }
+
+  /// Begins the closing handshake; what is queued goes out before it.
+  func close(code: UInt16, reason: String) {
+    guard !isClosing else { return }
+    sendClose(WebSocketCloseCode(rawValue: code), reason)
+    isClosing = true
+    closingAt = GatewayClock.monotonicMicroseconds()
+  }
+
+  /// Pings a quiet client, gives up on one that does not answer. Called every few seconds.
+  func watch(at moment: Int64) {
+    if isClosing {
+      if closingAt != 0, moment - closingAt > StreamSession.closeLimit { connection.abort() }
+    } else if pingedAt != 0 {
+      if moment - pingedAt > StreamSession.pingAfter { close(code: 4110, reason: "no pong") }
+    } else if moment - heardAt > StreamSession.pingAfter {
+      pingedAt = moment
+      send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes)
+    }
+  }
+
+  private func send(_ opcode: WebSocketFrame.Opcode, _ payload: RawSpan) {
+    var frame = ByteBuffer(capacity: payload.byteCount + 16)
+    WebSocketFrame.append(opcode, payload: payload, mask: nil, to: &frame)
+    connection.write(frame.bytes)
+  }
+
+  private func sendClose(_ code: WebSocketCloseCode, _ reason: String) {
+    var frame = ByteBuffer(capacity: 128)
+    WebSocketFrame.appendClose(code, reason: reason, mask: nil, to: &frame)
+    connection.write(frame.bytes)
+  }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Transport
+
+/// Feeds, whose keys hold the name of a venue, and the checks across settings.
+extension ConfigurationLoader {
+  static let feedFields = ["symbols", "endpoint", "rest-endpoint"]
+  static let symbolRule = "symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, each once"
+
+  /// `feeds.VENUE` (a list of symbols) or `feeds.VENUE.FIELD` of a file.
+  mutating func read(feedKey key: String, values: [String]?, place: String) {
+    let path = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    let field = path.count == 2 ? "symbols" : path[2...].joined(separator: ".")
+    guard checkVenue(path[1], name: key, place: place) else { return }
+    switch field {
+    case "symbols":
+      setSymbols(Self.items(values, separator: ","), of: path[1], name: key, place: place)
+    case "endpoint", "rest-endpoint":
+      setEndpoint(values?.joined(separator: ",") ?? "", of: path[1], isREST: field != "endpoint", name: key, place: place)
+    default:
+      problems.append(
+        ConfigurationProblem(
+          name: key, place: place, message: "unknown key", allowed: Self.feedFields.joined(separator: ", "),
+          suggestion: NearMiss.of(field, in: Self.feedFields).map { "feeds.\(path[1]).\($0)" }))
+    }
+  }
+
+  /// `VENUE=SYM,SYM` of a flag or the environment.
+  mutating func read(feed text: String, name: String, place: String) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else {
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: "\"\(text)\" is not allowed", allowed: "VENUE=SYMBOL,SYMBOL like kraken=BTC-USD"))
+      return
+    }
+    let venue = parts[0].trimmingCharacters(in: .whitespaces)
+    guard checkVenue(venue, name: name, place: place) else { return }
+    setSymbols(Self.items([String(parts[1])], separator: ","), of: venue, name: name, place: place)
+  }
+
+  /// `VENUE=URL` or `VENUE.rest=URL` of a flag or the environment.
+  mutating func read(endpoint text: String, name: String, place: String) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else {
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: "\"\(text)\" is not allowed",
+          allowed: "VENUE=URL like kraken=ws://127.0.0.1:9001, or VENUE.rest=URL"))
+      return
+    }
+    var venue = parts[0].trimmingCharacters(in: .whitespaces)
+    let isREST = venue.hasSuffix(".rest")
+    if isREST { venue.removeLast(5) }
+    guard checkVenue(venue, name: name, place: place) else { return }
+    setEndpoint(parts[1].trimmingCharacters(in: .whitespaces), of: venue, isREST: isREST, name: name, place: place)
+  }
+
+  private mutating func checkVenue(_ venue: String, name: String, place: String) -> Bool {
+    guard !venues.contains(where: { $0.name == venue }) else { return true }
+    problems.append(
+      ConfigurationProblem(
+        name: name, place: place, message: "there is no venue \"\(venue)\"",
+        allowed: venues.map(\.name).sorted().joined(separator: ", "), suggestion: NearMiss.of(venue, in: venues.map(\.name))))
+    return false
+  }
+
+  private mutating func setSymbols(_ symbols: [String], of venue: String, name: String, place: String) {
+    let limit = venues.first { $0.name == venue }?.symbolLimit ?? 0
+    var bad = symbols.filter { !Self.isSymbol($0) }
+    bad += Dictionary(grouping: symbols) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
+    guard bad.isEmpty, (1...max(limit, 1)).contains(symbols.count) else {
+      let message =
+        symbols.isEmpty
+        ? "has no symbols"
+        : bad.isEmpty ? "has \(symbols.count) symbols" : "\"\(bad.joined(separator: ","))\" is not allowed"
+      let near = bad.first.flatMap { Self.isSymbol($0.uppercased()) && $0 != $0.uppercased() ? $0.uppercased() : nil }
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: message, allowed: "1 to \(limit) \(Self.symbolRule)", suggestion: near))
+      return
+    }
+    feeds[venue, default: .init(venue: venue, symbols: [])].symbols = symbols
+    origins["feeds.\(venue).symbols"] = place
+  }
+
+  private mutating func setEndpoint(_ text: String, of venue: String, isREST: Bool, name: String, place: String) {
+    guard let url = EndpointURL(text), (url.scheme == .http || url.scheme == .https) == isREST else {
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: "\"\(text)\" is not allowed",
+          allowed: isREST ? "a URL like https://host:port" : "a URL like wss://host:port/path"))
+      return
+    }
+    if isREST {
+      feeds[venue, default: .init(venue: venue, symbols: [])].restEndpoint = text
+    } else {
+      feeds[venue, default: .init(venue: venue, symbols: [])].endpoint = text
+    }
+    origins["feeds.\(venue).\(isREST ? "rest-endpoint" : "endpoint")"] = place
+  }
+
+  /// `BASE-QUOTE`, with `-PERP` or `-YYYYMMDD` for derivatives; parts of 1 to 20 upper-case letters and digits.
+  static func isSymbol(_ text: String) -> Bool {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard (2...3).contains(parts.count) else { return false }
+    let isPlain = parts.allSatisfy { part in
+      (1...20).contains(part.utf8.count)
+        && part.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+    }
+    guard isPlain else { return false }
+    return parts.count == 2 || parts[2] == "PERP"
+      || (parts[2].utf8.count == 8 && parts[2].utf8.allSatisfy { (0x30...0x39).contains($0) })
+  }
+
+  /// What only shows when everything is read.
+  mutating func check(needsData: Bool) {
+    func place(_ key: String) -> String { origins[key] ?? "default" }
+    configuration.feeds = feeds.values.sorted { $0.venue < $1.venue }
+    for index in configuration.feeds.indices {
+      let feed = configuration.feeds[index]
+      if feed.symbols.isEmpty {
+        let given = feed.endpoint == nil ? "rest-endpoint" : "endpoint"
+        let at = place("feeds.\(feed.venue).\(given)")
+        // The symbols were given and refused: that is reported already.
+        if !problems.contains(where: { $0.name == "feeds.\(feed.venue).symbols" || $0.name == "feeds.\(feed.venue)" }) {
+          problems.append(
+            ConfigurationProblem(
+              name: "feeds.\(feed.venue)", place: at, message: "has an \(given) but no symbols", allowed: Self.symbolRule))
+        }
+      }
+      if feed.restEndpoint == nil, let endpoint = feed.endpoint, let url = EndpointURL(endpoint) {
+        configuration.feeds[index].restEndpoint = url.restBase
+        origins["feeds.\(feed.venue).rest-endpoint"] = "the host and port of endpoint"
+      }
+    }
+    if let tls = configuration.tls {
+      if tls.key.isEmpty {
+        problems.append(
+          ConfigurationProblem(
+            name: "tls.key", place: place("tls.certificate"), message: "is missing beside tls.certificate",
+            allowed: "both or none"))
+      }
+      if tls.certificate.isEmpty {
+        problems.append(
+          ConfigurationProblem(
+            name: "tls.certificate", place: place("tls.key"), message: "is missing beside tls.key", allowed: "both or none"))
+      }
+    }
+    var files: [(key: String, path: String)] = []
+    if let path = configuration.caFile { files.append(("ca-file", path)) }
+    if let tls = configuration.tls { files += [("tls.certificate", tls.certificate), ("tls.key", tls.key)] }
+    files += configuration.replay.map { ("replay", $0) }
+    for file in files where !file.path.isEmpty && !isReadable(file.path) {
+      problems.append(
+        ConfigurationProblem(
+          name: file.key, place: place(file.key), message: "\"\(file.path)\" cannot be read", allowed: "a readable file"))
+    }
+    if configuration.demo, !configuration.replay.isEmpty {
+      problems.append(
+        ConfigurationProblem(
+          name: "replay", place: place("replay"), message: "cannot be combined with demo (\(place("demo")))",
+          allowed: "one of them"))
+    }
+    if configuration.listen == configuration.internalListen, configuration.listen.port != 0 {
+      problems.append(
+        ConfigurationProblem(
+          name: "internal-listen", place: place("internal-listen"),
+          message: "\(configuration.listen.description) is taken by listen (\(place("listen")))", allowed: "another port"))
+    }
+    if needsData, configuration.feeds.isEmpty, !configuration.demo, configuration.replay.isEmpty, problems.isEmpty {
+      problems.append(
+        ConfigurationProblem(
+          name: "feeds", place: "default", message: "there is nothing to serve",
+          allowed: "feeds in the file, --feed VENUE=SYMBOL, --demo or --replay FILE"))
+    }
+  }
+}

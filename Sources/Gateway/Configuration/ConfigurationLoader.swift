@@ -1,0 +1,266 @@
+import Configuration
+import Foundation
+import Synchronization
+import Venues
+
+/// A flag of the command line that sets something.
+package struct ConfigurationFlag: Sendable, Equatable {
+  /// As it was typed: `--listen`.
+  package let name: String
+  /// The key that it sets: `listen`; `feeds` and `endpoints` for the two that name a venue.
+  package let key: String
+  package let values: [String]
+
+  package init(_ name: String, sets key: String, to values: [String]) {
+    self.name = name
+    self.key = key
+    self.values = values
+  }
+}
+
+/// A checked configuration, and where each of its values came from.
+package struct LoadedConfiguration: Sendable {
+  package struct Entry: Sendable, Equatable {
+    package let key: String
+    package let value: String
+    /// `default`, `file tidegate.yaml, key listen`, `variable TIDEGATE_LISTEN`, `flag --listen`.
+    package let origin: String
+  }
+  package var configuration: GatewayConfiguration
+  /// Every setting in the order of the reference, then every feed.
+  package var entries: [Entry]
+
+  /// The entries as aligned lines: `listen  127.0.0.1:8080  (default)`.
+  package var description: String {
+    let width = entries.map(\.key.count).max() ?? 0
+    return entries.map { entry in
+      let padding = String(repeating: " ", count: width - entry.key.count)
+      return "\(entry.key)\(padding)  \(entry.value.isEmpty ? "-" : entry.value)  (\(entry.origin))"
+    }.joined(separator: "\n")
+  }
+}
+
+/// Reads and checks a configuration: file, then environment, then flags; the later wins. Every value of every layer is
+/// checked, also one that a later layer replaces, and all problems are reported together.
+package struct ConfigurationLoader: Sendable {
+  /// What is known of a venue here: its name and how many symbols one feed may carry.
+  package struct VenueRule: Sendable {
+    package let name: String
+    package let symbolLimit: Int
+    package init(name: String, symbolLimit: Int) {
+      self.name = name
+      self.symbolLimit = symbolLimit
+    }
+  }
+
+  /// Bytes of a configuration file.
+  package static let fileLimit = 1 << 20
+  /// Variables with the prefix that are read elsewhere.
+  static let otherVariables: Set<String> = ["TIDEGATE_BENCHMARKS", "TIDEGATE_RECORDINGS", "TIDEGATE_CONFIG"]
+
+  let venues: [VenueRule]
+  let isReadable: @Sendable (String) -> Bool
+  var problems: [ConfigurationProblem] = []
+  var configuration = GatewayConfiguration()
+  var origins: [String: String] = [:]
+  var feeds: [String: GatewayConfiguration.Feed] = [:]
+
+  /// - Parameters:
+  ///   - file: path of a `.yaml`, `.yml` or `.json` file; nil: none.
+  ///   - environment: all variables; those with the prefix `TIDEGATE_` are read.
+  ///   - needsData: whether a configuration without feeds, demo and replay is a problem.
+  ///   - venues: what `feeds` may name.
+  ///   - isReadable: whether a file named in the configuration can be read.
+  package static func load(
+    file: String?, environment: [String: String] = [:], flags: [ConfigurationFlag] = [], needsData: Bool = true,
+    venues: [VenueRule] = VenueRegistry.venues.map { VenueRule(name: $0.name, symbolLimit: $0.symbolLimit) },
+    isReadable: @escaping @Sendable (String) -> Bool = { FileManager.default.isReadableFile(atPath: $0) }
+  ) throws(ConfigurationProblems) -> LoadedConfiguration {
+    var loader = ConfigurationLoader(venues: venues, isReadable: isReadable)
+    if let file { loader.read(file: file) }
+    loader.read(environment: environment)
+    loader.read(flags: flags)
+    loader.check(needsData: needsData)
+    guard loader.problems.isEmpty else { throw ConfigurationProblems(problems: loader.problems) }
+    return LoadedConfiguration(configuration: loader.configuration, entries: loader.entries())
+  }
+
+  init(venues: [VenueRule], isReadable: @escaping @Sendable (String) -> Bool) {
+    self.venues = venues
+    self.isReadable = isReadable
+  }
+
+  // MARK: Layers
+
+  mutating func read(file path: String) {
+    func problem(_ message: String, allowed: String = "") -> ConfigurationProblem {
+      ConfigurationProblem(name: "config", place: "file \(path)", message: message, allowed: allowed)
+    }
+    let suffix = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
+    guard ["yaml", "yml", "json"].contains(suffix) else {
+      problems.append(problem("cannot tell the format", allowed: "a file that ends in .yaml, .yml or .json"))
+      return
+    }
+    guard let data = FileManager.default.contents(atPath: path) else {
+      problems.append(problem("cannot be read", allowed: "a readable file"))
+      return
+    }
+    guard data.count <= Self.fileLimit else {
+      problems.append(problem("has \(data.count) bytes", allowed: "at most \(Self.fileLimit)"))
+      return
+    }
+    read(contents: [UInt8](data), isJSON: suffix == "json", name: path)
+  }
+
+  /// Reads the text of a file. The parsers show every key to their secrets specifier; that is how unknown ones are found.
+  mutating func read(contents: [UInt8], isJSON: Bool, name: String) {
+    let seen = SeenKeys()
+    let specifier = SecretsSpecifier<String, Void>.dynamic { key, _ in
+      seen.insert(key)
+      return false
+    }
+    let snapshot: any ConfigSnapshot
+    do {
+      if isJSON {
+        let collecting = SecretsSpecifier<String, any Sendable>.dynamic { key, _ in
+          seen.insert(key)
+          return false
+        }
+        snapshot = try JSONSnapshot(
+          data: contents.span.bytes, providerName: name, parsingOptions: .init(secretsSpecifier: collecting))
+      } else {
+        snapshot = try YAMLSnapshot(
+          data: contents.span.bytes, providerName: name, parsingOptions: .init(secretsSpecifier: specifier))
+      }
+    } catch {
+      problems.append(
+        ConfigurationProblem(
+          name: "config", place: "file \(name)", message: "is not readable \(isJSON ? "JSON" : "YAML"): \(error)",
+          allowed: "a map of keys; lists hold plain values"))
+      return
+    }
+    for key in seen.keys.sorted() {
+      let place = "file \(name), key \(key)"
+      let values = Self.values(of: key.split(separator: ".").map(String.init), in: snapshot)
+      if key.hasPrefix("feeds.") {
+        read(feedKey: key, values: values, place: place)
+      } else if let setting = Setting.byKey[key] {
+        apply(setting, values: values, name: key, place: place)
+      } else {
+        problems.append(
+          ConfigurationProblem(
+            name: key, place: place, message: "unknown key",
+            suggestion: NearMiss.of(key, in: Setting.all.map(\.key) + ["feeds"])))
+      }
+    }
+  }
+
+  mutating func read(environment: [String: String]) {
+    let ours = environment.filter { $0.key.hasPrefix("TIDEGATE_") && !Self.otherVariables.contains($0.key) }
+    guard !ours.isEmpty else { return }
+    let snapshot = EnvironmentVariablesProvider(environmentVariables: ours).snapshot()
+    let settings = Dictionary(uniqueKeysWithValues: Setting.all.map { ($0.variable, $0) })
+    for name in ours.keys.sorted() {
+      let place = "variable \(name)"
+      let values = Self.values(of: [name], in: snapshot)
+      if name == "TIDEGATE_FEEDS" {
+        for item in Self.items(values, separator: ";") { read(feed: item, name: name, place: place) }
+      } else if name == "TIDEGATE_ENDPOINTS" {
+        for item in Self.items(values, separator: ";") { read(endpoint: item, name: name, place: place) }
+      } else if let setting = settings[name] {
+        apply(setting, values: values, name: name, place: place)
+      } else {
+        problems.append(
+          ConfigurationProblem(
+            name: name, place: place, message: "unknown variable",
+            suggestion: NearMiss.of(name, in: Array(settings.keys.sorted()) + ["TIDEGATE_FEEDS", "TIDEGATE_ENDPOINTS"])))
+      }
+    }
+  }
+
+  mutating func read(flags: [ConfigurationFlag]) {
+    let provider = InMemoryProvider(
+      name: "flags",
+      values: Dictionary(
+        flags.map { (AbsoluteConfigKey([$0.key]), ConfigValue(.stringArray($0.values), isSecret: false)) },
+        uniquingKeysWith: { $1 }))
+    let snapshot = provider.snapshot()
+    for flag in flags {
+      let place = "flag \(flag.name)"
+      let values = Self.values(of: [flag.key], in: snapshot)
+      switch flag.key {
+      case "feeds": for item in values ?? [] { read(feed: item, name: flag.name, place: place) }
+      case "endpoints": for item in values ?? [] { read(endpoint: item, name: flag.name, place: place) }
+      default:
+        guard let setting = Setting.byKey[flag.key] else { preconditionFailure("no setting \(flag.key)") }
+        apply(setting, values: values, name: flag.name, place: place)
+      }
+    }
+  }
+
+  /// The value at a path as texts: one, or the elements of a list. Nil if it is neither.
+  static func values(of path: [String], in snapshot: any ConfigSnapshot) -> [String]? {
+    let key = AbsoluteConfigKey(path)
+    for type in [ConfigType.string, .stringArray, .int, .double, .bool, .intArray, .doubleArray, .boolArray] {
+      guard let value = try? snapshot.value(forKey: key, type: type).value else { continue }
+      switch value.content {
+      case .string(let text): return [text]
+      case .stringArray(let texts): return texts
+      case .int(let number): return [String(number)]
+      case .double(let number): return [String(number)]
+      case .bool(let flag): return [String(flag)]
+      case .intArray(let numbers): return numbers.map { String($0) }
+      case .doubleArray(let numbers): return numbers.map { String($0) }
+      case .boolArray(let flags): return flags.map { String($0) }
+      case .bytes, .byteChunkArray: continue
+      }
+    }
+    return nil
+  }
+
+  /// What stands between separators, trimmed, without empty pieces.
+  static func items(_ values: [String]?, separator: Character) -> [String] {
+    (values ?? []).flatMap { $0.split(separator: separator) }.map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty }
+  }
+
+  mutating func apply(_ setting: Setting, values: [String]?, name: String, place: String) {
+    let values = setting.isList ? values.map { Self.items($0, separator: ",") } : values
+    guard let values, setting.isList || values.count == 1 else {
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: "takes one value, not \(values.map { "a list of \($0.count)" } ?? "this")",
+          allowed: setting.allowed))
+      return
+    }
+    var changed = configuration
+    if setting.set(&changed, values) {
+      configuration = changed
+      origins[setting.key] = place
+    } else {
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: "\"\(values.joined(separator: ","))\" is not allowed", allowed: setting.allowed))
+    }
+  }
+
+  func entries() -> [LoadedConfiguration.Entry] {
+    func entry(_ key: String, _ value: String) -> LoadedConfiguration.Entry {
+      .init(key: key, value: value, origin: origins[key] ?? "default")
+    }
+    var entries = Setting.all.map { entry($0.key, $0.show(configuration)) }
+    for feed in configuration.feeds {
+      entries.append(entry("feeds.\(feed.venue).symbols", feed.symbols.joined(separator: ",")))
+      if let endpoint = feed.endpoint { entries.append(entry("feeds.\(feed.venue).endpoint", endpoint)) }
+      if let rest = feed.restEndpoint { entries.append(entry("feeds.\(feed.venue).rest-endpoint", rest)) }
+    }
+    return entries
+  }
+}
+
+/// The keys that a parser came across.
+private final class SeenKeys: Sendable {
+  private let names = Mutex<Set<String>>([])
+  func insert(_ key: String) { names.withLock { _ = $0.insert(key) } }
+  var keys: [String] { names.withLock { Array($0) } }
+}

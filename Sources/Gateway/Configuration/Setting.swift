@@ -1,0 +1,143 @@
+import Logging
+import Transport
+
+/// One key of the configuration: how it is named, checked, set and shown. The table of them is the reference of what exists.
+struct Setting: Sendable {
+  /// Its path in a file: `limits.requests-per-second`.
+  let key: String
+  /// What may be given, for errors.
+  let allowed: String
+  /// Whether it takes a list (in a file) or values between commas (in the environment).
+  var isList = false
+  /// Sets it; false if the value is refused.
+  let set: @Sendable (inout GatewayConfiguration, [String]) -> Bool
+  /// The effective value as text.
+  let show: @Sendable (GatewayConfiguration) -> String
+
+  /// `TIDEGATE_LIMITS_REQUESTS_PER_SECOND`.
+  var variable: String { Self.variable(key) }
+
+  static func variable(_ key: String) -> String {
+    "TIDEGATE_" + key.uppercased().map { $0 == "." || $0 == "-" ? "_" : String($0) }.joined()
+  }
+
+  static let all: [Setting] = [
+    address("listen", \.listen),
+    address("internal-listen", \.internalListen),
+    integer("loops", 1...64, \.loops),
+    file("ca-file", \.caFile),
+    Setting(
+      key: "tls.certificate", allowed: "a PEM file, with tls.key",
+      set: { configuration, values in
+        configuration.tls = .init(certificate: values[0], key: configuration.tls?.key ?? "")
+        return !values[0].isEmpty
+      }, show: { $0.tls?.certificate ?? "" }),
+    Setting(
+      key: "tls.key", allowed: "a PEM file, with tls.certificate",
+      set: { configuration, values in
+        configuration.tls = .init(certificate: configuration.tls?.certificate ?? "", key: values[0])
+        return !values[0].isEmpty
+      }, show: { $0.tls?.key ?? "" }),
+    Setting(
+      key: "demo", allowed: "true or false",
+      set: { configuration, values in
+        guard let value = ["true": true, "false": false][values[0].lowercased()] else { return false }
+        configuration.demo = value
+        return true
+      }, show: { String($0.demo) }),
+    Setting(
+      key: "seed", allowed: "a whole number, 0…18446744073709551615",
+      set: { configuration, values in
+        guard let value = UInt64(values[0]) else { return false }
+        configuration.seed = value
+        return true
+      }, show: { String($0.seed) }),
+    integer("rate", 1...100_000, \.rate),
+    Setting(
+      key: "replay", allowed: "a recording or a list of recordings", isList: true,
+      set: { configuration, values in
+        configuration.replay = values
+        return !values.contains("")
+      }, show: { $0.replay.joined(separator: ",") }),
+    choice("speed", GatewayConfiguration.ReplaySpeed.allCases, \.speed),
+    integer("limits.clients", 1...1_000_000, \.limits.clients),
+    integer("limits.subscriptions", 1...100_000, \.limits.subscriptions),
+    integer("limits.requests-per-second", 1...10_000, \.limits.requestsPerSecond),
+    integer("limits.message-bytes", (1 << 10)...(16 << 20), \.limits.messageBytes),
+    integer("limits.queued-bytes", (64 << 10)...(256 << 20), \.limits.queuedBytes),
+    integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
+    Setting(
+      key: "origins", allowed: "origins like https://example.com, without a path", isList: true,
+      set: { configuration, values in
+        configuration.origins = values
+        return values.allSatisfy { origin in
+          guard let url = EndpointURL(origin), url.scheme == .http || url.scheme == .https else { return false }
+          return url.target == "/" && !origin.hasSuffix("/")
+        }
+      }, show: { $0.origins.joined(separator: ",") }),
+    Setting(
+      key: "node", allowed: "1 to 63 letters, digits, '-', '_' or '.'",
+      set: { configuration, values in
+        configuration.node = values[0]
+        return (1...63).contains(values[0].utf8.count)
+          && values[0].utf8.allSatisfy { byte in
+            let scalar = Unicode.Scalar(byte)
+            return byte < 0x80 && (scalar.properties.isAlphabetic || (0x30...0x39).contains(byte) || "-_.".unicodeScalars.contains(scalar))
+          }
+      }, show: { $0.node }),
+    choice("log-level", Logger.Level.allCases, \.logLevel),
+    Setting(
+      key: "record", allowed: "a file, or a folder with '/' at its end",
+      set: { configuration, values in
+        configuration.record = values[0]
+        return !values[0].isEmpty
+      }, show: { $0.record ?? "" }),
+  ]
+
+  static let byKey = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0) })
+
+  private static func address(
+    _ key: String, _ path: any WritableKeyPath<GatewayConfiguration, SocketAddress> & Sendable
+  ) -> Setting {
+    Setting(
+      key: key, allowed: "HOST:PORT or [IPV6]:PORT, with a numeric host or localhost",
+      set: { configuration, values in
+        guard let address = try? SocketAddress(parsing: values[0]) else { return false }
+        configuration[keyPath: path] = address
+        return true
+      }, show: { $0[keyPath: path].description })
+  }
+
+  private static func integer(
+    _ key: String, _ range: ClosedRange<Int>, _ path: any WritableKeyPath<GatewayConfiguration, Int> & Sendable
+  ) -> Setting {
+    Setting(
+      key: key, allowed: "a whole number, \(range.lowerBound)…\(range.upperBound)",
+      set: { configuration, values in
+        guard let value = Int(values[0]), range.contains(value) else { return false }
+        configuration[keyPath: path] = value
+        return true
+      }, show: { String($0[keyPath: path]) })
+  }
+
+  private static func file(_ key: String, _ path: any WritableKeyPath<GatewayConfiguration, String?> & Sendable) -> Setting {
+    Setting(
+      key: key, allowed: "a PEM file",
+      set: { configuration, values in
+        configuration[keyPath: path] = values[0]
+        return !values[0].isEmpty
+      }, show: { $0[keyPath: path] ?? "" })
+  }
+
+  private static func choice<Value: RawRepresentable<String> & Sendable>(
+    _ key: String, _ cases: [Value], _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable
+  ) -> Setting {
+    Setting(
+      key: key, allowed: cases.map(\.rawValue).joined(separator: ", "),
+      set: { configuration, values in
+        guard let value = Value(rawValue: values[0].lowercased()) else { return false }
+        configuration[keyPath: path] = value
+        return true
+      }, show: { $0[keyPath: path].rawValue })
+  }
+}

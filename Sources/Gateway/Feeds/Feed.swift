@@ -1,0 +1,30 @@
+import MarketData
+import PubSub
+
+/// Where market data comes from: a venue's connection or a recording. Owned by one loop.
+protocol Feed: AnyObject {
+  var pipeline: FeedPipeline { get }
+  /// The slot of its market in the loop's hub.
+  var slot: Int { get }
+  var status: FeedStatus { get }
+  /// Bytes taken so far.
+  var bytesReceived: UInt64 { get }
+  /// Connections made so far.
+  var connects: Int { get }
+  func start()
+  /// Ends it for good.
+  func stop()
+  /// Called about four times a second.
+  func tick(_ now: Timestamp)
+  /// Moves trailing pulses and windows on; called when `pipeline.market.nextDeadline` has come.
+  func advance(_ now: Timestamp)
+}
+
+/// What a feed tells its node.
+protocol FeedOwner: AnyObject {
+  var clock: GatewayClock { get set }
+  /// The pipeline's changes, to be published now.
+  func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp)
+  /// The feed's state, a symbol's state or the instruments changed.
+  func feedStatusChanged(_ feed: any Feed)
+}

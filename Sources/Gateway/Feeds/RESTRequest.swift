@@ -1,0 +1,106 @@
+import Bytes
+import HTTP1
+import Transport
+
+/// One GET on a connection of its own: instrument lists and book snapshots, a few a minute. Owned by one loop.
+///
+/// The connection is not kept: venues hand out snapshots seconds apart at the least, and a fresh connection has no stale state.
+final class RESTRequest: ConnectionHandler {
+  /// Status and body; status 0 with the reason as text when there was no answer.
+  typealias Completion = (_ status: Int, _ body: [UInt8]) -> Void
+
+  /// Bytes of a response's head that are accepted.
+  private static let headLimit = 32 << 10
+
+  private let target: String
+  private let endpoint: Endpoint
+  private var parser: HTTPResponseParser
+  private var completion: Completion?
+  private var attempt: ConnectAttempt?
+  private var connection: Connection?
+  private var timer: LoopTimer?
+
+  /// Asks for `path` under `endpoint` within `timeout` ns and calls `completion` once, on `loop`, unless cancelled.
+  static func get(
+    _ path: String, from endpoint: Endpoint, bodyLimit: Int, tls: TLSClientContext?, loop: EventLoop,
+    timeout: UInt64 = 15_000_000_000, completion: @escaping Completion
+  ) -> RESTRequest {
+    let request = RESTRequest(target: endpoint.target(path), endpoint: endpoint, bodyLimit: bodyLimit, completion: completion)
+    request.start(tls: tls, loop: loop, timeout: timeout)
+    return request
+  }
+
+  private init(target: String, endpoint: Endpoint, bodyLimit: Int, completion: @escaping Completion) {
+    self.target = target
+    self.endpoint = endpoint
+    self.parser = HTTPResponseParser(limits: HTTPLimits(headBytes: RESTRequest.headLimit, bodyBytes: bodyLimit))
+    self.completion = completion
+  }
+
+  /// Forgets the request; its completion is not called.
+  func cancel() {
+    completion = nil
+    tearDown()
+  }
+
+  private func start(tls: TLSClientContext?, loop: EventLoop, timeout: UInt64) {
+    timer = loop.schedule(after: timeout) { [weak self] in self?.finish(0, "no answer in \(timeout / 1_000_000) ms") }
+    attempt = Connector.connect(
+      host: endpoint.host, port: endpoint.port, tls: endpoint.isSecure ? tls : nil, loop: loop, timeout: timeout, handler: self
+    ) { [self] result in
+      switch result {
+      case .success(let connection):
+        self.connection = connection
+        let head = HTTPRequestHead(
+          method: "GET", target: target,
+          fields: HTTPFields([
+            HTTPField("Host", endpoint.authority), HTTPField("Accept", "application/json"),
+            HTTPField("User-Agent", "tidegate/\(TidegateVersion.current)"), HTTPField("Connection", "close"),
+          ]))
+        var bytes = ByteBuffer(capacity: 512)
+        HTTPEncoder.append(head, bodyLength: 0, to: &bytes)
+        connection.write(bytes.bytes)
+      case .failure(let error): finish(0, error.description)
+      }
+    }
+  }
+
+  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
+    var input = UnsafeRawBufferPointer(bytes)
+    do throws(HTTPError) {
+      if let (head, body) = try parser.next(&input) { finish(head.status, body) }
+    } catch {
+      finish(0, "unreadable response: \(error.reason)")
+    }
+  }
+
+  func connectionDidDrain(_ connection: Connection) {}
+
+  func connectionDidClose(_ connection: Connection, reason: CloseReason) {
+    do throws(HTTPError) {
+      if let (head, body) = try parser.finish() { return finish(head.status, body) }
+    } catch {
+      return finish(0, "unreadable response: \(error.reason)")
+    }
+    if case .failed(let error) = reason { return finish(0, error.description) }
+    finish(0, "closed before the response was complete")
+  }
+
+  private func finish(_ status: Int, _ reason: String) { finish(status, Array(reason.utf8)) }
+
+  private func finish(_ status: Int, _ body: [UInt8]) {
+    guard let completion else { return }
+    self.completion = nil
+    tearDown()
+    completion(status, body)
+  }
+
+  private func tearDown() {
+    timer?.cancel()
+    timer = nil
+    attempt?.cancel()
+    attempt = nil
+    connection?.abort()
+    connection = nil
+  }
+}

@@ -1,0 +1,83 @@
+import Bytes
+import HTTP1
+import MarketData
+import Transport
+
+/// The internal port: health for balancers and orchestrators, metrics for Prometheus. On loop 0.
+final class InternalAPI: HTTPResponder, @unchecked Sendable {
+  // `@unchecked`: used on its node's loop only; the listener's `accept` runs there.
+
+  /// Connections at a time.
+  private static let connectionLimit = 256
+
+  private unowned let node: LoopNode
+  private let startedAt: Int64
+  private var connections = 0
+
+  init(node: LoopNode, startedAt: Int64) {
+    self.node = node
+    self.startedAt = startedAt
+  }
+
+  func accept(_ connection: Connection) -> (any ConnectionHandler)? {
+    guard connections < InternalAPI.connectionLimit else { return nil }
+    connections += 1
+    let session = HTTPSession(connection: connection, responder: self)
+    node.register(session, for: connection)
+    return session
+  }
+
+  func ended(_ connection: Connection) {
+    connections -= 1
+    node.forget(connection)
+  }
+
+  func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool { false }
+  var httpDate: String { node.httpDate }
+
+  func respond(to request: HTTPRequestHead, reply: @escaping (HTTPResponse) -> Void) {
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return reply(.error(405, code: "method_not_allowed", message: "use GET", fields: [HTTPField("Allow", "GET, HEAD")]))
+    }
+    switch request.path {
+    case "/livez": reply(.text("ok\n"))
+    case "/readyz", "/healthz": reply(ready())
+    case "/metrics": metrics(reply)
+    default:
+      reply(.error(404, code: "not_found", message: "there is no \(request.path)", hint: "/livez /readyz /healthz /metrics"))
+    }
+  }
+
+  /// Ready: not draining, and at least one feed is live.
+  private func ready() -> HTTPResponse {
+    let feeds = node.feedStatuses
+    let live = feeds.contains { $0.state == .live }
+    let lines = feeds.map { "\($0.venue): \($0.state.rawValue)\($0.reason.map { " (\($0))" } ?? "")\n" }.joined()
+    if node.isDraining { return .text("draining\n" + lines, status: 503) }
+    return .text((live ? "ready\n" : "no feed is live\n") + lines, status: live ? 200 : 503)
+  }
+
+  private func metrics(_ reply: @escaping (HTTPResponse) -> Void) {
+    let total = Total()
+    let count = node.loopCount
+    for loop in 0..<count {
+      node.ask(loop) { node in (node.metrics, node.feedMetrics()) } then: { [unowned self] part in
+        total.metrics.add(part.0)
+        total.feeds += part.1
+        total.parts += 1
+        guard total.parts == count else { return }
+        let uptime = Double(GatewayClock.monotonicMicroseconds() - startedAt) / 1e6
+        reply(
+          .text(
+            MetricsText.render(total.metrics, feeds: total.feeds, uptimeSeconds: uptime, now: node.clock.now()),
+            contentType: "text/plain; version=0.0.4; charset=utf-8"))
+      }
+    }
+  }
+
+  private final class Total {
+    var parts = 0
+    var metrics = NodeMetrics()
+    var feeds: [FeedMetrics] = []
+  }
+}

@@ -1,0 +1,380 @@
+import Bytes
+import HTTP1
+import Logging
+import MarketData
+import PubSub
+import Transport
+import Venues
+import WebSocket
+
+/// Everything that lives on one loop: the feeds and markets it owns, the hub that publishes them, the fan-out and sessions of
+/// its clients. It carries deliveries and commands between hubs and fan-outs, its own and those of the other loops.
+///
+/// A turn gathers: feeds publish into `outgoing` as they read; at the turn's end everything is delivered, clients with
+/// something queued are written to, and what other loops need goes to their mailboxes in one batch each.
+final class LoopNode: FeedOwner, @unchecked Sendable {
+  // `@unchecked`: all state but the constants is touched on `loop` only, which `assertOnLoop` checks at each entrance;
+  // others reach it through `loop.execute`.
+
+  let loop: EventLoop
+  let hub: Hub
+  let fanOut: FanOut
+  let settings: NodeSettings
+  /// All nodes by loop index, this one included; set once before any of them starts.
+  private(set) var nodes: [LoopNode] = []
+
+  var clock = GatewayClock()
+  var metrics = NodeMetrics()
+  private(set) var httpDate = ""
+  private(set) var feeds: [any Feed] = []
+  private(set) var sessions: [StreamSession?] = []
+  private var httpSessions: [ObjectIdentifier: HTTPSession] = [:]
+
+  private var outgoing: [Delivery] = []
+  private var mailbags: [[Delivery]]
+  private var actions: [FanOutAction] = []
+  private var frames: [SharedBytes] = []
+  private var dirtyFeeds: Set<Int> = []
+  /// The present state of every feed of the gateway, by its global number.
+  private var statuses: [Int: FeedStatus] = [:]
+  private var deadline = Timestamp.distantFuture
+  private var deadlineTimer: LoopTimer?
+  private var timers: [LoopTimer] = []
+  private var watchCursor = 0
+  private(set) var isDraining = false
+  var loopCount: Int { mailbags.count }
+
+  init(loop: EventLoop, loops: Int, settings: NodeSettings) {
+    self.loop = loop
+    self.settings = settings
+    self.hub = Hub(loop: loop.index, loops: loops, epoch: settings.epoch)
+    self.fanOut = FanOut(
+      loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
+      limits: settings.clientLimits)
+    self.mailbags = Array(repeating: [], count: loops)
+  }
+
+  // MARK: Life
+
+  /// Makes the nodes known to each other; before `start`.
+  func connect(to nodes: [LoopNode]) { self.nodes = nodes }
+
+  func start() {
+    loop.execute { [self] in
+      loop.onTurnEnd { [unowned self] in endTurn() }
+      timers.append(loop.scheduleRepeating(every: 100_000_000) { [unowned self] in advanceClients() })
+      timers.append(loop.scheduleRepeating(every: 250_000_000) { [unowned self] in tickFeeds() })
+      timers.append(loop.scheduleRepeating(every: 1_000_000_000) { [unowned self] in everySecond() })
+      everySecond()
+    }
+  }
+
+  /// Adds a feed of this loop; `number` is its place among all feeds of the gateway. On the loop.
+  func add(feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?, recorder: FeedRecorder?) {
+    loop.assertOnLoop()
+    let pipeline = FeedPipeline(venue: venue, configuration: configuration)
+    let slot = hub.add(market: pipeline.market, venue: venue.name)
+    let feed = FeedSession(
+      pipeline: pipeline, slot: slot, owner: self, loop: loop, tls: tls, recorder: recorder, log: settings.log, now: clock.now())
+    precondition(slot == feeds.count, "a feed's slot is its place")
+    feeds.append(feed)
+    feedNumbers.append(number)
+    feedStatusChanged(feed)
+    feed.start()
+  }
+
+  private var feedNumbers: [Int] = []
+
+  private func everySecond() {
+    if let step = clock.follow() {
+      settings.log.warning("the wall clock was set", metadata: ["by_ms": "\(step / 1000)"])
+    }
+    httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
+    let moment = GatewayClock.monotonicMicroseconds()
+    for session in httpSessions.values { session.closeIfIdle(at: moment) }
+  }
+
+  // MARK: Feeds
+
+  func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {
+    metrics.feedBatches += 1
+    hub.publish(changes, market: feed.slot, now: now, into: &outgoing)
+  }
+
+  func feedStatusChanged(_ feed: any Feed) { dirtyFeeds.insert(feed.slot) }
+
+  private func tickFeeds() {
+    let now = clock.now()
+    for feed in feeds { feed.tick(now) }
+  }
+
+  /// Tells every loop what changed about this loop's feeds: their states, instruments and books.
+  private func announceFeeds() {
+    let now = clock.now()
+    for slot in dirtyFeeds {
+      let feed = feeds[slot]
+      let entries = feed.pipeline.market.instruments.map { state in
+        DirectoryEntry(loop: loop.index, market: slot, instrument: state.instrument, bookState: state.bookState)
+      }
+      let status = feed.status
+      let number = feedNumbers[slot]
+      for node in nodes {
+        if node === self {
+          learn(status, number: number, entries: entries, now)
+        } else {
+          node.loop.execute { node.learn(status, number: number, entries: entries, node.clock.now()) }
+        }
+      }
+    }
+    dirtyFeeds.removeAll(keepingCapacity: true)
+  }
+
+  private func learn(_ status: FeedStatus, number: Int, entries: [DirectoryEntry], _ now: Timestamp) {
+    loop.assertOnLoop()
+    statuses[number] = status
+    let all = statuses.sorted { $0.key < $1.key }.map(\.value)
+    for entry in entries { fanOut.directory.entries[entry.instrument.symbol] = entry }
+    if !fanOut.directory.venues.contains(status.venue) { fanOut.directory.venues.append(status.venue) }
+    fanOut.feeds = all
+    if loop.index == 0 { hub.publish(status: all, now: now, into: &outgoing) }
+  }
+
+  /// The present state of every feed.
+  var feedStatuses: [FeedStatus] { fanOut.feeds }
+
+  func feedMetrics() -> [FeedMetrics] {
+    feeds.map { feed in
+      let handler = feed.pipeline.handler
+      let counts = handler.symbolCounts
+      return FeedMetrics(
+        venue: handler.venue.name, state: feed.status.state.rawValue, messages: handler.counts.messages,
+        rejected: handler.counts.rejected, bytes: feed.bytesReceived, connects: feed.connects,
+        instruments: feed.pipeline.market.instruments.count,
+        booksLive: feed.pipeline.market.instruments.count { $0.bookState == .live },
+        gaps: counts.reduce(0) { $0 + $1.gaps }, trades: counts.reduce(0) { $0 + $1.trades },
+        lastMessage: feed.status.lastMessage?.microseconds)
+    }
+  }
+
+  // MARK: Clients
+
+  /// Takes over a connection that has upgraded.
+  func admit(_ connection: Connection, rest: UnsafeMutableRawBufferPointer) {
+    httpSessions[ObjectIdentifier(connection)] = nil
+    let client = fanOut.open(session: "s_" + hex(SystemRandom.bytes(12)), now: clock.now())
+    let session = StreamSession(
+      client: client, connection: connection, node: self,
+      limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes))
+    while sessions.count <= Int(client.slot) { sessions.append(nil) }
+    sessions[Int(client.slot)] = session
+    connection.handler = session
+    metrics.clients += 1
+    metrics.clientsTotal += 1
+    if rest.count > 0 { session.connection(connection, didReceive: rest) }
+  }
+
+  func register(_ session: HTTPSession, for connection: Connection) { httpSessions[ObjectIdentifier(connection)] = session }
+  func forget(_ connection: Connection) { httpSessions[ObjectIdentifier(connection)] = nil }
+
+  func receive(_ message: RawSpan, from session: StreamSession) {
+    metrics.requests += 1
+    fanOut.receive(message, from: session.client, now: clock.now(), into: &actions)
+  }
+
+  func drained(_ session: StreamSession) {
+    fanOut.setUnsent(0, for: session.client, now: clock.now())
+    write(to: session, clock.now())
+  }
+
+  func closed(_ session: StreamSession) {
+    guard sessions[Int(session.client.slot)] === session else { return }
+    sessions[Int(session.client.slot)] = nil
+    metrics.clients -= 1
+    fanOut.close(session.client, into: &actions)
+  }
+
+  private func advanceClients() {
+    let now = clock.now()
+    fanOut.advance(to: now, into: &actions)
+    // A slice of the sessions each time: all of them every 5 s.
+    let moment = GatewayClock.monotonicMicroseconds()
+    let slice = sessions.count / 50 + 1
+    for _ in 0..<min(slice, sessions.count) {
+      watchCursor = watchCursor + 1 < sessions.count ? watchCursor + 1 : 0
+      sessions[watchCursor]?.watch(at: moment)
+    }
+  }
+
+  // MARK: The end of a turn
+
+  private func endTurn() {
+    let now = clock.now()
+    advanceMarkets(now)
+    if !dirtyFeeds.isEmpty { announceFeeds() }
+    repeat {
+      deliver(now)
+      perform(now)
+    } while !outgoing.isEmpty || !actions.isEmpty
+    writeDirty(now)
+    repeat {
+      deliver(now)
+      perform(now)
+    } while !outgoing.isEmpty || !actions.isEmpty
+    sendMailbags()
+    armTimer(now)
+  }
+
+  private func advanceMarkets(_ now: Timestamp) {
+    for feed in feeds where feed.pipeline.market.nextDeadline <= now { feed.advance(now) }
+    if hub.nextDeadline <= now { hub.advance(to: now, into: &outgoing) }
+  }
+
+  /// Gives what hubs published to this loop's fan-out, and sorts what other loops need into their mailbags.
+  private func deliver(_ now: Timestamp) {
+    guard !outgoing.isEmpty else { return }
+    if nodes.count == 1 {
+      fanOut.deliver(outgoing, now: now, into: &actions)
+      outgoing.removeAll(keepingCapacity: true)
+      return
+    }
+    var own: [Delivery] = []
+    for delivery in outgoing {
+      let loops: UInt64 =
+        switch delivery {
+        case .frame(_, let loops): loops
+        case .joined(_, let loop, _), .snapshot(_, let loop, _): 1 << UInt64(loop)
+        }
+      for index in 0..<nodes.count where loops & (1 << UInt64(index)) != 0 {
+        if index == loop.index { own.append(delivery) } else { mailbags[index].append(delivery) }
+      }
+    }
+    outgoing.removeAll(keepingCapacity: true)
+    if !own.isEmpty { fanOut.deliver(own, now: now, into: &actions) }
+  }
+
+  private func perform(_ now: Timestamp) {
+    guard !actions.isEmpty else { return }
+    let todo = actions
+    actions.removeAll(keepingCapacity: true)
+    for action in todo {
+      switch action {
+      case .command(let command, let target):
+        if target == loop.index {
+          hub.perform(command, now: now, into: &outgoing)
+        } else {
+          let node = nodes[target]
+          node.loop.execute { node.hub.perform(command, now: node.clock.now(), into: &node.outgoing) }
+        }
+      case .close(let client, let code, let reason):
+        guard let session = session(of: client) else { continue }
+        write(to: session, now)
+        metrics.closedByPolicy += 1
+        session.close(code: code, reason: reason)
+      }
+    }
+  }
+
+  private func session(of client: ClientID) -> StreamSession? {
+    guard Int(client.slot) < sessions.count, let session = sessions[Int(client.slot)], session.client == client else { return nil }
+    return session
+  }
+
+  private func writeDirty(_ now: Timestamp) {
+    for client in fanOut.dirty {
+      guard let session = sessions[Int(client.slot)], session.client == client else { continue }
+      write(to: session, now)
+    }
+    fanOut.removeDirty()
+  }
+
+  private func write(to session: StreamSession, _ now: Timestamp) {
+    let connection = session.connection
+    guard connection.isWritable else {
+      fanOut.setUnsent(connection.queuedBytes, for: session.client, now: now)
+      return
+    }
+    fanOut.take(from: session.client, byteLimit: StreamSession.handOverBytes, now: now, into: &frames, actions: &actions)
+    for frame in frames { connection.write(frame) }
+    metrics.framesSent += UInt64(frames.count)
+    frames.removeAll(keepingCapacity: true)
+  }
+
+  private func sendMailbags() {
+    for index in mailbags.indices where !mailbags[index].isEmpty {
+      let bag = mailbags[index]
+      mailbags[index].removeAll(keepingCapacity: true)
+      let node = nodes[index]
+      node.loop.execute { node.fanOut.deliver(bag, now: node.clock.now(), into: &node.actions) }
+    }
+  }
+
+  private func armTimer(_ now: Timestamp) {
+    var next = hub.nextDeadline
+    for feed in feeds { next = min(next, feed.pipeline.market.nextDeadline) }
+    guard next != deadline || deadlineTimer == nil else { return }
+    if next >= deadline, deadlineTimer != nil { return }
+    deadlineTimer?.cancel()
+    deadlineTimer = nil
+    deadline = next
+    guard next < Timestamp.distantFuture else { return }
+    let wait = UInt64(max(0, next - now)) * 1_000
+    deadlineTimer = loop.schedule(after: wait) { [unowned self] in
+      // The turn that this begins ends in `endTurn`, which does the work.
+      deadlineTimer = nil
+      deadline = .distantFuture
+    }
+  }
+
+  // MARK: Across loops
+
+  /// Runs `work` on the node of `loop` and `then` with its result back here. On the loop.
+  func ask<T: Sendable>(_ target: Int, _ work: @escaping @Sendable (LoopNode) -> T, then: @escaping (T) -> Void) {
+    if target == loop.index { return then(work(self)) }
+    let node = nodes[target]
+    let reply = LoopBound(value: then)
+    node.loop.execute { [self] in
+      let result = work(node)
+      loop.execute { reply.value(result) }
+    }
+  }
+
+  // MARK: Drain
+
+  /// Closes every client: 4201 where the protocol is spoken. On the loop.
+  func drain() {
+    loop.assertOnLoop()
+    isDraining = true
+    for timer in timers { timer.cancel() }
+    for feed in feeds { feed.stop() }
+    for session in sessions { session?.close(code: 4201, reason: "the gateway is going down; reconnect") }
+    for session in httpSessions.values { session.closeForDrain() }
+  }
+
+  /// Calls `body` when no client is left, or at `moment` (monotonic µs). On the loop.
+  func whenEmpty(by moment: Int64, _ body: @escaping () -> Void) {
+    if openClients == 0 || GatewayClock.monotonicMicroseconds() >= moment { return body() }
+    loop.schedule(after: 10_000_000) { [self] in whenEmpty(by: moment, body) }
+  }
+
+  var openClients: Int { sessions.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }
+}
+
+/// A value that is made and used on one loop only, while it travels through others.
+struct LoopBound<T>: @unchecked Sendable {
+  // `@unchecked`: whoever carries it between loops does not open it; see `LoopNode.ask`.
+  let value: T
+}
+
+/// What all nodes of a gateway share.
+struct NodeSettings: Sendable {
+  var node: String
+  /// Of this run: tells clients that stream numbers started over.
+  var epoch: String
+  var clientLimits: ClientLimits
+  var log: Logger
+}
+
+func hex(_ bytes: [UInt8]) -> String {
+  let digits = Array("0123456789abcdef")
+  return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+}

@@ -1,0 +1,50 @@
+import MarketData
+import PubSub
+
+/// Prometheus' text format, version 0.0.4.
+enum MetricsText {
+  static func render(_ node: NodeMetrics, feeds: [FeedMetrics], uptimeSeconds: Double, now: Timestamp) -> String {
+    var out = ""
+    func metric(_ name: String, _ type: String, _ help: String, _ samples: [(labels: String, value: String)]) {
+      guard !samples.isEmpty else { return }
+      out += "# HELP tidegate_\(name) \(help)\n# TYPE tidegate_\(name) \(type)\n"
+      for sample in samples { out += "tidegate_\(name)\(sample.labels) \(sample.value)\n" }
+    }
+    func single(_ name: String, _ type: String, _ help: String, _ value: some Numeric) {
+      metric(name, type, help, [("", "\(value)")])
+    }
+    func perFeed(_ name: String, _ type: String, _ help: String, _ value: (FeedMetrics) -> String?) {
+      metric(name, type, help, feeds.compactMap { feed in value(feed).map { ("{venue=\"\(feed.venue)\"}", $0) } })
+    }
+    metric("build_info", "gauge", "The version that runs.", [("{version=\"\(TidegateVersion.current)\"}", "1")])
+    single("uptime_seconds", "gauge", "Seconds since the start.", uptimeSeconds)
+    single("clients", "gauge", "Clients on the stream now.", node.clients)
+    single("clients_total", "counter", "Clients that have joined the stream.", node.clientsTotal)
+    single("connections", "gauge", "Connections on the client port now.", node.connections)
+    single("connections_refused_total", "counter", "Connections refused at the limit.", node.refused)
+    single("client_requests_total", "counter", "Requests on the stream.", node.requests)
+    single("http_requests_total", "counter", "HTTP requests on the client port.", node.httpRequests)
+    single("frames_sent_total", "counter", "Frames handed to clients' connections.", node.framesSent)
+    single("client_protocol_errors_total", "counter", "Clients that broke the WebSocket protocol.", node.protocolErrors)
+    single("clients_closed_total", "counter", "Clients closed by a rule (slow, limits).", node.closedByPolicy)
+    metric(
+      "feed_state", "gauge", "1 for the state a feed is in.",
+      feeds.flatMap { feed in
+        FeedState.allCases.map { state in
+          ("{venue=\"\(feed.venue)\",state=\"\(state.rawValue)\"}", state.rawValue == feed.state ? "1" : "0")
+        }
+      })
+    perFeed("feed_messages_total", "counter", "Messages received.") { "\($0.messages)" }
+    perFeed("feed_rejected_total", "counter", "Messages refused as unreadable.") { "\($0.rejected)" }
+    perFeed("feed_bytes_total", "counter", "Bytes received.") { "\($0.bytes)" }
+    perFeed("feed_connects_total", "counter", "Connections made.") { "\($0.connects)" }
+    perFeed("feed_instruments", "gauge", "Instruments carried.") { "\($0.instruments)" }
+    perFeed("feed_books_live", "gauge", "Books in sync.") { "\($0.booksLive)" }
+    perFeed("feed_gaps_total", "counter", "Holes found in book sequences.") { "\($0.gaps)" }
+    perFeed("feed_trades_total", "counter", "Live trades.") { "\($0.trades)" }
+    perFeed("feed_age_seconds", "gauge", "Seconds since anything came.") { feed in
+      feed.lastMessage.map { "\(Double(now.microseconds - $0) / 1e6)" }
+    }
+    return out
+  }
+}

@@ -1,0 +1,41 @@
+/// What one loop counts; plain integers, added up when somebody asks.
+struct NodeMetrics: Sendable {
+  var clients = 0
+  var clientsTotal: UInt64 = 0
+  var connections = 0
+  var refused: UInt64 = 0
+  var requests: UInt64 = 0
+  var httpRequests: UInt64 = 0
+  var framesSent: UInt64 = 0
+  var feedBatches: UInt64 = 0
+  var protocolErrors: UInt64 = 0
+  var closedByPolicy: UInt64 = 0
+
+  mutating func add(_ other: NodeMetrics) {
+    clients += other.clients
+    clientsTotal += other.clientsTotal
+    connections += other.connections
+    refused += other.refused
+    requests += other.requests
+    httpRequests += other.httpRequests
+    framesSent += other.framesSent
+    feedBatches += other.feedBatches
+    protocolErrors += other.protocolErrors
+    closedByPolicy += other.closedByPolicy
+  }
+}
+
+/// What one loop counts of one feed.
+struct FeedMetrics: Sendable {
+  var venue: String
+  var state: String
+  var messages: Int
+  var rejected: Int
+  var bytes: UInt64
+  var connects: Int
+  var instruments: Int
+  var booksLive: Int
+  var gaps: Int
+  var trades: Int
+  var lastMessage: Int64?
+}

@@ -1,0 +1,57 @@
+import Bytes
+
+/// The quotient rounded down, also for negative numbers.
+@inline(__always)
+func floorDivide(_ a: Int64, _ b: Int64) -> Int64 {
+  let (quotient, remainder) = a.quotientAndRemainder(dividingBy: b)
+  return remainder < 0 ? quotient - 1 : quotient
+}
+
+@inline(__always)
+func saturatingAdd(_ a: Int128, _ b: Int128) -> Int128 {
+  let (sum, overflow) = a.addingReportingOverflow(b)
+  return overflow ? (b < 0 ? .min : .max) : sum
+}
+
+func saturatingMultiply(_ a: Int128, _ b: Int128) -> Int128 {
+  let (product, overflow) = a.multipliedReportingOverflow(by: b)
+  return overflow ? ((a < 0) == (b < 0) ? .max : .min) : product
+}
+
+/// Quotients that are worked out once, at the edge: exactly, then rounded half to even at a stated number of digits.
+package enum Ratio {
+  /// `numerator` / `denominator`, rounded half to even. Precondition: `denominator` > 0.
+  package static func divide(_ numerator: Int128, by denominator: Int128) -> Int128 {
+    precondition(denominator > 0)
+    let (quotient, remainder) = numerator.quotientAndRemainder(dividingBy: denominator)
+    let rest = remainder.magnitude
+    let half = denominator.magnitude - rest
+    if rest > half || (rest == half && quotient & 1 != 0) { return quotient + (numerator < 0 ? -1 : 1) }
+    return quotient
+  }
+
+  /// `part` in percent of `whole`, with `digits` digits after the point, 0…9; nil if `whole` is not positive or the result does
+  /// not fit in an `Int64`.
+  package static func percent(_ part: Int64, of whole: Int64, digits: UInt8) -> Decimal64? {
+    precondition(digits <= 9)
+    guard whole > 0 else { return nil }
+    let scaled = Int128(part) * 100 * Int128(DecimalText.power(digits))
+    guard let mantissa = Int64(exactly: divide(scaled, by: Int128(whole))) else { return nil }
+    return Decimal64(mantissa: mantissa, scale: digits)
+  }
+
+  /// `value` × 10^-`scale` with at most `digits` digits after the point, fewer where it would not fit in an `Int64`; nil if it does
+  /// not fit with none.
+  package static func decimal(_ value: Int128, scale: Int, digits: Int) -> Decimal64? {
+    var digits = min(digits, scale, Int(DecimalText.scaleLimit))
+    while digits >= 0 {
+      var divisor: Int128 = 1
+      for _ in 0..<(scale - digits) { divisor *= 10 }
+      if let mantissa = Int64(exactly: divide(value, by: divisor)) {
+        return Decimal64(mantissa: mantissa, scale: UInt8(digits))
+      }
+      digits -= 1
+    }
+    return nil
+  }
+}

@@ -1,0 +1,117 @@
+import Bytes
+
+/// All that is known of one instrument. Belongs to the `Market` that made it and is changed by it alone.
+package final class InstrumentState {
+  package internal(set) var instrument: Instrument
+  package internal(set) var book: OrderBook
+  package internal(set) var bookState: BookState = .absent
+  /// The venue's time of the last book message applied.
+  package internal(set) var bookTime: Timestamp = .distantPast
+  /// The newest trade by the venue's time, backlog included.
+  package internal(set) var lastTrade: Trade?
+  /// The best bid and ask; nil while unknown, which a quote made from a book is as soon as the book is out of sync.
+  package internal(set) var quote: Quote?
+  /// The venue's own 24 h figures.
+  package internal(set) var ticker: Ticker?
+  /// The rolling day by minutes.
+  package internal(set) var day = BucketRing.day()
+  package internal(set) var pulse: PulseMerger
+  var statistics = DayStatistics()
+
+  /// Book deltas that came while the book was not live.
+  package internal(set) var ignoredDeltas = 0
+  /// Trades whose venue time was more than `Market.clockTolerance` off.
+  package internal(set) var clockWarnings = 0
+  /// Removals of book levels that were not there.
+  package var unknownDeletes: Int { book.unknownDeletes }
+
+  /// Since when the book is crossed.
+  var crossedSince: Timestamp?
+  /// The venue time of `lastTrade`, held near the gateway's clock.
+  var lastTradeTime = Timestamp.distantPast
+  /// When the gateway's own ticker was last published.
+  var tickerTime = Timestamp.distantPast
+  /// Which kinds stand in the market's deadline heap.
+  var isPulseScheduled = false
+  var isTickerScheduled = false
+  var isCrossedScheduled = false
+
+  init(instrument: Instrument, book: OrderBook) {
+    self.instrument = instrument
+    self.book = book
+    self.pulse = PulseMerger(instrument: instrument.id)
+  }
+
+  /// The venue's 24 h figures, or the gateway's own where it has sent none. O(1), once a minute O(1,440).
+  package func ticker(now: Timestamp) -> Ticker {
+    ticker ?? statistics.ticker(of: day, instrument: instrument, quote: quote, now: now)
+  }
+
+  /// The gateway's own figures of the last 24 h, whether the venue has its own or not. O(1), once a minute O(1,440).
+  package func dayFigures(now: Timestamp) -> WindowFigures { statistics.figures(of: day, now: now) }
+
+  /// The line of the last 24 h. O(1,440).
+  package func sparkline(points: Int, now: Timestamp) -> Sparkline { day.sparkline(points: points, now: now) }
+
+  /// The newest point of that line, for updates; nil before any trade. O(1).
+  package func sparklineTip(points: Int, now: Timestamp) -> SparklineTip? { day.sparklineTip(points: points, now: now) }
+
+  /// Takes over a changed description. Wider scales multiply everything held; if a value then does not fit, or a scale got
+  /// narrower, what it concerned is forgotten. Returns why the book must be rebuilt, if so.
+  func update(_ new: Instrument) -> ResyncReason? {
+    let old = instrument
+    instrument = new
+    guard new.priceScale != old.priceScale || new.sizeScale != old.sizeScale else { return nil }
+    guard new.priceScale >= old.priceScale, new.sizeScale >= old.sizeScale,
+      new.priceScale - old.priceScale <= DecimalText.scaleLimit, new.sizeScale - old.sizeScale <= DecimalText.scaleLimit
+    else {
+      forgetValues()
+      return .venueReset
+    }
+    let price = Int64(DecimalText.power(new.priceScale - old.priceScale))
+    let size = Int64(DecimalText.power(new.sizeScale - old.sizeScale))
+    lastTrade = lastTrade.flatMap { trade in
+      var trade = trade
+      return trade.price.scale(by: price) && trade.size.scale(by: size) ? trade : nil
+    }
+    quote = quote.flatMap { quote in
+      var quote = quote
+      return quote.bid.scale(by: price) && quote.ask.scale(by: price) && quote.bidSize.scale(by: size)
+        && quote.askSize.scale(by: size) ? quote : nil
+    }
+    ticker = ticker.map { ticker in
+      var ticker = ticker
+      for path in [\Ticker.last, \.bid, \.ask, \.open, \.high, \.low] {
+        guard var value = ticker[keyPath: path] else { continue }
+        ticker[keyPath: path] = value.scale(by: price) ? value : nil
+      }
+      return ticker
+    }
+    _ = day.rescale(priceBy: price, sizeBy: size)
+    _ = pulse.rescale(by: price)
+    do {
+      try book.rescale(priceBy: price, sizeBy: size)
+      return nil
+    } catch {
+      return .malformed
+    }
+  }
+
+  private func forgetValues() {
+    lastTrade = nil
+    lastTradeTime = .distantPast
+    quote = nil
+    ticker = nil
+    day.removeAll()
+    pulse = PulseMerger(instrument: instrument.id)
+  }
+}
+
+extension Int64 {
+  /// Multiplies in place; false, and unchanged, if it would not fit.
+  fileprivate mutating func scale(by factor: Int64) -> Bool {
+    let (value, overflow) = multipliedReportingOverflow(by: factor)
+    if !overflow { self = value }
+    return !overflow
+  }
+}

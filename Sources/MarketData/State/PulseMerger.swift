@@ -1,0 +1,71 @@
+/// Makes pulses of one instrument's prices: at most one in 100 ms, and the last price always arrives within 100 ms.
+///
+/// - The first change after 100 ms or more without a pulse is published at once (leading edge).
+/// - Changes within 100 ms of the last pulse are merged, and the newest price is published when the 100 ms are over (trailing
+///   edge), with `merged` saying how many changes it stands for.
+/// - If the price is by then back where the last pulse left it, nothing is published.
+///
+/// A plain debounce would stay silent as long as the market is busy. Every operation is O(1); nothing is allocated.
+package struct PulseMerger: Sendable {
+  /// The shortest time between two pulses, µs.
+  package static let interval: Int64 = 100 * Microseconds.millisecond
+
+  package let instrument: InstrumentID
+  /// The price of the last pulse; nil before the first.
+  package private(set) var published: Int64?
+  private var publishedAt = Timestamp.distantPast
+  private var newest: Int64 = 0
+  private var merged = 0
+
+  package init(instrument: InstrumentID) { self.instrument = instrument }
+
+  /// When `advance` must be called; `distantFuture` while nothing is held back.
+  package var deadline: Timestamp { merged > 0 ? publishedAt + Self.interval : .distantFuture }
+
+  /// Takes the price of a trade. A price equal to the one before it is no change.
+  ///
+  /// Called later than `deadline`, it publishes what was held back and this price as one pulse.
+  package mutating func price(_ price: Int64, now: Timestamp) -> Pulse? {
+    guard published != nil else {
+      newest = price
+      merged = 1
+      return publish(now: now)
+    }
+    if price != newest {
+      newest = price
+      merged += 1
+    }
+    return advance(to: now)
+  }
+
+  /// Publishes what was held back if its time has come.
+  package mutating func advance(to now: Timestamp) -> Pulse? {
+    guard merged > 0, now - publishedAt >= Self.interval else { return nil }
+    guard newest != published else {
+      merged = 0
+      return nil
+    }
+    return publish(now: now)
+  }
+
+  /// Multiplies the prices after the scale was widened. Returns false, and forgets them, if one does not fit.
+  package mutating func rescale(by factor: Int64) -> Bool {
+    let (newNewest, o1) = newest.multipliedReportingOverflow(by: factor)
+    let (newPublished, o2) = (published ?? 0).multipliedReportingOverflow(by: factor)
+    guard !o1, !o2 else {
+      self = PulseMerger(instrument: instrument)
+      return false
+    }
+    newest = newNewest
+    if published != nil { published = newPublished }
+    return true
+  }
+
+  private mutating func publish(now: Timestamp) -> Pulse {
+    let pulse = Pulse(instrument: instrument, price: newest, previous: published, merged: merged, time: now)
+    published = newest
+    publishedAt = now
+    merged = 0
+    return pulse
+  }
+}
