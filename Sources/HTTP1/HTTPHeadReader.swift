@@ -26,7 +26,8 @@ struct HTTPHeadReader {
   mutating func requestLine() throws(HTTPError) -> (method: String, target: String, isHTTP11: Bool) {
     let line = line()
     guard let first = line.firstIndex(of: 0x20), first > 0, line[..<first].allSatisfy({ ASCII.isToken($0) }) else {
-      throw HTTPError(status: 400, reason: "the request line must be a method, a target and a version, a space between them")
+      throw HTTPError(
+        status: 400, reason: "the request line must be a method, a target and a version, a space between them")
     }
     let method = String(decoding: line[..<first], as: UTF8.self)
     let rest = line[(first + 1)...]

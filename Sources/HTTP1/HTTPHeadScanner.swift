@@ -30,7 +30,9 @@ struct HTTPHeadScanner {
         guard byte == 0x0A else { throw HTTPError(status: 400, reason: "a CR is not followed by LF") }
         afterCR = false
         if lineLength == 0 {
-          guard lines > 0 else { throw HTTPError(status: 400, reason: "an empty line stands where a message should begin") }
+          guard lines > 0 else {
+            throw HTTPError(status: 400, reason: "an empty line stands where a message should begin")
+          }
           count += index
           return index
         }

@@ -46,7 +46,9 @@ struct UTF8ValidatorTests {
     for a in leads.filter({ $0 >= 0xF0 }) {
       for b in interesting {
         for c in [0x7F, 0x80, 0xBF, 0xC0] as [UInt8] {
-          for d in [0x7F, 0x80, 0xBF, 0xC0] as [UInt8] where !agrees([a, b, c, d], cut: 3) { Issue.record("\([a, b, c, d])") }
+          for d in [0x7F, 0x80, 0xBF, 0xC0] as [UInt8] where !agrees([a, b, c, d], cut: 3) {
+            Issue.record("\([a, b, c, d])")
+          }
         }
       }
     }
@@ -55,10 +57,14 @@ struct UTF8ValidatorTests {
   @Test("Random text, whole and damaged, cut anywhere", arguments: testSeeds(20))
   func random(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    let alphabet: [String] = ["a", "plain ascii of some length, ", "é", "€", "漢", "🐢", "\u{0}", "\u{7FF}", "\u{FFFF}", "\u{10FFFF}"]
+    let alphabet: [String] = [
+      "a", "plain ascii of some length, ", "é", "€", "漢", "🐢", "\u{0}", "\u{7FF}", "\u{FFFF}", "\u{10FFFF}",
+    ]
     for round in 0..<40 {
       var bytes: [UInt8] = []
-      for _ in 0..<Int.random(in: 0...20, using: &random) { bytes += Array(alphabet.randomElement(using: &random)!.utf8) }
+      for _ in 0..<Int.random(in: 0...20, using: &random) {
+        bytes += Array(alphabet.randomElement(using: &random)!.utf8)
+      }
       if round % 2 == 1, !bytes.isEmpty {
         bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0x70...0xFF, using: &random)
       }
