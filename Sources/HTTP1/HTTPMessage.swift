@@ -1,7 +1,6 @@
-import Bytes
-
 /// The head of a request.
 package struct HTTPRequestHead: Sendable {
+  /// A token, upper case where registered: `GET`.
   package var method: String
   /// The target as sent: `/v1/books/kraken:BTC-USD?depth=10`, or in absolute form `http://host/v1/…`.
   package var target: String
@@ -9,6 +8,7 @@ package struct HTTPRequestHead: Sendable {
   /// HTTP/1.0 when false.
   package var isHTTP11: Bool
 
+  /// A head as it is, unchecked.
   package init(method: String, target: String, fields: HTTPFields, isHTTP11: Bool = true) {
     self.method = method
     self.target = target
@@ -47,7 +47,9 @@ package struct HTTPRequestHead: Sendable {
 
 /// The head of a response.
 package struct HTTPResponseHead: Sendable {
+  /// 100 to 999.
   package var status: Int
+  /// The phrase after the status; may be empty and means nothing.
   package var reason: String
   package var fields: HTTPFields
   /// HTTP/1.0 when false; what is encoded always says HTTP/1.1.

@@ -49,6 +49,7 @@ package struct WebSocketConnection: ~Copyable {
   private var control = ByteBuffer()
   private var handedOut = false
 
+  /// A connection whose handshake is done. It allocates nothing until a message is cut.
   package init(role: WebSocketRole, limits: WebSocketLimits = .init()) {
     self.isServer = role == .server
     self.limits = limits

@@ -2,6 +2,7 @@ import Bytes
 
 /// The sending half: frames as bytes (RFC 6455 section 5.2).
 package enum WebSocketFrame {
+  /// RFC 6455 section 11.8.
   package enum Opcode: UInt8, Sendable { case continuation = 0, text = 1, binary = 2, close = 8, ping = 9, pong = 10 }
 
   /// Appends a whole frame. `mask`: nil from a server; four random bytes, fresh for each frame, from a client.

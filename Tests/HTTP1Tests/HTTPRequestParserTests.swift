@@ -235,6 +235,15 @@ struct HTTPRequestParserTests {
     #expect(parser.pendingBytes == 0)
   }
 
+  @Test("After an error every call throws it again")
+  func staysFailed() {
+    var parser = HTTPRequestParser()
+    var messages: [Message] = []
+    #expect(!feed(Array("GET / HTTP/3.0\r\nHost: h\r\n\r\n".utf8), to: &parser, into: &messages))
+    #expect(!feed(Array("GET / HTTP/1.1\r\nHost: h\r\n\r\n".utf8), to: &parser, into: &messages))
+    #expect(messages == [.refused(505), .refused(505)])
+  }
+
   @Test("A client that waits for 100 Continue is told once, and not if the body has come")
   func expectsContinue() {
     let head = Array("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-Continue\r\nContent-Length: 2\r\n\r\n".utf8)
