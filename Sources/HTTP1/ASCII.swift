@@ -19,7 +19,8 @@ package enum ASCII {
     !text.isEmpty && text.utf8.allSatisfy { isToken($0) }
   }
 
-  /// What a field value or reason may hold: visible characters, space, tab, and octets from 0x80 (RFC 9110 section 5.5).
+  /// What a field value or reason may hold: visible characters, space, tab, and octets from 0x80 (RFC 9110 section
+  /// 5.5).
   static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7F : byte == 0x09 }
 
   /// Visible ASCII but `#`: what a request target may hold.

@@ -141,7 +141,8 @@ struct HTTPHeadReader {
   private static func checkTransferEncoding(_ value: String) throws(HTTPError) {
     if ASCII.equalIgnoringCase(value, "chunked") { return }
     let codings = HTTPFields([HTTPField("", value)]).list("")
-    // A sender that ends with chunked twice, or names nothing, is broken; one that names another coding is only foreign.
+    // A sender that ends with chunked twice, or names nothing, is broken; one that names another coding is only
+    // foreign.
     guard !codings.isEmpty, codings.allSatisfy({ ASCII.isToken($0) }),
       codings.filter({ ASCII.equalIgnoringCase($0, "chunked") }).count < 2
     else { throw HTTPError(status: 400, reason: "Transfer-Encoding is malformed") }

@@ -1,4 +1,5 @@
-/// Finds the end of a head as bytes arrive, refusing what may stand nowhere in one: bare CR or LF and control characters.
+/// Finds the end of a head as bytes arrive, refusing what may stand nowhere in one: bare CR or LF and control
+/// characters.
 ///
 /// It sees each byte once, however the head is cut, and keeps no bytes.
 struct HTTPHeadScanner {

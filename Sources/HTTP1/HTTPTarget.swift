@@ -29,8 +29,8 @@ enum HTTPTarget {
   }
 
   /// Whether `bytes` are `host` or `host:port`: a name of letters, digits, `-._~`, an IPv4 address, or an address in
-  /// brackets; the port is up to 65535 and may be empty (RFC 3986 section 3.2). Sub-delimiters and escapes, which RFC 3986
-  /// lets a name have and no host name has, are refused.
+  /// brackets; the port is up to 65535 and may be empty (RFC 3986 section 3.2). Sub-delimiters and escapes, which RFC
+  /// 3986 lets a name have and no host name has, are refused.
   static func isAuthority(_ bytes: UnsafeRawBufferPointer, portRequired: Bool) -> Bool {
     var index = 0
     if bytes.first == UInt8(ascii: "[") {

@@ -26,7 +26,8 @@ package struct WebSocketCloseCode: Sendable, Hashable, RawRepresentable {
   /// The server is overloaded: come back later, or elsewhere.
   package static let tryAgainLater = Self(rawValue: 1013)
 
-  /// Whether the code may stand in a frame: 1000–1003, 1007–1014 (the registered ones that are not reserved) and 3000–4999.
+  /// Whether the code may stand in a frame: 1000–1003, 1007–1014 (the registered ones that are not reserved) and
+  /// 3000–4999.
   package var isSendable: Bool {
     switch rawValue {
     case 1000...1003, 1007...1014, 3000...4999: true
@@ -38,12 +39,13 @@ package struct WebSocketCloseCode: Sendable, Hashable, RawRepresentable {
 /// Where the closing handshake stands (RFC 6455 section 7). What the owner of the connection does next:
 ///
 /// - `open`: nothing. To close, send `WebSocketFrame.appendClose` and tell `WebSocketConnection.didSendClose()`.
-/// - `sent`: this side began. Send nothing more, go on calling `next` until a `.close` event or a time-out of a few seconds,
-///   then drop the transport.
+/// - `sent`: this side began. Send nothing more, go on calling `next` until a `.close` event or a time-out of a few
+///   seconds, then drop the transport.
 /// - `received`: the peer began. Send a close frame with the same code, tell `didSendClose()`.
-/// - `closed`: both have sent. The server drops the transport after its last byte is out; the client waits for that, a few
-///   seconds at most (section 7.1.1).
-/// - `failed`: the peer broke the protocol. Send a close frame with the error's code unless one was sent, drop the transport.
+/// - `closed`: both have sent. The server drops the transport after its last byte is out; the client waits for that, a
+///   few seconds at most (section 7.1.1).
+/// - `failed`: the peer broke the protocol. Send a close frame with the error's code unless one was sent, drop the
+///   transport.
 package enum WebSocketCloseState: Sendable, Equatable {
   case open, sent, received, closed, failed
 

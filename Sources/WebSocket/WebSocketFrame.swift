@@ -61,8 +61,8 @@ package enum WebSocketFrame {
     }
   }
 
-  /// Reserves room for an unmasked header at the end of `out`, lets `body` append the payload, and then writes the header
-  /// in front of it: a frame is encoded once, in one pass, into one run of bytes.
+  /// Reserves room for an unmasked header at the end of `out`, lets `body` append the payload, and then writes the
+  /// header in front of it: a frame is encoded once, in one pass, into one run of bytes.
   ///
   /// The room is for a payload of 126 to 65535 bytes; a shorter one is moved down by two bytes, a longer one up by six.
   @inlinable

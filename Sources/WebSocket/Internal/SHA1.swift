@@ -1,5 +1,5 @@
-/// SHA-1 (RFC 3174) of a short text. For the `Sec-WebSocket-Accept` field alone, where it proves nothing but that the server
-/// speaks WebSocket; it is not fit for security.
+/// SHA-1 (RFC 3174) of a short text. For the `Sec-WebSocket-Accept` field alone, where it proves nothing but that the
+/// server speaks WebSocket; it is not fit for security.
 enum SHA1 {
   static func hash(_ message: [UInt8]) -> [UInt8] {
     var padded = message + [0x80]

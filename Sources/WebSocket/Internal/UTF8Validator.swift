@@ -1,5 +1,5 @@
-/// Validates UTF-8 as it arrives (RFC 3629; the Unicode Standard, table 3-7), refusing an octet as soon as no continuation could
-/// make the text valid.
+/// Validates UTF-8 as it arrives (RFC 3629; the Unicode Standard, table 3-7), refusing an octet as soon as no
+/// continuation could make the text valid.
 struct UTF8Validator {
   /// Continuation bytes still owed by the last character.
   private var owed: UInt8 = 0
@@ -42,8 +42,8 @@ struct UTF8Validator {
     return index
   }
 
-  /// The index behind a run of whole characters of two and three bytes, each checked with one load; what may be wrong, ends
-  /// within four bytes of the end, or has another length is left to the loop of single bytes.
+  /// The index behind a run of whole characters of two and three bytes, each checked with one load; what may be wrong,
+  /// ends within four bytes of the end, or has another length is left to the loop of single bytes.
   @inline(__always)
   private static func skipShort(_ base: UnsafeRawPointer, _ start: Int, _ count: Int) -> Int {
     var index = start
