@@ -1,0 +1,161 @@
+import Bytes
+import MarketData
+
+/// `book`: the resting orders by price, as snapshots and exact differences.
+enum BookChannel {
+  /// Changed prices that a full-depth stream remembers a side between two updates; beyond it the next message is a snapshot.
+  static let pendingLimit = 2_000
+
+  /// `"bids":[[price,size]…],"asks":[…],"spread":"…","spread_pct":"…","time":…`, best levels first, without braces.
+  static func appendSnapshot(
+    bids: [PriceLevel], asks: [PriceLevel], time: Timestamp, of instrument: Instrument, to out: inout ByteBuffer
+  ) {
+    out.append("\"bids\":")
+    append(bids, of: instrument, to: &out)
+    out.append(",\"asks\":")
+    append(asks, of: instrument, to: &out)
+    if let bid = bids.first, let ask = asks.first {
+      out.append(",\"spread\":\"")
+      out.append(decimal: ask.price &- bid.price, scale: instrument.priceScale)
+      out.append(UInt8(ascii: "\""))
+      // Of the mid price: (ask − bid) ÷ ((ask + bid) ÷ 2).
+      let (twice, o1) = (ask.price &- bid.price).multipliedReportingOverflow(by: 2)
+      let (sum, o2) = ask.price.addingReportingOverflow(bid.price)
+      if !o1, !o2, let percent = Percent.of(twice, sum, digits: 4) {
+        out.append(",\"spread_pct\":\"")
+        out.append(decimal: percent, scale: 4)
+        out.append(UInt8(ascii: "\""))
+      }
+    }
+    out.append(",\"time\":")
+    out.append(integer: time.microseconds)
+  }
+
+  /// `{"bids":[…],"asks":[…],"time":…}`, the levels that changed; size `"0"` removes.
+  static func appendUpdate(
+    bids: [PriceLevel], asks: [PriceLevel], time: Timestamp, of instrument: Instrument, to out: inout ByteBuffer
+  ) {
+    out.append("{\"bids\":")
+    append(bids, of: instrument, to: &out)
+    out.append(",\"asks\":")
+    append(asks, of: instrument, to: &out)
+    out.append(",\"time\":")
+    out.append(integer: time.microseconds)
+    out.append(UInt8(ascii: "}"))
+  }
+
+  private static func append(_ levels: [PriceLevel], of instrument: Instrument, to out: inout ByteBuffer) {
+    out.append(UInt8(ascii: "["))
+    var isFirst = true
+    for level in levels {
+      if isFirst { out.append("[\"") } else { out.append(",[\"") }
+      isFirst = false
+      out.append(decimal: level.price, scale: instrument.priceScale)
+      if level.size == 0 {
+        out.append("\",\"0\"]")
+      } else {
+        out.append("\",\"")
+        out.append(decimal: level.size, scale: instrument.sizeScale)
+        out.append("\"]")
+      }
+    }
+    out.append(UInt8(ascii: "]"))
+  }
+}
+
+/// What a book stream has shown its subscribers, and what changed since. One per stream, and reused.
+struct BookView {
+  /// The levels last published, best first; unused at full depth, where the book itself is the view once `pending` is empty.
+  var bids: [PriceLevel] = []
+  var asks: [PriceLevel] = []
+  /// Prices that changed since the last update; full depth only.
+  var pendingBids: [Int64] = []
+  var pendingAsks: [Int64] = []
+  /// More changed than `BookChannel.pendingLimit`: a snapshot must follow.
+  var isOverflowing = false
+  /// The venue's time of what was last published.
+  var time: Timestamp = .distantPast
+
+  mutating func removeAll() {
+    bids.removeAll(keepingCapacity: true)
+    asks.removeAll(keepingCapacity: true)
+    removePending()
+  }
+
+  mutating func removePending() {
+    pendingBids.removeAll(keepingCapacity: true)
+    pendingAsks.removeAll(keepingCapacity: true)
+    isOverflowing = false
+  }
+
+  mutating func note(bids: ArraySlice<PriceLevel>, asks: ArraySlice<PriceLevel>) {
+    guard
+      pendingBids.count + bids.count <= BookChannel.pendingLimit,
+      pendingAsks.count + asks.count <= BookChannel.pendingLimit
+    else {
+      isOverflowing = true
+      return
+    }
+    for level in bids { pendingBids.append(level.price) }
+    for level in asks { pendingAsks.append(level.price) }
+  }
+
+  /// Makes `view` (best first) the top `depth` levels of `side` (best last), and appends to `changed` what that changes;
+  /// levels that leave the view have size 0. O(depth).
+  static func advance(
+    _ view: inout [PriceLevel], to side: [PriceLevel], depth: Int, isBid: Bool, scratch: inout [PriceLevel],
+    changed: inout [PriceLevel]
+  ) {
+    let shown = min(depth, side.count)
+    scratch.removeAll(keepingCapacity: true)
+    var old = 0
+    var new = side.count
+    let end = side.count - shown
+    while new > end {
+      let level = side[new - 1]
+      scratch.append(level)
+      new -= 1
+      while old < view.count, isBid ? view[old].price > level.price : view[old].price < level.price {
+        changed.append(PriceLevel(price: view[old].price, size: 0))
+        old += 1
+      }
+      if old < view.count, view[old].price == level.price {
+        if view[old].size != level.size { changed.append(level) }
+        old += 1
+      } else {
+        changed.append(level)
+      }
+    }
+    while old < view.count {
+      changed.append(PriceLevel(price: view[old].price, size: 0))
+      old += 1
+    }
+    swap(&view, &scratch)
+  }
+
+  /// Appends to `changed` what now stands in `side` (best last) at each of `prices`, 0 where nothing does, and empties
+  /// `prices`. O(k log n).
+  static func resolve(_ prices: inout [Int64], in side: [PriceLevel], isBid: Bool, changed: inout [PriceLevel]) {
+    if prices.count > 1 { prices.sort { isBid ? $0 > $1 : $0 < $1 } }
+    var previous: Int64?
+    for price in prices where price != previous {
+      previous = price
+      var low = 0
+      var high = side.count
+      while low < high {
+        let middle = (low + high) / 2
+        if isBid ? side[middle].price < price : side[middle].price > price { low = middle + 1 } else { high = middle }
+      }
+      let size = low < side.count && side[low].price == price ? side[low].size : 0
+      changed.append(PriceLevel(price: price, size: size))
+    }
+    prices.removeAll(keepingCapacity: true)
+  }
+
+  /// Copies the best `depth` levels (0: all) of `side` (best last) into `out`, best first.
+  static func top(_ depth: Int, of side: [PriceLevel], into out: inout [PriceLevel]) {
+    out.removeAll(keepingCapacity: true)
+    let shown = depth == 0 ? side.count : min(depth, side.count)
+    for index in stride(from: side.count - 1, through: side.count - shown, by: -1) { out.append(side[index]) }
+  }
+}

@@ -1,0 +1,41 @@
+import Bytes
+import MarketData
+
+/// `pulse`: that the price moved, at most ten times a second. The first pulse of an instrument has no `previous` and so no
+/// `direction` or `change_pct`.
+enum PulseChannel {
+  /// - Parameter open: the price 24 h ago, if known.
+  static func append(_ pulse: Pulse, open: Int64?, of instrument: Instrument, to out: inout ByteBuffer) {
+    out.append(UInt8(ascii: "{"))
+    if let previous = pulse.previous {
+      if pulse.price >= previous {
+        out.append("\"direction\":\"up\",\"price\":\"")
+      } else {
+        out.append("\"direction\":\"down\",\"price\":\"")
+      }
+      out.append(decimal: pulse.price, scale: instrument.priceScale)
+      out.append("\",\"previous\":\"")
+      out.append(decimal: previous, scale: instrument.priceScale)
+      out.append("\",")
+      if let change = Percent.of(pulse.price &- previous, previous, digits: 4) {
+        out.append("\"change_pct\":\"")
+        out.append(decimal: change, scale: 4)
+        out.append("\",")
+      }
+    } else {
+      out.append("\"price\":\"")
+      out.append(decimal: pulse.price, scale: instrument.priceScale)
+      out.append("\",")
+    }
+    if let open, let change = Percent.of(pulse.price &- open, open, digits: 2) {
+      out.append("\"change_pct_24h\":\"")
+      out.append(decimal: change, scale: 2)
+      out.append("\",")
+    }
+    out.append("\"merged\":")
+    out.append(integer: Int64(pulse.merged))
+    out.append(",\"time\":")
+    out.append(integer: pulse.time.microseconds)
+    out.append(UInt8(ascii: "}"))
+  }
+}

@@ -1,0 +1,81 @@
+import Bytes
+import MarketData
+
+/// `status`: the state of every feed, whole in each message.
+enum StatusChannel {
+  /// `{"feeds":[…]}`
+  static func append(_ feeds: [FeedStatus], now: Timestamp, to out: inout ByteBuffer) {
+    out.append("{\"feeds\":[")
+    var isFirst = true
+    for feed in feeds {
+      if isFirst { isFirst = false } else { out.append(UInt8(ascii: ",")) }
+      append(feed, now: now, to: &out)
+    }
+    out.append("]}")
+  }
+
+  private static func append(_ feed: FeedStatus, now: Timestamp, to out: inout ByteBuffer) {
+    out.append("{\"venue\":")
+    out.append(json: feed.venue)
+    out.append(",\"state\":\"")
+    out.append(feed.state.rawValue)
+    out.append("\",\"indicator\":\"")
+    out.append(feed.state.indicator)
+    out.append("\",\"since\":")
+    out.append(integer: feed.since.microseconds)
+    if let attempt = feed.attempt {
+      out.append(",\"attempt\":")
+      out.append(integer: Int64(attempt))
+    }
+    if let reason = feed.reason {
+      out.append(",\"reason\":")
+      out.append(json: reason)
+    }
+    if let age = feed.ageMilliseconds(at: now) {
+      out.append(",\"age_ms\":")
+      out.append(integer: age)
+    }
+    if let from = feed.gapFrom {
+      out.append(",\"gap\":{\"from\":")
+      out.append(integer: from.microseconds)
+      if let to = feed.gapTo {
+        out.append(",\"to\":")
+        out.append(integer: to.microseconds)
+      }
+      out.append(",\"backfilled\":false}")
+    }
+    append(feed.syncing, named: "syncing", to: &out)
+    append(feed.failed, named: "failed", to: &out)
+    out.append(UInt8(ascii: "}"))
+  }
+
+  /// `,"name":{"kraken:BTC-USD":"checksum mismatch"}` in the order of the symbols; nothing if empty.
+  private static func append(_ symbols: [String: String], named name: StaticString, to out: inout ByteBuffer) {
+    guard !symbols.isEmpty else { return }
+    out.append(",\"")
+    out.append(name)
+    out.append("\":{")
+    var isFirst = true
+    for (symbol, reason) in symbols.sorted(by: { $0.key < $1.key }) {
+      if isFirst { isFirst = false } else { out.append(UInt8(ascii: ",")) }
+      out.append(json: symbol)
+      out.append(UInt8(ascii: ":"))
+      out.append(json: reason)
+    }
+    out.append(UInt8(ascii: "}"))
+  }
+}
+
+extension FeedStatus {
+  /// Milliseconds since anything last came from the venue; nil if nothing ever did.
+  package func ageMilliseconds(at now: Timestamp) -> Int64? {
+    lastMessage.map { max(0, (now - $0) / Microseconds.millisecond) }
+  }
+
+  /// Whether something other than the age of the last message differs.
+  func differsInMoreThanAge(from other: FeedStatus) -> Bool {
+    var aligned = other
+    aligned.lastMessage = lastMessage
+    return self != aligned
+  }
+}

@@ -1,0 +1,57 @@
+import Bytes
+import MarketData
+
+/// `ticker`: the 24 h figures, the venue's own where it publishes them.
+enum TickerChannel {
+  /// What is unknown is absent; what the venue left out and follows from the rest (last, change) is worked out.
+  static func append(_ ticker: Ticker, of instrument: Instrument, to out: inout ByteBuffer) {
+    out.append(UInt8(ascii: "{"))
+    let scale = instrument.priceScale
+    append(ticker.last, scale: scale, named: "last", to: &out)
+    append(ticker.bid, scale: scale, named: "bid", to: &out)
+    append(ticker.ask, scale: scale, named: "ask", to: &out)
+    append(ticker.open, scale: scale, named: "open_24h", to: &out)
+    append(ticker.high, scale: scale, named: "high_24h", to: &out)
+    append(ticker.low, scale: scale, named: "low_24h", to: &out)
+    append(ticker.volume, named: "volume_24h", to: &out)
+    append(ticker.quoteVolume, named: "quote_volume_24h", to: &out)
+    append(ticker.vwap, named: "vwap_24h", to: &out)
+    if let change = ticker.change {
+      append(change, named: "change_24h", to: &out)
+    } else if let last = ticker.last, let open = ticker.open {
+      append(last &- open, scale: scale, named: "change_24h", to: &out)
+    }
+    append(changePercent(of: ticker), scale: 2, named: "change_pct_24h", to: &out)
+    if let trades = ticker.trades {
+      out.append("\"trades_24h\":")
+      out.append(integer: trades)
+      out.append(UInt8(ascii: ","))
+    }
+    out.append("\"time\":")
+    out.append(integer: ticker.time.microseconds)
+    out.append(UInt8(ascii: "}"))
+  }
+
+  /// In percent with two digits, rounded half to even; the venue's figure before one of our own.
+  static func changePercent(of ticker: Ticker) -> Int64? {
+    if let percent = ticker.changePercent {
+      return Percent.rescaled(percent.mantissa, from: percent.scale, to: 2)
+    }
+    guard let last = ticker.last, let open = ticker.open else { return nil }
+    return Percent.of(last &- open, open, digits: 2)
+  }
+
+  private static func append(_ value: Int64?, scale: UInt8, named name: StaticString, to out: inout ByteBuffer) {
+    guard let value else { return }
+    out.append(UInt8(ascii: "\""))
+    out.append(name)
+    out.append("\":\"")
+    out.append(decimal: value, scale: scale)
+    out.append("\",")
+  }
+
+  private static func append(_ value: Decimal64?, named name: StaticString, to out: inout ByteBuffer) {
+    guard let value else { return }
+    append(value.mantissa, scale: value.scale, named: name, to: &out)
+  }
+}

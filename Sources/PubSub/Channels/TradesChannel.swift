@@ -1,0 +1,67 @@
+import Bytes
+import MarketData
+
+/// `trades`: every execution, in order. An event channel.
+enum TradesChannel {
+  /// Trades that a snapshot shows, and that are kept per instrument for it.
+  static let recent = 50
+  /// Trades gathered for one update of a rate-limited stream; at the bound they are published ahead of time.
+  static let gatheredLimit = 500
+
+  /// `{"trades":[…]}`
+  static func append(_ trades: ArraySlice<Trade>, of instrument: Instrument, to out: inout ByteBuffer) {
+    out.append("{\"trades\":[")
+    var isFirst = true
+    for trade in trades {
+      if isFirst { isFirst = false } else { out.append(UInt8(ascii: ",")) }
+      append(trade, of: instrument, to: &out)
+    }
+    out.append("]}")
+  }
+
+  static func append(_ trade: Trade, of instrument: Instrument, to out: inout ByteBuffer) {
+    out.append("{\"id\":\"")
+    trade.id.append(to: &out)
+    out.append("\",\"price\":\"")
+    out.append(decimal: trade.price, scale: instrument.priceScale)
+    out.append("\",\"size\":\"")
+    out.append(decimal: trade.size, scale: instrument.sizeScale)
+    switch trade.side {
+    case .buy: out.append("\",\"side\":\"buy\",\"time\":")
+    case .sell: out.append("\",\"side\":\"sell\",\"time\":")
+    }
+    out.append(integer: trade.time.microseconds)
+    out.append(UInt8(ascii: "}"))
+  }
+}
+
+/// The last trades of an instrument, oldest first; at most `TradesChannel.recent`. Allocates at its first trade only.
+struct RecentTrades {
+  private var ring: [Trade] = []
+  /// Where the oldest stands once the ring is full.
+  private var start = 0
+
+  var isEmpty: Bool { ring.isEmpty }
+
+  mutating func append(_ trade: Trade) {
+    if ring.count < TradesChannel.recent {
+      if ring.isEmpty { ring.reserveCapacity(TradesChannel.recent) }
+      ring.append(trade)
+    } else {
+      ring[start] = trade
+      start = (start + 1) % TradesChannel.recent
+    }
+  }
+
+  /// The last `limit` trades, oldest first. O(limit), allocates.
+  func last(_ limit: Int) -> ArraySlice<Trade> {
+    (ring[start...] + ring[..<start]).suffix(limit)
+  }
+
+  mutating func rescale(priceBy: Int64, sizeBy: Int64) {
+    for index in ring.indices {
+      ring[index].price = ring[index].price.multipliedReportingOverflow(by: priceBy).partialValue
+      ring[index].size = ring[index].size.multipliedReportingOverflow(by: sizeBy).partialValue
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/// What a client asks for.
+enum ClientRequest: Equatable {
+  struct Hello: Equatable {
+    var token: String?
+    var client: String?
+    var heartbeatSeconds: Int?
+    /// Whether it asked to resume a session.
+    var resumes = false
+  }
+
+  /// One element of `streams` in a subscribe request.
+  struct Item: Equatable {
+    /// As it was written, to name it in a refusal.
+    var channelText: String?
+    var channel = ChannelName.status
+    var symbols: [String] = []
+    var depth: UInt16?
+    var points: UInt16?
+    var interval: Int?
+    /// What is wrong with the item as a whole.
+    var error: ProtocolError?
+  }
+
+  case hello(Hello)
+  case subscribe([Item])
+  case unsubscribe([UInt32])
+  case unsubscribeAll
+  case configure(interval: Int)
+  case pause
+  case resume
+  case list
+  case ping(time: Int64?)
+
+  static let ops = ["hello", "subscribe", "unsubscribe", "configure", "pause", "resume", "list", "ping"]
+}
+
+/// A request as read: the `id` is known even if the rest makes no sense, so that the error can be matched.
+struct ParsedRequest {
+  /// The text of the `id`, to be echoed as it is; nil if there was none.
+  var id: String?
+  var request: ClientRequest?
+  var error: ProtocolError?
+}

@@ -1,0 +1,55 @@
+import Bytes
+
+/// Why a request, or an item of one, was refused: what is wrong, what that means, and what to do.
+package struct ProtocolError: Error, Sendable, Equatable {
+  package enum Code: String, Sendable {
+    case badJSON = "bad_json"
+    case badRequest = "bad_request"
+    case unknownOp = "unknown_op"
+    case unknownChannel = "unknown_channel"
+    case unknownSymbol = "unknown_symbol"
+    case unknownStream = "unknown_stream"
+    case outOfRange = "out_of_range"
+    case tooManySubscriptions = "too_many_subscriptions"
+    case messageTooLarge = "message_too_large"
+    case rateLimited = "rate_limited"
+    case unauthorized = "unauthorized"
+  }
+  package var code: Code
+  package var message: String
+  package var hint: String?
+  /// Whether the same request can succeed later.
+  package var retry = false
+  package var retryAfterMilliseconds: Int64?
+
+  package init(_ code: Code, _ message: String, hint: String? = nil) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+  }
+
+  static func wrongType(_ field: String, _ wanted: String) -> ProtocolError {
+    ProtocolError(.badRequest, "`\(field)` must be \(wanted)", hint: "the protocol reference shows every request")
+  }
+
+  /// Appends `"code":…,"message":…` and what else there is, without braces.
+  func append(to out: inout ByteBuffer, impact: String? = nil) {
+    out.append("\"code\":\"")
+    out.append(code.rawValue)
+    out.append("\",\"message\":")
+    out.append(json: message)
+    if let impact {
+      out.append(",\"impact\":")
+      out.append(json: impact)
+    }
+    if let hint {
+      out.append(",\"hint\":")
+      out.append(json: hint)
+    }
+    if impact != nil { out.append(retry ? ",\"retry\":true" : ",\"retry\":false") }
+    if let retryAfterMilliseconds {
+      out.append(",\"retry_after_ms\":")
+      out.append(integer: retryAfterMilliseconds)
+    }
+  }
+}

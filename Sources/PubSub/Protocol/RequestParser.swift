@@ -1,0 +1,340 @@
+import Bytes
+
+/// Reads a client's message. Fields may come in any order; unknown ones are ignored, wrong types are named.
+enum RequestParser {
+  /// Bytes of an `id`.
+  static let idLimit = 128
+  /// Elements of `streams`; a longer list is refused, since no client may have as many subscriptions.
+  static let listLimit = 10_000
+
+  private struct Fields {
+    var op: String?
+    var id: String?
+    var idError: ProtocolError?
+    var streams: JSONSlice?
+    var all: JSONSlice?
+    var interval: JSONSlice?
+    var time: JSONSlice?
+    var heartbeat: JSONSlice?
+    var token: JSONSlice?
+    var client: JSONSlice?
+    var resumes = false
+  }
+
+  static func parse(_ message: RawSpan) -> ParsedRequest {
+    var json = JSONScanner(message)
+    var fields = Fields()
+    do throws(JSONError) {
+      try json.objectStart()
+      while let key = try json.nextKey() {
+        if json.equals(key, "op") {
+          if json.peek() == .string {
+            let slice = try json.string()
+            fields.op = try json.decoded(slice)
+          } else {
+            _ = try json.rawValue()
+          }
+        } else if json.equals(key, "id") {
+          let kind = json.peek()
+          let slice = try json.rawValue()
+          let text = json.text(slice).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+          let isInteger = kind == .number && text.utf8.allSatisfy { $0 == 0x2D || ($0 >= 0x30 && $0 <= 0x39) }
+          if kind == .string || isInteger, slice.count <= idLimit {
+            fields.id = text
+          } else {
+            fields.idError = .wrongType("id", "an integer or a string of at most \(idLimit) bytes")
+          }
+        } else {
+          let slice = try json.rawValue()
+          if json.equals(key, "streams") {
+            fields.streams = slice
+          } else if json.equals(key, "all") {
+            fields.all = slice
+          } else if json.equals(key, "interval_ms") {
+            fields.interval = slice
+          } else if json.equals(key, "time") {
+            fields.time = slice
+          } else if json.equals(key, "heartbeat_s") {
+            fields.heartbeat = slice
+          } else if json.equals(key, "token") {
+            fields.token = slice
+          } else if json.equals(key, "client") {
+            fields.client = slice
+          } else if json.equals(key, "resume") {
+            fields.resumes = true
+          }
+        }
+      }
+      try json.end()
+    } catch {
+      return ParsedRequest(id: fields.id, error: describe(error))
+    }
+    if let error = fields.idError { return ParsedRequest(error: error) }
+    do throws(ProtocolError) {
+      return ParsedRequest(id: fields.id, request: try request(fields, json))
+    } catch {
+      return ParsedRequest(id: fields.id, error: error)
+    }
+  }
+
+  private static func describe(_ error: JSONError) -> ProtocolError {
+    let what: String
+    switch error.reason {
+    case .unexpectedEnd: what = "the text ends too early"
+    case .unexpectedByte(let byte):
+      let shown = byte > 0x20 && byte < 0x7F ? "`\(Character(Unicode.Scalar(byte)))`" : "byte \(byte)"
+      what = "unexpected \(shown)"
+    case .badEscape: what = "a bad escape in a string"
+    case .badNumber, .decimal: what = "a bad number"
+    case .tooDeep: what = "more than \(JSONScanner.depthLimit) levels of nesting"
+    case .trailingBytes: what = "something after the end of the object"
+    }
+    return ProtocolError(
+      .badJSON, "not a JSON object: \(what) at byte \(error.offset)", hint: "one message is one JSON object (RFC 8259)")
+  }
+
+  private static func request(_ fields: Fields, _ json: borrowing JSONScanner) throws(ProtocolError) -> ClientRequest {
+    guard let op = fields.op else {
+      throw ProtocolError(
+        .badRequest, "`op` must be a string that says what is asked for",
+        hint: "one of: \(ClientRequest.ops.joined(separator: ", "))")
+    }
+    switch op {
+    case "hello":
+      var hello = ClientRequest.Hello()
+      hello.token = try optionalString(fields.token, "token", json)
+      hello.client = try optionalString(fields.client, "client", json)
+      if let seconds = try optionalInteger(fields.heartbeat, "heartbeat_s", json) {
+        guard (1...60).contains(seconds) else {
+          throw ProtocolError(.outOfRange, "`heartbeat_s` is \(seconds)", hint: "1 to 60 seconds; 5 if left out")
+        }
+        hello.heartbeatSeconds = Int(seconds)
+      }
+      hello.resumes = fields.resumes
+      return .hello(hello)
+    case "subscribe":
+      guard let streams = fields.streams else {
+        throw ProtocolError(
+          .badRequest, "`streams` is missing",
+          hint: "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"pulse\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
+      }
+      return .subscribe(try items(streams, json))
+    case "unsubscribe":
+      if let all = fields.all {
+        var scanner = JSONScanner(json.text(all))
+        guard scanner.peek() == .bool, let value = try? scanner.bool() else { throw .wrongType("all", "true or false") }
+        if value { return .unsubscribeAll }
+      }
+      guard let streams = fields.streams else {
+        throw ProtocolError(
+          .badRequest, "`streams` is missing", hint: "an array of stream numbers, or \"all\":true")
+      }
+      return .unsubscribe(try numbers(streams, json))
+    case "configure":
+      guard let interval = try optionalInteger(fields.interval, "interval_ms", json) else {
+        throw ProtocolError(.badRequest, "`interval_ms` is missing", hint: "0, 100, 250, 1000 or 5000")
+      }
+      return .configure(interval: try checkedInterval(interval))
+    case "pause": return .pause
+    case "resume": return .resume
+    case "list": return .list
+    case "ping": return .ping(time: try optionalInteger(fields.time, "time", json))
+    default:
+      let known = ClientRequest.ops
+      let near = NearMatches.of(op, among: known, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
+      throw ProtocolError(
+        .unknownOp, "unknown op `\(op.prefix(40))`", hint: near + "one of: \(known.joined(separator: ", "))")
+    }
+  }
+
+  private static func checkedInterval(_ interval: Int64) throws(ProtocolError) -> Int {
+    guard (0...60_000).contains(interval) else {
+      throw ProtocolError(
+        .outOfRange, "`interval_ms` is \(interval)",
+        hint: "0 to 60000; the nearest of 0, 100, 250, 1000, 5000 that is not faster is taken")
+    }
+    return Int(interval)
+  }
+
+  private static func optionalString(
+    _ slice: JSONSlice?, _ name: String, _ json: borrowing JSONScanner
+  ) throws(ProtocolError) -> String? {
+    guard let slice else { return nil }
+    var scanner = JSONScanner(json.text(slice))
+    guard scanner.peek() == .string, let inner = try? scanner.string(), let text = try? scanner.decoded(inner) else {
+      throw .wrongType(name, "a string")
+    }
+    return text
+  }
+
+  private static func optionalInteger(
+    _ slice: JSONSlice?, _ name: String, _ json: borrowing JSONScanner
+  ) throws(ProtocolError) -> Int64? {
+    guard let slice else { return nil }
+    var scanner = JSONScanner(json.text(slice))
+    guard let value = integer(&scanner) else { throw .wrongType(name, "an integer") }
+    return value
+  }
+
+  private static func integer(_ scanner: inout JSONScanner) -> Int64? {
+    guard scanner.peek() == .number else { return nil }
+    return try? scanner.int64()
+  }
+
+  private static func numbers(
+    _ slice: JSONSlice, _ json: borrowing JSONScanner
+  ) throws(ProtocolError) -> [UInt32] {
+    var scanner = JSONScanner(json.text(slice))
+    let wrong = ProtocolError.wrongType("streams", "an array of stream numbers")
+    guard scanner.peek() == .array else { throw wrong }
+    var numbers: [UInt32] = []
+    do throws(JSONError) {
+      try scanner.arrayStart()
+      while try scanner.nextElement() {
+        guard scanner.peek() == .number, numbers.count < listLimit else { throw JSONError.mistyped }
+        guard let number = UInt32(exactly: try scanner.int64()) else { throw JSONError.mistyped }
+        numbers.append(number)
+      }
+    } catch {
+      throw wrong
+    }
+    return numbers
+  }
+
+  private static func items(
+    _ slice: JSONSlice, _ json: borrowing JSONScanner
+  ) throws(ProtocolError) -> [ClientRequest.Item] {
+    var scanner = JSONScanner(json.text(slice))
+    guard scanner.peek() == .array else {
+      throw .wrongType("streams", "an array of objects with a `channel`")
+    }
+    var items: [ClientRequest.Item] = []
+    do throws(JSONError) {
+      try scanner.arrayStart()
+      while try scanner.nextElement() {
+        guard items.count < listLimit else { throw JSONError.mistyped }
+        items.append(try item(&scanner, number: items.count))
+      }
+    } catch {
+      throw .wrongType("streams", "an array of at most \(listLimit) objects with a `channel`")
+    }
+    return items
+  }
+
+  private static func item(_ scanner: inout JSONScanner, number: Int) throws(JSONError) -> ClientRequest.Item {
+    var item = ClientRequest.Item()
+    func field(_ name: String) -> String { "streams[\(number)].\(name)" }
+    guard scanner.peek() == .object else {
+      try scanner.skipValue()
+      item.error = .wrongType("streams[\(number)]", "an object with a `channel`")
+      return item
+    }
+    try scanner.objectStart()
+    var hasChannel = false
+    while let key = try scanner.nextKey() {
+      if scanner.equals(key, "channel") {
+        hasChannel = true
+        guard scanner.peek() == .string else {
+          try scanner.skipValue()
+          item.error = item.error ?? .wrongType(field("channel"), "a string")
+          continue
+        }
+        let slice = try scanner.string()
+        let text = try scanner.decoded(slice)
+        item.channelText = String(text.prefix(40))
+        if let channel = ChannelName(rawValue: text) {
+          item.channel = channel
+        } else {
+          let names = ChannelName.allCases.map(\.rawValue)
+          let near = NearMatches.of(text, among: names, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
+          item.error = ProtocolError(
+            .unknownChannel, "there is no channel `\(text.prefix(40))`",
+            hint: near + "one of: \(names.joined(separator: ", "))")
+        }
+      } else if scanner.equals(key, "symbols") {
+        guard scanner.peek() == .array else {
+          try scanner.skipValue()
+          item.error = item.error ?? .wrongType(field("symbols"), "an array of strings")
+          continue
+        }
+        try scanner.arrayStart()
+        while try scanner.nextElement() {
+          guard scanner.peek() == .string else {
+            try scanner.skipValue()
+            item.error = item.error ?? .wrongType(field("symbols"), "an array of strings")
+            continue
+          }
+          let slice = try scanner.string()
+          if item.symbols.count < listLimit { item.symbols.append(try scanner.decoded(slice)) }
+        }
+      } else if scanner.equals(key, "depth") {
+        let known = "10, 25, 100, or 0 for all levels; 25 if left out"
+        guard let value = try number(&scanner) else {
+          item.error = item.error ?? .wrongType(field("depth"), "an integer: \(known)")
+          continue
+        }
+        if let depth = UInt16(exactly: value), StreamLimits.depths.contains(depth) {
+          item.depth = depth
+        } else {
+          item.error = item.error ?? ProtocolError(.outOfRange, "`\(field("depth"))` is \(value)", hint: known)
+        }
+      } else if scanner.equals(key, "points") {
+        let known = "\(StreamLimits.points.lowerBound) to \(StreamLimits.points.upperBound); 96 if left out"
+        guard let value = try number(&scanner) else {
+          item.error = item.error ?? .wrongType(field("points"), "an integer: \(known)")
+          continue
+        }
+        if let points = Int(exactly: value), StreamLimits.points.contains(points) {
+          item.points = UInt16(points)
+        } else {
+          item.error = item.error ?? ProtocolError(.outOfRange, "`\(field("points"))` is \(value)", hint: known)
+        }
+      } else if scanner.equals(key, "interval_ms") {
+        guard let value = try number(&scanner) else {
+          item.error = item.error ?? .wrongType(field("interval_ms"), "an integer of milliseconds")
+          continue
+        }
+        do throws(ProtocolError) { item.interval = try checkedInterval(value) } catch { item.error = item.error ?? error }
+      } else if scanner.equals(key, "range") {
+        guard scanner.peek() == .string else {
+          try scanner.skipValue()
+          item.error = item.error ?? .wrongType(field("range"), "a string")
+          continue
+        }
+        let slice = try scanner.string()
+        let range = try scanner.decoded(slice)
+        if range != "24h" {
+          item.error =
+            item.error ?? ProtocolError(.outOfRange, "there is no range `\(range.prefix(20))`", hint: "24h")
+        }
+      } else {
+        try scanner.skipValue()
+      }
+    }
+    if item.error == nil, !hasChannel {
+      item.error = ProtocolError(
+        .badRequest, "`\(field("channel"))` is missing",
+        hint: "one of: \(ChannelName.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    if item.error == nil, item.channel != .status, item.symbols.isEmpty {
+      item.error = ProtocolError(
+        .badRequest, "`\(field("symbols"))` is missing or empty", hint: "[\"kraken:BTC-USD\"], [\"kraken:*\"], [\"*:BTC-USD\"]")
+    }
+    return item
+  }
+
+  /// An integer, or nil, with the value skipped, if it is something else.
+  private static func number(_ scanner: inout JSONScanner) throws(JSONError) -> Int64? {
+    guard scanner.peek() == .number else {
+      try scanner.skipValue()
+      return nil
+    }
+    let slice = try scanner.number()
+    return try? DecimalText.parse(scanner.text(slice), scale: 0)
+  }
+}
+
+extension JSONError {
+  /// A value of another kind than was asked for; only its being thrown matters.
+  fileprivate static let mistyped = JSONError(reason: .badNumber, offset: 0)
+}

@@ -1,0 +1,109 @@
+import Bytes
+import MarketData
+
+/// A client of one loop's `FanOut`. Slots are reused; the generation tells an old client of a slot from a new one.
+@frozen
+package struct ClientID: Sendable, Hashable {
+  package let slot: UInt32
+  package let generation: UInt32
+  @inlinable package init(slot: UInt32, generation: UInt32) {
+    self.slot = slot
+    self.generation = generation
+  }
+}
+
+/// One encoded message of a stream: a whole unmasked WebSocket text frame, made once and shared by all its subscribers.
+package struct StreamFrame: Sendable {
+  package enum Kind: Sendable { case snapshot, update }
+  package var stream: StreamID
+  package var kind: Kind
+  /// The `seq` that an update follows; of a snapshot its own.
+  package var prev: UInt64
+  package var seq: UInt64
+  /// Events it carries, for the bound of event channels and `notice lost`; 0 on state channels.
+  package var events: UInt32
+  package var bytes: SharedBytes
+
+  package init(stream: StreamID, kind: Kind, prev: UInt64, seq: UInt64, events: UInt32, bytes: SharedBytes) {
+    self.stream = stream
+    self.kind = kind
+    self.prev = prev
+    self.seq = seq
+    self.events = events
+    self.bytes = bytes
+  }
+}
+
+/// What a hub wants carried to the loops that have clients. FIFO per loop, which is what makes snapshots and updates link.
+package enum Delivery: Sendable {
+  /// To every subscriber of the stream on the loops of the bit mask (bit n: loop n).
+  case frame(StreamFrame, loops: UInt64)
+  /// The answer to a `JoinRequest`, with the snapshot if there is data; to one client of one loop.
+  case joined(JoinResult, loop: Int, client: ClientID)
+  /// A fresh snapshot for one client, after its frames were merged.
+  case snapshot(StreamFrame, loop: Int, client: ClientID)
+}
+
+/// What a fan-out wants from the loop that publishes a stream.
+package enum HubCommand: Sendable {
+  case join(JoinRequest)
+  /// The loop has no subscriber of the stream left.
+  case leave(StreamID, loop: Int)
+  /// Send this client a fresh snapshot with this reason.
+  case resnapshot(StreamID, loop: Int, client: ClientID, reason: SnapshotReason)
+}
+
+/// Why a snapshot is sent.
+package enum SnapshotReason: String, Sendable {
+  /// The client asked for the stream.
+  case subscribe
+  /// The client paused and resumed.
+  case resume
+  /// The publisher started the stream's state anew: a book that is in sync again, or too many changes for one update.
+  case resync
+  /// Messages were merged away because the client was slow.
+  case slow
+  /// The numbering restarted.
+  case epoch
+}
+
+package struct JoinRequest: Sendable {
+  package var key: StreamKey
+  /// The slot of the market in the hub; ignored for `status`.
+  package var market: Int
+  package var instrument: InstrumentID
+  /// Who asks.
+  package var loop: Int
+  package var client: ClientID
+  /// The client's request and the item in it, echoed in the result.
+  package var request: UInt32
+  package var item: UInt32
+  package var reason: SnapshotReason
+
+  package init(
+    key: StreamKey, market: Int, instrument: InstrumentID, loop: Int, client: ClientID, request: UInt32, item: UInt32,
+    reason: SnapshotReason
+  ) {
+    self.key = key
+    self.market = market
+    self.instrument = instrument
+    self.loop = loop
+    self.client = client
+    self.request = request
+    self.item = item
+    self.reason = reason
+  }
+}
+
+package struct JoinResult: Sendable {
+  package var stream: StreamID
+  package var key: StreamKey
+  package var epoch: String
+  package var seq: UInt64
+  /// `live` or `syncing`: of the symbol's book for `book`, else `live`; the fan-out puts the feed's state over it.
+  package var state: String
+  package var request: UInt32
+  package var item: UInt32
+  /// Nil while there is nothing to show (no trade yet, a book out of sync): the snapshot follows when there is.
+  package var snapshot: StreamFrame?
+}

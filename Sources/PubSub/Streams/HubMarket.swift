@@ -1,0 +1,104 @@
+import MarketData
+
+/// A market whose changes a hub publishes, with what the hub keeps of each instrument beside the market's own state.
+final class HubMarket {
+  let market: Market
+  let venue: String
+  private var instruments: [HubInstrument] = []
+
+  init(market: Market, venue: String) {
+    self.market = market
+    self.venue = venue
+  }
+
+  /// The hub's half of an instrument; nil if the market does not have it.
+  func instrument(_ id: InstrumentID) -> HubInstrument? {
+    let index = id.index
+    if index < instruments.count { return instruments[index] }
+    guard index >= 0, index < market.instruments.count else { return nil }
+    while instruments.count <= index {
+      instruments.append(HubInstrument(state: market.instruments[instruments.count]))
+    }
+    return instruments[index]
+  }
+}
+
+/// The subscribed streams of an instrument, and the recent past that a joiner is shown.
+final class HubInstrument {
+  let state: InstrumentState
+  var trades: [HubStream] = []
+  var quotes: [HubStream] = []
+  var tickers: [HubStream] = []
+  var pulses: [HubStream] = []
+  var books: [HubStream] = []
+  var sparklines: [HubStream] = []
+  var recentTrades = RecentTrades()
+  var lastPulse: Pulse?
+  private var priceScale: UInt8
+  private var sizeScale: UInt8
+
+  init(state: InstrumentState) {
+    self.state = state
+    self.priceScale = state.instrument.priceScale
+    self.sizeScale = state.instrument.sizeScale
+  }
+
+  func add(_ stream: HubStream) {
+    switch stream.key.channel {
+    case .trades: trades.append(stream)
+    case .quote: quotes.append(stream)
+    case .ticker: tickers.append(stream)
+    case .pulse: pulses.append(stream)
+    case .book: books.append(stream)
+    case .sparkline: sparklines.append(stream)
+    case .status: break
+    }
+  }
+
+  func remove(_ stream: HubStream) {
+    switch stream.key.channel {
+    case .trades: trades.removeAll { $0 === stream }
+    case .quote: quotes.removeAll { $0 === stream }
+    case .ticker: tickers.removeAll { $0 === stream }
+    case .pulse: pulses.removeAll { $0 === stream }
+    case .book: books.removeAll { $0 === stream }
+    case .sparkline: sparklines.removeAll { $0 === stream }
+    case .status: break
+    }
+  }
+
+  /// Follows the instrument to wider scales. Returns whether they moved, after which every text of a price is another.
+  func rescale() -> Bool {
+    let instrument = state.instrument
+    guard instrument.priceScale != priceScale || instrument.sizeScale != sizeScale else { return false }
+    let priceBy = Self.factor(from: priceScale, to: instrument.priceScale)
+    let sizeBy = Self.factor(from: sizeScale, to: instrument.sizeScale)
+    priceScale = instrument.priceScale
+    sizeScale = instrument.sizeScale
+    guard let priceBy, let sizeBy else {
+      recentTrades = RecentTrades()
+      lastPulse = nil
+      return true
+    }
+    recentTrades.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    for stream in trades {
+      for index in stream.gathered.indices {
+        stream.gathered[index].price &*= priceBy
+        stream.gathered[index].size &*= sizeBy
+      }
+    }
+    if let pulse = lastPulse {
+      lastPulse?.price = pulse.price &* priceBy
+      lastPulse?.previous = pulse.previous.map { $0 &* priceBy }
+    }
+    return true
+  }
+
+  /// 10^(to − from); nil if scales became narrower or the factor does not fit.
+  private static func factor(from: UInt8, to: UInt8) -> Int64? {
+    guard to >= from, to - from <= 18 else { return nil }
+    var factor: Int64 = 1
+    for _ in from..<to { factor *= 10 }
+    return factor
+  }
+}

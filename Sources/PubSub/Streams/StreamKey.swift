@@ -1,0 +1,75 @@
+/// The number of a stream; the same for every client of this run. `number % loops` is the loop that publishes it.
+/// Numbers start at `loops`, so 0 is no stream.
+@frozen
+package struct StreamID: Sendable, Hashable, RawRepresentable {
+  package let rawValue: UInt32
+  @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
+}
+
+package enum ChannelName: String, Sendable, CaseIterable {
+  case trades, quote, ticker, pulse, book, sparkline, status
+
+  /// Whether every message matters (`trades`); of the others only the latest does.
+  package var isEvent: Bool { self == .trades }
+}
+
+/// What makes two subscriptions the same stream.
+package struct StreamKey: Sendable, Hashable {
+  package var channel: ChannelName
+  /// `kraken:BTC-USD`; empty for `status`.
+  package var symbol: String
+  /// Levels a side of a `book`: 10, 25, 100, or 0 for all.
+  package var depth: UInt16
+  /// Points of a `sparkline`.
+  package var points: UInt16
+  /// 0 (every update), 100, 250, 1000 or 5000 ms.
+  package var intervalMilliseconds: UInt16
+  package init(
+    channel: ChannelName, symbol: String, depth: UInt16 = 0, points: UInt16 = 0, intervalMilliseconds: UInt16 = 0
+  ) {
+    self.channel = channel
+    self.symbol = symbol
+    self.depth = depth
+    self.points = points
+    self.intervalMilliseconds = intervalMilliseconds
+  }
+}
+
+/// How often a stream may publish. A stream of class 0 publishes every change, the others at most once per interval, on a
+/// grid of multiples of it, so that everything a client is owed of one class falls into one send.
+package enum RateClass {
+  /// The intervals, in milliseconds.
+  package static let intervals: [UInt16] = [0, 100, 250, 1000, 5000]
+
+  /// The nearest class that is not faster than `milliseconds`; beyond 5 s it is 5 s.
+  package static func nearest(notFasterThan milliseconds: Int) -> UInt16 {
+    intervals.first { Int($0) >= milliseconds } ?? 5000
+  }
+
+  /// The next slower class; nil after the slowest.
+  package static func slower(than interval: UInt16) -> UInt16? { intervals.first { $0 > interval } }
+
+  static func index(of interval: UInt16) -> Int { intervals.firstIndex(of: interval) ?? 0 }
+
+  /// What a subscription gets that asks for `milliseconds`, or for nothing. A pulse's natural rate is 100 ms; a sparkline
+  /// and a ticker move so little that their rate-limited classes start at 1 s.
+  package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
+    switch channel {
+    case .status: return 0
+    case .pulse: return max(100, nearest(notFasterThan: milliseconds ?? 100))
+    case .ticker, .sparkline:
+      let nearest = nearest(notFasterThan: milliseconds ?? 1000)
+      return nearest == 0 ? 0 : max(1000, nearest)
+    case .trades, .quote, .book: return nearest(notFasterThan: milliseconds ?? 0)
+    }
+  }
+}
+
+/// What the parameters of a subscription may be.
+package enum StreamLimits {
+  /// Levels a side; 0 is all.
+  package static let depths: [UInt16] = [10, 25, 100, 0]
+  package static let defaultDepth: UInt16 = 25
+  package static let points: ClosedRange<Int> = 2...1440
+  package static let defaultPoints: UInt16 = 96
+}
