@@ -1,40 +1,48 @@
 import Bytes
 
-/// A header field. Names compare without case.
-package struct HTTPField: Sendable, Equatable {
-  package let name: String
-  package let value: String
-  package init(_ name: String, _ value: String) { self.name = name; self.value = value }
-}
-
-/// The fields of a message, in order.
-package struct HTTPFields: Sendable {
-  package private(set) var fields: [HTTPField] = []
-  package init(_ fields: [HTTPField] = []) { self.fields = fields }
-  package mutating func append(_ name: String, _ value: String) { fields.append(HTTPField(name, value)) }
-  /// The value of the first field of that name, compared without case.
-  package subscript(_ name: String) -> String? { fatalError("being written") }
-  /// Whether a comma-separated list field holds `token`, both compared without case: `Connection: keep-alive, Upgrade`.
-  package func contains(_ token: String, in name: String) -> Bool { fatalError("being written") }
-}
-
 /// The head of a request.
 package struct HTTPRequestHead: Sendable {
   package var method: String
-  /// The target as sent: `/v1/books/kraken:BTC-USD?depth=10`.
+  /// The target as sent: `/v1/books/kraken:BTC-USD?depth=10`, or in absolute form `http://host/v1/…`.
   package var target: String
   package var fields: HTTPFields
   /// HTTP/1.0 when false.
   package var isHTTP11: Bool
-  /// The path, percent-decoded.
-  package var path: String { fatalError("being written") }
-  /// The query's names and values, percent-decoded, in order.
-  package var query: [(name: String, value: String)] { fatalError("being written") }
-  /// Whether the connection stays open after the response.
-  package var keepsAlive: Bool { fatalError("being written") }
+
   package init(method: String, target: String, fields: HTTPFields, isHTTP11: Bool = true) {
-    self.method = method; self.target = target; self.fields = fields; self.isHTTP11 = isHTTP11
+    self.method = method
+    self.target = target
+    self.fields = fields
+    self.isHTTP11 = isHTTP11
   }
+
+  /// The path, percent-decoded; an escaped `/` is then as good as a plain one. `/` for an absolute target without a path.
+  /// The parser has refused targets whose escapes are malformed; in a head made by hand they stay as they are. O(length).
+  package var path: String { HTTPTarget.decode(HTTPTarget.split(target).path, plusIsSpace: false) }
+
+  /// The query's names and values, percent-decoded and with `+` read as space, in order; a name without `=` has the value
+  /// `""`. O(length).
+  package var query: [(name: String, value: String)] {
+    guard let query = HTTPTarget.split(target).query else { return [] }
+    return query.split(separator: UInt8(ascii: "&")).map { pair in
+      guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else {
+        return (HTTPTarget.decode(pair, plusIsSpace: true), "")
+      }
+      return (
+        HTTPTarget.decode(pair[..<equals], plusIsSpace: true),
+        HTTPTarget.decode(pair[pair.index(after: equals)...], plusIsSpace: true)
+      )
+    }
+  }
+
+  /// Whether the connection stays open after the response (RFC 9112 section 9.3).
+  package var keepsAlive: Bool {
+    if fields.contains("close", in: "Connection") { return false }
+    return isHTTP11 || fields.contains("keep-alive", in: "Connection")
+  }
+
+  /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1); never in HTTP/1.0.
+  package var expectsContinue: Bool { isHTTP11 && fields.contains("100-continue", in: "Expect") }
 }
 
 /// The head of a response.
@@ -42,7 +50,71 @@ package struct HTTPResponseHead: Sendable {
   package var status: Int
   package var reason: String
   package var fields: HTTPFields
+  /// HTTP/1.0 when false; what is encoded always says HTTP/1.1.
+  package var isHTTP11 = true
+
+  /// - Parameter reason: nil takes the registered phrase of `status`.
   package init(status: Int, reason: String? = nil, fields: HTTPFields = .init()) {
-    self.status = status; self.reason = reason ?? ""; self.fields = fields
+    self.status = status
+    self.reason = reason ?? HTTPStatus.reason(status)
+    self.fields = fields
+  }
+
+  /// Whether the server will take another request on the connection (RFC 9112 section 9.3). A response that ran until the
+  /// connection's end is had from `HTTPResponseParser.finish()` and leaves nothing to ask.
+  package var keepsAlive: Bool {
+    if fields.contains("close", in: "Connection") { return false }
+    return isHTTP11 || fields.contains("keep-alive", in: "Connection")
+  }
+}
+
+/// Registered reason phrases (RFC 9110 section 15, RFC 6585).
+package enum HTTPStatus {
+  /// The phrase for `status`; empty for one that is not registered.
+  package static func reason(_ status: Int) -> String {
+    switch status {
+    case 100: "Continue"
+    case 101: "Switching Protocols"
+    case 200: "OK"
+    case 201: "Created"
+    case 202: "Accepted"
+    case 204: "No Content"
+    case 206: "Partial Content"
+    case 301: "Moved Permanently"
+    case 302: "Found"
+    case 303: "See Other"
+    case 304: "Not Modified"
+    case 307: "Temporary Redirect"
+    case 308: "Permanent Redirect"
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 406: "Not Acceptable"
+    case 408: "Request Timeout"
+    case 409: "Conflict"
+    case 410: "Gone"
+    case 411: "Length Required"
+    case 412: "Precondition Failed"
+    case 413: "Content Too Large"
+    case 414: "URI Too Long"
+    case 415: "Unsupported Media Type"
+    case 416: "Range Not Satisfiable"
+    case 417: "Expectation Failed"
+    case 421: "Misdirected Request"
+    case 422: "Unprocessable Content"
+    case 426: "Upgrade Required"
+    case 428: "Precondition Required"
+    case 429: "Too Many Requests"
+    case 431: "Request Header Fields Too Large"
+    case 500: "Internal Server Error"
+    case 501: "Not Implemented"
+    case 502: "Bad Gateway"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
+    case 505: "HTTP Version Not Supported"
+    default: ""
+    }
   }
 }

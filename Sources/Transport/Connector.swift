@@ -1,16 +1,242 @@
+import Glibc
+
 /// Makes connections out: resolves the name, tries its addresses in turn, and shakes hands under TLS.
 package enum Connector {
-  /// Connects to `host`:`port` within `timeout` ns, name look-up and TLS handshake included. `completion` runs on `loop`.
+  /// Connects to `host`:`port` within `timeout` ns, name look-up and TLS handshake included. `completion` runs on `loop`, never
+  /// before this returns; the connection has `handler` then and has read nothing yet.
+  ///
+  /// A numeric `host` needs no look-up. An address that refuses, or has not answered within its share of the time that is left
+  /// (at most 2 s while others remain), makes room for the next one.
   /// The returned token cancels the attempt; its completion is then not called. On the loop only.
   @discardableResult
   package static func connect(
     host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits = .init(),
     timeout: UInt64 = 10_000_000_000, handler: any ConnectionHandler,
     completion: @escaping (Result<Connection, TransportError>) -> Void
-  ) -> ConnectAttempt { fatalError("being written") }
+  ) -> ConnectAttempt {
+    connect(
+      host: host, port: port, tls: tls, loop: loop, limits: limits, timeout: timeout, resolve: Resolver.resolve,
+      handler: handler, completion: completion)
+  }
+
+  typealias Resolve =
+    @Sendable (String, UInt16, @escaping @Sendable (Result<[KernelAddress], TransportError>) -> Void) -> Void
+
+  static func connect(
+    host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits = .init(),
+    timeout: UInt64 = 10_000_000_000, resolve: Resolve, handler: any ConnectionHandler,
+    completion: @escaping (Result<Connection, TransportError>) -> Void
+  ) -> ConnectAttempt {
+    loop.assertOnLoop()
+    let attempt = ConnectAttempt(
+      host: host, port: port, tls: tls, loop: loop, limits: limits, timeout: timeout, handler: handler,
+      completion: completion)
+    if let address = KernelAddress(host: host, port: port) {
+      loop.schedule(after: 0) { attempt.start([address]) }
+    } else {
+      resolve(host, port) { result in loop.execute { attempt.resolved(result) } }
+    }
+    return attempt
+  }
 }
 
-/// A connection being made.
-package final class ConnectAttempt {
-  package func cancel() { fatalError("being written") }
+/// A connection being made. Used on its loop only; its timer holds it until it has ended.
+package final class ConnectAttempt: @unchecked Sendable {
+  // `@unchecked`: only the reference crosses threads, on its way through the resolver; every method runs on `loop`.
+  private let host: String
+  private let port: UInt16
+  private let tls: TLSClientContext?
+  private let loop: EventLoop
+  private let limits: Connection.Limits
+  private let deadline: UInt64
+  private var handler: (any ConnectionHandler)?
+  private var completion: ((Result<Connection, TransportError>) -> Void)?
+  private var addresses: ArraySlice<KernelAddress> = []
+  private var socket: ConnectingSocket?
+  private var connection: Connection?
+  private var overallTimer: LoopTimer?
+  private var addressTimer: LoopTimer?
+  private var lastReason: String?
+
+  /// The longest an address may take while there are others to try.
+  private static let addressTime: UInt64 = 2_000_000_000
+
+  init(
+    host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits, timeout: UInt64,
+    handler: any ConnectionHandler, completion: @escaping (Result<Connection, TransportError>) -> Void
+  ) {
+    self.host = host
+    self.port = port
+    self.tls = tls
+    self.loop = loop
+    self.limits = limits
+    self.handler = handler
+    self.completion = completion
+    let deadline = loop.uptime.addingReportingOverflow(timeout)
+    self.deadline = deadline.overflow ? .max : deadline.partialValue
+    overallTimer = loop.schedule(after: timeout) { [self] in timedOut() }
+  }
+
+  /// Gives the attempt up; its completion is not called.
+  package func cancel() {
+    loop.assertOnLoop()
+    end()
+  }
+
+  fileprivate func resolved(_ result: Result<[KernelAddress], TransportError>) {
+    switch result {
+    case .success(let addresses): start(addresses)
+    case .failure(let error): fail(error)
+    }
+  }
+
+  fileprivate func start(_ addresses: [KernelAddress]) {
+    guard completion != nil else { return }
+    self.addresses = addresses[...]
+    tryNext()
+  }
+
+  private func tryNext() {
+    abandonAddress()
+    while let address = addresses.popFirst() {
+      do {
+        let descriptor = try makeSocket(family: address.family)
+        setSocketOptions(descriptor, limits)
+        let status = address.withPointer { Glibc.connect(descriptor, $0, address.length) }
+        let error = errno
+        guard status == 0 || error == EINPROGRESS else {
+          Glibc.close(descriptor)
+          lastReason = TransportError.words(error)
+          continue
+        }
+        let socket = ConnectingSocket(descriptor: descriptor, loop: loop) { [self] error in
+          connected(address, error: error)
+        }
+        try loop.watch(socket)
+        self.socket = socket
+      } catch {
+        lastReason = error.description
+        continue
+      }
+      if !addresses.isEmpty {
+        let left = deadline > loop.uptime ? deadline - loop.uptime : 0
+        addressTimer = loop.schedule(after: min(Self.addressTime, left / UInt64(addresses.count + 1))) { [self] in
+          lastReason = "no answer from \(address.socketAddress.host)"
+          tryNext()
+        }
+      }
+      return
+    }
+    fail(.connectFailed(host: host, port: port, reason: lastReason ?? "it has no address"))
+  }
+
+  /// The socket has answered.
+  private func connected(_ address: KernelAddress, error: Int32) {
+    guard error == 0, let socket else {
+      lastReason = TransportError.words(error)
+      return tryNext()
+    }
+    addressTimer?.cancel()
+    addressTimer = nil
+    let session: TLSSession?
+    do {
+      session = try tls?.makeSession(descriptor: socket.descriptor, host: host)
+    } catch {
+      return fail(error)
+    }
+    self.socket = nil
+    let connection = Connection(
+      loop: loop, peer: address.socketAddress, descriptor: socket.passOn(), limits: limits, tls: session)
+    loop.table.replace(socket, with: connection)
+    guard session != nil else { return succeed(connection) }
+    self.connection = connection
+    let left = deadline > loop.uptime ? deadline - loop.uptime : 0
+    connection.startHandshake(timeout: left) { [self] result in
+      self.connection = nil
+      switch result {
+      case .success(let connection): succeed(connection)
+      case .failure(.handshakeTimeout): fail(.handshakeTimeout)
+      case .failure(let error): fail(error)
+      }
+    }
+  }
+
+  private func succeed(_ connection: Connection) {
+    let completion = completion
+    connection.handler = handler
+    end()
+    completion?(.success(connection))
+    // The event that told of the connection may have told of its first bytes too.
+    connection.readFromNextTurn()
+  }
+
+  private func fail(_ error: TransportError) {
+    let completion = completion
+    end()
+    completion?(.failure(error))
+  }
+
+  private func timedOut() {
+    fail(connection != nil ? .handshakeTimeout : .connectTimeout(host: host))
+  }
+
+  private func abandonAddress() {
+    addressTimer?.cancel()
+    addressTimer = nil
+    socket?.loopEnds()
+    socket = nil
+  }
+
+  private func end() {
+    abandonAddress()
+    overallTimer?.cancel()
+    overallTimer = nil
+    completion = nil
+    handler = nil
+    addresses = []
+    let connection = connection
+    self.connection = nil
+    connection?.abort()
+  }
+}
+
+/// A socket whose `connect` has not returned yet.
+private final class ConnectingSocket: PolledDescriptor {
+  private let loop: EventLoop
+  /// Holds the attempt, which holds this, until either lets go.
+  private var answered: ((Int32) -> Void)?
+
+  init(descriptor: Int32, loop: EventLoop, answered: @escaping (Int32) -> Void) {
+    self.loop = loop
+    self.answered = answered
+    super.init(descriptor: descriptor)
+  }
+
+  deinit {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+  }
+
+  /// Gives the descriptor to another owner.
+  func passOn() -> Int32 {
+    let passed = descriptor
+    descriptor = -1
+    answered = nil
+    return passed
+  }
+
+  override func ready(_ readiness: Readiness) {
+    // Before `connect` is under way a socket reports a hang-up, which means nothing yet; registration follows `connect`.
+    guard !readiness.isDisjoint(with: [.writable, .error]) else { return }
+    var error: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
+    answered?(error)
+  }
+
+  override func loopEnds() {
+    loop.table.remove(self)
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
+    answered = nil
+  }
 }

@@ -1,45 +1,307 @@
 import Bytes
 import Dispatch
+import Glibc
 
 /// A serial dispatch queue that owns connections: one epoll set behind one dispatch source, a mailbox, timers.
 ///
 /// Everything that happens on a loop happens on its queue, one thing at a time. Other queues and threads enter through
 /// `execute`. While the source's handler lingers for events (about 5 ms), the queue's own `async` would wait, hence the mailbox.
-package final class EventLoop: Sendable {
+///
+/// A turn is: the events of one `epoll_wait`, timers that are due, mailbox tasks, the `onTurnEnd` bodies, then one send per
+/// connection that was written to. A loop lives until `shutdown`; it holds its connections and listeners.
+package final class EventLoop: @unchecked Sendable {
+  // `@unchecked`: `mailbox` has its lock and `poller.wake` is one system call; all else is touched on `queue` only.
+
   /// The place among the loops of this process, for striping ids.
   package let index: Int
   package let queue: DispatchQueue
 
-  package init(index: Int, label: String) throws(TransportError) { fatalError("being written") }
+  /// How long the handler waits for more after the last event. Returning to Dispatch and coming back costs 8–10 µs; within this
+  /// time a loop with steady traffic never does.
+  private static let linger: UInt64 = 5_000_000
+  /// The longest stay in the handler, so that blocks put on the queue itself get their turn.
+  private static let longestStay: UInt64 = 50_000_000
+  /// Mailbox tasks of one turn; the rest waits until sockets and timers have been looked at.
+  private static let tasksPerTurn = 1024
+  /// How often a turn flushes again because a flush led to more writes; then it leaves the rest to the next.
+  private static let flushRounds = 4
+  private static let millisecond: UInt64 = 1_000_000
 
-  /// Runs `task` on the loop, soon, after what was submitted before it. Callable from anywhere. 23–60 ns.
-  package func execute(_ task: @escaping @Sendable () -> Void) { fatalError("being written") }
+  let poller: Poller
+  let mailbox = Mailbox()
+  // `@exclusivity(unchecked)`: confined to the queue; the dynamic check would cost more than what it guards.
+  @exclusivity(unchecked) var table = DescriptorTable()
+  @exclusivity(unchecked) var timers = TimerHeap()
+  /// What is read stands here while its handler looks at it. As much is read from one connection in one turn.
+  let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
+  /// Where several queued items are put side by side for one send.
+  let gatherBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 64)
+  @exclusivity(unchecked) var spareQueues: ContiguousArray<WriteQueue> = []
+
+  @exclusivity(unchecked) private var dirty = SlotList()
+  @exclusivity(unchecked) private var unfinished = SlotList()
+  @exclusivity(unchecked) private var closed: ContiguousArray<(Connection, CloseReason)> = []
+  @exclusivity(unchecked) private var tasks: ContiguousArray<Mailbox.Task> = []
+  @exclusivity(unchecked) private var nextTask = 0
+  @exclusivity(unchecked) private var turnEndBodies: ContiguousArray<() -> Void> = []
+  @exclusivity(unchecked) private var now: UInt64 = 0
+  @exclusivity(unchecked) private var isInTurn = false
+  @exclusivity(unchecked) private var armedDeadline: UInt64 = 0
+  @exclusivity(unchecked) private var timerSequence: UInt64 = 0
+  @exclusivity(unchecked) private var shutdownCompletions: [@Sendable () -> Void]?
+  @exclusivity(unchecked) private var hasEnded = false
+  private let source: any DispatchSourceRead
+
+  private static let ignoreBrokenPipes: Void = {
+    // OpenSSL writes with write(2), which raises SIGPIPE on a connection the peer has closed.
+    _ = signal(SIGPIPE, SIG_IGN)
+  }()
+
+  /// - Throws: `.system` where the process is out of descriptors; a loop takes three.
+  package init(index: Int, label: String) throws(TransportError) {
+    _ = Self.ignoreBrokenPipes
+    self.index = index
+    queue = DispatchQueue(label: label)
+    poller = try Poller()
+    source = DispatchSource.makeReadSource(fileDescriptor: poller.descriptor, queue: queue)
+    source.setEventHandler { @Sendable in self.run() }
+    source.activate()
+  }
+
+  deinit {
+    readBuffer.deallocate()
+    gatherBuffer.deallocate()
+  }
+
+  // MARK: - Entering
+
+  /// Runs `task` on the loop, soon, after what was submitted before it. Callable from anywhere; after `shutdown` it is dropped.
+  package func execute(_ task: @escaping @Sendable () -> Void) {
+    _ = mailbox.submit(task) { poller.wake() }
+  }
 
   /// In debug builds: stops the process if not on this loop.
-  package func assertOnLoop() { fatalError("being written") }
+  @inline(__always)
+  package func assertOnLoop() {
+    #if DEBUG
+      dispatchPrecondition(condition: .onQueue(queue))
+    #endif
+  }
 
   /// Monotonic nanoseconds, read once per turn and after each blocking wait; on the loop only.
-  package var uptime: UInt64 { fatalError("being written") }
+  package var uptime: UInt64 { isInTurn ? now : Self.readClock() }
 
-  /// Runs `body` on the loop after `delay` ns (granularity 1 ms), unless the timer is cancelled; on the loop only.
+  /// Runs `body` on the loop after `delay` ns (granularity 1 ms), unless the timer is cancelled; on the loop only. O(log timers).
   @discardableResult
-  package func schedule(after delay: UInt64, _ body: @escaping () -> Void) -> LoopTimer { fatalError("being written") }
+  package func schedule(after delay: UInt64, _ body: @escaping () -> Void) -> LoopTimer {
+    schedule(delay, interval: 0, body)
+  }
 
-  /// Runs `body` every `interval` ns until the timer is cancelled; a late turn skips rather than bunches. On the loop only.
+  /// Runs `body` every `interval` ns (at least 1 ms) until the timer is cancelled; a late turn skips rather than bunches. On the
+  /// loop only.
   @discardableResult
   package func scheduleRepeating(every interval: UInt64, _ body: @escaping () -> Void) -> LoopTimer {
-    fatalError("being written")
+    let interval = max(interval, Self.millisecond)
+    return schedule(interval, interval: interval, body)
+  }
+
+  private func schedule(_ delay: UInt64, interval: UInt64, _ body: @escaping () -> Void) -> LoopTimer {
+    assertOnLoop()
+    // Up to the next whole millisecond and never now: timers that set each other cannot hold the turn, and those of one
+    // millisecond run together.
+    let (due, isBeyond) = uptime.addingReportingOverflow(delay)
+    let deadline = isBeyond || due > UInt64(Int64.max) ? UInt64(Int64.max) : (due / Self.millisecond + 1) * Self.millisecond
+    timerSequence += 1
+    let timer = LoopTimer(loop: self, deadline: deadline, interval: interval, sequence: timerSequence, body: body)
+    timers.insert(timer)
+    comeRound()
+    return timer
   }
 
   /// Runs `body` at the end of every turn that did something, before connections are flushed: what one turn owes is gathered
   /// there. On the loop only.
-  package func onTurnEnd(_ body: @escaping () -> Void) { fatalError("being written") }
+  package func onTurnEnd(_ body: @escaping () -> Void) {
+    assertOnLoop()
+    turnEndBodies.append(body)
+  }
 
-  /// Stops the loop; its connections are closed. Callable from anywhere; `completion` runs on a global queue.
-  package func shutdown(_ completion: @escaping @Sendable () -> Void) { fatalError("being written") }
-}
+  /// Stops the loop; its connections are closed, their handlers told. Callable from anywhere; `completion` runs on a global
+  /// queue.
+  package func shutdown(_ completion: @escaping @Sendable () -> Void) {
+    let isAccepted = mailbox.submit({ self.end(completion) }) { poller.wake() }
+    if !isAccepted { queue.async { @Sendable in self.end(completion) } }
+  }
 
-/// A scheduled call. Dropping it does not cancel it.
-package final class LoopTimer {
-  package func cancel() { fatalError("being written") }
+  // MARK: - What sockets ask for; on the loop
+
+  /// Watches `occupant`'s descriptor. On an error it is not watched and keeps its descriptor.
+  func watch(_ occupant: PolledDescriptor) throws(TransportError) {
+    guard !hasEnded else { throw .system(call: "epoll_ctl", errno: ESHUTDOWN) }
+    let token = table.insert(occupant)
+    do { try poller.add(occupant.descriptor, token: token) } catch {
+      table.remove(occupant)
+      throw error
+    }
+  }
+
+  /// `occupant` will be flushed at the end of the turn.
+  @inline(__always)
+  func markDirty(_ occupant: Connection) {
+    dirty.append(occupant.slot)
+    comeRound()
+  }
+
+  /// `occupant` stopped before it had taken all the kernel has; it is told `.readable` again in the next turn.
+  func markUnfinished(_ occupant: PolledDescriptor) {
+    unfinished.append(occupant.slot)
+    comeRound()
+  }
+
+  /// The handler of `connection` is told before the turn ends, not from inside whatever it is doing.
+  func markClosed(_ connection: Connection, _ reason: CloseReason) {
+    closed.append((connection, reason))
+    comeRound()
+  }
+
+  /// Blocks put on the queue itself run outside turns; what they leave to be done needs one.
+  @inline(__always)
+  private func comeRound() {
+    if !isInTurn { poller.wake() }
+  }
+
+  private static func readClock() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  // MARK: - Turns
+
+  private var hasWork: Bool { unfinished.count > 0 || nextTask < tasks.count || dirty.count > 0 || !closed.isEmpty }
+
+  /// The source's handler: turns, until nothing has happened for `linger`.
+  private func run() {
+    guard !hasEnded else { return }
+    isInTurn = true
+    now = Self.readClock()
+    let entered = now
+    var lastActivity = now
+    while true {
+      var wait: Int32 = 0
+      if !hasWork, mailbox.prepareToSleep() {
+        let idle = now &- lastActivity
+        let stays = idle < Self.linger && now &- entered < Self.longestStay
+        if !stays { break }
+        wait = milliseconds(until: min(lastActivity + Self.linger, timers.nextDeadline ?? .max))
+      } else if now &- entered >= Self.longestStay {
+        poller.wake()
+        break
+      }
+      let count = poller.wait(milliseconds: wait)
+      now = Self.readClock()
+      if turn(events: count) { lastActivity = now }
+      if hasEnded { break }
+    }
+    isInTurn = false
+    if !hasEnded, let next = timers.nextDeadline, next != armedDeadline {
+      armedDeadline = next
+      poller.arm(deadline: next)
+    }
+  }
+
+  private func milliseconds(until deadline: UInt64) -> Int32 {
+    deadline <= now ? 0 : Int32(min((deadline - now + Self.millisecond - 1) / Self.millisecond, 1000))
+  }
+
+  /// One turn. Returns whether anything happened.
+  private func turn(events count: Int) -> Bool {
+    var happened = hasWork
+    let waiting = unfinished.count
+    for index in 0..<count {
+      let (token, readiness) = poller.event(index)
+      if token >= Poller.firstReservedToken { continue }
+      happened = true
+      table.occupant(token: token)?.ready(readiness)
+    }
+    if waiting > 0 {
+      for index in 0..<waiting { table.occupant(at: unfinished[index])?.ready([.readable, .peerEnded]) }
+      unfinished.removeFirst(waiting)
+    }
+    while let body = timers.popDue(now) {
+      happened = true
+      body()
+    }
+    if runTasks() { happened = true }
+    reportClosed()
+    guard happened || dirty.count > 0 else { return false }
+    for body in turnEndBodies { body() }
+    for _ in 0..<Self.flushRounds where dirty.count > 0 || !closed.isEmpty {
+      flushDirty()
+      reportClosed()
+    }
+    return true
+  }
+
+  private func runTasks() -> Bool {
+    if nextTask == tasks.count {
+      // Keeps the memory of an ordinary batch, not that of an extraordinary one.
+      if nextTask > 0 { tasks.removeAll(keepingCapacity: nextTask <= 4 * Self.tasksPerTurn) }
+      nextTask = 0
+      mailbox.take(&tasks)
+    }
+    let end = min(tasks.count, nextTask + Self.tasksPerTurn)
+    guard nextTask < end else { return false }
+    while nextTask < end, !hasEnded {
+      let task = tasks[nextTask]
+      nextTask += 1
+      task()
+    }
+    if nextTask == tasks.count, !hasEnded {
+      tasks.removeAll(keepingCapacity: nextTask <= 4 * Self.tasksPerTurn)
+      nextTask = 0
+    }
+    return true
+  }
+
+  private func flushDirty() {
+    let count = dirty.count
+    for index in 0..<count {
+      // A place that was given to another since is told by its unset flag.
+      table.occupant(at: dirty[index])?.flushIfDirty()
+    }
+    dirty.removeFirst(count)
+  }
+
+  private func reportClosed() {
+    guard !closed.isEmpty else { return }
+    let batch = closed
+    closed = []
+    for (connection, reason) in batch { connection.tellClosed(reason) }
+  }
+
+  private func end(_ completion: @escaping @Sendable () -> Void) {
+    if hasEnded {
+      if shutdownCompletions != nil {
+        shutdownCompletions?.append(completion)
+      } else {
+        DispatchQueue.global().async(execute: completion)
+      }
+      return
+    }
+    shutdownCompletions = [completion]
+    mailbox.close()
+    for occupant in table.all() { occupant.loopEnds() }
+    hasEnded = true
+    while !closed.isEmpty { reportClosed() }
+    timers.removeAll()
+    turnEndBodies = []
+    tasks = []
+    nextTask = 0
+    source.setCancelHandler { @Sendable in
+      let completions = self.shutdownCompletions ?? []
+      self.shutdownCompletions = nil
+      DispatchQueue.global().async { for completion in completions { completion() } }
+    }
+    source.cancel()
+  }
 }

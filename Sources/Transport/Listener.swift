@@ -1,16 +1,188 @@
-/// Accepts connections on an address and gives them to loops in turn.
-package final class Listener {
+import CLinux
+import Glibc
+import Synchronization
+
+/// Accepts connections on an address and gives them to loops in turn. It works until `close`, or until its first loop ends;
+/// the loop holds it.
+package final class Listener: Sendable {
+  /// The address in use, with the port the system chose.
+  package let address: SocketAddress
+  private let acceptor: Acceptor
+
   /// Listens on `address` (port 0: any; see `address`). Every accepted connection is put on one of `loops` in turn, where
   /// `accept` is called, on that loop; it returns the handler, or nil to refuse.
-  /// Under TLS it is called after the handshake. Running out of descriptors sheds the connection and goes on.
+  /// Under TLS it is called after the handshake, which has 10 s. Running out of descriptors sheds the connection and goes on.
+  /// - Throws: `.invalidAddress`; `.system` with the call that failed, as `bind` for an address in use.
   package init(
     address: SocketAddress, loops: [EventLoop], tls: TLSServerContext? = nil, limits: Connection.Limits = .init(),
     accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
-  ) throws(TransportError) { fatalError("being written") }
+  ) throws(TransportError) {
+    precondition(!loops.isEmpty, "a listener needs a loop")
+    guard let kernelAddress = KernelAddress(host: address.host, port: address.port) else {
+      throw .invalidAddress(address.description)
+    }
+    let descriptor = try makeSocket(family: kernelAddress.family)
+    var one: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, 4)
+    setSocketOptions(descriptor, limits)
+    do throws(TransportError) {
+      guard kernelAddress.withPointer({ bind(descriptor, $0, kernelAddress.length) }) == 0 else {
+        throw .system(call: "bind \(address.description)", errno: errno)
+      }
+      guard listen(descriptor, Self.backlog) == 0 else { throw .system(call: "listen", errno: errno) }
+    } catch {
+      Glibc.close(descriptor)
+      throw error
+    }
+    self.address = KernelAddress { getsockname(descriptor, $0, $1) }.socketAddress
+    let acceptor = Acceptor(descriptor: descriptor, loops: loops, tls: tls, limits: limits, accept: accept)
+    self.acceptor = acceptor
+    loops[0].execute { acceptor.start() }
+  }
 
-  /// The address in use, with the port the system chose.
-  package var address: SocketAddress { fatalError("being written") }
+  /// Connections that have not been accepted yet; the kernel's own bound (`net.core.somaxconn`) may be lower.
+  private static let backlog: Int32 = 4096
+
+  /// Connections turned away because the process was out of descriptors. Callable from anywhere.
+  package var shedCount: Int { acceptor.shed.load(ordering: .relaxed) }
 
   /// Stops accepting; accepted connections live on. Callable from anywhere.
-  package func close() { fatalError("being written") }
+  package func close() {
+    let acceptor = acceptor
+    acceptor.loops[0].execute { acceptor.loopEnds() }
+  }
+}
+
+/// The listening socket on its loop.
+private final class Acceptor: PolledDescriptor, @unchecked Sendable {
+  // `@unchecked`: what changes is touched on `loops[0]` only, but for `shed`, which is atomic.
+  let loops: [EventLoop]
+  let shed = Atomic<Int>(0)
+  private let tls: TLSServerContext?
+  private let limits: Connection.Limits
+  private let accept: @Sendable (Connection) -> (any ConnectionHandler)?
+  private var nextLoop = 0
+  private var isOpen = true
+  /// Held so that there is a descriptor to accept and close a connection with when all are in use; the queue would otherwise
+  /// stay full, and its edge would never come again.
+  private var spare: Int32
+
+  /// Connections accepted in one turn.
+  private static let acceptsPerTurn = 256
+  private static let handshakeTime: UInt64 = 10_000_000_000
+  /// After which accepting is tried again where not even the spare descriptor was to be had.
+  private static let retryDelay: UInt64 = 100_000_000
+
+  init(
+    descriptor: Int32, loops: [EventLoop], tls: TLSServerContext?, limits: Connection.Limits,
+    accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
+  ) {
+    self.loops = loops
+    self.tls = tls
+    self.limits = limits
+    self.accept = accept
+    spare = Self.openSpare()
+    super.init(descriptor: descriptor)
+  }
+
+  deinit { loopEndsUnwatched() }
+
+  private static func openSpare() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
+
+  func start() {
+    guard isOpen else { return }
+    do { try loops[0].watch(self) } catch {
+      // Out of kernel memory for watches: nothing was accepted yet, so it can wait.
+      loops[0].schedule(after: Self.retryDelay) { [self] in start() }
+    }
+  }
+
+  override func loopEnds() {
+    loops[0].table.remove(self)
+    loopEndsUnwatched()
+  }
+
+  private func loopEndsUnwatched() {
+    guard isOpen else { return }
+    isOpen = false
+    Glibc.close(descriptor)
+    if spare >= 0 { Glibc.close(spare) }
+    spare = -1
+    descriptor = -1
+  }
+
+  override func ready(_ readiness: Readiness) {
+    for _ in 0..<Self.acceptsPerTurn {
+      guard isOpen else { return }
+      var accepted: Int32 = -1
+      let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+      let peer = KernelAddress { accepted = accept4(descriptor, $0, $1, flags) }
+      guard accepted >= 0 else {
+        switch errno {
+        case EAGAIN: return
+        case EMFILE, ENFILE:
+          guard shedOne() else {
+            loops[0].schedule(after: Self.retryDelay) { [self] in if isOpen { ready(.readable) } }
+            return
+          }
+        case ENOBUFS, ENOMEM:
+          loops[0].schedule(after: Self.retryDelay) { [self] in if isOpen { ready(.readable) } }
+          return
+        default: break  // The connection was gone before it was accepted (accept(2), "Error handling").
+        }
+        continue
+      }
+      handOver(accepted, peer.socketAddress)
+    }
+    loops[0].markUnfinished(self)
+  }
+
+  /// Turns one connection away with the spare descriptor. False if there is none.
+  private func shedOne() -> Bool {
+    if spare < 0 { spare = Self.openSpare() }
+    guard spare >= 0 else { return false }
+    Glibc.close(spare)
+    let accepted = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+    if accepted >= 0 {
+      Glibc.close(accepted)
+      shed.add(1, ordering: .relaxed)
+    }
+    spare = Self.openSpare()
+    return accepted >= 0
+  }
+
+  private func handOver(_ accepted: Int32, _ peer: SocketAddress) {
+    let target = loops[nextLoop]
+    nextLoop = (nextLoop + 1) % loops.count
+    if target === loops[0] {
+      begin(accepted, peer, target)
+    } else {
+      target.execute { [self] in begin(accepted, peer, target) }
+    }
+  }
+
+  /// On the connection's loop.
+  private func begin(_ accepted: Int32, _ peer: SocketAddress, _ loop: EventLoop) {
+    let session: TLSSession?
+    do {
+      session = try tls?.makeSession(descriptor: accepted)
+    } catch {
+      Glibc.close(accepted)
+      return
+    }
+    let connection = Connection(loop: loop, peer: peer, descriptor: accepted, limits: limits, tls: session)
+    guard (try? loop.watch(connection)) != nil else { return }
+    guard session != nil else { return admit(connection) }
+    connection.startHandshake(timeout: Self.handshakeTime) { [self] result in
+      if case .success(let connection) = result { admit(connection) }
+    }
+  }
+
+  private func admit(_ connection: Connection) {
+    if let handler = accept(connection) {
+      connection.handler = handler
+    } else {
+      connection.abort()
+    }
+  }
 }

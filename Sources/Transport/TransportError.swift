@@ -1,9 +1,13 @@
+import Glibc
+
 /// What went wrong below the protocols, with the reason in words for logs and status messages.
-package enum TransportError: Error, Sendable, Equatable {
+package enum TransportError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A system call failed: its name and `errno`.
   case system(call: String, errno: Int32)
   /// A name could not be resolved.
   case resolution(host: String, reason: String)
+  /// No connection to an address of `host`: `connect` and its `errno`, or the handshake's reason.
+  case connectFailed(host: String, port: UInt16, reason: String)
   case connectTimeout(host: String)
   case handshakeTimeout
   /// The TLS handshake or record layer failed: `certificate has expired`, `hostname mismatch`, `unknown CA`.
@@ -13,5 +17,26 @@ package enum TransportError: Error, Sendable, Equatable {
   case invalidAddress(String)
 
   /// For people: what happened, with names.
-  package var description: String { fatalError("being written") }
+  package var description: String {
+    switch self {
+    case .system(let call, let errno): "\(Self.words(errno)) (\(call), errno \(errno))"
+    case .resolution(let host, let reason): "cannot resolve \(host): \(reason)"
+    case .connectFailed(let host, let port, let reason): "cannot connect to \(host) port \(port): \(reason)"
+    case .connectTimeout(let host): "no connection to \(host) within the time allowed"
+    case .handshakeTimeout: "no TLS handshake within the time allowed"
+    case .tls(let reason): "TLS failed: \(reason)"
+    case .certificateFile(let path, let reason): "cannot use \(path): \(reason)"
+    case .writeQueueFull(let limit): "the peer reads too slowly: more than \(limit) bytes are waiting for it"
+    case .invalidAddress(let text): "\"\(text)\" is not an address; write 127.0.0.1:8080, [::1]:8080 or localhost:8080"
+    }
+  }
+
+  /// What an `errno` means: `Connection refused`.
+  static func words(_ errno: Int32) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+      buffer[0] = 0
+      _ = strerror_r(errno, buffer.baseAddress!, buffer.count)
+      return String(cString: buffer.baseAddress!)
+    }
+  }
 }

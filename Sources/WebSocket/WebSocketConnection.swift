@@ -1,78 +1,327 @@
 import Bytes
-import HTTP1
 
 /// Which end of the connection this is: clients mask what they send, servers must not (RFC 6455 section 5.1).
 package enum WebSocketRole: Sendable { case client, server }
-
-/// A close status (RFC 6455 section 7.4): 1000, 1001, …, 3000–4999.
-package struct WebSocketCloseCode: Sendable, Hashable, RawRepresentable {
-  package let rawValue: UInt16
-  package init(rawValue: UInt16) { self.rawValue = rawValue }
-  package static let normal = Self(rawValue: 1000)
-  package static let goingAway = Self(rawValue: 1001)
-  package static let protocolError = Self(rawValue: 1002)
-  package static let unsupportedData = Self(rawValue: 1003)
-  package static let invalidPayload = Self(rawValue: 1007)
-  package static let policyViolation = Self(rawValue: 1008)
-  package static let messageTooBig = Self(rawValue: 1009)
-  package static let internalError = Self(rawValue: 1011)
-}
-
-package struct WebSocketLimits: Sendable {
-  /// Bytes of a message, fragments together; also after inflating.
-  package var messageBytes: Int
-  /// Fragments of one message.
-  package var fragments: Int
-  package init(messageBytes: Int = 64 << 10, fragments: Int = 1024) {
-    self.messageBytes = messageBytes; self.fragments = fragments
-  }
-}
 
 /// What arrived. A payload stands in the input or in the connection's own buffer and is valid until the next call of `next`.
 package enum WebSocketEvent {
   case text(UnsafeRawBufferPointer)
   case binary(UnsafeRawBufferPointer)
-  /// A pong with the same payload must be sent: `encodePong`.
+  /// A pong with the same payload must be sent, unless a close frame was: `WebSocketFrame.append(.pong, …)`.
   case ping(UnsafeRawBufferPointer)
   case pong(UnsafeRawBufferPointer)
   /// The peer began (or answered) the closing handshake; 1005 if it gave no code. If `mustReply`, send a close frame.
   case close(code: UInt16, reason: String, mustReply: Bool)
 }
 
-/// The peer broke the protocol: send a close frame with `code`, then close the transport.
-package struct WebSocketError: Error, Sendable, Equatable {
-  package let code: WebSocketCloseCode
-  package let reason: String
-  package init(_ code: WebSocketCloseCode, _ reason: String) { self.code = code; self.reason = reason }
-}
-
 /// The receiving half of RFC 6455 after the handshake, for one connection and either role. Sans-IO.
 ///
 /// A whole unfragmented message in one read is handed out where it lies, unmasked in place; only what is split is copied.
+/// Text is validated as it arrives, so that a bad octet is refused with the read that brought it.
 package struct WebSocketConnection: ~Copyable {
-  package init(role: WebSocketRole, limits: WebSocketLimits = .init()) {}
+  /// The gathering buffer of split messages is kept for the next one up to this size (in bytes), and given back above.
+  package static let keptBytes = 4 << 10
+
+  /// Where the closing handshake stands, and what to do next.
+  package private(set) var closeState = WebSocketCloseState.open
+
+  private let isServer: Bool
+  private let limits: WebSocketLimits
+
+  // The frame under way.
+  private var inFrame = false
+  private var opcode: UInt8 = 0
+  private var isFinal = false
+  /// The key as it stood in memory.
+  private var key: UInt32 = 0
+  /// Payload bytes taken and still to come.
+  private var taken = 0
+  private var remaining = 0
+
+  // The message under way: 0, or the opcode of its first frame.
+  private var messageOpcode: UInt8 = 0
+  private var messageBytes = 0
+  private var fragments = 0
+  private var utf8 = UTF8Validator()
+
+  private var header = PartialHeader()
+  private var gathered = ByteBuffer()
+  private var control = ByteBuffer()
+  private var handedOut = false
+
+  package init(role: WebSocketRole, limits: WebSocketLimits = .init()) {
+    self.isServer = role == .server
+    self.limits = limits
+  }
+
+  /// Bytes held of an unfinished frame or message.
+  package var pendingBytes: Int {
+    guard handedOut else { return gathered.count + control.count + header.count }
+    return opcode >= 8 ? gathered.count : 0
+  }
+
+  /// A close frame was sent: from now on a close from the peer needs no reply.
+  package mutating func didSendClose() {
+    switch closeState {
+    case .open: closeState = .sent
+    case .received: closeState = .closed
+    case .sent, .closed, .failed: break
+    }
+  }
+
   /// The next event in `input`, whose start is moved past what was taken; nil when all is taken. After an error, or after a
   /// close has been received, everything else is ignored.
-  package mutating func next(_ input: inout UnsafeMutableRawBufferPointer) throws(WebSocketError) -> WebSocketEvent? {
-    fatalError("being written")
+  /// - Throws: 1002, 1007 or 1009 with the reason; send it in a close frame and drop the transport.
+  /// - Complexity: O(bytes taken). No allocation for a message that lies whole in `input`.
+  package mutating func next(
+    _ input: inout UnsafeMutableRawBufferPointer
+  ) throws(WebSocketError) -> WebSocketEvent? {
+    if handedOut { releaseHandedOut() }
+    guard closeState == .open || closeState == .sent else {
+      input = UnsafeMutableRawBufferPointer(start: input.baseAddress.map { $0 + input.count }, count: 0)
+      return nil
+    }
+    do throws(WebSocketError) {
+      while input.count > 0 {
+        if !inFrame {
+          guard try takeHeader(&input) else { return nil }
+        }
+        if let event = try takePayload(&input) { return event }
+      }
+      return nil
+    } catch {
+      closeState = .failed
+      gathered.release()
+      control.release()
+      throw error
+    }
+  }
+
+  // MARK: Header
+
+  /// True once a frame's header is whole; the frame is then under way.
+  @inline(__always)
+  private mutating func takeHeader(_ input: inout UnsafeMutableRawBufferPointer) throws(WebSocketError) -> Bool {
+    if header.count == 0, input.count >= 2, let base = input.baseAddress {
+      let first = base.load(as: UInt8.self)
+      let second = base.load(fromByteOffset: 1, as: UInt8.self)
+      let size = Self.headerSize(second)
+      if input.count >= size {
+        try beginFrame(UnsafeRawPointer(base), first, second, size)
+        input = UnsafeMutableRawBufferPointer(start: base + size, count: input.count &- size)
+        return true
+      }
+    }
+    return try takeSplitHeader(&input)
+  }
+
+  /// Keeps the bytes of a header that is cut, at most 14.
+  @inline(never)
+  private mutating func takeSplitHeader(
+    _ input: inout UnsafeMutableRawBufferPointer
+  ) throws(WebSocketError) -> Bool {
+    while let byte = input.first {
+      input = UnsafeMutableRawBufferPointer(rebasing: input.dropFirst())
+      header.append(byte)
+      guard header.count >= 2 else { continue }
+      if header.count == 2 { try check(header[0], header[1]) }
+      let size = Self.headerSize(header[1])
+      guard header.count == size else { continue }
+      let whole = header
+      header.count = 0
+      try withUnsafeBytes(of: whole.bytes) { raw throws(WebSocketError) in
+        try beginFrame(raw.baseAddress!, whole[0], whole[1], size)
+      }
+      return true
+    }
+    return false
+  }
+
+  /// Bytes of a header by its second byte.
+  @inline(__always)
+  private static func headerSize(_ second: UInt8) -> Int {
+    let length = second & 0x7F
+    return 2 &+ (length < 126 ? 0 : length == 126 ? 2 : 8) &+ (second & 0x80 != 0 ? 4 : 0)
+  }
+
+  /// What the first two bytes alone can break (RFC 6455 sections 5.1, 5.2, 5.4 and 5.5).
+  @inline(__always)
+  private func check(_ first: UInt8, _ second: UInt8) throws(WebSocketError) {
+    let opcode = first & 0x0F
+    // 0, 1, 2 and 8, 9, 10 are the opcodes there are.
+    let isKnown = (0b0000_0111_0000_0111 as UInt16) &>> UInt16(opcode) & 1 == 1
+    let isControl = opcode >= 8
+    let controlIsFine = !isControl || (first & 0x80 != 0 && second & 0x7F <= 125)
+    let orderIsFine = isControl || (opcode == 0) == (messageOpcode != 0)
+    let maskIsFine = (second & 0x80 != 0) == isServer
+    guard first & 0x70 == 0, isKnown, controlIsFine, orderIsFine, maskIsFine else { throw refusal(first, second) }
+  }
+
+  /// The words for what `check` found.
+  @inline(never)
+  private func refusal(_ first: UInt8, _ second: UInt8) -> WebSocketError {
+    let opcode = first & 0x0F
+    let reason =
+      switch opcode {
+      case _ where first & 0x70 != 0: "a reserved bit is set and no extension was agreed on"
+      case 3...7, 11...15: "the opcode \(opcode) does not exist"
+      case 8... where first & 0x80 == 0: "a control frame must not be fragmented"
+      case 8... where second & 0x7F > 125: "a control frame holds at most 125 bytes"
+      case 0 where messageOpcode == 0: "a continuation frame has no message to continue"
+      case 1...2 where messageOpcode != 0: "a new message begins before the last one has ended"
+      default: isServer ? "a client must mask its frames" : "a server must not mask its frames"
+      }
+    return WebSocketError(.protocolError, reason)
+  }
+
+  /// Checks a whole header and sets the frame under way; nothing of its payload is kept before.
+  @inline(__always)
+  private mutating func beginFrame(
+    _ base: UnsafeRawPointer, _ first: UInt8, _ second: UInt8, _ size: Int
+  ) throws(WebSocketError) {
+    try check(first, second)
+    var length = Int(second & 0x7F)
+    if length >= 126 { length = try extendedLength(base, length) }
+    let opcode = first & 0x0F
+    if opcode < 8 {
+      let isFirst = opcode != 0
+      let before = isFirst ? 0 : messageBytes
+      let count = isFirst ? 1 : fragments &+ 1
+      guard length <= limits.messageBytes &- before, count <= limits.fragments else { throw tooBig(count) }
+      if isFirst {
+        messageOpcode = opcode
+        utf8 = UTF8Validator()
+      }
+      messageBytes = before &+ length
+      fragments = count
+    }
+    self.opcode = opcode
+    isFinal = first & 0x80 != 0
+    key = isServer ? base.loadUnaligned(fromByteOffset: size &- 4, as: UInt32.self) : 0
+    taken = 0
+    remaining = length
+    inFrame = true
+  }
+
+  @inline(never)
+  private func tooBig(_ fragments: Int) -> WebSocketError {
+    WebSocketError(
+      .messageTooBig,
+      fragments > limits.fragments
+        ? "a message has more than \(limits.fragments) fragments"
+        : "a message is larger than \(limits.messageBytes) bytes")
+  }
+
+  /// The length in 2 or 8 bytes; it must need them, and its top bit must be 0 (RFC 6455 section 5.2).
+  private func extendedLength(_ base: UnsafeRawPointer, _ short: Int) throws(WebSocketError) -> Int {
+    if short == 126 {
+      let length = Int(UInt16(bigEndian: base.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+      guard length >= 126 else { throw WebSocketError(.protocolError, "a length is not encoded in the fewest bytes") }
+      return length
+    }
+    let length = UInt64(bigEndian: base.loadUnaligned(fromByteOffset: 2, as: UInt64.self))
+    guard length >> 63 == 0 else { throw WebSocketError(.protocolError, "a length has more than 63 bits") }
+    guard length > 0xFFFF else { throw WebSocketError(.protocolError, "a length is not encoded in the fewest bytes") }
+    return Int(length)
+  }
+
+  // MARK: Payload
+
+  /// Takes what `input` has of the frame under way; the event if that ended something.
+  @inline(__always)
+  private mutating func takePayload(
+    _ input: inout UnsafeMutableRawBufferPointer
+  ) throws(WebSocketError) -> WebSocketEvent? {
+    let count = min(remaining, input.count)
+    guard let base = input.baseAddress else { return nil }
+    let chunk = UnsafeRawBufferPointer(start: base, count: count)
+    input = UnsafeMutableRawBufferPointer(start: base + count, count: input.count &- count)
+    if isServer { Masking.apply(base, count: count, key: key, phase: taken) }
+    remaining &-= count
+    taken &+= count
+    inFrame = remaining > 0
+    if opcode >= 8 { return try takeControl(chunk) }
+    if messageOpcode == 1, !utf8.accept(chunk) { throw Self.notUTF8 }
+    guard !inFrame, isFinal else {
+      gathered.append(chunk)
+      return nil
+    }
+    if messageOpcode == 1, !utf8.isComplete { throw Self.notUTF8 }
+    let isText = messageOpcode == 1
+    messageOpcode = 0
+    if gathered.isEmpty { return isText ? .text(chunk) : .binary(chunk) }
+    gathered.append(chunk)
+    handedOut = true
+    return isText ? .text(gathered.unsafeBytes) : .binary(gathered.unsafeBytes)
+  }
+
+  private static var notUTF8: WebSocketError { WebSocketError(.invalidPayload, "a text message is not UTF-8") }
+
+  @inline(never)
+  private mutating func takeControl(_ chunk: UnsafeRawBufferPointer) throws(WebSocketError) -> WebSocketEvent? {
+    var payload = chunk
+    if inFrame || !control.isEmpty {
+      control.append(chunk)
+      if inFrame { return nil }
+      payload = control.unsafeBytes
+      handedOut = true
+    }
+    switch opcode {
+    case 9: return .ping(payload)
+    case 10: return .pong(payload)
+    default: return try takeClose(payload)
+    }
+  }
+
+  /// RFC 6455 section 5.5.1: empty, or a code and a reason in UTF-8.
+  private mutating func takeClose(_ payload: UnsafeRawBufferPointer) throws(WebSocketError) -> WebSocketEvent {
+    var code = WebSocketCloseCode.noStatus
+    var reason = ""
+    if payload.count == 1 { throw WebSocketError(.protocolError, "a close frame holds one byte; a code has two") }
+    if payload.count >= 2 {
+      code = WebSocketCloseCode(rawValue: UInt16(payload[0]) << 8 | UInt16(payload[1]))
+      guard code.isSendable else {
+        throw WebSocketError(.protocolError, "the close code \(code.rawValue) may not be sent")
+      }
+      let text = UnsafeRawBufferPointer(rebasing: payload.dropFirst(2))
+      var validator = UTF8Validator()
+      guard validator.accept(text), validator.isComplete else {
+        throw WebSocketError(.invalidPayload, "a close reason is not UTF-8")
+      }
+      reason = String(decoding: text, as: UTF8.self)
+    }
+    let mustReply = closeState == .open
+    closeState = mustReply ? .received : .closed
+    gathered.release()
+    control.release()
+    handedOut = false
+    return .close(code: code.rawValue, reason: reason, mustReply: mustReply)
+  }
+
+  /// Forgets the payload that the last call handed out of a buffer.
+  @inline(never)
+  private mutating func releaseHandedOut() {
+    handedOut = false
+    // A control frame may have come amid a message, whose fragments must stay.
+    if opcode >= 8 {
+      control.release()
+    } else if gathered.count > Self.keptBytes {
+      gathered.release()
+    } else {
+      gathered.removeAll()
+    }
   }
 }
 
-/// The sending half: frames as bytes.
-package enum WebSocketFrame {
-  package enum Opcode: UInt8, Sendable { case continuation = 0, text = 1, binary = 2, close = 8, ping = 9, pong = 10 }
+/// The bytes of a frame header that is cut: at most 2 + 8 + 4.
+struct PartialHeader {
+  var bytes: (UInt64, UInt64) = (0, 0)
+  var count = 0
 
-  /// Appends a whole frame. `mask`: nil from a server; four random bytes, fresh for each frame, from a client.
-  package static func append(_ opcode: Opcode, payload: RawSpan, mask: UInt32?, to out: inout ByteBuffer) {
-    fatalError("being written")
-  }
-  /// Appends a close frame; a reason over 123 bytes is cut at a character.
-  package static func appendClose(_ code: WebSocketCloseCode, reason: String, mask: UInt32?, to out: inout ByteBuffer) {
-    fatalError("being written")
-  }
-  /// Reserves room for an unmasked header at the end of `out`, lets `body` append the payload, and then writes the header
-  /// in front of it: a frame is encoded once, in one pass, into one run of bytes.
-  package static func appendUnmasked(_ opcode: Opcode, to out: inout ByteBuffer, _ body: (inout ByteBuffer) -> Void) {
-    fatalError("being written")
+  subscript(index: Int) -> UInt8 { withUnsafeBytes(of: bytes) { $0[index] } }
+
+  mutating func append(_ byte: UInt8) {
+    withUnsafeMutableBytes(of: &bytes) { $0[count] = byte }
+    count += 1
   }
 }

@@ -1,0 +1,38 @@
+// Kernel calls that Swift's Glibc module does not show.
+#ifndef TIDEGATE_CLINUX_H
+#define TIDEGATE_CLINUX_H
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+
+// <sys/socket.h> declares it only under _GNU_SOURCE, which a module cannot define after the fact.
+extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
+
+// The interest set every socket is registered with, once: both directions, edge-triggered.
+static inline uint32_t clinux_epoll_interest(void) {
+  return EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+}
+
+static inline uint64_t clinux_epoll_token(const struct epoll_event *event) { return event->data.u64; }
+
+static inline int clinux_epoll_add(int set, int descriptor, uint32_t events, uint64_t token) {
+  struct epoll_event event;
+  event.events = events;
+  event.data.u64 = token;
+  return epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &event);
+}
+static inline int clinux_epoll_remove(int set, int descriptor) {
+  struct epoll_event event = {0};
+  return epoll_ctl(set, EPOLL_CTL_DEL, descriptor, &event);
+}
+static inline int clinux_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+static inline int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+static inline int clinux_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }
+static inline int clinux_timerfd_arm(int descriptor, uint64_t deadline) {
+  struct itimerspec spec = {{0, 0}, {(time_t)(deadline / 1000000000), (long)(deadline % 1000000000)}};
+  return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &spec, 0);
+}
+#endif

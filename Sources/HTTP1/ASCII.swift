@@ -1,0 +1,44 @@
+/// The character classes of RFC 9110 and RFC 3986, and comparison without case.
+package enum ASCII {
+  /// `tchar` (RFC 9110 section 5.6.2): what methods and field names are made of.
+  package static func isToken(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+      UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "'"),
+      UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"),
+      UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+      return true
+    default:
+      return false
+    }
+  }
+
+  /// Whether all of `text` is `tchar` and there is at least one.
+  package static func isToken(_ text: some StringProtocol) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { isToken($0) }
+  }
+
+  /// What a field value or reason may hold: visible characters, space, tab, and octets from 0x80 (RFC 9110 section 5.5).
+  static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7F : byte == 0x09 }
+
+  /// Visible ASCII but `#`: what a request target may hold.
+  static func isTarget(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#") }
+
+  static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
+  static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+
+  /// The value of a hexadecimal digit, nil for anything else.
+  static func hexValue(_ byte: UInt8) -> UInt8? {
+    if isDigit(byte) { return byte - UInt8(ascii: "0") }
+    let low = (byte | 0x20) &- UInt8(ascii: "a")
+    return low < 6 ? low + 10 : nil
+  }
+
+  static func lowercased(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
+
+  /// Whether two texts are equal but for the case of ASCII letters. O(n).
+  package static func equalIgnoringCase(_ a: some StringProtocol, _ b: some StringProtocol) -> Bool {
+    a.utf8.count == b.utf8.count && zip(a.utf8, b.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+  }
+}

@@ -1,0 +1,32 @@
+/// Limits of what a peer may send, checked before anything is kept.
+package struct HTTPLimits: Sendable {
+  /// Bytes of start line and fields together, the empty line that ends them included; trailers have the same bound.
+  package var headBytes: Int
+  package var fieldCount: Int
+  package var bodyBytes: Int
+  /// Bytes of chunk extensions over a whole body; they are dropped, so nobody needs many.
+  package var chunkExtensionBytes = 1024
+
+  package init(headBytes: Int = 16 << 10, fieldCount: Int = 100, bodyBytes: Int = 64 << 10) {
+    self.headBytes = headBytes
+    self.fieldCount = fieldCount
+    self.bodyBytes = bodyBytes
+  }
+}
+
+/// Why a message was refused. `status` is what a server answers before it closes.
+package struct HTTPError: Error, Sendable, Equatable {
+  package let status: Int
+  package let reason: String
+  /// Fields the answer must carry: `Allow` with a 405, `Upgrade` with a 426.
+  package let fields: [HTTPField]
+
+  package init(status: Int, reason: String, fields: [HTTPField] = []) {
+    self.status = status
+    self.reason = reason
+    self.fields = fields
+  }
+
+  /// The head of the answer; `reason` is for its body, the status line carries the registered phrase.
+  package var response: HTTPResponseHead { HTTPResponseHead(status: status, fields: HTTPFields(fields)) }
+}

@@ -1,0 +1,58 @@
+import Bytes
+
+/// A header field (RFC 9110 section 5). Names compare without case.
+package struct HTTPField: Sendable, Equatable {
+  package let name: String
+  package let value: String
+
+  package init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// The fields of a message, in order. A lookup is linear: a head has a dozen fields.
+package struct HTTPFields: Sendable {
+  package private(set) var fields: [HTTPField] = []
+
+  package init(_ fields: [HTTPField] = []) { self.fields = fields }
+
+  package mutating func append(_ name: String, _ value: String) { fields.append(HTTPField(name, value)) }
+
+  /// The value of the first field of that name, compared without case.
+  package subscript(_ name: String) -> String? {
+    fields.first { ASCII.equalIgnoringCase($0.name, name) }?.value
+  }
+
+  /// The values of every field of that name, in order.
+  package func values(_ name: String) -> [String] {
+    fields.compactMap { ASCII.equalIgnoringCase($0.name, name) ? $0.value : nil }
+  }
+
+  /// The elements of a comma-separated list field, over all its lines, without the space around them; empty ones are
+  /// dropped (RFC 9110 section 5.6.1.2).
+  package func list(_ name: String) -> [Substring] {
+    fields.flatMap { field -> [Substring] in
+      guard ASCII.equalIgnoringCase(field.name, name) else { return [] }
+      return field.value.utf8.split(separator: UInt8(ascii: ",")).compactMap {
+        let element = Substring($0).trimmingSpace()
+        return element.isEmpty ? nil : element
+      }
+    }
+  }
+
+  /// Whether a comma-separated list field holds `token`, both compared without case: `Connection: keep-alive, Upgrade`.
+  package func contains(_ token: String, in name: String) -> Bool {
+    list(name).contains { ASCII.equalIgnoringCase($0, token) }
+  }
+}
+
+extension Substring {
+  /// Without spaces and tabs at both ends (OWS, RFC 9110 section 5.6.3).
+  fileprivate func trimmingSpace() -> Substring {
+    var view = self.utf8
+    while let first = view.first, first == 0x20 || first == 0x09 { view.removeFirst() }
+    while let last = view.last, last == 0x20 || last == 0x09 { view.removeLast() }
+    return Substring(view)
+  }
+}

@@ -1,0 +1,66 @@
+/// Finds the end of a head as bytes arrive, refusing what may stand nowhere in one: bare CR or LF and control characters.
+///
+/// It sees each byte once, however the head is cut, and keeps no bytes.
+struct HTTPHeadScanner {
+  /// Bytes seen of the head so far.
+  private(set) var count = 0
+  /// Lines ended so far.
+  private(set) var lines = 0
+  private var lineLength = 0
+  private var afterCR = false
+  private let limit: Int
+
+  init(limit: Int) { self.limit = limit }
+
+  /// The number of bytes of `input` up to and with the empty line that ends the head; nil if it has not come.
+  /// - Throws: `status` for a bad octet; 414 in the first line or 431 after it once `limit` bytes have no end.
+  mutating func scan(_ input: UnsafeRawBufferPointer) throws(HTTPError) -> Int? {
+    let end = min(input.count, limit - count)
+    var index = 0
+    while index < end {
+      if !afterCR {
+        let start = index
+        while index + 8 <= end, Self.isPlain(input.loadUnaligned(fromByteOffset: index, as: UInt64.self)) { index += 8 }
+        lineLength += index - start
+        if index == end { break }
+      }
+      let byte = input[index]
+      index += 1
+      if afterCR {
+        guard byte == 0x0A else { throw HTTPError(status: 400, reason: "a CR is not followed by LF") }
+        afterCR = false
+        if lineLength == 0 {
+          guard lines > 0 else { throw HTTPError(status: 400, reason: "an empty line stands where a message should begin") }
+          count += index
+          return index
+        }
+        lines += 1
+        lineLength = 0
+      } else if byte == 0x0D {
+        afterCR = true
+      } else if byte == 0x0A {
+        throw HTTPError(status: 400, reason: "a line ends with LF alone; it must end with CR LF")
+      } else if ASCII.isFieldContent(byte) {
+        lineLength += 1
+      } else {
+        throw HTTPError(status: 400, reason: "the head holds a control character")
+      }
+    }
+    count += index
+    if count == limit {
+      throw lines == 0
+        ? HTTPError(status: 414, reason: "the first line is longer than \(limit) bytes")
+        : HTTPError(status: 431, reason: "the head is longer than \(limit) bytes")
+    }
+    return nil
+  }
+
+  /// Whether none of eight bytes is below 0x20 or is 0x7F; may say no for others that follow such a byte.
+  private static func isPlain(_ word: UInt64) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let tops: UInt64 = 0x8080_8080_8080_8080
+    let below = (word &- (ones &* 0x20)) & ~word
+    let delete = word ^ (ones &* 0x7F)
+    return (below | ((delete &- ones) & ~delete)) & tops == 0
+  }
+}

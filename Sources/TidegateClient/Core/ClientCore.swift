@@ -1,0 +1,378 @@
+import Bytes
+
+/// What the core wants done, in order.
+enum ClientAction: Equatable {
+  case connect
+  case send(String)
+  /// End the transport; nothing more is wanted of it.
+  case close(code: UInt16, reason: String)
+  case emit(TidegateEvent)
+  /// There will be nothing more.
+  case finish
+}
+
+/// The client's side of `tidegate.v1` for one connection at a time: what to send, what arrived, when to come back.
+///
+/// Sans-IO: messages and `now` (nanoseconds of any clock that does not go back) in, actions out. The owner calls `advance` no
+/// later than `nextDeadline`.
+struct ClientCore {
+  /// One (channel, symbol) that is wanted, with its parameters.
+  struct Item: Hashable {
+    var channel: TidegateChannel
+    var symbol: String
+    var depth: Int?
+    var points: Int?
+    var interval: Int?
+  }
+
+  struct Stream {
+    var item: Item
+    var seq: UInt64?
+    /// A book or sparkline that has a snapshot to be changed; all others are whole in each message.
+    var hasSnapshot = false
+    /// When to subscribe again if no snapshot came after a gap.
+    var gapDeadline: UInt64?
+    var sparkline: Sparkline?
+  }
+
+  enum Phase: Equatable {
+    case idle, connecting, open, waiting, stopped
+  }
+
+  enum Pending {
+    case hello
+    case subscribe([Item])
+  }
+
+  /// Items per request, so that it stays well under the gateway's limit of 64 KiB.
+  static let itemsPerRequest = 400
+  /// Streams a connection may have, as the gateway allows at most.
+  static let streamLimit = 100_000
+
+  let options: TidegateOptions
+  var items: [Item]
+  var phase = Phase.idle
+  var streams: [Int64: Stream] = [:]
+  /// The streams that wait for a snapshot after a gap.
+  var gapped: Set<Int64> = []
+  var pending: [Int64: (request: Pending, deadline: UInt64)] = [:]
+  /// Requests that the gateway asked to repeat later.
+  var repeats: [(due: UInt64, items: [Item])] = []
+  var nextID: Int64 = 1
+  var attempt = 0
+  var retryAt: UInt64?
+  var heartbeatInterval: UInt64?
+  var heartbeatAt: UInt64 = 0
+  var drainAt: UInt64?
+  var random: UInt64
+
+  /// - Parameter seed: of the jitter.
+  init(subscriptions: [TidegateSubscription], options: TidegateOptions, seed: UInt64) {
+    self.options = options
+    self.random = seed
+    var seen = Set<Item>()
+    self.items = subscriptions.flatMap { subscription in
+      subscription.channels.flatMap { channel in
+        (channel == .status ? [""] : subscription.symbols).map { symbol in
+          Item(
+            channel: channel, symbol: symbol, depth: channel == .book ? subscription.depth : nil,
+            points: channel == .sparkline ? subscription.points : nil, interval: subscription.intervalMilliseconds)
+        }
+      }
+    }.filter { seen.insert($0).inserted }
+  }
+
+  /// When `advance` has something to do; nil: nothing.
+  var nextDeadline: UInt64? {
+    var deadline = retryAt
+    func take(_ other: UInt64?) { if let other, other < deadline ?? .max { deadline = other } }
+    take(drainAt)
+    if phase == .open, let heartbeatInterval { take(heartbeatAt + heartbeatInterval * 5 / 2) }
+    for entry in pending.values { take(entry.deadline) }
+    for entry in repeats { take(entry.due) }
+    for stream in gapped { take(streams[stream]?.gapDeadline) }
+    return deadline
+  }
+
+  // MARK: What happens
+
+  /// Starts; once.
+  mutating func start(now: UInt64, into actions: inout [ClientAction]) {
+    guard phase == .idle else { return }
+    connect(now: now, into: &actions)
+  }
+
+  /// Stops for good.
+  mutating func stop(into actions: inout [ClientAction]) {
+    guard phase != .stopped else { return }
+    if phase == .open || phase == .connecting { actions.append(.close(code: 1000, reason: "")) }
+    reset()
+    phase = .stopped
+    retryAt = nil
+    actions.append(.finish)
+  }
+
+  /// The transport is open.
+  mutating func opened(now: UInt64, into actions: inout [ClientAction]) {
+    guard phase == .connecting else { return }
+    phase = .open
+    pending.removeAll()
+    let id = takeID(.hello, now: now)
+    actions.append(.send(Requests.hello(id: id, options: options)))
+    subscribe(items, now: now, into: &actions)
+  }
+
+  /// The transport is gone; `code` is nil if there was no close frame.
+  mutating func closed(code: UInt16?, reason: String, now: UInt64, into actions: inout [ClientAction]) {
+    guard phase == .connecting || phase == .open else { return }
+    guard let code else { return disconnect(.transport(reason), now: now, into: &actions) }
+    disconnect(.closed(code: code, reason: reason), now: now, into: &actions)
+  }
+
+  /// Time has passed.
+  mutating func advance(to now: UInt64, into actions: inout [ClientAction]) {
+    if let retryAt, retryAt <= now {
+      self.retryAt = nil
+      connect(now: now, into: &actions)
+    }
+    if let drainAt, drainAt <= now {
+      actions.append(.close(code: 1000, reason: "drain"))
+      disconnect(.draining, now: now, into: &actions)
+    }
+    guard phase == .open || phase == .connecting else { return }
+    if pending.values.contains(where: { $0.deadline <= now }) {
+      actions.append(.close(code: 1000, reason: "no answer"))
+      return disconnect(.noAnswer, now: now, into: &actions)
+    }
+    if phase == .open, let heartbeatInterval, heartbeatAt + heartbeatInterval * 5 / 2 <= now {
+      actions.append(.close(code: 1000, reason: "no heartbeat"))
+      return disconnect(.noHeartbeat, now: now, into: &actions)
+    }
+    let due = repeats.filter { $0.due <= now }
+    repeats.removeAll { $0.due <= now }
+    for entry in due { subscribe(entry.items, now: now, into: &actions) }
+    let stuck = gapped.sorted().compactMap { key -> (key: Int64, item: Item)? in
+      guard let stream = streams[key], stream.gapDeadline ?? .max <= now else { return nil }
+      return (key, stream.item)
+    }
+    if !stuck.isEmpty {
+      for entry in stuck {
+        streams[entry.key] = nil
+        gapped.remove(entry.key)
+      }
+      let id = nextID
+      nextID += 1
+      actions.append(.send(Requests.unsubscribe(id: id, streams: stuck.map(\.key))))
+      subscribe(stuck.map(\.item), now: now, into: &actions)
+    }
+  }
+
+  /// A message of the gateway.
+  mutating func receive(_ text: [UInt8], now: UInt64, into actions: inout [ClientAction]) {
+    guard phase == .open else { return }
+    let message: ServerMessage
+    do {
+      message = try ServerMessage(parsing: text)
+    } catch {
+      actions.append(.close(code: 1007, reason: "not tidegate.v1"))
+      let detail = (error as? JSONError).map { "\($0.reason) at byte \($0.offset)" } ?? "\(error)"
+      return disconnect(.badMessage(detail), now: now, into: &actions)
+    }
+    if options.includesFrames { actions.append(.emit(.frame(String(decoding: text, as: UTF8.self)))) }
+    switch message {
+    case .welcome(let id, let welcome):
+      if let id { pending[id] = nil }
+      heartbeatInterval = UInt64(max(0.1, min(welcome.heartbeatSeconds, 3600)) * 1e9)
+      heartbeatAt = now
+      actions.append(.emit(.connected(welcome)))
+    case .subscribed(let id, let ok, let failed):
+      subscribed(id: id, ok: ok, failed: failed, into: &actions)
+    case .unsubscribed, .unknown: break
+    case .stream(let message): received(message, now: now, into: &actions)
+    case .heartbeat(let heartbeat):
+      heartbeatAt = now
+      // The connection has proved itself: the next trouble is a new one.
+      attempt = 0
+      actions.append(.emit(.heartbeat(heartbeat)))
+    case .notice(let notice):
+      switch notice {
+      case .lost(let stream, let from, let to, _):
+        if let last = streams[stream]?.seq, from <= last + 1, to > last { streams[stream]?.seq = to }
+      case .drain(let milliseconds): drainAt = now + UInt64(min(milliseconds, 600_000)) * 1_000_000
+      case .slow, .other: break
+      }
+      actions.append(.emit(.notice(notice)))
+    case .error(let error): received(error, now: now, into: &actions)
+    }
+  }
+
+  // MARK: Parts
+
+  private mutating func subscribed(
+    id: Int64?, ok: [ServerMessage.Accepted], failed: [TidegateEvent.FailedItem], into actions: inout [ClientAction]
+  ) {
+    guard let id, case .subscribe(let asked)? = pending.removeValue(forKey: id)?.request else { return }
+    for accepted in ok {
+      guard let channel = TidegateChannel(rawValue: accepted.channel), streams.count < Self.streamLimit else { continue }
+      if streams[accepted.stream] != nil { continue }
+      // A wildcard is answered with what it stands for; the parameters are those of the item that matches best.
+      var item =
+        asked.first { $0.channel == channel && $0.symbol == accepted.symbol } ?? asked.first { $0.channel == channel }
+        ?? Item(channel: channel, symbol: accepted.symbol)
+      item.symbol = accepted.symbol
+      streams[accepted.stream] = Stream(item: item, seq: accepted.seq)
+    }
+    for item in failed { actions.append(.emit(.failed(item))) }
+  }
+
+  private mutating func received(
+    _ error: ServerMessage.ErrorReply, now: UInt64, into actions: inout [ClientAction]
+  ) {
+    let request = error.id.flatMap { pending.removeValue(forKey: $0)?.request }
+    if case .subscribe(let items)? = request, error.retry {
+      let wait = UInt64(max(0, min(error.retryAfterMilliseconds ?? 1_000, 60_000)))
+      repeats.append((due: now + max(wait, 100) * 1_000_000, items: items))
+      return
+    }
+    var refused: [Item] = []
+    if case .subscribe(let items)? = request { refused = items }
+    for item in refused {
+      actions.append(
+        .emit(
+          .failed(
+            .init(
+              channel: item.channel.rawValue, symbol: item.symbol, code: error.code, message: error.message, hint: error.hint))))
+    }
+    if refused.isEmpty {
+      actions.append(
+        .emit(.failed(.init(channel: "", symbol: "", code: error.code, message: error.message, hint: error.hint))))
+    }
+  }
+
+  private mutating func received(
+    _ message: ServerMessage.StreamMessage, now: UInt64, into actions: inout [ClientAction]
+  ) {
+    guard let channel = TidegateChannel(rawValue: message.channel) else { return }
+    if streams[message.stream] == nil, message.isSnapshot, streams.count < Self.streamLimit {
+      streams[message.stream] = Stream(item: Item(channel: channel, symbol: message.symbol))
+    }
+    guard var stream = streams[message.stream] else { return }
+    defer {
+      streams[message.stream] = stream
+      if stream.gapDeadline != nil { gapped.insert(message.stream) } else { gapped.remove(message.stream) }
+    }
+    let info = TidegateEvent.StreamInfo(
+      channel: channel, symbol: message.symbol, stream: message.stream, reason: message.reason)
+    if message.isSnapshot {
+      guard case .payload(let payload) = message.data else { return }
+      stream.seq = message.seq
+      stream.hasSnapshot = true
+      stream.gapDeadline = nil
+      if case .sparkline(let line) = payload { stream.sparkline = line }
+      actions.append(.emit(.snapshot(info, payload)))
+      return
+    }
+    // Waiting for the snapshot after a gap: what comes before it says nothing.
+    if stream.gapDeadline != nil { return }
+    let links = stream.seq == nil || message.prev == stream.seq
+    let needsSnapshot = (channel == .book || channel == .sparkline) && !stream.hasSnapshot
+    stream.seq = message.seq
+    guard links, !needsSnapshot else {
+      actions.append(.emit(.gap(info)))
+      if channel.isState {
+        stream.gapDeadline = now + options.snapshotTimeout.nanoseconds
+        return
+      }
+      if case .payload(let payload) = message.data { actions.append(.emit(.update(info, payload))) }
+      return
+    }
+    switch message.data {
+    case .payload(let payload): actions.append(.emit(.update(info, payload)))
+    case .sparklineChange(let index, let price, let from):
+      guard stream.sparkline?.apply(index: index, price: price, from: from) == true, let line = stream.sparkline else {
+        stream.gapDeadline = now + options.snapshotTimeout.nanoseconds
+        actions.append(.emit(.gap(info)))
+        return
+      }
+      actions.append(.emit(.update(info, .sparkline(line))))
+    }
+  }
+
+  private mutating func connect(now: UInt64, into actions: inout [ClientAction]) {
+    phase = .connecting
+    _ = takeID(.hello, now: now)
+    actions.append(.connect)
+  }
+
+  private mutating func subscribe(_ items: [Item], now: UInt64, into actions: inout [ClientAction]) {
+    var rest = items[...]
+    while !rest.isEmpty {
+      let part = Array(rest.prefix(Self.itemsPerRequest))
+      rest = rest.dropFirst(Self.itemsPerRequest)
+      let id = takeID(.subscribe(part), now: now)
+      actions.append(.send(Requests.subscribe(id: id, items: part)))
+    }
+  }
+
+  private mutating func takeID(_ request: Pending, now: UInt64) -> Int64 {
+    defer { nextID += 1 }
+    pending[nextID] = (request, now + options.replyTimeout.nanoseconds)
+    return nextID
+  }
+
+  /// Forgets the connection.
+  private mutating func reset() {
+    streams.removeAll()
+    gapped.removeAll()
+    pending.removeAll()
+    repeats.removeAll()
+    heartbeatInterval = nil
+    drainAt = nil
+  }
+
+  private mutating func disconnect(
+    _ reason: TidegateEvent.DisconnectReason, now: UInt64, into actions: inout [ClientAction]
+  ) {
+    reset()
+    switch reason {
+    case .closed(4000...4099, _):
+      phase = .stopped
+      actions.append(.emit(.disconnected(reason: reason, retryIn: nil)))
+      actions.append(.finish)
+    case .closed(4200...4299, _) where attempt == 0, .draining where attempt == 0:
+      wait(0, reason, now: now, into: &actions)
+    default: wait(backOff(), reason, now: now, into: &actions)
+    }
+  }
+
+  private mutating func wait(
+    _ nanoseconds: UInt64, _ reason: TidegateEvent.DisconnectReason, now: UInt64, into actions: inout [ClientAction]
+  ) {
+    attempt += 1
+    phase = .waiting
+    retryAt = now + nanoseconds
+    actions.append(.emit(.disconnected(reason: reason, retryIn: .nanoseconds(Int64(nanoseconds)))))
+  }
+
+  /// Full jitter: uniform from zero to a cap that doubles with each attempt, so that clients of one gateway come back spread out.
+  private mutating func backOff() -> UInt64 {
+    let first = options.backOff.lowerBound.nanoseconds
+    let last = options.backOff.upperBound.nanoseconds
+    let cap = min(last, first << UInt64(min(attempt, 20)))
+    // SplitMix64: small, seeded, good enough for spreading.
+    random &+= 0x9E37_79B9_7F4A_7C15
+    var z = random
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return (z ^ (z >> 31)) % (cap + 1)
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds, at least 0 and at most about 100 years.
+  var nanoseconds: UInt64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    return UInt64(min(seconds, 3_000_000_000)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+  }
+}

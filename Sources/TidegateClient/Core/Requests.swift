@@ -1,0 +1,80 @@
+import Bytes
+
+/// The requests of `tidegate.v1` as text.
+enum Requests {
+  static func hello(id: Int64, options: TidegateOptions) -> String {
+    var out = ByteBuffer()
+    out.append("{\"op\":\"hello\",\"id\":")
+    out.append(integer: id)
+    if let token = options.token {
+      out.append(",\"token\":")
+      out.append(json: token)
+    }
+    out.append(",\"client\":")
+    out.append(json: options.clientName)
+    out.append(",\"heartbeat_s\":")
+    out.append(integer: Int64(options.heartbeatSeconds))
+    out.append("}")
+    return out.description
+  }
+
+  /// One entry per set of parameters; symbols stand in the order they were given.
+  static func subscribe(id: Int64, items: [ClientCore.Item]) -> String {
+    var out = ByteBuffer()
+    out.append("{\"op\":\"subscribe\",\"id\":")
+    out.append(integer: id)
+    out.append(",\"streams\":[")
+    var groups: [(item: ClientCore.Item, symbols: [String])] = []
+    var indexes: [ClientCore.Item: Int] = [:]
+    for item in items {
+      var key = item
+      key.symbol = ""
+      if let index = indexes[key] {
+        groups[index].symbols.append(item.symbol)
+      } else {
+        indexes[key] = groups.count
+        groups.append((key, [item.symbol]))
+      }
+    }
+    for (index, group) in groups.enumerated() {
+      out.append(index == 0 ? "{\"channel\":" : ",{\"channel\":")
+      out.append(json: group.item.channel.rawValue)
+      if group.item.channel != .status {
+        out.append(",\"symbols\":[")
+        for (index, symbol) in group.symbols.enumerated() {
+          if index > 0 { out.append(",") }
+          out.append(json: symbol)
+        }
+        out.append("]")
+      }
+      if let depth = group.item.depth {
+        out.append(",\"depth\":")
+        out.append(integer: Int64(depth))
+      }
+      if let points = group.item.points {
+        out.append(",\"points\":")
+        out.append(integer: Int64(points))
+      }
+      if let interval = group.item.interval {
+        out.append(",\"interval_ms\":")
+        out.append(integer: Int64(interval))
+      }
+      out.append("}")
+    }
+    out.append("]}")
+    return out.description
+  }
+
+  static func unsubscribe(id: Int64, streams: [Int64]) -> String {
+    var out = ByteBuffer()
+    out.append("{\"op\":\"unsubscribe\",\"id\":")
+    out.append(integer: id)
+    out.append(",\"streams\":[")
+    for (index, stream) in streams.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append(integer: stream)
+    }
+    out.append("]}")
+    return out.description
+  }
+}

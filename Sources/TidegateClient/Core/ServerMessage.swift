@@ -1,0 +1,145 @@
+import Bytes
+
+/// A message of `tidegate.v1` as read; the data of a stream is kept as text until its stream is known.
+enum ServerMessage {
+  struct StreamMessage {
+    var isSnapshot: Bool
+    var channel: String
+    var symbol: String
+    var stream: Int64
+    var prev: UInt64?
+    var seq: UInt64
+    var reason: String
+    var data: StreamData
+  }
+
+  struct Accepted {
+    var stream: Int64
+    var channel: String
+    var symbol: String
+    var seq: UInt64?
+  }
+
+  struct ErrorReply {
+    var id: Int64?
+    var code: String
+    var message: String
+    var hint: String
+    var retry: Bool
+    var retryAfterMilliseconds: Int64?
+  }
+
+  case welcome(id: Int64?, TidegateEvent.Welcome)
+  case subscribed(id: Int64?, ok: [Accepted], failed: [TidegateEvent.FailedItem])
+  case unsubscribed(id: Int64?)
+  case stream(StreamMessage)
+  case heartbeat(TidegateEvent.Heartbeat)
+  case notice(TidegateEvent.Notice)
+  case error(ErrorReply)
+  /// A type that this version does not know, or data of a channel it does not know.
+  case unknown
+}
+
+/// What the `data` of a snapshot or update holds.
+enum StreamData {
+  case payload(TidegateEvent.Payload)
+  /// A change of one point of a sparkline.
+  case sparklineChange(index: Int64, price: ExactDecimal, from: Int64?)
+}
+
+extension ServerMessage {
+  /// Reads one message. O(length).
+  init(parsing text: [UInt8]) throws {
+    var fields = Fields()
+    var json = JSONScanner(text.span.bytes)
+    try json.objectStart()
+    while let key = try json.nextKey() { try fields.read(key, &json) }
+    try json.end()
+    self = try fields.message(text)
+  }
+}
+
+/// The fields of any message, gathered before its type is known: JSON objects have no order.
+private struct Fields {
+  var type = "", channel = "", symbol = "", session = "", node = "", version = "", reason = ""
+  var code = "", message = "", hint = "", action = ""
+  var id: Int64?, stream: Int64?, time: Int64?, sent: Int64?, interval: Int64?, count: Int64?, reconnect: Int64?
+  var retryAfter: Int64?
+  var retry = false
+  var prev: UInt64?, seq: UInt64?, fromSeq: UInt64?, toSeq: UInt64?
+  var heartbeat: Double?
+  var data: JSONSlice?
+  var ok: [ServerMessage.Accepted] = []
+  var failed: [TidegateEvent.FailedItem] = []
+  var feeds: [FeedReport] = []
+
+  mutating func read(_ key: JSONSlice, _ json: inout JSONScanner) throws {
+    let name = try json.decoded(key)
+    switch name {
+    case "type": type = try json.word()
+    case "channel": channel = try json.word()
+    case "symbol": symbol = try json.word()
+    case "session": session = try json.word()
+    case "node": node = try json.word()
+    case "version": version = try json.word()
+    case "reason": reason = try json.word()
+    case "code": code = try json.word()
+    case "message": message = try json.word()
+    case "hint": hint = try json.word()
+    case "action": action = try json.word()
+    // Ids are integers here, as this client sends them; a string is somebody else's.
+    case "id": if json.peek() == .number { id = try json.int64() } else { try json.skipValue() }
+    case "stream": stream = try json.int64()
+    case "time": time = try json.int64()
+    case "sent": sent = try json.int64()
+    case "interval_ms": interval = try json.int64()
+    case "count": count = try json.int64()
+    case "reconnect_in_ms": reconnect = try json.int64()
+    case "retry_after_ms": retryAfter = try json.int64()
+    case "retry": retry = try json.bool()
+    case "prev": prev = try json.uint64()
+    case "seq": seq = try json.uint64()
+    case "from_seq": fromSeq = try json.uint64()
+    case "to_seq": toSeq = try json.uint64()
+    case "heartbeat_s": heartbeat = try json.exact()?.doubleValue
+    case "data": data = try json.rawValue()
+    case "ok": ok = try json.accepted()
+    case "failed": failed = try json.failed()
+    case "feeds": feeds = json.peek() == .object ? try json.feedMap() : try json.feedList()
+    default: try json.skipValue()
+    }
+  }
+
+  func message(_ text: [UInt8]) throws -> ServerMessage {
+    switch type {
+    case "welcome":
+      return .welcome(
+        id: id, .init(session: session, node: node, version: version, heartbeatSeconds: heartbeat ?? 5))
+    case "subscribed": return .subscribed(id: id, ok: ok, failed: failed)
+    case "unsubscribed": return .unsubscribed(id: id)
+    case "snapshot", "update":
+      guard let stream, let seq, let data, let known = TidegateChannel(rawValue: channel) else { return .unknown }
+      let whole = JSONScanner(text.span.bytes)
+      var json = JSONScanner(whole.text(data))
+      guard let content = try json.streamData(known, isSnapshot: type == "snapshot") else { return .unknown }
+      return .stream(
+        .init(
+          isSnapshot: type == "snapshot", channel: channel, symbol: symbol, stream: stream, prev: prev, seq: seq,
+          reason: reason, data: content))
+    case "heartbeat": return .heartbeat(.init(time: time ?? 0, sent: sent ?? 0, feeds: feeds))
+    case "notice":
+      switch code {
+      case "slow": return .notice(.slow(action: action, intervalMilliseconds: interval))
+      case "lost":
+        guard let stream, let fromSeq, let toSeq else { return .unknown }
+        return .notice(.lost(stream: stream, from: fromSeq, to: toSeq, count: count ?? 0))
+      case "drain": return .notice(.drain(reconnectInMilliseconds: max(0, reconnect ?? 0)))
+      default: return .notice(.other(code: code))
+      }
+    case "error":
+      return .error(
+        .init(id: id, code: code, message: message, hint: hint, retry: retry, retryAfterMilliseconds: retryAfter))
+    default: return .unknown
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/// An order book put together from snapshots and updates.
+///
+/// Levels stand best first. `apply` costs O(log n) to find a level and O(n) to insert one.
+public struct BookView: Sendable, Equatable {
+  /// Bids, highest first.
+  public private(set) var bids: [BookLevel] = []
+  /// Asks, lowest first.
+  public private(set) var asks: [BookLevel] = []
+  /// Microseconds since 1970, UTC, of the last change.
+  public private(set) var time: Int64?
+  /// Whether a snapshot has been applied since the last gap; updates are ignored until then.
+  public private(set) var isSynced = false
+
+  /// An empty book that waits for a snapshot.
+  public init() {}
+
+  /// Best ask minus best bid; nil if a side is empty.
+  public var spread: Double? {
+    guard let bid = bids.first, let ask = asks.first else { return nil }
+    return ask.price.doubleValue - bid.price.doubleValue
+  }
+
+  /// Takes an event in; true if it changed this book. Feed it the events of one stream.
+  @discardableResult
+  public mutating func apply(_ event: TidegateEvent) -> Bool {
+    switch event {
+    case .snapshot(_, .book(let levels)): replace(with: levels)
+    case .update(_, .book(let levels)) where isSynced: update(with: levels)
+    case .gap(let info) where info.channel == .book: isSynced = false
+    case .disconnected: isSynced = false
+    default: return false
+    }
+    return true
+  }
+
+  /// Replaces everything. O(n log n).
+  public mutating func replace(with levels: BookLevels) {
+    bids = levels.bids.filter { !$0.size.isZero }.sorted { $0.price > $1.price }
+    asks = levels.asks.filter { !$0.size.isZero }.sorted { $0.price < $1.price }
+    time = levels.time
+    isSynced = true
+  }
+
+  /// Applies changed levels.
+  public mutating func update(with levels: BookLevels) {
+    for level in levels.bids { Self.set(level, in: &bids, sign: -1) }
+    for level in levels.asks { Self.set(level, in: &asks, sign: 1) }
+    time = levels.time ?? time
+  }
+
+  private static func set(_ level: BookLevel, in side: inout [BookLevel], sign: Int) {
+    var low = 0
+    var high = side.count
+    while low < high {
+      let middle = (low + high) / 2
+      if ExactDecimal.order(side[middle].price, level.price) * sign < 0 { low = middle + 1 } else { high = middle }
+    }
+    let isThere = low < side.count && ExactDecimal.order(side[low].price, level.price) == 0
+    if level.size.isZero {
+      if isThere { side.remove(at: low) }
+    } else if isThere {
+      side[low] = level
+    } else {
+      side.insert(level, at: low)
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/// A descriptor in the poller of a loop. The loop holds it, in a slot of its own, until it is released.
+package class PolledDescriptor {
+  @exclusivity(unchecked) final var descriptor: Int32
+  /// The place in the loop's table; -1 when it is not there.
+  @exclusivity(unchecked) final var slot: Int32 = -1
+
+  init(descriptor: Int32) { self.descriptor = descriptor }
+
+  /// The poller saw something; on the loop.
+  func ready(_ readiness: Readiness) { preconditionFailure("a watched descriptor says what it does when it is ready") }
+
+  /// Sends what was queued this turn; on the loop. Does nothing where nothing was.
+  func flushIfDirty() {}
+
+  /// The loop is closing; on the loop. Gives up the descriptor and the slot.
+  func loopEnds() { preconditionFailure("a watched descriptor says how it ends with its loop") }
+}
+
+/// The watched descriptors of a loop. A place carries a generation that changes when it is given up, so that an event that was
+/// taken together with the one that led to a close cannot reach whoever has the place, or the descriptor number, next.
+struct DescriptorTable: ~Copyable {
+  private struct Slot {
+    var generation: UInt32
+    var occupant: PolledDescriptor?
+  }
+
+  private var slots: UnsafeMutablePointer<Slot>
+  private var capacity: Int
+  private var used = 0
+  private var free: ContiguousArray<Int32> = []
+
+  init() {
+    capacity = 64
+    slots = .allocate(capacity: capacity)
+  }
+
+  deinit {
+    slots.deinitialize(count: used)
+    slots.deallocate()
+  }
+
+  /// How many are watched.
+  var count: Int { used - free.count }
+
+  /// Gives `occupant` a place; the token goes with its events. Amortised O(1).
+  mutating func insert(_ occupant: PolledDescriptor) -> UInt64 {
+    let index: Int
+    if let reused = free.popLast() {
+      index = Int(reused)
+      slots[index].occupant = occupant
+    } else {
+      if used == capacity { grow() }
+      index = used
+      (slots + index).initialize(to: Slot(generation: 0, occupant: occupant))
+      used += 1
+    }
+    occupant.slot = Int32(index)
+    return UInt64(slots[index].generation) << 32 | UInt64(index)
+  }
+
+  /// Puts `occupant` into the place of `previous`: the same descriptor goes on with another owner.
+  mutating func replace(_ previous: PolledDescriptor, with occupant: PolledDescriptor) {
+    occupant.slot = previous.slot
+    previous.slot = -1
+    slots[Int(occupant.slot)].occupant = occupant
+  }
+
+  mutating func remove(_ occupant: PolledDescriptor) {
+    guard occupant.slot >= 0 else { return }
+    let index = Int(occupant.slot)
+    occupant.slot = -1
+    slots[index].generation &+= 1
+    slots[index].occupant = nil
+    free.append(Int32(index))
+  }
+
+  /// Whom an event is for; nil if that one is gone.
+  @inline(__always)
+  func occupant(token: UInt64) -> PolledDescriptor? {
+    let index = Int(UInt32(truncatingIfNeeded: token))
+    guard index < used, slots[index].generation == UInt32(truncatingIfNeeded: token >> 32) else { return nil }
+    return slots[index].occupant
+  }
+
+  /// The occupant of a place; nil if it is free, or was given up before it was noted (-1).
+  @inline(__always)
+  func occupant(at slot: Int32) -> PolledDescriptor? { slot >= 0 ? slots[Int(slot)].occupant : nil }
+
+  /// All occupants. O(n).
+  func all() -> [PolledDescriptor] {
+    (0..<used).compactMap { slots[$0].occupant }
+  }
+
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Slot>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: slots, count: used)
+    slots.deallocate()
+    slots = larger
+    capacity *= 2
+  }
+}
+
+/// Places of the table that are owed something: a flush, another read. A plain growing run of numbers.
+struct SlotList: ~Copyable {
+  private var base: UnsafeMutablePointer<Int32>
+  private var capacity: Int
+  private(set) var count = 0
+
+  init() {
+    capacity = 64
+    base = .allocate(capacity: capacity)
+  }
+
+  deinit { base.deallocate() }
+
+  @inline(__always)
+  mutating func append(_ slot: Int32) {
+    if count == capacity { grow() }
+    base[count] = slot
+    count &+= 1
+  }
+
+  @inline(__always)
+  subscript(index: Int) -> Int32 { base[index] }
+
+  /// Drops the first `count`. O(rest).
+  mutating func removeFirst(_ dropped: Int) {
+    let rest = count - dropped
+    if rest > 0 { base.update(from: base + dropped, count: rest) }
+    count = rest
+  }
+
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Int32>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: base, count: count)
+    base.deallocate()
+    base = larger
+    capacity *= 2
+  }
+}

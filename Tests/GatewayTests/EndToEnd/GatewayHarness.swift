@@ -1,0 +1,92 @@
+import Foundation
+import HTTP1
+import Logging
+import Transport
+import VenueSimulator
+
+@testable import Gateway
+
+/// A gateway with simulated venues over real TLS, WebSocket and REST on loopback, on ports that the system chooses.
+final class GatewayHarness: Sendable {
+  let gateway: Gateway
+  let exchanges: [String: SimulatedExchange]
+  let clientLoop: EventLoop
+  private let simulatorLoop: EventLoop
+  private let folder: URL
+
+  static let symbols: [String: [String]] = [
+    "kraken": ["BTC-USD", "ETH-USD", "ZEC-USD"], "coinbase": ["BTC-USD", "ETH-USD", "ZEC-USD"],
+    "binance": ["BTC-USDT", "ETH-USDT", "ZEC-USDT"],
+  ]
+
+  /// - Parameter change: changes the configuration before the start.
+  init(
+    venues: [String] = ["kraken", "coinbase", "binance"], faults: [String: [Fault]] = [:], seed: UInt64 = 7, rate: Double = 20,
+    loops: Int = 2, change: (inout GatewayConfiguration) -> Void = { _ in }
+  ) throws {
+    simulatorLoop = try EventLoop(index: 0, label: "test.simulator")
+    clientLoop = try EventLoop(index: 0, label: "test.client")
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let certificate = try SelfSignedCertificate(hosts: ["localhost", "127.0.0.1"])
+    let caFile = folder.appendingPathComponent("ca.pem").path
+    try certificate.certificatePEM.write(toFile: caFile, atomically: true, encoding: .utf8)
+    let tls = try TLSServerContext(certificate: certificate)
+    var configuration = GatewayConfiguration()
+    configuration.listen = SocketAddress(host: "127.0.0.1", port: 0)
+    configuration.internalListen = SocketAddress(host: "127.0.0.1", port: 0)
+    configuration.loops = loops
+    configuration.caFile = caFile
+    configuration.heartbeatSeconds = 1
+    var exchanges: [String: SimulatedExchange] = [:]
+    for venue in venues {
+      let exchange = try SimulatedExchange(
+        venue: venue, seed: seed, rate: rate, faults: faults[venue] ?? [], listen: SocketAddress(host: "127.0.0.1", port: 0),
+        tls: tls, loop: simulatorLoop)
+      exchanges[venue] = exchange
+      configuration.feeds.append(
+        .init(
+          venue: venue, symbols: Self.symbols[venue]!, endpoint: exchange.webSocketURL, restEndpoint: exchange.restURL))
+    }
+    self.exchanges = exchanges
+    change(&configuration)
+    var log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    log.logLevel = .critical
+    gateway = try Gateway(configuration: configuration, log: log)
+    try gateway.start()
+  }
+
+  func probe() async throws -> StreamProbe { try await StreamProbe(gateway.address, loop: clientLoop) }
+
+  /// A GET on the client port, or the internal one.
+  func get(_ path: String, internal isInternal: Bool = false, fields: [HTTPField] = []) async throws -> Answer {
+    try await HTTPProbe.send(
+      "GET", path, to: isInternal ? gateway.internalAddress : gateway.address, fields: fields, loop: clientLoop)
+  }
+
+  /// Waits until every instrument of every venue is live.
+  func waitUntilLive() async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    var last = ""
+    while ContinuousClock.now < deadline {
+      let answer = try await get("/v1/instruments")
+      let instruments = answer.json["instruments"] as? [[String: Any]] ?? []
+      last = answer.text
+      let expected = exchanges.keys.reduce(0) { $0 + Self.symbols[$1]!.count }
+      if instruments.count == expected, instruments.allSatisfy({ $0["state"] as? String == "live" }) { return }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    throw ProbeError(description: "not live after 30 s: \(last) \((try? await get("/v1/status").text) ?? "")")
+  }
+
+  func stop() async {
+    for exchange in exchanges.values { exchange.stop() }
+    await withCheckedContinuation { continuation in
+      gateway.stop(deadline: 1_000) { continuation.resume() }
+    }
+    let (clientLoop, simulatorLoop) = (clientLoop, simulatorLoop)
+    await withCheckedContinuation { continuation in clientLoop.shutdown { continuation.resume() } }
+    await withCheckedContinuation { continuation in simulatorLoop.shutdown { continuation.resume() } }
+    try? FileManager.default.removeItem(at: folder)
+  }
+}

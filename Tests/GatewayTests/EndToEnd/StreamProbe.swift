@@ -1,0 +1,140 @@
+import Bytes
+import Foundation
+import HTTP1
+import Synchronization
+import Transport
+import WebSocket
+
+/// A JSON message as the tests look at it.
+struct Message: @unchecked Sendable {
+  // `@unchecked`: made from JSON once and only read afterwards.
+  let json: [String: Any]
+  let text: String
+
+  var type: String { json["type"] as? String ?? "" }
+  var channel: String { json["channel"] as? String ?? "" }
+  var symbol: String { json["symbol"] as? String ?? "" }
+  var stream: Int { json["stream"] as? Int ?? -1 }
+  var seq: Int { json["seq"] as? Int ?? -1 }
+  var prev: Int { json["prev"] as? Int ?? -1 }
+  var id: Int { json["id"] as? Int ?? -1 }
+  var data: [String: Any] { json["data"] as? [String: Any] ?? [:] }
+  subscript(_ key: String) -> Any? { json[key] }
+}
+
+struct ProbeError: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// A WebSocket client for tests: collects what arrives and lets a test wait for what it expects.
+final class StreamProbe: ConnectionHandler, @unchecked Sendable {
+  // `@unchecked`: socket state is touched on `loop` only; what tests read is behind `state`.
+
+  private struct State {
+    var messages: [Message] = []
+    var closeCode: UInt16?
+    var isClosed = false
+    var isOpen = false
+    var failure: String?
+  }
+
+  private let loop: EventLoop
+  private let state = Mutex(State())
+  private var connection: Connection?
+  private var webSocket = WebSocketConnection(role: .client, limits: WebSocketLimits(messageBytes: 32 << 20))
+  private var parser = HTTPResponseParser(limits: HTTPLimits())
+  private var isUpgraded = false
+  private let key = SystemRandom.bytes(16)
+
+  /// Connects to `address` and waits until the stream is open.
+  init(_ address: SocketAddress, loop: EventLoop) async throws {
+    self.loop = loop
+    loop.execute { [self] in
+      Connector.connect(host: address.host, port: address.port, tls: nil, loop: loop, handler: self) { result in
+        switch result {
+        case .success(let connection):
+          self.connection = connection
+          let head = WebSocketHandshake.request(
+            host: address.description, target: "/v1/stream", key: self.key, subprotocols: ["tidegate.v1.json"])
+          var out = ByteBuffer()
+          HTTPEncoder.append(head, bodyLength: 0, to: &out)
+          connection.write(out.bytes)
+        case .failure(let error): self.state.withLock { $0.failure = error.description }
+        }
+      }
+    }
+    try await wait("the stream to open") { $0.isOpen ? true : nil }
+  }
+
+  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
+    var input = bytes
+    do {
+      if !isUpgraded {
+        var head = UnsafeRawBufferPointer(input)
+        guard let (answer, _) = try parser.next(&head) else { return }
+        _ = try WebSocketHandshake.check(answer, key: key, subprotocols: ["tidegate.v1.json"])
+        isUpgraded = true
+        state.withLock { $0.isOpen = true }
+        input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - head.count)...])
+      }
+      while let event = try webSocket.next(&input) {
+        switch event {
+        case .text(let payload):
+          let data = Data(payload)
+          guard let json = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
+            throw ProbeError(description: "not an object")
+          }
+          let message = Message(json: json, text: String(decoding: data, as: UTF8.self))
+          state.withLock { $0.messages.append(message) }
+        case .close(let code, _, _): state.withLock { $0.closeCode = code }
+        default: break
+        }
+      }
+    } catch {
+      state.withLock { $0.failure = "\(error)" }
+    }
+  }
+
+  func connectionDidDrain(_ connection: Connection) {}
+  func connectionDidClose(_ connection: Connection, reason: CloseReason) { state.withLock { $0.isClosed = true } }
+
+  func send(_ text: String) {
+    loop.execute { [self] in
+      var out = ByteBuffer()
+      let payload = Array(text.utf8)
+      WebSocketFrame.append(.text, payload: payload.span.bytes, mask: SystemRandom.uint32(), to: &out)
+      connection?.write(out.bytes)
+    }
+  }
+
+  /// Stops taking bytes, as a client does that hangs.
+  func stopReading() { loop.execute { [self] in connection?.pauseReading() } }
+  func startReading() { loop.execute { [self] in connection?.resumeReading() } }
+  func disconnect() { loop.execute { [self] in connection?.abort() } }
+
+  var messages: [Message] { state.withLock { $0.messages } }
+  var count: Int { state.withLock { $0.messages.count } }
+
+  /// Waits until a message fits, from the `from`th on; 30 s at most.
+  @discardableResult
+  func first(_ what: String, from: Int = 0, where fits: @escaping @Sendable (Message) -> Bool) async throws -> Message {
+    try await wait(what) { state in state.messages.dropFirst(from).first(where: fits) }
+  }
+
+  func closeCode() async throws -> UInt16 { try await wait("a close frame") { $0.closeCode } }
+
+  private func wait<T: Sendable>(_ what: String, _ look: @Sendable (State) -> T?) async throws -> T {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while true {
+      let (found, failure) = state.withLock { (look($0), $0.failure) }
+      if let found { return found }
+      if let failure { throw ProbeError(description: "waiting for \(what): \(failure)") }
+      guard ContinuousClock.now < deadline else {
+        let seen = state.withLock { "\($0.messages.count) messages, last: \($0.messages.last?.text.prefix(300) ?? "none")" }
+        throw ProbeError(description: "waited 30 s for \(what); \(seen)")
+      }
+      // Polling what another thread collects; the bound above is what decides, never this interval.
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import MarketData
+import Testing
+
+@testable import Gateway
+
+@Suite("Metrics text")
+struct MetricsTextTests {
+  @Test("every family has a help, a type and its samples, and a feed's state is one of its states")
+  func render() {
+    let feed = FeedMetrics(
+      venue: "kraken", state: "live", messages: 10, rejected: 1, bytes: 2, connects: 3, instruments: 4, booksLive: 4, gaps: 5,
+      trades: 6, lastMessage: 1_000_000)
+    let text = MetricsText.render(
+      NodeMetrics(clients: 7), feeds: [feed], uptimeSeconds: 1.5, now: Timestamp(microseconds: 3_500_000))
+    let lines = text.split(separator: "\n").map(String.init)
+    #expect(lines.contains("tidegate_clients 7"))
+    #expect(lines.contains("tidegate_feed_messages_total{venue=\"kraken\"} 10"))
+    #expect(lines.contains("tidegate_feed_state{venue=\"kraken\",state=\"live\"} 1"))
+    #expect(lines.contains("tidegate_feed_state{venue=\"kraken\",state=\"stale\"} 0"))
+    #expect(lines.contains("tidegate_feed_age_seconds{venue=\"kraken\"} 2.5"))
+    let families = Set(lines.filter { $0.hasPrefix("# TYPE") }.map { $0.split(separator: " ")[2] })
+    for line in lines where !line.hasPrefix("#") {
+      #expect(families.contains(line.prefix { $0 != " " && $0 != "{" }), "\(line)")
+    }
+  }
+}
