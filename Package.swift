@@ -83,3 +83,31 @@ var package = Package(
     tests("TidegateClient", ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"]),
   ]
 )
+
+if withBenchmarks {
+  package.dependencies += [
+    .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+  ]
+  package.targets += [
+    // The bodies that both runners time.
+    .target(
+      name: "MicroBenchmarks",
+      dependencies: ["PubSub", "Venues", "MarketData", "WebSocket", "Bytes", "CZlib", "TestSupport"],
+      path: "Benchmarks/MicroBenchmarks", swiftSettings: settings),
+    .executableTarget(
+      name: "TidegateBenchmarks",
+      dependencies: ["MicroBenchmarks", .product(name: "Benchmark", package: "benchmark")],
+      path: "Benchmarks/TidegateBenchmarks", swiftSettings: settings,
+      plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),
+    .executableTarget(
+      name: "tidegate-bench", dependencies: ["MicroBenchmarks", arguments],
+      path: "Benchmarks/tidegate-bench", swiftSettings: settings),
+    .systemLibrary(name: "CLoad", path: "Benchmarks/CLoad"),
+    // The load test depends on nothing of the gateway: it must not share its mistakes.
+    .executableTarget(
+      name: "tidegate-load",
+      dependencies: ["CLoad", arguments, .product(name: "Histogram", package: "hdrhistogram-swift")],
+      path: "Benchmarks/tidegate-load", swiftSettings: settings),
+  ]
+}

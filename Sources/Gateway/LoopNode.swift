@@ -108,6 +108,24 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     for feed in feeds { feed.tick(now) }
   }
 
+  /// Tells every loop when its feeds last heard something, so that heartbeats have their ages; within 100 ms.
+  private func announceAges() {
+    guard !feeds.isEmpty else { return }
+    let heard = zip(feedNumbers, feeds).map { ($0, $1.status.lastMessage) }
+    for node in nodes {
+      if node === self {
+        node.learn(ages: heard)
+      } else {
+        node.loop.execute { node.learn(ages: heard) }
+      }
+    }
+  }
+
+  private func learn(ages: [(Int, Timestamp?)]) {
+    for (number, heard) in ages { statuses[number]?.lastMessage = heard }
+    fanOut.feeds = statuses.sorted { $0.key < $1.key }.map(\.value)
+  }
+
   /// Tells every loop what changed about this loop's feeds: their states, instruments and books.
   private func announceFeeds() {
     let now = clock.now()
@@ -194,6 +212,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func advanceClients() {
+    announceAges()
     let now = clock.now()
     fanOut.advance(to: now, into: &actions)
     // A slice of the sessions each time: all of them every 5 s.

@@ -1,0 +1,269 @@
+import Bytes
+import MarketData
+
+/// Why a simulated venue could not be made.
+package enum SimulatorError: Error, Sendable, Equatable {
+  case unknownVenue(String)
+  case badRate(Double)
+  case fault(FaultError)
+
+  /// For people: what is wrong and what is allowed.
+  package var description: String {
+    switch self {
+    case .unknownVenue(let name):
+      "there is no simulation of '\(name)'; there are: \(SimulatedVenue.names.joined(separator: ", "))"
+    case .badRate(let rate): "rate \(rate) is out of range: above 0, at most \(SimulatedVenue.rateLimit)"
+    case .fault(let error): error.description
+    }
+  }
+}
+
+/// A simulated exchange without its sockets: market, protocol, sessions and faults under one clock that the caller moves.
+///
+/// The same seed, calls and times give the same bytes. Confined to one queue.
+package final class SimulatedVenue {
+  package static let names = ["kraken", "coinbase", "binance"]
+  /// The largest rate, in moments a second and instrument.
+  package static let rateLimit = 10_000.0
+  /// Clients at once; more are refused with 503.
+  package static let sessionLimit = 64
+  /// Client messages kept for each session during a silence; more end it.
+  static let heldLimit = 64
+
+  package let venueProtocol: VenueProtocol
+  package let market: SimulatedMarket
+  package private(set) var sessions: [SimulatedSession] = []
+  private let faults: FaultInjector
+  private var nextTick: Timestamp
+  private var lastSessionID = 0
+  private var endedFrames = 0
+  private var scheduled: [(fault: Fault, due: Timestamp)] = []
+  /// What is to happen to all connections later: the second half of a planned shutdown.
+  private var closeAt: Timestamp?
+  private var heldMessages: [(session: SimulatedSession, text: [UInt8])] = []
+
+  /// - Parameters:
+  ///   - name: one of `names`.
+  ///   - rate: moments (book updates or trades) a second and instrument on average; 60 is a lively market.
+  ///   - start: the venue's time at the start; its clock goes on from there.
+  package init(venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp) throws(SimulatorError) {
+    guard rate > 0, rate <= Self.rateLimit else { throw .badRate(rate) }
+    let injector = FaultInjector(now: start)
+    func make(_ instruments: [SimulatedInstrument]) -> SimulatedMarket {
+      SimulatedMarket(instruments: instruments, seed: seed, rate: rate, start: start)
+    }
+    switch name {
+    case "kraken":
+      market = make(SimulatedListing.kraken)
+      venueProtocol = KrakenProtocol(market: market, faults: injector)
+    case "coinbase":
+      market = make(SimulatedListing.coinbase)
+      venueProtocol = CoinbaseProtocol(market: market, faults: injector)
+    case "binance":
+      market = make(SimulatedListing.binance)
+      venueProtocol = BinanceProtocol(market: market, faults: injector)
+    default: throw .unknownVenue(name)
+    }
+    faults = injector
+    nextTick = start + VenueProtocol.tickInterval
+    for fault in list {
+      do throws(FaultError) { try inject(fault) } catch { throw .fault(error) }
+    }
+  }
+
+  /// The venue's time.
+  package var now: Timestamp { faults.now }
+  package var faultsInjected: Int { faults.injected }
+  package var framesSent: Int { sessions.reduce(endedFrames) { $0 + $1.framesSent } }
+  package var isSilent: Bool { faults.silentUntil != nil }
+  /// µs by which upgrades are to be answered late.
+  package var handshakeDelay: Int64 { faults.handshakeDelay }
+
+  // MARK: - Faults
+
+  /// Lets a fault happen: at once if its `at` is 0, else that many seconds from now; again and again if it has `every`.
+  package func inject(_ fault: Fault) throws(FaultError) {
+    if let reason = type(of: venueProtocol).objection(to: fault.kind) {
+      throw .notApplicable(fault.kind, venue: venueProtocol.name, reason: reason)
+    }
+    if let symbol = fault.symbol, market.index(named: symbol) == nil {
+      throw .unknownSymbol(symbol, known: market.instruments.map(\.instrument.symbol))
+    }
+    if fault.at > 0 {
+      scheduled.append((fault, faults.now + Self.microseconds(fault.at)))
+    } else {
+      fire(fault)
+      if let every = fault.every { scheduled.append((fault, faults.now + Self.microseconds(every))) }
+    }
+  }
+
+  private static func microseconds(_ seconds: Double) -> Int64 { Int64(seconds * Double(Microseconds.second)) }
+
+  private func fireDue() {
+    let now = faults.now
+    guard scheduled.contains(where: { $0.due <= now }) else { return }
+    for index in scheduled.indices where scheduled[index].due <= now {
+      fire(scheduled[index].fault)
+      let next = scheduled[index].fault.every.map { scheduled[index].due + Self.microseconds($0) }
+      scheduled[index].due = next ?? .distantFuture
+    }
+    scheduled.removeAll { $0.due == .distantFuture }
+  }
+
+  private func fire(_ fault: Fault) {
+    let span = Self.microseconds(fault.seconds ?? 0)
+    let live = sessions.filter { !$0.isEnded }
+    switch fault.kind {
+    case .drop:
+      if let frames = fault.frames {
+        faults.frameLimit = frames
+      } else {
+        for session in live {
+          faults.count()
+          session.abort()
+        }
+      }
+    case .silence:
+      faults.count()
+      faults.silentUntil = max(faults.silentUntil ?? faults.now, faults.now + span)
+    case .gap, .checksum, .malformed, .duplicate, .reorder:
+      faults.wait(fault.kind, instrument: fault.symbol.flatMap { market.index(named: $0) })
+    case .slowHandshake:
+      faults.count()
+      faults.handshakeDelay = span
+    case .halfOpen:
+      for session in live {
+        faults.count()
+        session.isHalfOpen = true
+      }
+    case .refuse:
+      faults.count()
+      if let index = fault.symbol.flatMap({ market.index(named: $0) }) { faults.refused.insert(index) }
+    case .serverReset:
+      for session in live {
+        faults.count()
+        session.close(1012, "Service restart")
+      }
+    case .ban:
+      faults.count()
+      faults.bannedUntil = faults.now + span
+    case .plannedShutdown:
+      for session in live {
+        faults.count()
+        venueProtocol.announceShutdown(to: session)
+      }
+      closeAt = faults.now + Microseconds.second
+    }
+  }
+
+  // MARK: - Time
+
+  /// Lets everything up to `limit` happen, in its order: moments of the market, timers of the protocol, faults.
+  package func advance(to limit: Timestamp) {
+    while true {
+      if let silentUntil = faults.silentUntil {
+        guard limit >= silentUntil else { return }
+        endSilence(at: silentUntil)
+      }
+      if market.next(until: min(limit, nextTick)) {
+        faults.now = market.change.time
+        venueProtocol.publish(market.change)
+        faults.settle()
+      } else if nextTick <= limit {
+        faults.now = nextTick
+        nextTick = nextTick + VenueProtocol.tickInterval
+        fireDue()
+        guard faults.silentUntil == nil else { continue }
+        if let closeAt, closeAt <= faults.now {
+          self.closeAt = nil
+          for session in sessions { session.close(1001, "Going away") }
+        }
+        venueProtocol.tick(faults.now, sessions: sessions)
+        faults.settle()
+      } else {
+        break
+      }
+    }
+    faults.now = max(faults.now, limit)
+  }
+
+  private func endSilence(at end: Timestamp) {
+    let span = end - faults.now
+    faults.silentUntil = nil
+    faults.now = end
+    market.shift(by: span)
+    nextTick = nextTick + span
+    let held = heldMessages
+    heldMessages.removeAll()
+    for (session, text) in held where !session.isEnded {
+      text.withUnsafeBytes { venueProtocol.receive(RawSpan(_unsafeBytes: $0), from: session) }
+    }
+  }
+
+  /// The process stood still: moves the clock to `time` without letting what lies between happen.
+  package func skip(to time: Timestamp) {
+    let span = time - faults.now
+    guard span > 0, faults.silentUntil == nil else { return }
+    market.shift(by: span)
+    nextTick = nextTick + span
+    faults.now = time
+  }
+
+  // MARK: - Clients
+
+  /// Takes a client that asked for `path`.
+  package func open(path: String, query: [(name: String, value: String)]) throws(SimulatedRefusal) -> SimulatedSession {
+    if faults.isBanned { throw SimulatedRefusal(status: 429, reason: "Too Many Requests") }
+    guard sessions.count < Self.sessionLimit else {
+      throw SimulatedRefusal(status: 503, reason: "more than \(Self.sessionLimit) clients")
+    }
+    lastSessionID += 1
+    let session = try venueProtocol.open(id: lastSessionID, path: path, query: query)
+    sessions.append(session)
+    return session
+  }
+
+  /// Forgets a client whose connection is gone.
+  package func close(_ session: SimulatedSession) {
+    guard let index = sessions.firstIndex(where: { $0 === session }) else { return }
+    sessions.remove(at: index)
+    endedFrames += session.framesSent
+    venueProtocol.closed(session)
+  }
+
+  /// A text message from a client.
+  package func receive(_ text: RawSpan, from session: SimulatedSession) {
+    guard !session.isEnded, !session.isHalfOpen else { return }
+    if faults.silentUntil != nil {
+      if heldMessages.count(where: { $0.session === session }) >= Self.heldLimit { return session.abort() }
+      heldMessages.append((session, text.withUnsafeBytes { Array($0) }))
+      return
+    }
+    venueProtocol.receive(text, from: session)
+    faults.settle()
+  }
+
+  package func receive(_ text: String, from session: SimulatedSession) {
+    Array(text.utf8).withUnsafeBytes { receive(RawSpan(_unsafeBytes: $0), from: session) }
+  }
+
+  package func receivedPing(from session: SimulatedSession) {
+    guard !session.isEnded, !session.isHalfOpen else { return }
+    venueProtocol.receivedPing(from: session)
+  }
+
+  package func receivedPong(_ payload: UnsafeRawBufferPointer, from session: SimulatedSession) {
+    guard !session.isEnded, !session.isHalfOpen else { return }
+    venueProtocol.receivedPong(payload, from: session)
+  }
+
+  /// Answers a GET.
+  package func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    if faults.isBanned {
+      let left = (faults.bannedUntil! - faults.now + Microseconds.second - 1) / Microseconds.second
+      return SimulatedResponse(
+        status: 429, fields: [("Retry-After", "\(left)")], body: #"{"code":-1003,"msg":"Too many requests."}"#)
+    }
+    return venueProtocol.respond(path: path, query: query)
+  }
+}

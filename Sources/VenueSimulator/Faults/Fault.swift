@@ -1,0 +1,149 @@
+/// Something that goes wrong at a simulated venue, and when.
+///
+/// As text: `KIND[=VALUE][@SECONDS[/SECONDS]]`. `@5` is once, five seconds after the start; `@5/10` then every ten seconds;
+/// without `@` it is as soon as possible, once.
+///
+///     drop=10            all connections are cut every 10 s        drop@5     once, after 5 s
+///     drop=100frames     each connection is cut after 100 frames
+///     silence=3@5        from 5 s on nothing is sent for 3 s
+///     gap=ZEC-USD@5/10   one book update of ZEC-USD is left out
+///     slow-handshake=2   upgrades are answered after 2 s
+package struct Fault: Sendable, Equatable {
+  package enum Kind: String, Sendable, CaseIterable {
+    /// TCP connections are cut, without a close frame. Value: seconds (repeats), `Nframes`, or none for once.
+    case drop
+    /// Nothing is sent for a number of seconds; the market stands still, so no sequence is broken.
+    case silence
+    /// One book update is left out. On Kraken one that removes one of the ten best levels and changes another level, so that
+    /// the next message's checksum tells; on Coinbase nothing tells.
+    case gap
+    /// One book update carries a wrong checksum. Kraken only.
+    case checksum
+    /// One data message is cut short, so that it is not JSON.
+    case malformed
+    /// Upgrades are answered that many seconds late.
+    case slowHandshake = "slow-handshake"
+    /// One book update is sent twice.
+    case duplicate
+    /// One book update is sent after its successor.
+    case reorder
+    /// Connections stay open and dead: nothing is read or sent on them again.
+    case halfOpen = "half-open"
+    /// Subscriptions to the symbol are refused as if it were not listed.
+    case refuse
+    /// Connections get a close frame with 1012.
+    case serverReset = "server-reset"
+    /// Upgrades and REST requests are answered with 429 for a number of seconds.
+    case ban
+    /// The venue's own announcement, and a second later close frames with 1001. Binance and Kraken.
+    case plannedShutdown = "planned-shutdown"
+
+    /// What stands after `=`, for messages.
+    var expects: String {
+      switch self {
+      case .drop: "SECONDS or Nframes without @, or nothing"
+      case .silence, .slowHandshake, .ban: "SECONDS"
+      case .gap, .checksum, .malformed, .duplicate, .reorder: "a symbol like ZEC-USD, or nothing for any symbol"
+      case .refuse: "a symbol like ZEC-USD"
+      case .halfOpen, .serverReset, .plannedShutdown: "no value"
+      }
+    }
+  }
+
+  package var kind: Kind
+  /// The symbol it strikes, by any of its names; nil for any.
+  package var symbol: String?
+  /// How long it lasts, in seconds.
+  package var seconds: Double?
+  /// Frames after which a connection is cut (`drop` only).
+  package var frames: Int?
+  /// Seconds from the start, or from `inject`, to the first time.
+  package var at: Double
+  /// Seconds between times; nil for once.
+  package var every: Double?
+
+  package init(
+    _ kind: Kind, symbol: String? = nil, seconds: Double? = nil, frames: Int? = nil, at: Double = 0, every: Double? = nil
+  ) {
+    self.kind = kind
+    self.symbol = symbol
+    self.seconds = seconds
+    self.frames = frames
+    self.at = at
+    self.every = every
+  }
+
+  /// Reads the text form.
+  package init(parsing text: String) throws(FaultError) {
+    let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+    let head = parts[0].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let kind = Kind(rawValue: String(head[0])) else { throw .unknownKind(String(head[0])) }
+    let value = head.count > 1 ? String(head[1]) : nil
+    self.init(kind)
+    if parts.count > 1 {
+      let times = parts[1].split(separator: "/", omittingEmptySubsequences: false)
+      guard times.count <= 2, let at = Self.seconds(times[0], from: 0) else { throw .badTime(text) }
+      self.at = at
+      if times.count == 2 {
+        guard let every = Self.seconds(times[1], from: 0.1) else { throw .badTime(text) }
+        self.every = every
+      }
+    }
+    switch kind {
+    case .drop:
+      guard let value else {
+        return
+      }
+      guard parts.count == 1 else { throw .badValue(kind, text) }
+      if value.hasSuffix("frames") {
+        guard let frames = Int(value.dropLast(6)), (1...1_000_000_000).contains(frames) else {
+          throw .badValue(kind, text)
+        }
+        self.frames = frames
+      } else {
+        guard let seconds = Self.seconds(value[...], from: 0.1) else { throw .badValue(kind, text) }
+        at = seconds
+        every = seconds
+      }
+    case .silence, .slowHandshake, .ban:
+      guard let value, let seconds = Self.seconds(value[...], from: 0.001) else { throw .badValue(kind, text) }
+      self.seconds = seconds
+    case .gap, .checksum, .malformed, .duplicate, .reorder:
+      guard value != "" else { throw .badValue(kind, text) }
+      symbol = value
+    case .refuse:
+      guard let value, value != "" else { throw .badValue(kind, text) }
+      symbol = value
+    case .halfOpen, .serverReset, .plannedShutdown:
+      guard value == nil else { throw .badValue(kind, text) }
+    }
+  }
+
+  /// At most a day, so that times in microseconds cannot overflow.
+  private static func seconds(_ text: Substring, from least: Double) -> Double? {
+    guard let value = Double(text), value >= least, value <= 86_400 else { return nil }
+    return value
+  }
+}
+
+/// Why a fault was refused.
+package enum FaultError: Error, Sendable, Equatable {
+  case unknownKind(String)
+  case badValue(Fault.Kind, String)
+  case badTime(String)
+  case notApplicable(Fault.Kind, venue: String, reason: String)
+  case unknownSymbol(String, known: [String])
+
+  /// For people: what is wrong and what is allowed.
+  package var description: String {
+    switch self {
+    case .unknownKind(let kind):
+      "unknown fault '\(kind)'; there are: \(Fault.Kind.allCases.map(\.rawValue).joined(separator: ", "))"
+    case .badValue(let kind, let text): "fault '\(text)': \(kind.rawValue) takes \(kind.expects) (seconds up to 86400)"
+    case .badTime(let text):
+      "fault '\(text)': after @ come the seconds until it happens, and after / those until it happens again (0.1 or more): gap=ZEC-USD@5/10"
+    case .notApplicable(let kind, let venue, let reason): "fault '\(kind.rawValue)' is not possible on \(venue): \(reason)"
+    case .unknownSymbol(let symbol, let known): "unknown symbol '\(symbol)'; there are: \(known.joined(separator: ", "))"
+    }
+  }
+}

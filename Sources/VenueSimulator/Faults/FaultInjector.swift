@@ -1,0 +1,120 @@
+import Bytes
+import MarketData
+
+/// What a frame is, for the faults that pick one.
+package enum SimulatedFrameKind: Sendable {
+  /// Acknowledgements, refusals, status: never struck.
+  case control
+  case heartbeat
+  case bookSnapshot
+  /// `isVisible`: the venue's own means can tell that it is missing.
+  case book(isVisible: Bool)
+  case trade
+  case ticker
+  case quote
+
+  var isData: Bool {
+    switch self {
+    case .control, .heartbeat: false
+    default: true
+    }
+  }
+}
+
+/// Keeps the faults' timetable and strikes frames on their way out. Shared by a venue's sessions; confined to its queue.
+///
+/// A fault that picks a frame waits until the first frame that fits is sent, strikes the connections it is sent to then, each
+/// once, and is over.
+final class FaultInjector {
+  struct Pending {
+    let kind: Fault.Kind
+    let instrument: Int?
+    var struck: [Int] = []
+  }
+
+  enum Verdict {
+    case pass
+    case omit
+    case replace(SharedBytes)
+    case twice
+    case hold
+  }
+
+  /// The venue's time.
+  var now: Timestamp
+  private(set) var pending: [Pending] = []
+  private(set) var injected = 0
+  /// Connections are cut after so many frames.
+  var frameLimit: Int?
+  /// By instrument.
+  var refused: Set<Int> = []
+  var handshakeDelay: Int64 = 0
+  var silentUntil: Timestamp?
+  var bannedUntil: Timestamp?
+
+  /// Frame faults waiting at once; more are dropped, the oldest first.
+  static let pendingLimit = 64
+
+  init(now: Timestamp) { self.now = now }
+
+  var isBanned: Bool { bannedUntil.map { now < $0 } ?? false }
+
+  func count() { injected += 1 }
+
+  func wait(_ kind: Fault.Kind, instrument: Int?) {
+    if pending.count == Self.pendingLimit { pending.removeFirst() }
+    pending.append(Pending(kind: kind, instrument: instrument))
+  }
+
+  /// What becomes of a frame that `session` is about to send.
+  func verdict(_ payload: SharedBytes, _ kind: SimulatedFrameKind, instrument: Int, session: Int) -> Verdict {
+    for index in pending.indices {
+      let fault = pending[index]
+      guard fault.instrument == nil || fault.instrument == instrument else { continue }
+      guard !fault.struck.contains(session), Self.fits(fault.kind, kind) else { continue }
+      let verdict: Verdict
+      switch fault.kind {
+      case .gap: verdict = .omit
+      case .checksum:
+        guard let wrong = Self.wrongChecksum(payload) else { continue }
+        verdict = .replace(wrong)
+      case .malformed: verdict = .replace(SharedBytes(UnsafeRawBufferPointer(rebasing: payload.unsafeBytes.dropLast(9))))
+      case .duplicate: verdict = .twice
+      case .reorder: verdict = .hold
+      default: continue
+      }
+      pending[index].struck.append(session)
+      count()
+      return verdict
+    }
+    return .pass
+  }
+
+  /// Ends the faults that have struck; called after each moment of the market.
+  func settle() {
+    if !pending.isEmpty { pending.removeAll { !$0.struck.isEmpty } }
+  }
+
+  private static func fits(_ fault: Fault.Kind, _ kind: SimulatedFrameKind) -> Bool {
+    switch (fault, kind) {
+    case (.gap, .book(let isVisible)): isVisible
+    case (.checksum, .book), (.duplicate, .book), (.reorder, .book): true
+    case (.malformed, _): kind.isData
+    default: false
+    }
+  }
+
+  /// The frame with another last digit in its checksum; nil if it has none.
+  private static func wrongChecksum(_ payload: SharedBytes) -> SharedBytes? {
+    var bytes = Array(payload.unsafeBytes)
+    let key = Array("\"checksum\":".utf8)
+    guard bytes.count > key.count,
+      let start = (0..<(bytes.count - key.count)).first(where: { bytes[$0..<($0 + key.count)].elementsEqual(key) })
+    else { return nil }
+    var end = start + key.count
+    while end < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[end]) { end += 1 }
+    // Lower by one, or 1 for 0: 4294967295 is the largest checksum and ends in 5, so that it stays within 32 bits.
+    bytes[end - 1] = bytes[end - 1] == UInt8(ascii: "0") ? UInt8(ascii: "1") : bytes[end - 1] - 1
+    return SharedBytes(bytes)
+  }
+}

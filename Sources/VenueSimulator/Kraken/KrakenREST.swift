@@ -1,0 +1,65 @@
+import Bytes
+import MarketData
+
+/// Kraken's REST list of pairs, which still has the names of the v1 protocol: `XBT` for BTC, `XDG` for DOGE.
+enum KrakenREST {
+  private static func oldName(_ asset: String) -> String {
+    switch asset {
+    case "BTC": "XBT"
+    case "DOGE": "XDG"
+    default: asset
+    }
+  }
+
+  /// Assets from before 2014 have four-letter names: `XXBT`, `ZUSD`.
+  private static func longName(_ asset: String) -> String {
+    let old = ["BTC", "ETH", "ZEC", "XRP", "LTC", "DOGE"]
+    if asset == "USD" { return "ZUSD" }
+    return old.contains(asset) ? "X" + oldName(asset) : asset
+  }
+
+  private static func key(_ instrument: SimulatedInstrument) -> String {
+    // DOGE was listed against dollars only when pairs had short keys already.
+    if instrument.base == "DOGE" || longName(instrument.base) == instrument.base { return altname(instrument) }
+    return longName(instrument.base) + "ZUSD"
+  }
+
+  private static func altname(_ instrument: SimulatedInstrument) -> String { oldName(instrument.base) + instrument.quote }
+
+  static func assetPairs(_ market: SimulatedMarket, pairs: String?) -> SimulatedResponse {
+    var chosen = market.instruments.map(\.instrument)
+    if let pairs {
+      let all = chosen
+      chosen = []
+      for name in pairs.split(separator: ",") {
+        let found = all.first { [key($0), altname($0), $0.venueSymbol, oldName($0.base) + "/USD"].contains(String(name)) }
+        guard let found else { return SimulatedResponse(body: #"{"error":["EQuery:Unknown asset pair"]}"#) }
+        chosen.append(found)
+      }
+    }
+    var out = ByteBuffer(capacity: 8 << 10)
+    out.append(#"{"error":[],"result":{"#)
+    for (index, instrument) in chosen.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append(json: key(instrument))
+      out.append(#":{"altname":""#)
+      out.append(altname(instrument))
+      out.append(#"","wsname":""#)
+      out.append(oldName(instrument.base))
+      out.append(#"\/USD","aclass_base":"currency","base":""#)
+      out.append(longName(instrument.base))
+      out.append(#"","aclass_quote":"currency","quote":"ZUSD","lot":"unit","cost_decimals":5,"pair_decimals":"#)
+      out.append(integer: Int64(instrument.priceScale))
+      out.append(#","lot_decimals":"#)
+      out.append(integer: Int64(instrument.sizeScale))
+      out.append(#","lot_multiplier":1,"leverage_buy":[],"leverage_sell":[],"fees":[[0,0.4]],"fees_maker":[[0,0.25]],"#)
+      out.append(#""fee_volume_currency":"ZUSD","margin_call":80,"margin_stop":40,"ordermin":""#)
+      out.append(decimal: instrument.minimumSize, scale: instrument.sizeScale)
+      out.append(#"","costmin":"0.5","tick_size":""#)
+      out.append(decimal: instrument.tick, scale: instrument.priceScale)
+      out.append(#"","status":"online"}"#)
+    }
+    out.append("}}")
+    return SimulatedResponse(body: out.description)
+  }
+}

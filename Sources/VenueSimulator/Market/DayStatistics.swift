@@ -1,0 +1,117 @@
+import MarketData
+
+/// The figures of a rolling day, from 1,440 minutes and the one under way; exact to the minute.
+package struct DayStatistics: Sendable, Equatable {
+  /// One minute of trading. Prices at the instrument's scale.
+  package struct Minute: Sendable, Equatable {
+    package var open: Int64
+    package var high: Int64
+    package var low: Int64
+    package var close: Int64
+    /// In counts of 10^-`sizeScale`.
+    package var volume: Int64
+    /// Sum of price × size, in counts of 10^-(`priceScale` + `sizeScale`).
+    package var turnover: Int128
+    package var trades: Int64
+
+    init(at price: Int64) {
+      open = price
+      high = price
+      low = price
+      close = price
+      volume = 0
+      turnover = 0
+      trades = 0
+    }
+
+    mutating func add(_ price: Int64, _ size: Int64) {
+      if trades == 0 { open = price; high = price; low = price }
+      high = max(high, price)
+      low = min(low, price)
+      close = price
+      volume += size
+      turnover += Int128(price) * Int128(size)
+      trades += 1
+    }
+  }
+
+  static let minuteCount = 1_440
+
+  /// Finished minutes, a ring; `oldest` is the index of the one 24 h ago.
+  private var ring: [Minute]
+  private var oldest = 0
+  private var current: Minute
+  /// When the minute under way began.
+  private var currentStart: Timestamp
+  private var closedHigh: Int64
+  private var closedLow: Int64
+  private var closedVolume: Int64
+  private var closedTurnover: Int128
+  private var closedTrades: Int64
+
+  /// A day that ends at `now`, oldest minute first. Precondition: exactly `minuteCount` minutes.
+  init(minutes: [Minute], now: Timestamp) {
+    precondition(minutes.count == Self.minuteCount)
+    ring = minutes
+    current = Minute(at: minutes[minutes.count - 1].close)
+    currentStart = Timestamp(rawValue: now.rawValue / Microseconds.minute * Microseconds.minute)
+    closedHigh = 0
+    closedLow = 0
+    closedVolume = 0
+    closedTurnover = 0
+    closedTrades = 0
+    sum()
+  }
+
+  private mutating func sum() {
+    closedHigh = ring[0].high
+    closedLow = ring[0].low
+    closedVolume = 0
+    closedTurnover = 0
+    closedTrades = 0
+    for minute in ring {
+      closedHigh = max(closedHigh, minute.high)
+      closedLow = min(closedLow, minute.low)
+      closedVolume += minute.volume
+      closedTurnover += minute.turnover
+      closedTrades += minute.trades
+    }
+  }
+
+  /// Ends the minutes that are over at `now`. O(1), O(1440) once a minute.
+  mutating func roll(to now: Timestamp) {
+    guard now - currentStart >= Microseconds.minute else { return }
+    while now - currentStart >= Microseconds.minute {
+      ring[oldest] = current
+      oldest = (oldest + 1) % Self.minuteCount
+      current = Minute(at: current.close)
+      currentStart = currentStart + Microseconds.minute
+    }
+    sum()
+  }
+
+  mutating func record(_ trade: SimulatedTrade) {
+    roll(to: trade.time)
+    current.add(trade.price, trade.size)
+  }
+
+  /// The price a day ago.
+  package var open: Int64 { ring[oldest].open }
+  package var high: Int64 { max(closedHigh, current.high) }
+  package var low: Int64 { min(closedLow, current.low) }
+  package var last: Int64 { current.close }
+  /// In counts of 10^-`sizeScale`.
+  package var volume: Int64 { closedVolume + current.volume }
+  /// In counts of 10^-(`priceScale` + `sizeScale`).
+  package var turnover: Int128 { closedTurnover + current.turnover }
+  package var trades: Int64 { closedTrades + current.trades }
+  /// The volume-weighted average price, rounded down to the instrument's scale.
+  package var vwap: Int64 { volume > 0 ? Int64(turnover / Int128(volume)) : last }
+
+  /// The last `count` finished minutes, oldest first, and when the first of them began.
+  package func minutes(last count: Int) -> (start: Timestamp, minutes: [Minute]) {
+    let count = min(max(count, 0), Self.minuteCount)
+    let list = (0..<count).map { ring[(oldest + Self.minuteCount - count + $0) % Self.minuteCount] }
+    return (currentStart - Int64(count) * Microseconds.minute, list)
+  }
+}

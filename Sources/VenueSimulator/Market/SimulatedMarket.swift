@@ -1,0 +1,60 @@
+import MarketData
+
+/// A venue's whole market, seeded: the same seed, rate and start give the same history, whatever the steps it is taken in.
+///
+/// `rate` is the moments of activity a second and instrument on average: 60 are 480 a second for a venue of eight. A moment
+/// changes one to about ten levels, and about every seventh has trades. Confined to one queue.
+package final class SimulatedMarket {
+  package let instruments: [InstrumentMarket]
+  /// What the last `next` did; reused.
+  package private(set) var change = SimulatedChange()
+  package private(set) var now: Timestamp
+
+  /// - Parameter rate: moments a second and instrument on average; above 0.
+  package init(instruments: [SimulatedInstrument], seed: UInt64, rate: Double, start: Timestamp) {
+    var random = MarketRandom(seed: seed)
+    self.instruments = instruments.map { InstrumentMarket($0, seed: random.next(), rate: rate, start: start) }
+    now = start
+  }
+
+  /// Lets the next moment at or before `limit` happen and puts it into `change`; false if there is none. O(instruments).
+  package func next(until limit: Timestamp) -> Bool {
+    while true {
+      var first = 0
+      for index in 1..<instruments.count where instruments[index].nextEvent < instruments[first].nextEvent {
+        first = index
+      }
+      guard instruments[first].nextEvent <= limit else {
+        now = max(now, limit)
+        return false
+      }
+      now = instruments[first].nextEvent
+      change.instrument = first
+      instruments[first].happen(into: &change)
+      if !change.isEmpty { return true }
+    }
+  }
+
+  /// Everything up to `limit`, as a list.
+  package func step(to limit: Timestamp) -> [SimulatedChange] {
+    var changes: [SimulatedChange] = []
+    while next(until: limit) { changes.append(change) }
+    return changes
+  }
+
+  /// The market stood still for `span` µs: all that is to come comes that much later.
+  package func shift(by span: Int64) {
+    for instrument in instruments { instrument.shift(by: span) }
+    now = now + span
+  }
+
+  /// The place of an instrument by any of its names: `ZEC-USD`, `ZEC/USD`, `ZECUSD`, in any case.
+  package func index(named name: String) -> Int? {
+    let wanted = Self.plain(name)
+    return instruments.firstIndex { Self.plain($0.instrument.symbol) == wanted }
+  }
+
+  private static func plain(_ name: String) -> String {
+    String(name.uppercased().filter { $0 != "-" && $0 != "/" })
+  }
+}

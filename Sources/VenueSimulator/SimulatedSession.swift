@@ -1,0 +1,121 @@
+import Bytes
+import MarketData
+
+/// What a venue wants done with a connection, in order.
+package enum SimulatedOutput: Sendable {
+  /// Send a text message.
+  case text(SharedBytes)
+  /// Send a ping frame with this payload.
+  case ping([UInt8])
+  /// Send a close frame and close.
+  case close(code: UInt16, reason: String)
+  /// Cut the connection at once.
+  case abort
+}
+
+/// A client's connection as its venue sees it: what it subscribed to, and what is to be sent to it. Sans-IO.
+///
+/// Subclassed by each venue's protocol. Whoever drives the venue takes `output` after every call.
+package class SimulatedSession {
+  /// Unique at its venue, rising.
+  package final let id: Int
+  package final let opened: Timestamp
+  final let faults: FaultInjector
+  private final var output: [SimulatedOutput] = []
+  private final var held: (payload: SharedBytes, instrument: Int)?
+  package final private(set) var framesSent = 0
+  /// Nothing is sent or taken any more.
+  package final private(set) var isEnded = false
+  /// Open, but dead.
+  final var isHalfOpen = false
+  final var lastSent: Timestamp
+  /// Moments of the client's latest messages, for the venue's rate limit.
+  private final var arrivals: [Timestamp] = []
+
+  init(id: Int, faults: FaultInjector) {
+    self.id = id
+    self.faults = faults
+    opened = faults.now
+    lastSent = faults.now
+  }
+
+  /// What is to be done now, in order; empties it.
+  package final func takeOutput() -> [SimulatedOutput] {
+    defer { output.removeAll(keepingCapacity: true) }
+    return output
+  }
+
+  package final var hasOutput: Bool { !output.isEmpty }
+
+  /// Sends a message, unless a fault has it otherwise.
+  final func send(_ payload: SharedBytes, _ kind: SimulatedFrameKind = .control, instrument: Int = -1) {
+    guard !isEnded, !isHalfOpen else { return }
+    if !faults.pending.isEmpty {
+      switch faults.verdict(payload, kind, instrument: instrument, session: id) {
+      case .pass: break
+      case .omit: return
+      case .replace(let other): return put(other)
+      case .twice: put(payload)
+      case .hold:
+        held = (payload, instrument)
+        return
+      }
+    }
+    put(payload)
+    if let held, held.instrument == instrument, case .book = kind {
+      self.held = nil
+      put(held.payload)
+    }
+  }
+
+  private final func put(_ payload: SharedBytes) {
+    guard !isEnded else { return }
+    output.append(.text(payload))
+    lastSent = faults.now
+    framesSent += 1
+    if let limit = faults.frameLimit, framesSent >= limit {
+      faults.count()
+      abort()
+    }
+  }
+
+  /// Encodes one message and sends it.
+  final func send(_ kind: SimulatedFrameKind = .control, instrument: Int = -1, _ body: (inout ByteBuffer) -> Void) {
+    send(SharedBytes.encoding(body), kind, instrument: instrument)
+  }
+
+  final func ping(_ payload: [UInt8]) {
+    guard !isEnded, !isHalfOpen else { return }
+    output.append(.ping(payload))
+  }
+
+  final func close(_ code: UInt16, _ reason: String) {
+    guard !isEnded, !isHalfOpen else { return }
+    output.append(.close(code: code, reason: reason))
+    isEnded = true
+  }
+
+  final func abort() {
+    guard !isEnded else { return }
+    output.append(.abort)
+    isEnded = true
+  }
+
+  /// Counts a message from the client; true if there were more than `limit` within the last second.
+  final func exceeds(_ limit: Int) -> Bool {
+    let now = faults.now
+    arrivals.removeAll { now - $0 >= Microseconds.second }
+    arrivals.append(now)
+    if arrivals.count > limit + 1 { arrivals.removeFirst() }
+    return arrivals.count > limit
+  }
+}
+
+extension SharedBytes {
+  /// The bytes that `body` appends.
+  static func encoding(_ body: (inout ByteBuffer) -> Void) -> SharedBytes {
+    var buffer = ByteBuffer(capacity: 512)
+    body(&buffer)
+    return SharedBytes(buffer.bytes)
+  }
+}

@@ -1,0 +1,97 @@
+import Bytes
+import MarketData
+
+extension ByteBuffer {
+  /// Appends `2026-08-26T15:16:16.637831Z`, without quotes (RFC 3339, microseconds).
+  mutating func append(rfc3339 time: Timestamp) {
+    var days = time.rawValue / Microseconds.day
+    var rest = time.rawValue % Microseconds.day
+    if rest < 0 {
+      rest += Microseconds.day
+      days -= 1
+    }
+    // Days to civil date, in eras of 400 years that begin on 1 March.
+    let shifted = days + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthIndex = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * monthIndex + 2) / 5 + 1
+    let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    append(padded: year, 4)
+    append("-")
+    append(padded: month, 2)
+    append("-")
+    append(padded: day, 2)
+    append("T")
+    append(padded: rest / Microseconds.hour, 2)
+    append(":")
+    append(padded: rest / Microseconds.minute % 60, 2)
+    append(":")
+    append(padded: rest / Microseconds.second % 60, 2)
+    append(".")
+    append(padded: rest % Microseconds.second, 6)
+    append("Z")
+  }
+
+  private mutating func append(padded value: Int64, _ digits: Int) {
+    var power: Int64 = 1
+    for _ in 1..<digits { power *= 10 }
+    while power > 0 {
+      append(UInt8(ascii: "0") + UInt8(value / power % 10))
+      power /= 10
+    }
+  }
+
+  /// Appends a number in quotes, with exactly `scale` digits after the point.
+  mutating func append(quoted value: Int64, scale: UInt8) {
+    append(UInt8(ascii: "\""))
+    append(decimal: value, scale: scale)
+    append(UInt8(ascii: "\""))
+  }
+
+  /// Appends `["PRICE","SIZE"]`.
+  mutating func append(pair level: PriceLevel, _ instrument: SimulatedInstrument) {
+    append("[")
+    append(quoted: level.price, scale: instrument.priceScale)
+    append(",")
+    append(quoted: level.size, scale: instrument.sizeScale)
+    append("]")
+  }
+
+  /// Appends `levels` as an array of pairs.
+  mutating func append(pairs levels: some Sequence<PriceLevel>, _ instrument: SimulatedInstrument) {
+    append("[")
+    var isFirst = true
+    for level in levels {
+      if !isFirst { append(",") }
+      isFirst = false
+      append(pair: level, instrument)
+    }
+    append("]")
+  }
+}
+
+/// Level changes gathered over a venue's batch interval, to be sent in one message with each price once.
+struct LevelBatch {
+  private var bids: [Int64: Int64] = [:]
+  private var asks: [Int64: Int64] = [:]
+
+  var isEmpty: Bool { bids.isEmpty && asks.isEmpty }
+
+  mutating func add(_ change: SimulatedChange) {
+    for level in change.bids { bids[level.price] = level.size }
+    for level in change.asks { asks[level.price] = level.size }
+  }
+
+  mutating func removeAll() {
+    bids.removeAll(keepingCapacity: true)
+    asks.removeAll(keepingCapacity: true)
+  }
+
+  /// Best first.
+  var sortedBids: [PriceLevel] { bids.map { PriceLevel(price: $0.key, size: $0.value) }.sorted { $0.price > $1.price } }
+  var sortedAsks: [PriceLevel] { asks.map { PriceLevel(price: $0.key, size: $0.value) }.sorted { $0.price < $1.price } }
+}

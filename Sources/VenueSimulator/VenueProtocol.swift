@@ -1,0 +1,96 @@
+import Bytes
+import MarketData
+
+/// A REST answer.
+package struct SimulatedResponse: Sendable {
+  package var status: Int
+  package var fields: [(name: String, value: String)]
+  /// JSON.
+  package var body: String
+
+  package init(status: Int = 200, fields: [(name: String, value: String)] = [], body: String) {
+    self.status = status
+    self.fields = fields
+    self.body = body
+  }
+}
+
+/// A request for a connection that the venue does not take: the HTTP status and reason it answers with.
+package struct SimulatedRefusal: Error, Sendable, Equatable {
+  package let status: Int
+  package let reason: String
+}
+
+/// One exchange's protocol: how its market reads on the wire. Sans-IO; subclassed once per venue, driven by `SimulatedVenue`.
+package class VenueProtocol {
+  /// `kraken`.
+  package final let name: String
+  package final let market: SimulatedMarket
+  final let faults: FaultInjector
+  /// The distance of `tick`s, µs.
+  package static let tickInterval: Int64 = 50 * Microseconds.millisecond
+
+  init(name: String, market: SimulatedMarket, faults: FaultInjector) {
+    self.name = name
+    self.market = market
+    self.faults = faults
+  }
+
+  /// The path that `webSocketURL` ends in.
+  package var webSocketPath: String { "/" }
+
+  /// A session for a connection to `path`, with what it is sent at once.
+  func open(id: Int, path: String, query: [(name: String, value: String)]) throws(SimulatedRefusal) -> SimulatedSession {
+    fatalError("a venue's protocol makes its sessions")
+  }
+  func closed(_ session: SimulatedSession) {}
+  /// A text message from the client.
+  func receive(_ text: RawSpan, from session: SimulatedSession) {}
+  /// A ping from the client, which the connection answers.
+  func receivedPing(from session: SimulatedSession) {}
+  func receivedPong(_ payload: UnsafeRawBufferPointer, from session: SimulatedSession) {}
+  /// A moment of the market has happened.
+  func publish(_ change: SimulatedChange) {}
+  /// Another 50 ms have passed.
+  func tick(_ now: Timestamp, sessions: [SimulatedSession]) {}
+  func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    SimulatedResponse(status: 404, body: "{}")
+  }
+  /// Why a fault cannot be had from this venue; nil if it can.
+  package class func objection(to kind: Fault.Kind) -> String? { nil }
+  /// Announces a planned shutdown.
+  func announceShutdown(to session: SimulatedSession) {}
+
+  final func isRefused(_ instrument: Int) -> Bool { faults.refused.contains(instrument) }
+}
+
+/// The sessions of one stream, in order of subscription.
+struct Subscribers<Session: SimulatedSession> {
+  private(set) var sessions: [Session] = []
+  var isEmpty: Bool { sessions.isEmpty }
+
+  func contains(_ session: Session) -> Bool { sessions.contains { $0 === session } }
+
+  /// False if it was there.
+  @discardableResult
+  mutating func insert(_ session: Session) -> Bool {
+    guard !contains(session) else { return false }
+    sessions.append(session)
+    return true
+  }
+
+  /// False if it was not there.
+  @discardableResult
+  mutating func remove(_ session: Session) -> Bool {
+    let count = sessions.count
+    sessions.removeAll { $0 === session }
+    return sessions.count < count
+  }
+
+  /// Encodes a message once, if anyone is there, and sends it to all.
+  func send(_ kind: SimulatedFrameKind, instrument: Int, _ body: (inout ByteBuffer) -> Void) {
+    guard !sessions.isEmpty else { return }
+    let payload = SharedBytes.encoding(body)
+    for session in sessions { session.send(payload, kind, instrument: instrument) }
+  }
+}
