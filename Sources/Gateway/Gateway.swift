@@ -39,7 +39,6 @@ package final class Gateway: Sendable {
     clientLimits.messageBytes = configuration.limits.messageBytes
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
-    clientLimits.heartbeatSeconds = configuration.heartbeatSeconds
     let settings = NodeSettings(
       node: configuration.node, epoch: hex(SystemRandom.bytes(4)), clientLimits: clientLimits, log: log)
     let nodes = loops.map { LoopNode(loop: $0, loops: configuration.loops, settings: settings) }

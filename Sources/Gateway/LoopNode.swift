@@ -70,7 +70,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   /// Adds a feed of this loop; `number` is its place among all feeds of the gateway. On the loop.
-  func add(feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?, recorder: FeedRecorder?) {
+  func add(feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?, recorder: (any FeedRecorder)?) {
     loop.assertOnLoop()
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
     let slot = hub.add(market: pipeline.market, venue: venue.name)
