@@ -23,8 +23,8 @@ package enum SimulatorError: Error, Sendable, Equatable {
 /// The same seed, calls and times give the same bytes. Confined to one queue.
 package final class SimulatedVenue {
   package static let names = ["kraken", "coinbase", "binance"]
-  /// The largest rate: 60,000 moments a second and instrument.
-  package static let rateLimit = 1_000.0
+  /// The largest rate, in moments a second and instrument.
+  package static let rateLimit = 10_000.0
   /// Clients at once; more are refused with 503.
   package static let sessionLimit = 64
   /// Client messages kept for each session during a silence; more end it.
@@ -44,7 +44,7 @@ package final class SimulatedVenue {
 
   /// - Parameters:
   ///   - name: one of `names`.
-  ///   - rate: activity as a multiple of 60 moments a second and instrument.
+  ///   - rate: moments (book updates or trades) a second and instrument on average; 60 is a lively market.
   ///   - start: the venue's time at the start; its clock goes on from there.
   package init(venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp) throws(SimulatorError) {
     guard rate > 0, rate <= Self.rateLimit else { throw .badRate(rate) }

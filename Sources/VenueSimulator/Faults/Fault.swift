@@ -10,11 +10,12 @@
 ///     slow-handshake=2   upgrades are answered after 2 s
 package struct Fault: Sendable, Equatable {
   package enum Kind: String, Sendable, CaseIterable {
-    /// TCP connections are cut, without a close frame. Value: seconds (repeats), `Nframes`, or none with a time.
+    /// TCP connections are cut, without a close frame. Value: seconds (repeats), `Nframes`, or none for once.
     case drop
     /// Nothing is sent for a number of seconds; the market stands still, so no sequence is broken.
     case silence
-    /// One book update is left out: one that changes the ten best levels on Kraken, so that its checksum tells.
+    /// One book update is left out. On Kraken one that removes one of the ten best levels and changes another level, so that
+    /// the next message's checksum tells; on Coinbase nothing tells.
     case gap
     /// One book update carries a wrong checksum. Kraken only.
     case checksum
@@ -40,7 +41,7 @@ package struct Fault: Sendable, Equatable {
     /// What stands after `=`, for messages.
     var expects: String {
       switch self {
-      case .drop: "SECONDS, Nframes, or nothing with @SECONDS"
+      case .drop: "SECONDS or Nframes without @, or nothing"
       case .silence, .slowHandshake, .ban: "SECONDS"
       case .gap, .checksum, .malformed, .duplicate, .reorder: "a symbol like ZEC-USD, or nothing for any symbol"
       case .refuse: "a symbol like ZEC-USD"
@@ -91,7 +92,6 @@ package struct Fault: Sendable, Equatable {
     switch kind {
     case .drop:
       guard let value else {
-        guard parts.count > 1 else { throw .badValue(kind, text) }
         return
       }
       guard parts.count == 1 else { throw .badValue(kind, text) }

@@ -258,7 +258,9 @@ final class KrakenProtocol: VenueProtocol {
     let index = change.instrument
     if !change.bids.isEmpty || !change.asks.isEmpty {
       let checksum = KrakenChecksum.of(market.instruments[index].book, scratch: &scratch)
-      let isVisible = checksum != checksums[index]
+      let isVisible =
+        checksum != checksums[index] && change.bids.count + change.asks.count > 1
+        && (change.bids.contains { $0.size == 0 } || change.asks.contains { $0.size == 0 })
       checksums[index] = checksum
       for depth in Self.depths.indices {
         let stream = index * Self.depths.count + depth

@@ -21,9 +21,6 @@ package final class InstrumentMarket {
   package private(set) var tradeID: Int64
 
   package static let recentLimit = 50
-  /// Moments of activity a second at rate 1 and activity 1.
-  package static let baseRate = 60.0
-
   private(set) var nextEvent: Timestamp
   private var lastEvent: Timestamp
   private var random: MarketRandom
@@ -55,7 +52,7 @@ package final class InstrumentMarket {
     // Mean notional values in dollars: 8,000 a level, 800 a trade.
     levelLots = max(2, 8_000 / instrument.reference * sizeUnits)
     tradeLots = max(1, 800 / instrument.reference * sizeUnits)
-    let perSecond = max(rate, 0.001) * Self.baseRate * instrument.activity
+    let perSecond = rate * instrument.activity
     calmRate = perSecond / 1.5
     updateID = 50_000_000_000 + Int64(random.below(1_000_000_000))
     sequence = 130_000_000_000 + Int64(random.below(1_000_000_000))

@@ -2,15 +2,15 @@ import MarketData
 
 /// A venue's whole market, seeded: the same seed, rate and start give the same history, whatever the steps it is taken in.
 ///
-/// `rate` 1 is 60 moments of activity a second for each instrument on average (480 for eight), 2 twice that. A moment changes
-/// one to about ten levels and makes trades in every seventh or so. Confined to one queue.
+/// `rate` is the moments of activity a second and instrument on average: 60 are 480 a second for a venue of eight. A moment
+/// changes one to about ten levels, and about every seventh has trades. Confined to one queue.
 package final class SimulatedMarket {
   package let instruments: [InstrumentMarket]
   /// What the last `next` did; reused.
   package private(set) var change = SimulatedChange()
   package private(set) var now: Timestamp
 
-  /// - Parameter rate: activity as a multiple of 60 moments a second and instrument; above 0.
+  /// - Parameter rate: moments a second and instrument on average; above 0.
   package init(instruments: [SimulatedInstrument], seed: UInt64, rate: Double, start: Timestamp) {
     var random = MarketRandom(seed: seed)
     self.instruments = instruments.map { InstrumentMarket($0, seed: random.next(), rate: rate, start: start) }
