@@ -78,7 +78,7 @@ struct SimulatedMarketTests {
     #expect((15_000...50_000).contains(changes.count), "seed \(seed): \(changes.count)")
     let trades = changes.flatMap(\.trades)
     let share = Double(trades.count) / Double(changes.count)
-    #expect((0.08...0.3).contains(share), "seed \(seed): \(share) trades a moment")
+    #expect((0.1...0.7).contains(share), "seed \(seed): \(share) trades a moment")
     let buys = trades.count { $0.side == .buy }
     #expect(buys > trades.count / 5 && buys < trades.count * 4 / 5, "seed \(seed): \(buys) of \(trades.count)")
     for (index, state) in market.instruments.enumerated() {

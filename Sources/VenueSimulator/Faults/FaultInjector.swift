@@ -49,7 +49,8 @@ final class FaultInjector {
   /// By instrument.
   var refused: Set<Int> = []
   var handshakeDelay: Int64 = 0
-  var silentUntil: Timestamp?
+  /// A silence under way: the market stands where it was at its beginning.
+  var silence: (from: Timestamp, until: Timestamp)?
   var bannedUntil: Timestamp?
 
   /// Frame faults waiting at once; more are dropped, the oldest first.
