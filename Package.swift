@@ -93,7 +93,7 @@ if withBenchmarks {
     // The bodies that both runners time.
     .target(
       name: "MicroBenchmarks",
-      dependencies: ["PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Bytes", "CZlib"],
+      dependencies: ["PubSub", "Venues", "MarketData", "WebSocket", "Bytes", "CZlib", "TestSupport"],
       path: "Benchmarks/MicroBenchmarks", swiftSettings: settings),
     .executableTarget(
       name: "TidegateBenchmarks",

@@ -70,13 +70,27 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   /// Adds a feed of this loop; `number` is its place among all feeds of the gateway. On the loop.
-  func add(feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?, recorder: FeedRecorder?) {
-    loop.assertOnLoop()
+  func add(feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?, recorder: (any FeedRecorder)?) {
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
     let slot = hub.add(market: pipeline.market, venue: venue.name)
-    let feed = FeedSession(
-      pipeline: pipeline, slot: slot, owner: self, loop: loop, tls: tls, recorder: recorder, log: settings.log, now: clock.now())
-    precondition(slot == feeds.count, "a feed's slot is its place")
+    begin(
+      FeedSession(
+        pipeline: pipeline, slot: slot, owner: self, loop: loop, tls: tls, recorder: recorder, log: settings.log,
+        now: clock.now()), number: number)
+  }
+
+  /// Adds a recording as a feed of this loop. On the loop.
+  func add(replay replayer: Replayer, speed: GatewayConfiguration.ReplaySpeed, number: Int) {
+    let slot = hub.add(market: replayer.pipeline.market, venue: replayer.venue.name)
+    begin(
+      ReplaySession(
+        replayer: replayer, speed: speed, slot: slot, owner: self, loop: loop, log: settings.log, now: clock.now()),
+      number: number)
+  }
+
+  private func begin(_ feed: any Feed, number: Int) {
+    loop.assertOnLoop()
+    precondition(feed.slot == feeds.count, "a feed's slot is its place")
     feeds.append(feed)
     feedNumbers.append(number)
     feedStatusChanged(feed)
@@ -106,6 +120,24 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private func tickFeeds() {
     let now = clock.now()
     for feed in feeds { feed.tick(now) }
+  }
+
+  /// Tells every loop when its feeds last heard something, so that heartbeats have their ages; within 100 ms.
+  private func announceAges() {
+    guard !feeds.isEmpty else { return }
+    let heard = zip(feedNumbers, feeds).map { ($0, $1.status.lastMessage) }
+    for node in nodes {
+      if node === self {
+        node.learn(ages: heard)
+      } else {
+        node.loop.execute { node.learn(ages: heard) }
+      }
+    }
+  }
+
+  private func learn(ages: [(Int, Timestamp?)]) {
+    for (number, heard) in ages { statuses[number]?.lastMessage = heard }
+    fanOut.feeds = statuses.sorted { $0.key < $1.key }.map(\.value)
   }
 
   /// Tells every loop what changed about this loop's feeds: their states, instruments and books.
@@ -194,6 +226,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func advanceClients() {
+    announceAges()
     let now = clock.now()
     fanOut.advance(to: now, into: &actions)
     // A slice of the sessions each time: all of them every 5 s.
@@ -225,7 +258,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func advanceMarkets(_ now: Timestamp) {
-    for feed in feeds where feed.pipeline.market.nextDeadline <= now { feed.advance(now) }
+    for feed in feeds where feed.nextDeadline <= now { feed.advance(now) }
     if hub.nextDeadline <= now { hub.advance(to: now, into: &outgoing) }
   }
 
@@ -310,7 +343,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   private func armTimer(_ now: Timestamp) {
     var next = hub.nextDeadline
-    for feed in feeds { next = min(next, feed.pipeline.market.nextDeadline) }
+    for feed in feeds { next = min(next, feed.nextDeadline) }
     guard next != deadline || deadlineTimer == nil else { return }
     if next >= deadline, deadlineTimer != nil { return }
     deadlineTimer?.cancel()

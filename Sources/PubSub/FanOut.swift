@@ -2,21 +2,6 @@ import Bytes
 import MarketData
 import WebSocket
 
-/// Limits of what one client may ask for and hold; each is named in its error.
-package struct ClientLimits: Sendable {
-  package var subscriptions = 1_000
-  package var requestsPerSecond = 20
-  /// Bytes of one request.
-  package var messageBytes = 64 << 10
-  /// Unsent bytes above which a client is slowed down.
-  package var softQueuedBytes = 256 << 10
-  /// Unsent bytes above which it is closed with 4108.
-  package var hardQueuedBytes = 1 << 20
-  /// Unsent events of event channels.
-  package var queuedEvents = 1_000
-  package init() {}
-}
-
 /// What a fan-out wants done.
 package enum FanOutAction: Sendable {
   /// Carry this to the hub of that loop.
@@ -27,45 +12,332 @@ package enum FanOutAction: Sendable {
 
 /// The subscribing half, one per loop that has clients: it speaks `tidegate.v1` with them, keeps who subscribes to what, and
 /// queues frames for each, merging what a slow client has not taken. Sans-IO: the gateway moves bytes between it and sockets.
+/// Confined to its loop's queue.
+///
+/// In each turn: `receive` and `deliver` what came; for each client of `dirty`, `take` what its connection can carry, or tell with
+/// `setUnsent` that it can carry nothing; then `removeDirty`. A client that still has something queued by then counts as blocked:
+/// from there on its state channels are merged. Until then a turn's frames are never merged, however many there are.
 package final class FanOut {
   package struct Identity: Sendable {
     package var node: String
     package var version: String
-    package init(node: String, version: String) { self.node = node; self.version = version }
+    package init(node: String, version: String) {
+      self.node = node
+      self.version = version
+    }
   }
 
-  package init(loop: Int, loops: Int, identity: Identity, limits: ClientLimits = .init()) {}
+  /// Seconds between heartbeats if the client does not say.
+  package static let defaultHeartbeatSeconds = 5
+
+  let loop: Int
+  let loops: Int
+  let identity: Identity
+  package let limits: ClientLimits
+  /// A token that clients must give in `hello` before anything else; nil: none is asked for.
+  package var requiredToken: String?
 
   /// What symbols resolve to; the gateway replaces it when it changes.
   package var directory = Directory()
   /// The feed states for heartbeats; the gateway replaces them when they change.
-  package var feeds: [FeedStatus] = []
-
-  /// Adds a client. `session` is random text that names it (`s_8f2c…`).
-  package func open(session: String, now: Timestamp) -> ClientID { fatalError("being written") }
-  /// The connection is gone.
-  package func close(_ client: ClientID, into actions: inout [FanOutAction]) { fatalError("being written") }
-
-  /// A text message from the client.
-  package func receive(_ message: RawSpan, from client: ClientID, now: Timestamp, into actions: inout [FanOutAction]) {
-    fatalError("being written")
+  package var feeds: [FeedStatus] = [] {
+    didSet {
+      let isNews = feeds.count != oldValue.count || zip(feeds, oldValue).contains { $0.state != $1.state }
+      if isNews { isRoundDue = true }
+    }
   }
-  /// Frames and answers from hubs, in order.
-  package func deliver(_ deliveries: [Delivery], now: Timestamp, into actions: inout [FanOutAction]) {
-    fatalError("being written")
-  }
-  /// Heartbeats, slow-consumer time-outs. Call about ten times a second.
-  package func advance(to now: Timestamp, into actions: inout [FanOutAction]) { fatalError("being written") }
 
   /// Clients that have something queued since the list was last emptied by `removeDirty`.
-  package var dirty: [ClientID] { fatalError("being written") }
-  package func removeDirty() { fatalError("being written") }
+  package internal(set) var dirty: [ClientID] = []
+
+  var slots: UnsafeMutablePointer<ClientSlot>
+  var capacity: Int
+  /// Slots ever used.
+  var used = 0
+  var free: [UInt32] = []
+  /// Clients connected.
+  package private(set) var clientCount = 0
+  /// Whether another client would exceed `ClientLimits.clients`; the gateway refuses connections while it holds.
+  package var isFull: Bool { clientCount >= limits.clients }
+
+  var lists = SubscriberLists()
+  var scratch = ByteBuffer(capacity: 1024)
+  /// Buffers of queues that drained, for the next that fill.
+  var spareQueues: [[QueuedItem]] = []
+  static let spareQueueLimit = 64
+
+  var wheel: HeartbeatWheel
+  /// The `feeds` part of heartbeats, encoded once per advance.
+  var feedsText = ByteBuffer(capacity: 512)
+  var isFeedsTextStale = true
+  /// A feed's state changed: everyone gets a heartbeat, a part of them at each advance.
+  var isRoundDue = false
+  var roundStartedAt = Timestamp.distantPast
+  var roundCursor = -1
+
+  /// Clients to look after: something of theirs is unsent, or they are degraded.
+  var watched: [UInt32] = []
+
+  /// - Parameters:
+  ///   - loop: this loop.
+  ///   - loops: 1…64.
+  package init(loop: Int, loops: Int, identity: Identity, limits: ClientLimits = .init()) {
+    precondition((1...64).contains(loops) && (0..<loops).contains(loop), "loops are 1 to 64")
+    self.loop = loop
+    self.loops = loops
+    self.identity = identity
+    self.limits = limits
+    self.capacity = 64
+    self.slots = .allocate(capacity: capacity)
+    self.wheel = HeartbeatWheel()
+  }
+
+  deinit {
+    slots.deinitialize(count: used)
+    slots.deallocate()
+  }
+
+  // MARK: Clients
+
+  /// Adds a client. `session` is random text that names it (`s_8f2c…`).
+  package func open(session: String, now: Timestamp) -> ClientID {
+    let slot: UInt32
+    if let last = free.popLast() {
+      slot = last
+    } else {
+      if used == capacity { grow() }
+      (slots + used).initialize(to: ClientSlot())
+      slot = UInt32(used)
+      used += 1
+    }
+    let ticks = Int32(Self.defaultHeartbeatSeconds) * HeartbeatWheel.ticksPerSecond
+    let state = ClientState(session: session, heartbeatTicks: ticks, isAuthorized: requiredToken == nil)
+    let pointer = slots + Int(slot)
+    pointer.pointee.generation &+= 1
+    pointer.pointee.state = state
+    pointer.pointee.flags = []
+    pointer.pointee.sent = 0
+    pointer.pointee.isDirty = false
+    pointer.pointee.isHeartbeatDue = false
+    clientCount += 1
+    let client = ClientID(slot: slot, generation: pointer.pointee.generation)
+    startHeartbeats(client, state, now: now)
+    return client
+  }
+
+  /// The connection is gone.
+  package func close(_ client: ClientID, into actions: inout [FanOutAction]) {
+    guard let state = anyState(of: client) else { return }
+    let subscriptions = state.subscriptions
+    state.subscriptions = []
+    for subscription in subscriptions { leave(subscription, into: &actions) }
+    if let spare = state.queue.release() { keep(spare) }
+    let pointer = slots + Int(client.slot)
+    pointer.pointee.state = nil
+    pointer.pointee.first = nil
+    pointer.pointee.flags = .closed
+    pointer.pointee.generation &+= 1
+    free.append(client.slot)
+    clientCount -= 1
+  }
+
+  private func grow() {
+    let new = UnsafeMutablePointer<ClientSlot>.allocate(capacity: capacity * 2)
+    new.moveInitialize(from: slots, count: used)
+    slots.deallocate()
+    slots = new
+    capacity *= 2
+  }
+
+  /// The state of a client that is there; nil if it has gone.
+  func anyState(of client: ClientID) -> ClientState? {
+    guard Int(client.slot) < used, slots[Int(client.slot)].generation == client.generation else { return nil }
+    return slots[Int(client.slot)].state
+  }
+
+  /// The state of a client that is there and not being closed.
+  func state(of client: ClientID) -> ClientState? {
+    guard let state = anyState(of: client), !slots[Int(client.slot)].flags.contains(.closed) else { return nil }
+    return state
+  }
+
+  func id(of slot: UInt32) -> ClientID { ClientID(slot: slot, generation: slots[Int(slot)].generation) }
+
+  /// Ends a client's connection; what it sends from here on is ignored.
+  func expel(_ client: ClientID, code: UInt16, reason: String, into actions: inout [FanOutAction]) {
+    guard let state = state(of: client) else { return }
+    slots[Int(client.slot)].flags.insert(.closed)
+    if code == CloseCode.slow {
+      slots[Int(client.slot)].first = nil
+      state.queue.removeAll()
+      slots[Int(client.slot)].isHeartbeatDue = false
+    }
+    actions.append(.close(client, code: code, reason: reason))
+  }
+
+  // MARK: Memberships
+
+  /// Enters a client in a stream's list; nothing if it is there.
+  func enter(_ slot: UInt32, _ state: ClientState, stream: UInt32, wanted: UInt16, mark: Subscription.Mark) {
+    let place = state.place(of: stream)
+    if place < state.subscriptions.count, state.subscriptions[place].stream == stream { return }
+    let position = UInt32(lists[stream].slots.count)
+    lists[stream].slots.append(slot)
+    state.subscriptions.insert(
+      Subscription(stream: stream, position: position, wanted: wanted, mark: mark), at: place)
+    if mark != .none {
+      state.marks += 1
+      slots[Int(slot)].flags.insert(.marked)
+    }
+  }
+
+  /// Ends one subscription of a client, with what is queued of it.
+  func exit(_ slot: UInt32, _ state: ClientState, index: Int, into actions: inout [FanOutAction]) {
+    let subscription = state.subscriptions.remove(at: index)
+    if subscription.mark != .none {
+      state.marks -= 1
+      if state.marks == 0 { slots[Int(slot)].flags.remove(.marked) }
+    }
+    if slots[Int(slot)].first?.stream.rawValue == subscription.stream { slots[Int(slot)].first = nil }
+    if !state.queue.isEmpty { _ = state.queue.removeAll(of: subscription.stream) }
+    if state.queue.isEmpty { slots[Int(slot)].flags.remove(.queued) }
+    leave(subscription, into: &actions)
+  }
+
+  /// Takes a subscription out of the stream's list; the last one out tells the hub.
+  private func leave(_ subscription: Subscription, into actions: inout [FanOutAction]) {
+    let stream = subscription.stream
+    let position = Int(subscription.position)
+    let last = lists[stream].slots.removeLast()
+    if position < lists[stream].slots.count {
+      lists[stream].slots[position] = last
+      if let moved = slots[Int(last)].state, let index = moved.index(of: stream) {
+        moved.subscriptions[index].position = UInt32(position)
+      }
+    }
+    leaveIfEmpty(stream, into: &actions)
+  }
+
+  func leaveIfEmpty(_ stream: UInt32, into actions: inout [FanOutAction]) {
+    guard lists[stream].slots.isEmpty, !lists.isJoining(lists[stream].key) else { return }
+    lists.drop(stream)
+    actions.append(
+      .command(.leave(StreamID(rawValue: stream), loop: loop), loop: Int(stream) % loops))
+  }
+
+  func setMark(_ mark: Subscription.Mark, of index: Int, _ state: ClientState, slot: UInt32) {
+    let old = state.subscriptions[index].mark
+    state.subscriptions[index].mark = mark
+    if old == .none, mark != .none { state.marks += 1 }
+    if old != .none, mark == .none { state.marks -= 1 }
+    if state.marks == 0 { slots[Int(slot)].flags.remove(.marked) } else { slots[Int(slot)].flags.insert(.marked) }
+  }
+
+  // MARK: Queues
+
+  func keep(_ spare: [QueuedItem]) {
+    if spareQueues.count < Self.spareQueueLimit, spare.capacity <= 4096 { spareQueues.append(spare) }
+  }
+
+  @inline(__always)
+  func touch(_ slot: UInt32) {
+    let pointer = slots + Int(slot)
+    if pointer.pointee.isDirty { return }
+    pointer.pointee.isDirty = true
+    dirty.append(ClientID(slot: slot, generation: pointer.pointee.generation))
+  }
+
+  func push(_ item: QueuedItem, _ slot: UInt32, _ state: ClientState) {
+    if state.queue.items.capacity == 0, let spare = spareQueues.popLast() { state.queue.adopt(spare) }
+    state.queue.append(item)
+    slots[Int(slot)].flags.insert(.queued)
+    touch(slot)
+  }
+
+  /// Encodes a message that is for one client, and queues it.
+  func send(to client: ClientID, now: Timestamp, _ body: (inout ByteBuffer) -> Void) {
+    guard let state = state(of: client) else { return }
+    push(QueuedItem(control: frame(body), time: now), client.slot, state)
+  }
+
+  func frame(_ body: (inout ByteBuffer) -> Void) -> SharedBytes {
+    scratch.removeAll()
+    WebSocketFrame.appendUnmasked(.text, to: &scratch, body)
+    return SharedBytes(scratch.unsafeBytes)
+  }
+
+  package func removeDirty() {
+    for client in dirty {
+      guard slots[Int(client.slot)].generation == client.generation else { continue }
+      let pointer = slots + Int(client.slot)
+      pointer.pointee.isDirty = false
+      if pointer.pointee.first != nil || pointer.pointee.flags.contains(.queued) {
+        pointer.pointee.flags.insert(.blocked)
+        if let state = pointer.pointee.state { watch(client.slot, state) }
+      }
+    }
+    dirty.removeAll(keepingCapacity: true)
+  }
 
   /// Hands over queued frames of a client in order, at most about `byteLimit` bytes (at least one frame), appending to `frames`.
   /// Call when the client's connection is writable; what stays queued can still be merged.
-  package func take(from client: ClientID, byteLimit: Int, now: Timestamp, into frames: inout [SharedBytes], actions: inout [FanOutAction]) {
-    fatalError("being written")
+  package func take(
+    from client: ClientID, byteLimit: Int, now: Timestamp, into frames: inout [SharedBytes],
+    actions: inout [FanOutAction]
+  ) {
+    guard let state = anyState(of: client) else { return }
+    let pointer = slots + Int(client.slot)
+    var room = byteLimit
+    if pointer.pointee.isHeartbeatDue {
+      pointer.pointee.isHeartbeatDue = false
+      let heartbeat = heartbeat(sent: pointer.pointee.sent, now: now)
+      room -= heartbeat.count
+      frames.append(heartbeat)
+    }
+    if room > 0, let first = pointer.pointee.first {
+      pointer.pointee.first = nil
+      pointer.pointee.sent += 1
+      room -= first.bytes.count
+      frames.append(first.bytes)
+      if state.isWatched { state.progress = now }
+    }
+    guard pointer.pointee.first == nil, pointer.pointee.flags.rawValue != 0 else { return }
+    while room > 0, let item = state.queue.removeFirst() {
+      state.progress = now
+      switch item.kind {
+      case .snapshot, .update: pointer.pointee.sent += 1
+      case .lost:
+        let notice = frame { Replies.appendLost(item, to: &$0) }
+        room -= notice.count
+        frames.append(notice)
+      case .control, .removed: break
+      }
+      if let bytes = item.bytes {
+        room -= bytes.count
+        frames.append(bytes)
+      }
+    }
+    guard state.queue.isEmpty else { return }
+    pointer.pointee.flags.remove(.queued)
+    if let spare = state.queue.release() { keep(spare) }
+    if state.unsent == 0 { pointer.pointee.flags.remove(.blocked) }
+    if state.marks > 0, !pointer.pointee.flags.contains(.paused), !pointer.pointee.flags.contains(.closed) {
+      askForSnapshots(client, state, of: .marked, reason: .slow, into: &actions)
+    }
   }
-  /// How many bytes handed over are not yet with the kernel (0: the connection drained). For the limits of slow consumers.
-  package func setUnsent(_ bytes: Int, for client: ClientID, now: Timestamp) { fatalError("being written") }
+
+  /// Asks the hubs for a snapshot of each subscription with that mark.
+  func askForSnapshots(
+    _ client: ClientID, _ state: ClientState, of mark: Subscription.Mark, reason: SnapshotReason,
+    into actions: inout [FanOutAction]
+  ) {
+    for index in state.subscriptions.indices where state.subscriptions[index].mark == mark {
+      let stream = state.subscriptions[index].stream
+      setMark(.awaiting, of: index, state, slot: client.slot)
+      actions.append(
+        .command(
+          .resnapshot(StreamID(rawValue: stream), loop: loop, client: client, reason: reason),
+          loop: Int(stream) % loops))
+    }
+  }
 }

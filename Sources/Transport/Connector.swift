@@ -40,7 +40,7 @@ package enum Connector {
   }
 }
 
-/// A connection being made. Used on its loop only.
+/// A connection being made. Used on its loop only; its timer holds it until it has ended.
 package final class ConnectAttempt: @unchecked Sendable {
   // `@unchecked`: only the reference crosses threads, on its way through the resolver; every method runs on `loop`.
   private let host: String
@@ -74,7 +74,7 @@ package final class ConnectAttempt: @unchecked Sendable {
     self.completion = completion
     let deadline = loop.uptime.addingReportingOverflow(timeout)
     self.deadline = deadline.overflow ? .max : deadline.partialValue
-    overallTimer = loop.schedule(after: timeout) { [weak self] in self?.timedOut() }
+    overallTimer = loop.schedule(after: timeout) { [self] in timedOut() }
   }
 
   /// Gives the attempt up; its completion is not called.
@@ -109,7 +109,7 @@ package final class ConnectAttempt: @unchecked Sendable {
           lastReason = TransportError.words(error)
           continue
         }
-        let socket = ConnectingSocket(descriptor: descriptor, loop: loop) { [unowned self] error in
+        let socket = ConnectingSocket(descriptor: descriptor, loop: loop) { [self] error in
           connected(address, error: error)
         }
         try loop.watch(socket)
@@ -120,8 +120,7 @@ package final class ConnectAttempt: @unchecked Sendable {
       }
       if !addresses.isEmpty {
         let left = deadline > loop.uptime ? deadline - loop.uptime : 0
-        addressTimer = loop.schedule(after: min(Self.addressTime, left / UInt64(addresses.count + 1))) { [weak self] in
-          guard let self else { return }
+        addressTimer = loop.schedule(after: min(Self.addressTime, left / UInt64(addresses.count + 1))) { [self] in
           lastReason = "no answer from \(address.socketAddress.host)"
           tryNext()
         }
@@ -204,7 +203,8 @@ package final class ConnectAttempt: @unchecked Sendable {
 /// A socket whose `connect` has not returned yet.
 private final class ConnectingSocket: PolledDescriptor {
   private let loop: EventLoop
-  private let answered: (Int32) -> Void
+  /// Holds the attempt, which holds this, until either lets go.
+  private var answered: ((Int32) -> Void)?
 
   init(descriptor: Int32, loop: EventLoop, answered: @escaping (Int32) -> Void) {
     self.loop = loop
@@ -220,6 +220,7 @@ private final class ConnectingSocket: PolledDescriptor {
   func passOn() -> Int32 {
     let passed = descriptor
     descriptor = -1
+    answered = nil
     return passed
   }
 
@@ -229,12 +230,13 @@ private final class ConnectingSocket: PolledDescriptor {
     var error: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
     getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
-    answered(error)
+    answered?(error)
   }
 
   override func loopEnds() {
     loop.table.remove(self)
     if descriptor >= 0 { Glibc.close(descriptor) }
     descriptor = -1
+    answered = nil
   }
 }

@@ -49,7 +49,12 @@ package struct FeedError: Error, Sendable {
 /// What one feed has seen, for replays and metrics.
 package struct FeedCounts: Sendable, Equatable {
   package var messages = 0
+  /// Messages that could not be read.
   package var rejected = 0
+  /// Levels left out of a message that was otherwise good (`"0.-10000"`).
+  package var rejectedLevels = 0
+  /// Messages of a type that the handler does not use.
+  package var ignored = 0
   package init() {}
 }
 
@@ -61,8 +66,16 @@ package struct SymbolCounts: Sendable, Equatable {
   /// Links between consecutive book messages that held, where the venue numbers them.
   package var sequenceOK = 0
   package var gaps = 0
+  /// Book updates that their snapshot contained already.
+  package var dropped = 0
+  /// Updates that joined a snapshot which was asked for apart from the stream.
+  package var bridged = 0
   /// Live trades.
   package var trades = 0
+  /// Trades from before the subscription.
+  package var backlogTrades = 0
+  /// Trades that the venue's numbering says were missed.
+  package var missedTrades = 0
   package init() {}
 }
 

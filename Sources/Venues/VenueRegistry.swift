@@ -1,6 +1,19 @@
+import MarketData
+
 /// Every venue the gateway can speak to, a line each.
 package enum VenueRegistry {
-  package static let venues: [Venue] = []
+  package static let venues: [Venue] = [
+    BinanceHandler.venue,
+    CoinbaseHandler.venue,
+    KrakenHandler.venue,
+  ]
 
   package static func venue(named name: String) -> Venue? { venues.first { $0.name == name } }
+
+  /// What to tell someone who asked for a venue that is not there: its near names, or all of them.
+  package static func unknownVenue(_ name: String) -> String {
+    let names = venues.map(\.name)
+    let question = NearNames.question(name, among: names)
+    return "no venue is called \(name)\(question); there are \(names.joined(separator: ", "))"
+  }
 }

@@ -10,13 +10,20 @@ enum TradesChannel {
 
   /// `{"trades":[…]}`
   static func append(_ trades: ArraySlice<Trade>, of instrument: Instrument, to out: inout ByteBuffer) {
-    out.append("{\"trades\":[")
+    out.append("{\"trades\":")
+    appendList(trades, of: instrument, to: &out)
+    out.append(UInt8(ascii: "}"))
+  }
+
+  /// `[…]`
+  static func appendList(_ trades: ArraySlice<Trade>, of instrument: Instrument, to out: inout ByteBuffer) {
+    out.append(UInt8(ascii: "["))
     var isFirst = true
     for trade in trades {
       if isFirst { isFirst = false } else { out.append(UInt8(ascii: ",")) }
       append(trade, of: instrument, to: &out)
     }
-    out.append("]}")
+    out.append(UInt8(ascii: "]"))
   }
 
   static func append(_ trade: Trade, of instrument: Instrument, to out: inout ByteBuffer) {

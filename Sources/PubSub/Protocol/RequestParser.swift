@@ -191,13 +191,17 @@ enum RequestParser {
     do throws(JSONError) {
       try scanner.arrayStart()
       while try scanner.nextElement() {
-        guard scanner.peek() == .number, numbers.count < listLimit else { throw JSONError.mistyped }
-        guard let number = UInt32(exactly: try scanner.int64()) else { throw JSONError.mistyped }
+        guard scanner.peek() == .number, let number = UInt32(exactly: try scanner.int64()), numbers.count < listLimit
+        else {
+          numbers = []
+          break
+        }
         numbers.append(number)
       }
     } catch {
       throw wrong
     }
+    if numbers.isEmpty { throw wrong }
     return numbers
   }
 
@@ -209,24 +213,26 @@ enum RequestParser {
       throw .wrongType("streams", "an array of objects with a `channel`")
     }
     var items: [ClientRequest.Item] = []
+    var isTooLong = false
     do throws(JSONError) {
       try scanner.arrayStart()
-      while try scanner.nextElement() {
-        guard items.count < listLimit else { throw JSONError.mistyped }
-        items.append(try item(&scanner, number: items.count))
+      while !isTooLong, try scanner.nextElement() {
+        items.append(try item(&scanner, place: items.count))
+        isTooLong = items.count > listLimit
       }
     } catch {
-      throw .wrongType("streams", "an array of at most \(listLimit) objects with a `channel`")
+      isTooLong = true
     }
+    if isTooLong { throw .wrongType("streams", "an array of at most \(listLimit) objects with a `channel`") }
     return items
   }
 
-  private static func item(_ scanner: inout JSONScanner, number: Int) throws(JSONError) -> ClientRequest.Item {
+  private static func item(_ scanner: inout JSONScanner, place: Int) throws(JSONError) -> ClientRequest.Item {
     var item = ClientRequest.Item()
-    func field(_ name: String) -> String { "streams[\(number)].\(name)" }
+    func field(_ name: String) -> String { "streams[\(place)].\(name)" }
     guard scanner.peek() == .object else {
       try scanner.skipValue()
-      item.error = .wrongType("streams[\(number)]", "an object with a `channel`")
+      item.error = .wrongType("streams[\(place)]", "an object with a `channel`")
       return item
     }
     try scanner.objectStart()
@@ -334,7 +340,3 @@ enum RequestParser {
   }
 }
 
-extension JSONError {
-  /// A value of another kind than was asked for; only its being thrown matters.
-  fileprivate static let mistyped = JSONError(reason: .badNumber, offset: 0)
-}

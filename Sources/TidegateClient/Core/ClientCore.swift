@@ -53,6 +53,8 @@ struct ClientCore {
   var items: [Item]
   var phase = Phase.idle
   var streams: [Int64: Stream] = [:]
+  /// The streams that wait for a snapshot after a gap.
+  var gapped: Set<Int64> = []
   var pending: [Int64: (request: Pending, deadline: UInt64)] = [:]
   /// Requests that the gateway asked to repeat later.
   var repeats: [(due: UInt64, items: [Item])] = []
@@ -88,7 +90,7 @@ struct ClientCore {
     if phase == .open, let heartbeatInterval { take(heartbeatAt + heartbeatInterval * 5 / 2) }
     for entry in pending.values { take(entry.deadline) }
     for entry in repeats { take(entry.due) }
-    for stream in streams.values { take(stream.gapDeadline) }
+    for stream in gapped { take(streams[stream]?.gapDeadline) }
     return deadline
   }
 
@@ -149,13 +151,19 @@ struct ClientCore {
     let due = repeats.filter { $0.due <= now }
     repeats.removeAll { $0.due <= now }
     for entry in due { subscribe(entry.items, now: now, into: &actions) }
-    let stuck = streams.filter { $0.value.gapDeadline ?? .max <= now }.sorted { $0.key < $1.key }
+    let stuck = gapped.sorted().compactMap { key -> (key: Int64, item: Item)? in
+      guard let stream = streams[key], stream.gapDeadline ?? .max <= now else { return nil }
+      return (key, stream.item)
+    }
     if !stuck.isEmpty {
-      for entry in stuck { streams[entry.key] = nil }
+      for entry in stuck {
+        streams[entry.key] = nil
+        gapped.remove(entry.key)
+      }
       let id = nextID
       nextID += 1
       actions.append(.send(Requests.unsubscribe(id: id, streams: stuck.map(\.key))))
-      subscribe(stuck.map(\.value.item), now: now, into: &actions)
+      subscribe(stuck.map(\.item), now: now, into: &actions)
     }
   }
 
@@ -163,11 +171,12 @@ struct ClientCore {
   mutating func receive(_ text: [UInt8], now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .open else { return }
     let message: ServerMessage
-    do throws(JSONError) {
+    do {
       message = try ServerMessage(parsing: text)
     } catch {
       actions.append(.close(code: 1007, reason: "not tidegate.v1"))
-      return disconnect(.badMessage("\(error.reason) at byte \(error.offset)"), now: now, into: &actions)
+      let detail = (error as? JSONError).map { "\($0.reason) at byte \($0.offset)" } ?? "\(error)"
+      return disconnect(.badMessage(detail), now: now, into: &actions)
     }
     if options.includesFrames { actions.append(.emit(.frame(String(decoding: text, as: UTF8.self)))) }
     switch message {
@@ -248,7 +257,10 @@ struct ClientCore {
       streams[message.stream] = Stream(item: Item(channel: channel, symbol: message.symbol))
     }
     guard var stream = streams[message.stream] else { return }
-    defer { streams[message.stream] = stream }
+    defer {
+      streams[message.stream] = stream
+      if stream.gapDeadline != nil { gapped.insert(message.stream) } else { gapped.remove(message.stream) }
+    }
     let info = TidegateEvent.StreamInfo(
       channel: channel, symbol: message.symbol, stream: message.stream, reason: message.reason)
     if message.isSnapshot {
@@ -311,6 +323,7 @@ struct ClientCore {
   /// Forgets the connection.
   private mutating func reset() {
     streams.removeAll()
+    gapped.removeAll()
     pending.removeAll()
     repeats.removeAll()
     heartbeatInterval = nil

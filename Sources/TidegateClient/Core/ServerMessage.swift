@@ -49,7 +49,7 @@ enum StreamData {
 
 extension ServerMessage {
   /// Reads one message. O(length).
-  init(parsing text: [UInt8]) throws(JSONError) {
+  init(parsing text: [UInt8]) throws {
     var fields = Fields()
     var json = JSONScanner(text.span.bytes)
     try json.objectStart()
@@ -73,7 +73,7 @@ private struct Fields {
   var failed: [TidegateEvent.FailedItem] = []
   var feeds: [FeedReport] = []
 
-  mutating func read(_ key: JSONSlice, _ json: inout JSONScanner) throws(JSONError) {
+  mutating func read(_ key: JSONSlice, _ json: inout JSONScanner) throws {
     let name = try json.decoded(key)
     switch name {
     case "type": type = try json.word()
@@ -110,7 +110,7 @@ private struct Fields {
     }
   }
 
-  func message(_ text: [UInt8]) throws(JSONError) -> ServerMessage {
+  func message(_ text: [UInt8]) throws -> ServerMessage {
     switch type {
     case "welcome":
       return .welcome(

@@ -1,42 +1,47 @@
 import Bytes
 
+/// What the scanner cannot see: a value of the right kind that is not what it should be.
+enum MessageError: Error, Equatable {
+  case notANumber(offset: Int)
+}
+
 /// Reading the parts of messages. Unknown fields are skipped, absent ones stay nil (protocol, section 1).
 extension JSONScanner {
   /// A string with its escapes decoded.
-  mutating func word() throws(JSONError) -> String {
+  mutating func word() throws -> String {
     let slice = try string()
     return try decoded(slice)
   }
 
   /// A decimal number, in quotes or bare, with its digits as they are; nil for `null`.
-  mutating func exact() throws(JSONError) -> ExactDecimal? {
+  mutating func exact() throws -> ExactDecimal? {
     if try null() { return nil }
     let offset = self.offset
     let slice = peek() == .string ? try string() : try number()
-    guard let value = ExactDecimal(try decoded(slice)) else { throw JSONError(reason: .badNumber, offset: offset) }
+    guard let value = ExactDecimal(try decoded(slice)) else { throw MessageError.notANumber(offset: offset) }
     return value
   }
 
-  mutating func required() throws(JSONError) -> ExactDecimal {
+  mutating func required() throws -> ExactDecimal {
     let offset = self.offset
-    guard let value = try exact() else { throw JSONError(reason: .badNumber, offset: offset) }
+    guard let value = try exact() else { throw MessageError.notANumber(offset: offset) }
     return value
   }
 
   /// Calls `body` for each key of an object.
   mutating func object(
-    _ body: (_ key: String, _ json: inout JSONScanner) throws(JSONError) -> Void
-  ) throws(JSONError) {
+    _ body: (_ key: String, _ json: inout JSONScanner) throws -> Void
+  ) throws {
     try objectStart()
     while let key = try nextKey() { try body(try decoded(key), &self) }
   }
 
-  mutating func accepted() throws(JSONError) -> [ServerMessage.Accepted] {
+  mutating func accepted() throws -> [ServerMessage.Accepted] {
     var items: [ServerMessage.Accepted] = []
     try arrayStart()
     while try nextElement() {
       var item = ServerMessage.Accepted(stream: -1, channel: "", symbol: "", seq: nil)
-      try object { (key, json) throws(JSONError) in
+      try object { key, json in
         switch key {
         case "stream": item.stream = try json.int64()
         case "channel": item.channel = try json.word()
@@ -50,17 +55,17 @@ extension JSONScanner {
     return items
   }
 
-  mutating func failed() throws(JSONError) -> [TidegateEvent.FailedItem] {
+  mutating func failed() throws -> [TidegateEvent.FailedItem] {
     var items: [TidegateEvent.FailedItem] = []
     try arrayStart()
     while try nextElement() {
       var item = TidegateEvent.FailedItem(channel: "", symbol: "", code: "", message: "", hint: "")
-      try object { (key, json) throws(JSONError) in
+      try object { key, json in
         switch key {
         case "channel": item.channel = try json.word()
         case "symbol": item.symbol = try json.word()
         case "error":
-          try json.object { (key, json) throws(JSONError) in
+          try json.object { key, json in
             switch key {
             case "code": item.code = try json.word()
             case "message": item.message = try json.word()
@@ -77,23 +82,23 @@ extension JSONScanner {
   }
 
   /// `{"kraken":{"state":…}}`, by name.
-  mutating func feedMap() throws(JSONError) -> [FeedReport] {
+  mutating func feedMap() throws -> [FeedReport] {
     var feeds: [FeedReport] = []
-    try object { (key, json) throws(JSONError) in feeds.append(try json.feed(venue: key)) }
+    try object { key, json in feeds.append(try json.feed(venue: key)) }
     return feeds.sorted { $0.venue < $1.venue }
   }
 
   /// `[{"venue":"kraken","state":…}]`
-  mutating func feedList() throws(JSONError) -> [FeedReport] {
+  mutating func feedList() throws -> [FeedReport] {
     var feeds: [FeedReport] = []
     try arrayStart()
     while try nextElement() { feeds.append(try feed(venue: "")) }
     return feeds
   }
 
-  private mutating func feed(venue: String) throws(JSONError) -> FeedReport {
+  private mutating func feed(venue: String) throws -> FeedReport {
     var feed = FeedReport(venue: venue, state: "", indicator: .reconnecting)
-    try object { (key, json) throws(JSONError) in
+    try object { key, json in
       switch key {
       case "venue": feed.venue = try json.word()
       case "state": feed.state = try json.word()
@@ -109,7 +114,7 @@ extension JSONScanner {
   }
 
   /// The `data` of a channel; nil if it lacks what the channel cannot do without.
-  mutating func streamData(_ channel: TidegateChannel, isSnapshot: Bool) throws(JSONError) -> StreamData? {
+  mutating func streamData(_ channel: TidegateChannel, isSnapshot: Bool) throws -> StreamData? {
     switch channel {
     case .quote: .payload(.quote(try quote()))
     case .trades: .payload(.trades(try trades()))
@@ -121,17 +126,17 @@ extension JSONScanner {
     }
   }
 
-  private mutating func status() throws(JSONError) -> [FeedReport] {
+  private mutating func status() throws -> [FeedReport] {
     var feeds: [FeedReport] = []
-    try object { (key, json) throws(JSONError) in
+    try object { key, json in
       if key == "feeds" { feeds = try json.feedList() } else { try json.skipValue() }
     }
     return feeds
   }
 
-  private mutating func quote() throws(JSONError) -> Quote {
+  private mutating func quote() throws -> Quote {
     var quote = Quote()
-    try object { (key, json) throws(JSONError) in
+    try object { key, json in
       switch key {
       case "bid": quote.bid = try json.exact()
       case "bid_size": quote.bidSize = try json.exact()
@@ -144,9 +149,9 @@ extension JSONScanner {
     return quote
   }
 
-  private mutating func trades() throws(JSONError) -> [Trade] {
+  private mutating func trades() throws -> [Trade] {
     var trades: [Trade] = []
-    try object { (key, json) throws(JSONError) in
+    try object { key, json in
       guard key == "trades" else { return try json.skipValue() }
       try json.arrayStart()
       while try json.nextElement() { if let trade = try json.trade() { trades.append(trade) } }
@@ -154,10 +159,10 @@ extension JSONScanner {
     return trades
   }
 
-  private mutating func trade() throws(JSONError) -> Trade? {
+  private mutating func trade() throws -> Trade? {
     var id = ""
     var price: ExactDecimal?, size: ExactDecimal?, side: Trade.Side?, time: Int64?
-    try object { (key, json) throws(JSONError) in
+    try object { key, json in
       switch key {
       case "id": id = json.peek() == .string ? try json.word() : String(try json.int64())
       case "price": price = try json.exact()
@@ -171,9 +176,9 @@ extension JSONScanner {
     return Trade(id: id, price: price, size: size, side: side, time: time)
   }
 
-  private mutating func ticker() throws(JSONError) -> Ticker {
+  private mutating func ticker() throws -> Ticker {
     var ticker = Ticker()
-    try object { (key, json) throws(JSONError) in
+    try object { key, json in
       switch key {
       case "last": ticker.last = try json.exact()
       case "bid": ticker.bid = try json.exact()
@@ -194,12 +199,12 @@ extension JSONScanner {
     return ticker
   }
 
-  private mutating func pulse() throws(JSONError) -> Pulse? {
+  private mutating func pulse() throws -> Pulse? {
     var direction = Pulse.Direction.flat
     var price: ExactDecimal?, previous: ExactDecimal?, change: ExactDecimal?, change24h: ExactDecimal?
     var merged: Int64 = 1
     var time: Int64?
-    try object { (key, json) throws(JSONError) in
+    try object { key, json in
       switch key {
       case "direction": direction = .init(rawValue: try json.word()) ?? .flat
       case "price": price = try json.exact()
@@ -217,9 +222,9 @@ extension JSONScanner {
       merged: merged, time: time)
   }
 
-  private mutating func book() throws(JSONError) -> BookLevels {
+  private mutating func book() throws -> BookLevels {
     var book = BookLevels(bids: [], asks: [])
-    try object { (key, json) throws(JSONError) in
+    try object { key, json in
       switch key {
       case "bids": book.bids = try json.levels()
       case "asks": book.asks = try json.levels()
@@ -233,7 +238,7 @@ extension JSONScanner {
   }
 
   /// `[["64123.4","0.5"],…]`
-  private mutating func levels() throws(JSONError) -> [BookLevel] {
+  private mutating func levels() throws -> [BookLevel] {
     var levels: [BookLevel] = []
     try arrayStart()
     while try nextElement() {
@@ -241,15 +246,15 @@ extension JSONScanner {
       try arrayStart()
       var pair: [ExactDecimal] = []
       while try nextElement() { pair.append(try required()) }
-      guard pair.count >= 2 else { throw JSONError(reason: .badNumber, offset: offset) }
+      guard pair.count >= 2 else { throw MessageError.notANumber(offset: offset) }
       levels.append(BookLevel(price: pair[0], size: pair[1]))
     }
     return levels
   }
 
-  private mutating func sparkline() throws(JSONError) -> Sparkline {
+  private mutating func sparkline() throws -> Sparkline {
     var line = Sparkline(range: "24h", from: 0, stepSeconds: 0, points: [])
-    try object { (key, json) throws(JSONError) in
+    try object { key, json in
       switch key {
       case "range": line.range = try json.word()
       case "from": line.from = try json.int64()
@@ -264,9 +269,9 @@ extension JSONScanner {
     return line
   }
 
-  private mutating func sparklineChange() throws(JSONError) -> StreamData? {
+  private mutating func sparklineChange() throws -> StreamData? {
     var index: Int64?, from: Int64?, price: ExactDecimal?
-    try object { (key, json) throws(JSONError) in
+    try object { key, json in
       switch key {
       case "index": index = try json.int64()
       case "price": price = try json.exact()

@@ -1,0 +1,104 @@
+import Bytes
+import MarketData
+import PubSub
+
+/// One frame to a thousand subscribers of a loop, per subscriber; the sending itself is the kernel's.
+enum FanOutBenchmarks {
+  static let clients = MicroBenchmark.batch
+
+  static var all: [MicroBenchmark] {
+    [
+      MicroBenchmark(name: "fan-out: deliver a frame, per client of 1,000") {
+        let bench = try FanOutBench()
+        return PreparedBenchmark(
+          reset: {
+            _ = bench.drain()
+            bench.makeFrame()
+          }, run: { bench.deliver() })
+      },
+      MicroBenchmark(name: "fan-out: deliver and take a frame, per client of 1,000") {
+        let bench = try FanOutBench()
+        return PreparedBenchmark(
+          reset: { bench.makeFrame() },
+          run: {
+            _ = bench.deliver()
+            return bench.drain()
+          })
+      },
+    ]
+  }
+}
+
+/// A fan-out whose clients all subscribe to the trades of one instrument.
+final class FanOutBench {
+  private let fanOut = FanOut(loop: 0, loops: 1, identity: .init(node: "bench", version: "1"))
+  private let bench = HubBench(StreamKey(channel: .trades, symbol: MarketBench.symbol))
+  private var actions: [FanOutAction] = []
+  private var deliveries: [Delivery] = []
+  private var next: [Delivery] = []
+  private var frames: [SharedBytes] = []
+
+  init() throws {
+    var directory = Directory()
+    directory.venues = ["binance"]
+    directory.entries[MarketBench.symbol] = DirectoryEntry(
+      loop: 0, market: 0, instrument: bench.market.instrument, bookState: .live)
+    fanOut.directory = directory
+    let request = Array(#"{"op":"subscribe","id":1,"streams":[{"channel":"trades","symbols":["\#(MarketBench.symbol)"]}]}"#.utf8)
+    for number in 0..<FanOutBenchmarks.clients {
+      let client = fanOut.open(session: "s_\(number)", now: bench.market.now)
+      request.withUnsafeBytes {
+        fanOut.receive(RawSpan(_unsafeBytes: $0), from: client, now: bench.market.now, into: &actions)
+      }
+      carryOut()
+    }
+    _ = drain()
+    makeFrame()
+    _ = deliver()
+    guard drain() == FanOutBenchmarks.clients else {
+      throw BenchmarkUnavailable("a frame did not reach each of \(FanOutBenchmarks.clients) clients")
+    }
+    makeFrame()
+  }
+
+  private func carryOut() {
+    let commands = actions
+    actions.removeAll(keepingCapacity: true)
+    deliveries.removeAll(keepingCapacity: true)
+    for case .command(let command, _) in commands {
+      bench.hub.perform(command, now: bench.market.now, into: &deliveries)
+    }
+    fanOut.deliver(deliveries, now: bench.market.now, into: &actions)
+  }
+
+  /// A new trade, encoded.
+  func makeFrame() {
+    bench.market.trade(step: 1_000)
+    next.removeAll(keepingCapacity: true)
+    bench.hub.publish(bench.market.changes, market: 0, now: bench.market.now, into: &next)
+    next.removeAll {
+      if case .frame(let frame, _) = $0 { return frame.events == 0 }
+      return true
+    }
+  }
+
+  /// Queues the frame for every client.
+  func deliver() -> Int {
+    fanOut.deliver(next, now: bench.market.now, into: &actions)
+    return fanOut.dirty.count
+  }
+
+  /// Takes what every client has queued, as a connection that is writable does; returns the number of frames.
+  func drain() -> Int {
+    var taken = 0
+    for client in fanOut.dirty {
+      frames.removeAll(keepingCapacity: true)
+      fanOut.take(from: client, byteLimit: 64 << 10, now: bench.market.now, into: &frames, actions: &actions)
+      taken &+= frames.count
+      fanOut.setUnsent(0, for: client, now: bench.market.now)
+    }
+    fanOut.removeDirty()
+    frames.removeAll(keepingCapacity: true)
+    return taken
+  }
+}

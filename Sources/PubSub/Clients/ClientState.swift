@@ -1,0 +1,155 @@
+import Bytes
+import MarketData
+
+/// One client's membership in a stream.
+struct Subscription {
+  enum Mark: UInt8 {
+    /// It gets what is published.
+    case none
+    /// Its reply is not out yet: what comes is held.
+    case holding
+    /// Messages were dropped: nothing is queued until a snapshot, which is asked for once the queue has drained.
+    case marked
+    /// That snapshot has been asked for.
+    case awaiting
+  }
+  var stream: UInt32
+  /// The place in the stream's list of subscribers.
+  var position: UInt32
+  /// The rate class that the client asked for; it may be in a slower one.
+  var wanted: UInt16
+  var mark: Mark
+}
+
+/// What of a client is looked at for every frame: one cache line. All else is in `ClientState`.
+struct ClientSlot {
+  struct Flags: OptionSet {
+    let rawValue: UInt8
+    /// The connection did not take all: what comes is merged with what waits.
+    static let blocked = Flags(rawValue: 1)
+    static let paused = Flags(rawValue: 2)
+    /// Some subscription has a mark.
+    static let marked = Flags(rawValue: 4)
+    /// `ClientState.queue` is not empty.
+    static let queued = Flags(rawValue: 8)
+    /// No client, or one that is being closed.
+    static let closed = Flags(rawValue: 16)
+  }
+  /// A single frame that waits: the common case needs no queue.
+  var first: StreamFrame?
+  var firstTime = Timestamp.distantPast
+  var state: ClientState?
+  /// Data frames handed over.
+  var sent: UInt64 = 0
+  var generation: UInt32 = 0
+  var flags = Flags.closed
+  var isDirty = false
+  var isHeartbeatDue = false
+}
+
+/// A request that is being answered, or a move between rate classes.
+final class PendingRequest {
+  enum Kind {
+    case subscribe
+    case configure(UInt16)
+    /// The gateway moved the client to a slower class, or back.
+    case degraded(UInt16)
+    case restored
+  }
+  struct Failure {
+    var place: Int
+    var channel: String?
+    var symbol: String?
+    var error: ProtocolError
+  }
+  struct Joined {
+    var stream: UInt32
+    var seq: UInt64
+    var state: String
+    /// The stream that it replaces; 0: none.
+    var from: UInt32
+  }
+  let kind: Kind
+  let id: String?
+  let number: UInt32
+  /// By item: the results, in the order of the request.
+  var joined: [Joined?] = []
+  var wanted: [UInt16] = []
+  var failures: [Failure] = []
+  var outstanding = 0
+  /// Frames of the new subscriptions, to go out after the reply.
+  var held: [StreamFrame] = []
+
+  init(kind: Kind, id: String?, number: UInt32) {
+    self.kind = kind
+    self.id = id
+    self.number = number
+  }
+}
+
+/// A message that waits until the request before it is answered.
+enum WaitingRequest {
+  case message([UInt8])
+  case refused(ParsedRequest)
+}
+
+/// What there is to know of a client beyond its slot.
+final class ClientState {
+  let session: String
+  /// By stream number, rising.
+  var subscriptions: [Subscription] = []
+  var queue = SubscriberQueue()
+  /// Subscriptions with a mark.
+  var marks: UInt32 = 0
+  var requests: UInt32 = 0
+  var pending: PendingRequest?
+  var waiting: [WaitingRequest] = []
+  var waitingBytes = 0
+
+  /// The theoretical arrival time of the generic cell rate algorithm (ITU-T I.371): requests above the rate move it ahead.
+  var allowance = Timestamp.distantPast
+  var abuseSince = Timestamp.distantPast
+  var lastRefusal = Timestamp.distantPast
+  var errorsInRow: UInt16 = 0
+  var isAuthorized: Bool
+
+  var heartbeatTicks: Int32
+  /// The tick of its next heartbeat; entries of the wheel with another are stale.
+  var heartbeatTick: Int64 = 0
+
+  /// Bytes that the connection has not passed on.
+  var unsent = 0
+  var unsentSince = Timestamp.distantPast
+  /// When bytes last moved.
+  var progress = Timestamp.distantPast
+  /// The slowest rate class forced on it; 0: none.
+  var degraded: UInt16 = 0
+  var steppedAt = Timestamp.distantPast
+  var pressedAt = Timestamp.distantPast
+  var isWatched = false
+  /// Messages merged away or dropped since it connected, for the farewell.
+  var merged = 0
+
+  init(session: String, heartbeatTicks: Int32, isAuthorized: Bool) {
+    self.session = session
+    self.heartbeatTicks = heartbeatTicks
+    self.isAuthorized = isAuthorized
+  }
+
+  /// The index of a stream's subscription. O(log n).
+  func index(of stream: UInt32) -> Int? {
+    let index = place(of: stream)
+    return index < subscriptions.count && subscriptions[index].stream == stream ? index : nil
+  }
+
+  /// Where a stream's subscription stands or would have to.
+  func place(of stream: UInt32) -> Int {
+    var low = 0
+    var high = subscriptions.count
+    while low < high {
+      let middle = (low + high) / 2
+      if subscriptions[middle].stream < stream { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,69 @@
+import Bytes
+import MarketData
+
+extension FanOut {
+  /// The shortest time between two rounds of heartbeats to everyone, µs.
+  static let roundInterval = Microseconds.second
+  /// A round is spread over at least this many advances.
+  static let roundParts = 8
+
+  /// Heartbeats, slow-consumer time-outs. Call about ten times a second. O(due + blocked clients).
+  package func advance(to now: Timestamp, into actions: inout [FanOutAction]) {
+    isFeedsTextStale = true
+    let tick = HeartbeatWheel.tick(at: now)
+    for client in wheel.removeDue(at: now) {
+      guard let state = state(of: client), state.heartbeatTick <= tick else { continue }
+      let late = (tick - state.heartbeatTick) / Int64(state.heartbeatTicks)
+      state.heartbeatTick += (late + 1) * Int64(state.heartbeatTicks)
+      wheel.insert(client, at: state.heartbeatTick)
+      slots[Int(client.slot)].isHeartbeatDue = true
+      touch(client.slot)
+    }
+    advanceRound(now)
+    advanceWatched(now, into: &actions)
+  }
+
+  /// Enters a new client, or one with a new cadence. The first heartbeat comes after a part of the cadence that depends on the
+  /// slot, so that clients that came together do not get theirs together.
+  func startHeartbeats(_ client: ClientID, _ state: ClientState, now: Timestamp) {
+    // 7919 is prime: neighbouring slots fall far apart.
+    let offset = 1 + Int64(client.slot) * 7919 % Int64(state.heartbeatTicks)
+    state.heartbeatTick = HeartbeatWheel.tick(at: now) + offset
+    wheel.insert(client, at: state.heartbeatTick)
+  }
+
+  /// Heartbeats to everyone after a feed changed its state: a part of the clients at each advance, and at most one round a second.
+  private func advanceRound(_ now: Timestamp) {
+    if isRoundDue, roundCursor < 0, now - roundStartedAt >= Self.roundInterval {
+      isRoundDue = false
+      roundStartedAt = now
+      roundCursor = 0
+    }
+    guard roundCursor >= 0 else { return }
+    let end = min(used, roundCursor + max(256, used / Self.roundParts))
+    for slot in roundCursor..<max(roundCursor, end) where !slots[slot].flags.contains(.closed) {
+      slots[slot].isHeartbeatDue = true
+      touch(UInt32(slot))
+    }
+    roundCursor = end < used ? end : -1
+  }
+
+  /// `{"type":"heartbeat","time":…,"sent":…,"feeds":{…}}`: made when it is handed over, so that `sent` counts exactly the data
+  /// frames before it.
+  func heartbeat(sent: UInt64, now: Timestamp) -> SharedBytes {
+    if isFeedsTextStale {
+      isFeedsTextStale = false
+      feedsText.removeAll()
+      Replies.appendFeeds(feeds, now: now, to: &feedsText)
+    }
+    return frame { out in
+      out.append("{\"type\":\"heartbeat\",\"time\":")
+      out.append(integer: now.microseconds)
+      out.append(",\"sent\":")
+      out.append(integer: sent)
+      out.append(",\"feeds\":")
+      out.append(feedsText.unsafeBytes)
+      out.append(UInt8(ascii: "}"))
+    }
+  }
+}

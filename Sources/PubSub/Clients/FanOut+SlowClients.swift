@@ -1,0 +1,171 @@
+import Bytes
+import MarketData
+
+/// What happens to a client that does not take what it asked for, step by step.
+extension FanOut {
+  /// Age of the oldest unsent message beyond which a client is slowed down, µs.
+  static let ageLimit = Microseconds.second
+  /// Between two steps down, µs: one needs time to show.
+  static let stepInterval = Microseconds.second
+  /// Without progress for this long a client is closed, µs.
+  static let stallLimit = 10 * Microseconds.second
+  /// Without pressure for this long a client gets its rate back, µs.
+  static let calmTime = 30 * Microseconds.second
+
+  /// How many bytes handed over are not yet with the kernel (0: the connection drained). For the limits of slow consumers.
+  package func setUnsent(_ bytes: Int, for client: ClientID, now: Timestamp) {
+    guard let state = state(of: client) else { return }
+    let pointer = slots + Int(client.slot)
+    if bytes > 0, state.unsent == 0 { state.unsentSince = now }
+    if bytes < state.unsent || (bytes > 0 && state.unsent == 0) {
+      state.progress = now
+      state.unsentSince = now
+    }
+    state.unsent = bytes
+    if bytes > 0 {
+      pointer.pointee.flags.insert(.blocked)
+      watch(client.slot, state)
+    } else if state.queue.isEmpty, pointer.pointee.first == nil {
+      pointer.pointee.flags.remove(.blocked)
+    }
+  }
+
+  func watch(_ slot: UInt32, _ state: ClientState) {
+    if state.isWatched { return }
+    state.isWatched = true
+    state.progress = slots[Int(slot)].firstTime
+    if let oldest = state.queue.oldest, oldest > state.progress { state.progress = oldest }
+    if state.unsentSince > state.progress { state.progress = state.unsentSince }
+    watched.append(slot)
+  }
+
+  /// Looks after the clients that have something unsent, and forgets those that have caught up.
+  func advanceWatched(_ now: Timestamp, into actions: inout [FanOutAction]) {
+    guard !watched.isEmpty else { return }
+    let slots = watched
+    watched.removeAll(keepingCapacity: true)
+    for slot in slots {
+      let client = id(of: slot)
+      guard let state = state(of: client), state.isWatched else { continue }
+      state.isWatched = false
+      if look(after: client, state, now: now, into: &actions) {
+        state.isWatched = true
+        watched.append(slot)
+      }
+    }
+  }
+
+  /// Returns whether the client must be looked at again.
+  private func look(
+    after client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [FanOutAction]
+  ) -> Bool {
+    let pointer = slots + Int(client.slot)
+    let first = pointer.pointee.first
+    let queued = state.queue.bytes + (first?.bytes.count ?? 0) + state.unsent
+    guard queued > 0 || state.degraded != 0 else { return false }
+    if queued > 0 {
+      if queued > limits.hardQueuedBytes {
+        expelSlow(client.slot, state, "over the limit", into: &actions)
+        return false
+      }
+      if now - state.progress >= Self.stallLimit {
+        expelSlow(client.slot, state, "no progress for 10 s", into: &actions)
+        return false
+      }
+      var oldest = now
+      if first != nil { oldest = min(oldest, pointer.pointee.firstTime) }
+      if let time = state.queue.oldest { oldest = min(oldest, time) }
+      if state.unsent > 0 { oldest = min(oldest, state.unsentSince) }
+      if queued > limits.softQueuedBytes || now - oldest > Self.ageLimit {
+        state.pressedAt = now
+        if now - state.steppedAt >= Self.stepInterval {
+          stepDown(client, state, queued: queued, now: now, into: &actions)
+        }
+      }
+    }
+    if state.degraded != 0, now - max(state.pressedAt, state.steppedAt) >= Self.calmTime, state.pending == nil {
+      state.degraded = 0
+      state.steppedAt = now
+      move(client, state, .restored, now: now, into: &actions)
+    }
+    return true
+  }
+
+  /// Moves the client's state channels to the next slower class that changes anything.
+  private func stepDown(
+    _ client: ClientID, _ state: ClientState, queued: Int, now: Timestamp, into actions: inout [FanOutAction]
+  ) {
+    guard state.pending == nil else { return }
+    var next = RateClass.slower(than: state.degraded)
+    while let interval = next {
+      let changes = state.subscriptions.contains { subscription in
+        let key = lists[subscription.stream].key
+        return isDegradable(key.channel) && key.intervalMilliseconds < interval
+      }
+      if changes {
+        state.degraded = interval
+        state.steppedAt = now
+        move(client, state, .degraded(interval), now: now, into: &actions)
+        return
+      }
+      next = RateClass.slower(than: interval)
+    }
+  }
+
+  /// Event channels keep their rate: their bound is `ClientLimits.queuedEvents`.
+  private func isDegradable(_ channel: ChannelName) -> Bool { !channel.isEvent && channel != .status }
+
+  /// Moves subscriptions to the class that they should now be in: leaves the old stream, joins the new.
+  func move(
+    _ client: ClientID, _ state: ClientState, _ kind: PendingRequest.Kind, id: String? = nil, now: Timestamp,
+    into actions: inout [FanOutAction]
+  ) {
+    state.requests &+= 1
+    let pending = PendingRequest(kind: kind, id: id, number: state.requests)
+    var reason = SnapshotReason.subscribe
+    if case .degraded = kind { reason = .slow }
+    if case .restored = kind { reason = .slow }
+    var joins: [(key: StreamKey, from: UInt32, wanted: UInt16)] = []
+    for index in state.subscriptions.indices {
+      let stream = state.subscriptions[index].stream
+      var key = lists[stream].key
+      if case .configure(let interval) = kind {
+        state.subscriptions[index].wanted = RateClass.interval(for: key.channel, asked: Int(interval))
+      }
+      let wanted = state.subscriptions[index].wanted
+      key.intervalMilliseconds = effectiveInterval(wanted, key.channel, state)
+      if key != lists[stream].key { joins.append((key, stream, wanted)) }
+    }
+    state.pending = pending
+    for join in joins {
+      guard let entry = place(of: join.key), let index = state.index(of: join.from) else { continue }
+      exit(client.slot, state, index: index, into: &actions)
+      let item = UInt32(pending.joined.count)
+      pending.joined.append(.init(stream: 0, seq: 0, state: "", from: join.from))
+      pending.wanted.append(join.wanted)
+      pending.outstanding += 1
+      lists.noteJoin(join.key)
+      actions.append(
+        .command(
+          .join(
+            JoinRequest(
+              key: join.key, market: entry.market, instrument: entry.instrument, loop: loop, client: client,
+              request: pending.number, item: item, reason: reason)),
+          loop: entry.loop))
+    }
+    if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
+  }
+
+  /// The class a subscription is in, given what it wants and what the client has been slowed down to.
+  func effectiveInterval(_ wanted: UInt16, _ channel: ChannelName, _ state: ClientState) -> UInt16 {
+    guard state.degraded > wanted, isDegradable(channel) else { return wanted }
+    return RateClass.interval(for: channel, asked: Int(state.degraded))
+  }
+
+  func expelSlow(_ slot: UInt32, _ state: ClientState, _ why: String, into actions: inout [FanOutAction]) {
+    let queued = state.queue.bytes + (slots[Int(slot)].first?.bytes.count ?? 0) + state.unsent
+    expel(
+      id(of: slot), code: CloseCode.slow, reason: "slow: \(why), \(queued) bytes unsent, \(state.merged) messages merged",
+      into: &actions)
+  }
+}

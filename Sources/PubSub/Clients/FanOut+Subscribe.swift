@@ -1,0 +1,196 @@
+import Bytes
+import MarketData
+
+extension FanOut {
+  /// Failed symbols of one request for which like ones are looked up; the rest get a plain hint.
+  private static let nearMatchLimit = 3
+
+  /// Where a stream is published.
+  struct Place {
+    var loop: Int
+    var market: Int
+    var instrument: InstrumentID
+  }
+
+  func place(of key: StreamKey) -> Place? {
+    if key.channel == .status { return Place(loop: 0, market: 0, instrument: InstrumentID(rawValue: 0)) }
+    return directory.entries[key.symbol].map { Place(loop: $0.loop, market: $0.market, instrument: $0.instrument.id) }
+  }
+
+  /// Joins what is not joined yet; the reply goes out when the hubs have answered for all of it.
+  func subscribe(
+    _ items: [ClientRequest.Item], _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
+    into actions: inout [FanOutAction]
+  ) {
+    state.requests &+= 1
+    let pending = PendingRequest(kind: .subscribe, id: id, number: state.requests)
+    state.pending = pending
+    var seen: Set<StreamKey> = []
+    var lookups = 0
+    for (place, item) in items.enumerated() {
+      let channel = item.channelText
+      if let error = item.error {
+        pending.failures.append(.init(place: place, channel: channel, symbol: item.symbols.first, error: error))
+        continue
+      }
+      let symbols = item.channel == .status ? [""] : item.symbols
+      for symbol in symbols {
+        let resolved = resolve(symbol, item.channel)
+        if resolved.isEmpty {
+          lookups += 1
+          let error = unknownSymbol(symbol, looksUp: lookups <= Self.nearMatchLimit)
+          pending.failures.append(.init(place: place, channel: channel, symbol: symbol, error: error))
+          continue
+        }
+        for (index, name) in resolved.enumerated() {
+          let wanted = RateClass.interval(for: item.channel, asked: item.interval)
+          let key = StreamKey(
+            channel: item.channel, symbol: name,
+            depth: item.channel == .book ? item.depth ?? StreamLimits.defaultDepth : 0,
+            points: item.channel == .sparkline ? item.points ?? StreamLimits.defaultPoints : 0,
+            intervalMilliseconds: effectiveInterval(wanted, item.channel, state))
+          guard seen.insert(key).inserted else { continue }
+          if let stream = lists.number(of: key), state.index(of: stream) != nil {
+            pending.joined.append(.init(stream: stream, seq: lists[stream].seq, state: presentState(of: key), from: 0))
+            pending.wanted.append(wanted)
+            continue
+          }
+          guard state.subscriptions.count + pending.outstanding < limits.subscriptions else {
+            let rest = resolved.count - index
+            let error = ProtocolError(
+              .tooManySubscriptions,
+              "a client may have \(limits.subscriptions) subscriptions; \(rest) of `\(symbol)` would be too many",
+              hint: "unsubscribe from others first, or open a second connection")
+            pending.failures.append(
+              .init(place: place, channel: channel, symbol: symbol.isEmpty ? nil : symbol, error: error))
+            break
+          }
+          join(key, wanted: wanted, pending, client, into: &actions)
+        }
+      }
+    }
+    if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
+  }
+
+  private func join(
+    _ key: StreamKey, wanted: UInt16, _ pending: PendingRequest, _ client: ClientID,
+    into actions: inout [FanOutAction]
+  ) {
+    guard let place = place(of: key) else { return }
+    let item = UInt32(pending.joined.count)
+    pending.joined.append(nil)
+    pending.wanted.append(wanted)
+    pending.outstanding += 1
+    lists.noteJoin(key)
+    actions.append(
+      .command(
+        .join(
+          JoinRequest(
+            key: key, market: place.market, instrument: place.instrument, loop: loop, client: client,
+            request: pending.number, item: item, reason: .subscribe)),
+        loop: place.loop))
+  }
+
+  /// The symbols that `symbol` stands for, in their order: itself, those of a venue (`kraken:*`), or those of all venues
+  /// (`*:BTC-USD`); empty if there are none.
+  private func resolve(_ symbol: String, _ channel: ChannelName) -> [String] {
+    if channel == .status { return [""] }
+    if directory.entries[symbol] != nil { return [symbol] }
+    guard symbol.utf8.contains(UInt8(ascii: "*")) else { return [] }
+    if symbol.hasSuffix(":*") {
+      let prefix = symbol.dropLast()
+      return directory.entries.keys.filter { $0.hasPrefix(prefix) }.sorted()
+    }
+    if symbol.hasPrefix("*:") {
+      let suffix = symbol.dropFirst()
+      return directory.entries.keys.filter { $0.hasSuffix(suffix) }.sorted()
+    }
+    return []
+  }
+
+  private func unknownSymbol(_ symbol: String, looksUp: Bool) -> ProtocolError {
+    let shown = String(symbol.prefix(80))
+    guard let colon = shown.firstIndex(of: ":") else {
+      return ProtocolError(
+        .unknownSymbol, "`\(shown)` is not a symbol", hint: "a symbol is venue:BASE-QUOTE, as in kraken:BTC-USD")
+    }
+    let venue = String(shown[..<colon])
+    let name = shown[shown.index(after: colon)...]
+    let near = looksUp ? NearMatches.of(shown, among: directory.entries.keys, limit: 3) : []
+    let guess = near.isEmpty ? "" : "did you mean \(near.joined(separator: ", "))? "
+    guard venue == "*" || directory.venues.contains(venue) else {
+      return ProtocolError(
+        .unknownSymbol, "there is no venue `\(venue)`",
+        hint: guess + "venues: \(directory.venues.sorted().joined(separator: ", "))")
+    }
+    return ProtocolError(
+      .unknownSymbol, venue == "*" ? "no venue has \(name)" : "\(venue) has no \(name)",
+      hint: guess + (venue == "*" ? "GET /v1/instruments" : "GET /v1/instruments?venue=\(venue)"))
+  }
+
+  // MARK: Replies
+
+  /// `live` or what is the matter: of the symbol's feed, or of its book.
+  private func presentState(of key: StreamKey, known: String? = nil) -> String {
+    if key.channel == .status { return "live" }
+    let venue = key.symbol.prefix { $0 != ":" }
+    if let feed = feeds.first(where: { $0.venue == venue }), feed.state != .live { return feed.state.rawValue }
+    if let known { return known }
+    guard key.channel == .book, let entry = directory.entries[key.symbol] else { return "live" }
+    return entry.bookState == .live ? "live" : "syncing"
+  }
+
+  func appendPresent(_ stream: UInt32, from: UInt32, to out: inout ByteBuffer) {
+    let list = lists[stream]
+    Replies.appendStream(
+      stream, list.key, epoch: list.epoch, seq: list.seq, state: presentState(of: list.key), from: from, to: &out)
+  }
+
+  func reply(to pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp) {
+    let queued = state.queue.bytes + state.unsent
+    if case .restored = pending.kind, pending.joined.isEmpty { return }
+    send(to: client, now: now) { out in
+      switch pending.kind {
+      case .subscribe:
+        Replies.begin("subscribed", id: pending.id, to: &out)
+        out.append(",\"total\":")
+        out.append(integer: UInt64(state.subscriptions.count))
+        out.append(",\"ok\":[")
+      case .configure(let interval):
+        Replies.begin("configured", id: pending.id, to: &out)
+        out.append(",\"interval_ms\":")
+        out.append(integer: UInt64(interval))
+        out.append(",\"total\":")
+        out.append(integer: UInt64(state.subscriptions.count))
+        out.append(",\"streams\":[")
+      case .degraded(let interval):
+        out.append("{\"type\":\"notice\",\"code\":\"slow\",\"action\":\"degraded\",\"interval_ms\":")
+        out.append(integer: UInt64(interval))
+        out.append(",\"queued_bytes\":")
+        out.append(integer: UInt64(queued))
+        out.append(",\"streams\":[")
+      case .restored:
+        out.append("{\"type\":\"notice\",\"code\":\"slow\",\"action\":\"restored\",\"streams\":[")
+      }
+      var isFirst = true
+      for joined in pending.joined {
+        guard let joined, joined.stream != 0, state.index(of: joined.stream) != nil else { continue }
+        if isFirst { isFirst = false } else { out.append(UInt8(ascii: ",")) }
+        let list = lists[joined.stream]
+        Replies.appendStream(
+          joined.stream, list.key, epoch: list.epoch, seq: joined.seq,
+          state: presentState(of: list.key, known: joined.state), from: joined.from, to: &out)
+      }
+      out.append(UInt8(ascii: "]"))
+      if case .subscribe = pending.kind {
+        out.append(",\"failed\":[")
+        for (place, failure) in pending.failures.enumerated() {
+          if place > 0 { out.append(UInt8(ascii: ",")) }
+          Replies.appendFailure(failure, to: &out)
+        }
+        out.append(UInt8(ascii: "]"))
+      }
+      out.append(UInt8(ascii: "}"))
+    }
+  }
+}

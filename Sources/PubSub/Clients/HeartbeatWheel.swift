@@ -1,0 +1,34 @@
+import MarketData
+
+/// Who is due for a heartbeat when: a ring of ticks of 100 ms, so that each advance looks at those alone that are due.
+struct HeartbeatWheel {
+  static let ticksPerSecond: Int32 = 10
+  private static let tickMicroseconds: Int64 = 100 * Microseconds.millisecond
+  /// More than the longest cadence, 60 s.
+  private static let size = 1024
+
+  private var places: [[ClientID]] = Array(repeating: [], count: size)
+  /// The last tick that was run; nil before the first.
+  private var last: Int64?
+
+  static func tick(at now: Timestamp) -> Int64 { now.microseconds / tickMicroseconds }
+
+  /// Enters a client at a tick less than `size` ahead. O(1).
+  mutating func insert(_ client: ClientID, at tick: Int64) { places[Int(tick) & (Self.size - 1)].append(client) }
+
+  /// Removes and returns the clients whose ticks have come by `now`, with stale entries among them. O(ticks + due).
+  mutating func removeDue(at now: Timestamp) -> [ClientID] {
+    let tick = Self.tick(at: now)
+    let from = max((last ?? tick - 1) + 1, tick - Int64(Self.size) + 1)
+    last = max(last ?? tick, tick)
+    guard from <= tick else { return [] }
+    var due: [ClientID] = []
+    for past in from...tick {
+      let place = Int(past) & (Self.size - 1)
+      if places[place].isEmpty { continue }
+      due.append(contentsOf: places[place])
+      places[place].removeAll(keepingCapacity: true)
+    }
+    return due
+  }
+}

@@ -1,0 +1,112 @@
+import Bytes
+import MarketData
+
+/// What the server says that belongs to no stream.
+enum Replies {
+  /// `{"type":"…"` and the echoed `id`.
+  static func begin(_ type: StaticString, id: String?, to out: inout ByteBuffer) {
+    out.append("{\"type\":\"")
+    out.append(type)
+    out.append(UInt8(ascii: "\""))
+    if let id {
+      out.append(",\"id\":")
+      out.append(id)
+    }
+  }
+
+  /// `{"kraken":{"state":"live","indicator":"connected","age_ms":12},…}`
+  static func appendFeeds(_ feeds: [FeedStatus], now: Timestamp, to out: inout ByteBuffer) {
+    out.append(UInt8(ascii: "{"))
+    var isFirst = true
+    for feed in feeds {
+      if isFirst { isFirst = false } else { out.append(UInt8(ascii: ",")) }
+      out.append(json: feed.venue)
+      out.append(":{\"state\":\"")
+      out.append(feed.state.rawValue)
+      out.append("\",\"indicator\":\"")
+      out.append(feed.state.indicator)
+      out.append(UInt8(ascii: "\""))
+      if let age = feed.ageMilliseconds(at: now) {
+        out.append(",\"age_ms\":")
+        out.append(integer: age)
+      }
+      out.append(UInt8(ascii: "}"))
+    }
+    out.append(UInt8(ascii: "}"))
+  }
+
+  /// What a `lost` item stands for. `count` counts messages, `events` what they carried.
+  static func appendLost(_ item: QueuedItem, to out: inout ByteBuffer) {
+    out.append("{\"type\":\"notice\",\"code\":\"lost\",\"stream\":")
+    out.append(integer: UInt64(item.stream))
+    out.append(",\"from_seq\":")
+    out.append(integer: item.prev)
+    out.append(",\"to_seq\":")
+    out.append(integer: item.seq)
+    out.append(",\"count\":")
+    out.append(integer: item.seq - item.prev + 1)
+    out.append(",\"events\":")
+    out.append(integer: UInt64(item.events))
+    out.append(UInt8(ascii: "}"))
+  }
+
+  static func appendError(_ error: ProtocolError, id: String?, to out: inout ByteBuffer) {
+    begin("error", id: id, to: &out)
+    out.append(UInt8(ascii: ","))
+    error.append(to: &out, impact: "this request was not carried out")
+    out.append(UInt8(ascii: "}"))
+  }
+
+  /// A subscription: `{"stream":1,"channel":"pulse","symbol":…,"interval_ms":100,"epoch":"k7","seq":88,"state":"live"}`.
+  static func appendStream(
+    _ stream: UInt32, _ key: StreamKey, epoch: String, seq: UInt64, state: String, from: UInt32,
+    to out: inout ByteBuffer
+  ) {
+    out.append("{\"stream\":")
+    out.append(integer: UInt64(stream))
+    if from != 0 {
+      out.append(",\"from\":")
+      out.append(integer: UInt64(from))
+    }
+    out.append(",\"channel\":\"")
+    out.append(key.channel.rawValue)
+    out.append(UInt8(ascii: "\""))
+    if !key.symbol.isEmpty {
+      out.append(",\"symbol\":")
+      out.append(json: key.symbol)
+    }
+    if key.channel == .book {
+      out.append(",\"depth\":")
+      out.append(integer: UInt64(key.depth))
+    }
+    if key.channel == .sparkline {
+      out.append(",\"range\":\"24h\",\"points\":")
+      out.append(integer: UInt64(key.points))
+    }
+    out.append(",\"interval_ms\":")
+    out.append(integer: UInt64(key.intervalMilliseconds))
+    out.append(",\"epoch\":")
+    out.append(json: epoch)
+    out.append(",\"seq\":")
+    out.append(integer: seq)
+    out.append(",\"state\":\"")
+    out.append(state)
+    out.append("\"}")
+  }
+
+  static func appendFailure(_ failure: PendingRequest.Failure, to out: inout ByteBuffer) {
+    out.append("{\"item\":")
+    out.append(integer: UInt64(failure.place))
+    if let channel = failure.channel {
+      out.append(",\"channel\":")
+      out.append(json: channel)
+    }
+    if let symbol = failure.symbol {
+      out.append(",\"symbol\":")
+      out.append(json: symbol)
+    }
+    out.append(",\"error\":{")
+    failure.error.append(to: &out)
+    out.append("}}")
+  }
+}

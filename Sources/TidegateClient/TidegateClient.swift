@@ -1,0 +1,73 @@
+/// A client of a Tidegate gateway: streams of market data as an `AsyncSequence`, with gaps, reconnections and slow consumers
+/// taken care of.
+///
+///     let client = TidegateClient(url: "ws://127.0.0.1:8080/v1/stream")!
+///     for await event in client.events(.init(channels: [.pulse], symbols: ["kraken:BTC-USD"])) {
+///       if case .update(let info, .pulse(let pulse)) = event { print(info.symbol, pulse.direction, pulse.price) }
+///     }
+///
+/// Every sequence has a connection of its own: it opens when iteration begins and closes when it ends or its task is cancelled.
+public final class TidegateClient: Sendable {
+  /// Where the gateway is.
+  public let url: TidegateURL
+  /// How the client behaves.
+  public let options: TidegateOptions
+  private let transport: any ClientTransport
+
+  /// Creates a client; it connects when events are asked for.
+  /// - Parameter transport: makes the connections.
+  public init(url: TidegateURL, options: TidegateOptions = .init(), transport: any ClientTransport) {
+    self.url = url
+    self.options = options
+    self.transport = transport
+  }
+
+  /// Creates a client that uses the default transport.
+  public convenience init(url: TidegateURL, options: TidegateOptions = .init()) {
+    self.init(url: url, options: options, transport: LoopTransport(caFile: options.caFile))
+  }
+
+  /// Creates a client for `ws://host:port/v1/stream` or `wss://…`; nil if `url` is no such URL.
+  public convenience init?(url: String, options: TidegateOptions = .init()) {
+    guard let url = TidegateURL(url) else { return nil }
+    self.init(url: url, options: options)
+  }
+
+  /// The events of these subscriptions, over a connection of their own.
+  ///
+  /// The sequence ends when the gateway forbids coming back (close codes 4000…4099); the last event says why. Any other trouble
+  /// is reported by `.disconnected` and repaired.
+  public func events(_ subscriptions: TidegateSubscription...) -> TidegateEvents {
+    events(subscriptions)
+  }
+
+  /// The events of these subscriptions, over a connection of their own.
+  public func events(_ subscriptions: [TidegateSubscription]) -> TidegateEvents {
+    TidegateEvents(
+      session: ClientSession(url: url, subscriptions: subscriptions, options: options, transport: transport))
+  }
+}
+
+/// What happens on one connection to a gateway. Iterate it once.
+///
+/// A consumer that falls behind loses nothing that matters: unread state is merged per stream, and only trades and notices
+/// beyond `TidegateOptions.bufferLimit` are dropped, with a `.dropped` event in their place.
+public struct TidegateEvents: AsyncSequence, Sendable {
+  public typealias Element = TidegateEvent
+
+  let session: ClientSession
+
+  /// Opens the connection. A second iteration of the same sequence gets no events.
+  public func makeAsyncIterator() -> Iterator { Iterator(lease: ClientSession.Lease(session)) }
+
+  /// Takes events off the connection; the connection ends with it.
+  public struct Iterator: AsyncIteratorProtocol {
+    let lease: ClientSession.Lease
+
+    /// The next event; nil when there will be no more or the task is cancelled.
+    public mutating func next() async -> TidegateEvent? { await lease.next() }
+
+    /// The next event; nil when there will be no more or the task is cancelled.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> TidegateEvent? { await lease.next() }
+  }
+}

@@ -1,0 +1,30 @@
+/// Makes WebSocket connections for a client. Put your platform's own under it, or use the default.
+///
+/// A transport does the opening handshake, pings and frames; the client does everything inside the messages.
+public protocol ClientTransport: Sendable {
+  /// Begins to connect to a `ws` or `wss` URL, offering `subprotocol`, and returns at once.
+  ///
+  /// `receive` is called with events in order, one at a time, from any thread, but never from inside `connect`, `send` or
+  /// `close`; `.closed` is the last one and always comes, unless the client closed the connection.
+  func connect(
+    to url: TidegateURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
+  ) -> any ClientTransportConnection
+}
+
+/// One connection of a `ClientTransport`. Its functions return at once and may be called from any thread.
+public protocol ClientTransportConnection: Sendable {
+  /// Sends a text message. Ignored before `.opened` and after the connection ended.
+  func send(_ text: String)
+  /// Sends a close frame and ends the connection.
+  func close(code: UInt16, reason: String)
+}
+
+/// What happens on a connection of a `ClientTransport`.
+public enum ClientTransportEvent: Sendable {
+  /// The opening handshake succeeded.
+  case opened
+  /// A whole text message, as UTF-8.
+  case message([UInt8])
+  /// The connection is gone: the code of the close frame, nil if there was none, and the reason in words.
+  case closed(code: UInt16?, reason: String)
+}

@@ -1,0 +1,24 @@
+import Dispatch
+import Glibc
+
+/// Signals as calls: the default action is off, and `handler` runs on a private queue instead, until the source is dropped.
+package final class SignalSource: @unchecked Sendable {
+  // `@unchecked`: constant after `init`, and a dispatch source may be cancelled from any thread (dispatch_source_create(3)).
+  private let sources: [any DispatchSourceSignal]
+
+  /// - Parameter signals: `SIGTERM`, say. They stay ignored after the source is gone.
+  package init(_ signals: [Int32], handler: @escaping @Sendable (Int32) -> Void) {
+    let queue = DispatchQueue(label: "tidegate.signals")
+    sources = signals.map { number in
+      _ = signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler { @Sendable in handler(number) }
+      source.activate()
+      return source
+    }
+  }
+
+  deinit {
+    for source in sources { source.cancel() }
+  }
+}

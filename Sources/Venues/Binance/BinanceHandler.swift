@@ -1,0 +1,346 @@
+import Bytes
+import MarketData
+
+/// Binance spot: `depth@100ms` joined to REST snapshots, `trade`, `bookTicker`, `ticker`, on the combined endpoint, without a key.
+///
+/// Snapshots are asked for with `limit=1000` (weight 50): a thousand levels a side reach further than clients are shown, and cost a
+/// fifth of the weight and of the bytes of 5,000. A level beyond it is unknown until it changes.
+package final class BinanceHandler: SymbolHandler {
+  static let snapshotLimit = 1000
+  static let snapshotWeight = 50
+  /// Digits after the point of every price and size.
+  static let scale: UInt8 = 8
+  /// Room for the whole list of instruments (some 16 MB for 3,000 symbols), asked for if the short one is refused.
+  static let listLimit = 32 << 20
+  /// Room for 1,000 levels a side: about 80 KB.
+  static let bodyLimit = 1 << 20
+  /// Stream names in one SUBSCRIBE, and the time between two: five messages a second are allowed, pings and pongs counted.
+  static let namesPerRequest = 200
+  static let requestInterval = 300 * Microseconds.millisecond
+  /// A symbol of which nothing came for this long after subscribing is told: the acknowledgement does not prove that it exists.
+  static let silenceLimit = Microseconds.minute
+  /// A book that never changes still wants a snapshot, this long after its subscription.
+  static let quietBook = 5 * Microseconds.second
+  /// Binance closes after 24 h; leaving before that is planned and quick.
+  static let lifetime = 23 * Microseconds.hour + 30 * Microseconds.minute
+  static let streams = ["depth@100ms", "trade", "bookTicker", "ticker"]
+
+  package static let venue = Venue(
+    name: "binance", title: "Binance", endpoint: "wss://stream.binance.com:9443/stream",
+    restEndpoint: "https://api.binance.com",
+    // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
+    staleAfter: 30 * Microseconds.second, messageLimit: 4 << 20,
+    // 1,024 streams a connection, four a symbol.
+    symbolLimit: 256,
+    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: nil, checksum: nil),
+    makeHandler: { BinanceHandler(configuration: $0) })
+
+  struct Feed {
+    var bridge = SnapshotBridge(rule: .binanceSpot)
+    var subscribed = Timestamp.distantFuture
+    var heard = false
+    var reportedSilent = false
+    var lastTrade: Int64 = 0
+    /// Whether `trade` came; `aggTrade`, which only recordings carry, then says nothing new.
+    var hasTrades = false
+  }
+
+  var feeds: [Feed] = []
+  private var pacer = RequestPacer(weightPerMinute: 600, requestWeight: snapshotWeight, concurrency: 8)
+  private var isListed = false
+  private var listRequest: Int?
+  private var listDue = Timestamp.distantPast
+  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var asksWholeList = false
+  private var requestID = 0
+  private var connectedAt: Timestamp?
+  private var outbox: [String] = []
+  private var lastSent = Timestamp.distantPast
+  private var isLeaving = false
+
+  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+
+  // MARK: Instruments
+
+  package override var isPrepared: Bool { isListed }
+
+  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
+    guard !isListed, listRequest == nil, now >= listDue else { return }
+    requestID += 1
+    listRequest = requestID
+    listDue = now + RequestPacer.answerTimeout
+    var path = "/api/v3/exchangeInfo"
+    let names = configuration.symbols.compactMap(FeedSymbol.init).map { Self.percentEncoded($0.base + $0.quote) }
+    // A list of one name too many is refused whole, and a URL has its limit too: then the whole list is asked for.
+    if !asksWholeList, !names.isEmpty, names.count <= 100 {
+      path += "?symbols=%5B" + names.map { "%22\($0)%22" }.joined(separator: ",") + "%5D"
+    }
+    actions.append(.get(request: requestID, path: path, bodyLimit: Self.listLimit))
+  }
+
+  /// Symbols may hold letters beyond ASCII (RFC 3986 section 2.1).
+  static func percentEncoded(_ text: String) -> String {
+    var out = ""
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+        out.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        let digits = String(byte, radix: 16, uppercase: true)
+        out += "%" + (digits.count == 1 ? "0" : "") + digits
+      }
+    }
+    return out
+  }
+
+  package override func response(
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) {
+    if request == listRequest {
+      listRequest = nil
+      do throws(FeedError) {
+        guard status == 200 else {
+          if status == 400 { asksWholeList = true }
+          throw FeedError(.refused, "GET /api/v3/exchangeInfo: status \(status)")
+        }
+        take(try readList(body), into: &batch)
+        isListed = true
+        asksWholeList = false
+        listBackoff.reset()
+      } catch {
+        counts.rejected += 1
+        listDue =
+          now + (status == 418 ? 5 * Microseconds.minute : status == 429 ? Microseconds.minute : listBackoff.next())
+      }
+      return
+    }
+    guard let place = pacer.answered(request) else { return }
+    takeSnapshot(place, status: status, body: body, now: now, into: &batch)
+    pump(now)
+  }
+
+  private func take(_ list: BinanceList, into batch: inout EventBatch) {
+    // Half of what the venue says an address may use; other programs share the address.
+    if let weight = list.weightPerMinute { pacer.weightPerMinute = max(weight / 2, Self.snapshotWeight) }
+    for symbol in configuration.symbols {
+      guard let wanted = FeedSymbol(symbol) else {
+        refuse(symbol, "\(symbol) is not a symbol: \(FeedSymbol.advice)")
+        continue
+      }
+      guard let found = list.symbols.first(where: { $0.base == wanted.base && $0.quote == wanted.quote }) else {
+        let question = NearNames.question(symbol, among: list.symbols.lazy.map { $0.base + "-" + $0.quote })
+        refuse(symbol, "Binance has no market \(symbol)\(question)")
+        continue
+      }
+      let place = add(
+        venueSymbol: found.name, base: found.base, quote: found.quote, priceScale: Self.scale, sizeScale: Self.scale,
+        priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
+      guard let place else {
+        refuse(symbol, "too many symbols on one connection")
+        continue
+      }
+      if place == feeds.count { feeds.append(Feed()) }
+    }
+  }
+
+  // MARK: Connection
+
+  package override func connected(now: Timestamp, into batch: inout EventBatch) {
+    connectedAt = now
+    isLeaving = false
+    let names = instruments.flatMap { instrument in
+      Self.streams.map { instrument.venueSymbol.lowercased() + "@" + $0 }
+    }
+    for start in stride(from: 0, to: names.count, by: Self.namesPerRequest) {
+      requestID += 1
+      let part = JSONText.array(Array(names[start..<min(start + Self.namesPerRequest, names.count)]))
+      outbox.append(#"{"method":"SUBSCRIBE","params":\#(part),"id":\#(requestID)}"#)
+    }
+    for place in feeds.indices { feeds[place].subscribed = now }
+    flush(now)
+  }
+
+  package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
+    connectedAt = nil
+    isListed = false
+    listRequest = nil
+    outbox.removeAll()
+    pacer.removeAll()
+    for place in feeds.indices {
+      feeds[place].bridge.reset()
+      feeds[place].heard = false
+      feeds[place].reportedSilent = false
+      feeds[place].lastTrade = 0
+    }
+  }
+
+  package override func tick(now: Timestamp, into batch: inout EventBatch) {
+    guard let connectedAt else {
+      if listRequest != nil, now >= listDue { listRequest = nil }
+      prepare(now: now, into: &batch)
+      return
+    }
+    flush(now)
+    if now - connectedAt >= Self.lifetime { leave("the venue's limit of 24 h a connection is near") }
+    for place in feeds.indices {
+      if !feeds[place].bridge.isLive, now - feeds[place].subscribed >= Self.quietBook { pacer.want(place) }
+      if !feeds[place].heard, !feeds[place].reportedSilent, now - feeds[place].subscribed >= Self.silenceLimit {
+        feeds[place].reportedSilent = true
+        refuse(
+          "\(instruments[place].base)-\(instruments[place].quote)",
+          "nothing came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
+      }
+    }
+    pacer.expire(now: now)
+    pump(now)
+  }
+
+  private func flush(_ now: Timestamp) {
+    guard !outbox.isEmpty, now - lastSent >= Self.requestInterval else { return }
+    actions.append(.send(outbox.removeFirst()))
+    lastSent = now
+  }
+
+  func leave(_ reason: String) {
+    guard !isLeaving else { return }
+    isLeaving = true
+    actions.append(.reconnect(reason: reason))
+  }
+
+  // MARK: Snapshots
+
+  package override func resync(
+    _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
+  ) {
+    let place = instrument.index
+    guard connectedAt != nil, feeds.indices.contains(place), feeds[place].bridge.isLive else { return }
+    feeds[place].bridge.reset()
+    pacer.want(place)
+    pump(now)
+  }
+
+  /// A book is out of sync and wants a snapshot.
+  func wantSnapshot(_ place: Int, now: Timestamp) {
+    guard connectedAt != nil else { return }
+    pacer.want(place)
+    pump(now)
+  }
+
+  private func pump(_ now: Timestamp) {
+    while let (place, request) = pacer.next(now: now) {
+      if feeds[place].bridge.isLive {
+        _ = pacer.answered(request)
+        continue
+      }
+      let symbol = Self.percentEncoded(instruments[place].venueSymbol)
+      actions.append(
+        .get(
+          request: request, path: "/api/v3/depth?symbol=\(symbol)&limit=\(Self.snapshotLimit)",
+          bodyLimit: Self.bodyLimit))
+    }
+  }
+
+  private func takeSnapshot(_ place: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    guard !feeds[place].bridge.isLive else {
+      pacer.succeeded(place)
+      return
+    }
+    guard status == 200 else { return pacer.failed(place, status: status, now: now) }
+    var mark = BatchMark(batch)
+    for _ in 0..<4 {
+      do throws(FeedError) {
+        let id = try readSnapshot(body, place, now: now, into: &batch)
+        guard !feeds[place].bridge.isStale(id) else {
+          // Older than the first update that was kept: another one, and what is kept stays.
+          mark.rewind(&batch)
+          return pacer.failed(place, status: status, now: now)
+        }
+        bridge(place, id, mark: mark, now: now, into: &batch)
+        return
+      } catch {
+        mark.rewind(&batch)
+        guard widenIfNeeded(into: &batch) else {
+          counts.rejected += 1
+          return pacer.failed(place, status: status, now: now)
+        }
+        mark = BatchMark(batch)
+      }
+    }
+  }
+
+  private func bridge(_ place: Int, _ id: Int64, mark: BatchMark, now: Timestamp, into batch: inout EventBatch) {
+    let instrument = InstrumentID(place)
+    let bids = mark.bids..<batch.bids.count
+    let asks = mark.asks..<batch.asks.count
+    note(place, batch.bids[bids])
+    note(place, batch.asks[asks])
+    seen[place].snapshots += 1
+    batch.events.append(
+      .book(BookEvent(instrument: instrument, kind: .snapshot, bidRange: bids, askRange: asks, time: now)))
+    var verdicts = SymbolCounts()
+    // Taken out, so that the closure below does not reach into what is being changed.
+    var moved = SnapshotBridge(rule: .binanceSpot)
+    swap(&moved, &feeds[place].bridge)
+    var events: [MarketEvent] = []
+    var newBids: [PriceLevel] = []
+    var newAsks: [PriceLevel] = []
+    let bidBase = batch.bids.count
+    let askBase = batch.asks.count
+    let whole = moved.bridge(id) { verdict, update, updateBids, updateAsks in
+      switch verdict {
+      case .old:
+        verdicts.dropped += 1
+        return
+      case .joined: verdicts.bridged += 1
+      case .followed: verdicts.sequenceOK += 1
+      case .buffered, .gap: return
+      }
+      let bidStart = bidBase + newBids.count
+      let askStart = askBase + newAsks.count
+      newBids.append(contentsOf: updateBids)
+      newAsks.append(contentsOf: updateAsks)
+      events.append(
+        .book(
+          BookEvent(
+            instrument: instrument, kind: .delta, bidRange: bidStart..<(bidBase + newBids.count),
+            askRange: askStart..<(askBase + newAsks.count), time: update.time)))
+    }
+    swap(&moved, &feeds[place].bridge)
+    batch.bids.append(contentsOf: newBids)
+    batch.asks.append(contentsOf: newAsks)
+    batch.events.append(contentsOf: events)
+    seen[place].dropped += verdicts.dropped
+    seen[place].bridged += verdicts.bridged
+    seen[place].sequenceOK += verdicts.sequenceOK
+    if whole {
+      pacer.succeeded(place)
+    } else {
+      seen[place].gaps += 1
+      batch.events.append(.bookReset(instrument, .gap))
+      pacer.failed(place, status: 200, now: now)
+    }
+  }
+
+  override func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
+    guard feeds.indices.contains(place) else { return }
+    feeds[place].bridge.rescale(priceBy: priceBy, sizeBy: sizeBy)
+  }
+
+  // MARK: Messages
+
+  override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    if try readFixed(message, now: now, into: &batch) { return }
+    try readAny(message, now: now, into: &batch)
+  }
+
+  override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    guard Salvage.contains(message, "\"depthUpdate\"") else { return }
+    for place in Salvage.symbols(message, key: "\"s\"", in: table) where feeds[place].bridge.isLive {
+      feeds[place].bridge.reset()
+      batch.events.append(.bookReset(InstrumentID(place), .malformed))
+      wantSnapshot(place, now: now)
+    }
+  }
+}

@@ -1,0 +1,403 @@
+import Bytes
+import MarketData
+
+/// Reading Binance's messages: `{"stream":…,"data":{…}}` or the bare event, told apart by `e`; the spot `bookTicker` has no `e`
+/// and is told by its fields.
+extension BinanceHandler {
+  // MARK: As the venue prints them
+
+  /// Reads the two messages that make up nearly all traffic, if they are spelled exactly as the venue spells them. False: not one
+  /// of these, or spelled otherwise; nothing has been done then.
+  func readFixed(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    var depth: (place: Int, numbers: UpdateNumbers, time: Timestamp)?
+    var quote: Quote?
+    let bidStart = batch.bids.count
+    let askStart = batch.asks.count
+    let matched = message.withUnsafeBytes { bytes -> Bool in
+      guard var cursor = FixedCursor(bytes) else { return false }
+      let isWrapped = cursor.skip("{\"stream\":\"")
+      if isWrapped {
+        guard cursor.untilQuote() != nil, cursor.skip(",\"data\":") else { return false }
+      }
+      if cursor.skip("{\"e\":\"depthUpdate\",\"E\":") {
+        guard let time = cursor.integer(), cursor.skip(",\"s\":\""), let symbol = cursor.untilQuote(),
+          cursor.skip(",\"U\":"), let first = cursor.integer(), cursor.skip(",\"u\":"), let last = cursor.integer(),
+          cursor.skip(",\"b\":[")
+        else { return false }
+        let place = table.find(symbol)
+        guard place >= 0 else { return false }
+        let priceScale = instruments[place].priceScale
+        let sizeScale = instruments[place].sizeScale
+        guard cursor.levels(priceScale: priceScale, sizeScale: sizeScale, into: &batch.bids), cursor.skip(",\"a\":["),
+          cursor.levels(priceScale: priceScale, sizeScale: sizeScale, into: &batch.asks),
+          cursor.skip(byte: UInt8(ascii: "}")),
+          !isWrapped || cursor.skip(byte: UInt8(ascii: "}")), cursor.isAtEnd
+        else { return false }
+        depth = (place, UpdateNumbers(first: first, last: last), VenueTime.epoch(time) ?? now)
+        return true
+      }
+      if cursor.skip("{\"u\":") {
+        guard cursor.integer() != nil, cursor.skip(",\"s\":\""), let symbol = cursor.untilQuote() else { return false }
+        let place = table.find(symbol)
+        guard place >= 0 else { return false }
+        let priceScale = instruments[place].priceScale
+        let sizeScale = instruments[place].sizeScale
+        guard cursor.skip(",\"b\":\""), let bid = cursor.decimal(scale: priceScale), cursor.skip(",\"B\":\""),
+          let bidSize = cursor.decimal(scale: sizeScale), cursor.skip(",\"a\":\""),
+          let ask = cursor.decimal(scale: priceScale), cursor.skip(",\"A\":\""),
+          let askSize = cursor.decimal(scale: sizeScale), cursor.skip(byte: UInt8(ascii: "}")),
+          !isWrapped || cursor.skip(byte: UInt8(ascii: "}")), cursor.isAtEnd
+        else { return false }
+        quote = Quote(
+          instrument: InstrumentID(place), bid: bid, bidSize: bidSize, ask: ask, askSize: askSize, time: now)
+        return true
+      }
+      return false
+    }
+    guard matched else {
+      batch.bids.removeSubrange(bidStart...)
+      batch.asks.removeSubrange(askStart...)
+      return false
+    }
+    if let depth {
+      accept(depth.place, depth.numbers, bidStart, askStart, depth.time, now: now, into: &batch)
+    } else if let quote {
+      accept(quote, into: &batch)
+    }
+    return true
+  }
+
+  // MARK: Any order, any spelling
+
+  /// The values of an event by their one-letter names.
+  struct Fields: ~Copyable {
+    /// Names `A`…`z`.
+    private var slices = InlineArray<58, FieldSlice?>(repeating: nil)
+
+    subscript(_ name: Unicode.Scalar) -> FieldSlice? { slices[Int(name.value) - 65] }
+
+    mutating func set(_ name: UInt8, _ slice: FieldSlice) {
+      guard name >= 65, name < 65 + 58 else { return }
+      slices[Int(name) - 65] = slice
+    }
+  }
+
+  func readAny(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    var reader = FieldReader(message)
+    var fields = Fields()
+    var data: FieldSlice?
+    var result = false
+    var failure: FieldSlice?
+    var code: Int64?
+    var text: String?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if key.count == 1, !key.isEscaped {
+        let name = reader.text(key).unsafeLoad(as: UInt8.self)
+        fields.set(name, try reader.rawValue("event"))
+      } else if reader.equals(key, "data") {
+        data = try reader.rawValue("data")
+      } else if reader.equals(key, "result") {
+        result = true
+        try reader.skipValue()
+      } else if reader.equals(key, "error") {
+        failure = try reader.rawValue("error")
+      } else if reader.equals(key, "code") {
+        code = try reader.int64("code")
+      } else if reader.equals(key, "msg") {
+        text = try reader.decodedString("msg")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    try reader.end()
+    if let data {
+      var event = reader.reader(data)
+      guard event.peek() == .object else {
+        // Streams of several symbols come as arrays; none is subscribed.
+        counts.ignored += 1
+        return
+      }
+      var inner = Fields()
+      try event.objectStart()
+      while let key = try event.nextKey() {
+        if key.count == 1, !key.isEscaped {
+          let name = event.text(key).unsafeLoad(as: UInt8.self)
+          inner.set(name, try event.rawValue("event"))
+        } else {
+          try event.skipValue()
+        }
+      }
+      return try readEvent(inner, event, now: now, into: &batch)
+    }
+    if let failure {
+      var nested = reader.reader(failure)
+      try nested.objectStart()
+      while let key = try nested.nextKey() {
+        if nested.equals(key, "code") {
+          code = try nested.int64("code")
+        } else if nested.equals(key, "msg") {
+          text = try nested.decodedString("msg")
+        } else {
+          try nested.skipValue()
+        }
+      }
+    }
+    if failure != nil || (code != nil && text != nil) {
+      throw FeedError(.refused, "request refused: code \(code ?? 0), \(text ?? "no reason given")")
+    }
+    if result { return }
+    try readEvent(fields, reader, now: now, into: &batch)
+  }
+
+  private func readEvent(
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    guard let type = fields["e"] else {
+      guard fields["u"] != nil, fields["s"] != nil, fields["b"] != nil, fields["B"] != nil, fields["a"] != nil,
+        fields["A"] != nil
+      else {
+        // Partial depth has neither type nor symbol, and is not subscribed.
+        counts.ignored += 1
+        return
+      }
+      return try readBookTicker(fields, reader, now: now, into: &batch)
+    }
+    var value = reader.reader(type)
+    let name = try value.string("e")
+    if value.equals(name, "depthUpdate") {
+      try readDepth(fields, reader, now: now, into: &batch)
+    } else if value.equals(name, "trade") {
+      try readTrade(fields, reader, id: "t", isAggregate: false, now: now, into: &batch)
+    } else if value.equals(name, "aggTrade") {
+      try readTrade(fields, reader, id: "a", isAggregate: true, now: now, into: &batch)
+    } else if value.equals(name, "24hrTicker") {
+      try readTicker(fields, reader, now: now, into: &batch)
+    } else if value.equals(name, "bookTicker") {
+      try readBookTicker(fields, reader, now: now, into: &batch)
+    } else if value.equals(name, "serverShutdown") {
+      leave("the venue announced a shutdown")
+    } else {
+      counts.ignored += 1
+    }
+  }
+
+  private func place(
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ what: StaticString
+  ) throws(FeedError) -> Int {
+    guard let slice = fields["s"] else { throw FeedError.missing("s", in: what) }
+    var value = reader.reader(slice)
+    let symbol = try value.string("s")
+    return try place(value.text(symbol))
+  }
+
+  private func integer(
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ name: Unicode.Scalar, _ field: StaticString,
+    _ what: StaticString
+  ) throws(FeedError) -> Int64 {
+    guard let slice = fields[name] else { throw FeedError.missing(field, in: what) }
+    var value = reader.reader(slice)
+    return try value.int64(field)
+  }
+
+  private func time(
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ name: Unicode.Scalar, _ field: StaticString,
+    now: Timestamp
+  ) throws(FeedError) -> Timestamp {
+    guard fields[name] != nil else { return now }
+    return VenueTime.epoch(try integer(fields, reader, name, field, "event")) ?? now
+  }
+
+  private func readDepth(
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let place = try place(fields, reader, "depthUpdate")
+    let first = try integer(fields, reader, "U", "U", "depthUpdate")
+    let last = try integer(fields, reader, "u", "u", "depthUpdate")
+    guard first <= last else { throw FeedError(.shape, "depthUpdate from \(first) to \(last)") }
+    guard let bids = fields["b"] else { throw FeedError.missing("b", in: "depthUpdate") }
+    guard let asks = fields["a"] else { throw FeedError.missing("a", in: "depthUpdate") }
+    let bidStart = batch.bids.count
+    let askStart = batch.asks.count
+    var levels = reader.reader(bids)
+    try readLevels(&levels, place, "b", into: &batch.bids)
+    levels = reader.reader(asks)
+    try readLevels(&levels, place, "a", into: &batch.asks)
+    let time = try time(fields, reader, "E", "E", now: now)
+    accept(place, UpdateNumbers(first: first, last: last), bidStart, askStart, time, now: now, into: &batch)
+  }
+
+  private func readLevels(
+    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, into levels: inout [PriceLevel]
+  ) throws(FeedError) {
+    reader.field = field
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      try reader.arrayStart()
+      guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
+      let price = try price(&reader, place, field)
+      guard try reader.nextElement() else { throw FeedError.missing("size", in: "level") }
+      let size = try size(&reader, place, field)
+      // Very old snapshots have an empty third element.
+      while try reader.nextElement() { try reader.skipValue() }
+      levels.append(PriceLevel(price: price, size: size))
+    }
+  }
+
+  private func readBookTicker(
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let place = try place(fields, reader, "bookTicker")
+    func slice(_ name: Unicode.Scalar, _ field: StaticString) throws(FeedError) -> FieldSlice {
+      guard let slice = fields[name] else { throw FeedError.missing(field, in: "bookTicker") }
+      return slice
+    }
+    var value = reader.reader(try slice("b", "b"))
+    let bid = try price(&value, place, "b")
+    value = reader.reader(try slice("B", "B"))
+    let bidSize = try size(&value, place, "B")
+    value = reader.reader(try slice("a", "a"))
+    let ask = try price(&value, place, "a")
+    value = reader.reader(try slice("A", "A"))
+    let askSize = try size(&value, place, "A")
+    accept(
+      Quote(instrument: InstrumentID(place), bid: bid, bidSize: bidSize, ask: ask, askSize: askSize, time: now),
+      into: &batch)
+  }
+
+  /// `m` says that the buyer was the maker: the taker sold.
+  private func readTrade(
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, id name: Unicode.Scalar, isAggregate: Bool,
+    now: Timestamp,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
+    let place = try place(fields, reader, "trade")
+    let id = try integer(fields, reader, name, isAggregate ? "a" : "t", "trade")
+    guard id >= 0 else { throw FeedError(.shape, "trade with a negative number") }
+    guard let priceSlice = fields["p"] else { throw FeedError.missing("p", in: "trade") }
+    guard let sizeSlice = fields["q"] else { throw FeedError.missing("q", in: "trade") }
+    guard let makerSlice = fields["m"] else { throw FeedError.missing("m", in: "trade") }
+    var value = reader.reader(priceSlice)
+    let price = try price(&value, place, "p")
+    value = reader.reader(sizeSlice)
+    let size = try size(&value, place, "q")
+    value = reader.reader(makerSlice)
+    let buyerIsMaker = try value.bool("m")
+    let time = try time(fields, reader, "T", "T", now: now)
+    feeds[place].heard = true
+    if isAggregate {
+      if feeds[place].hasTrades { return }
+    } else {
+      feeds[place].hasTrades = true
+    }
+    note(place, price: price, size: size)
+    batch.events.append(
+      .trade(
+        Trade(
+          instrument: InstrumentID(place), id: TradeID(UInt64(id)), price: price, size: size,
+          side: buyerIsMaker ? .sell : .buy, time: time)))
+    seen[place].trades += 1
+    let lastTrade = feeds[place].lastTrade
+    if lastTrade > 0, id > lastTrade + 1 { seen[place].missedTrades += Int(clamping: id - lastTrade - 1) }
+    feeds[place].lastTrade = max(lastTrade, id)
+  }
+
+  private func readTicker(
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let place = try place(fields, reader, "24hrTicker")
+    var ticker = Ticker(instrument: InstrumentID(place), time: try time(fields, reader, "E", "E", now: now))
+    func price(_ name: Unicode.Scalar, _ field: StaticString) throws(FeedError) -> Int64? {
+      guard let slice = fields[name] else { return nil }
+      var value = reader.reader(slice)
+      return try statisticsPrice(&value, place, field)
+    }
+    func number(_ name: Unicode.Scalar, _ field: StaticString) throws(FeedError) -> Decimal64? {
+      guard let slice = fields[name] else { return nil }
+      var value = reader.reader(slice)
+      return try statistic(&value, field)
+    }
+    ticker.last = try price("c", "c")
+    ticker.bid = try price("b", "b")
+    ticker.ask = try price("a", "a")
+    ticker.open = try price("o", "o")
+    ticker.high = try price("h", "h")
+    ticker.low = try price("l", "l")
+    ticker.volume = try number("v", "v")
+    ticker.quoteVolume = try number("q", "q")
+    ticker.vwap = try number("w", "w")
+    ticker.change = try number("p", "p")
+    ticker.changePercent = try number("P", "P")
+    if fields["n"] != nil { ticker.trades = try integer(fields, reader, "n", "n", "24hrTicker") }
+    feeds[place].heard = true
+    batch.events.append(.ticker(ticker))
+  }
+
+  // MARK: What a message does
+
+  private func accept(_ quote: Quote, into batch: inout EventBatch) {
+    feeds[quote.instrument.index].heard = true
+    // An empty side is price 0 and size 0 by the venue's own spelling too.
+    batch.events.append(.quote(quote))
+  }
+
+  /// Takes an update whose levels stand at the end of `batch`.
+  private func accept(
+    _ place: Int, _ numbers: UpdateNumbers, _ bidStart: Int, _ askStart: Int, _ time: Timestamp, now: Timestamp,
+    into batch: inout EventBatch
+  ) {
+    let bids = bidStart..<batch.bids.count
+    let asks = askStart..<batch.asks.count
+    feeds[place].heard = true
+    seen[place].deltas += 1
+    note(place, batch.bids[bids])
+    note(place, batch.asks[asks])
+    let verdict = feeds[place].bridge.receive(numbers, bids: batch.bids[bids], asks: batch.asks[asks], time: time)
+    switch verdict {
+    case .joined, .followed:
+      if verdict == .joined { seen[place].bridged += 1 } else { seen[place].sequenceOK += 1 }
+      batch.events.append(
+        .book(
+          BookEvent(instrument: InstrumentID(place), kind: .delta, bidRange: bids, askRange: asks, time: time)))
+      return
+    case .old: seen[place].dropped += 1
+    case .buffered: wantSnapshot(place, now: now)
+    case .gap:
+      seen[place].gaps += 1
+      batch.events.append(.bookReset(InstrumentID(place), .gap))
+      wantSnapshot(place, now: now)
+    }
+    batch.bids.removeSubrange(bidStart...)
+    batch.asks.removeSubrange(askStart...)
+  }
+
+  // MARK: REST bodies
+
+  /// `{"lastUpdateId":…,"bids":[["price","size"],…],"asks":[…]}`: the levels go to the end of `batch`, the id is returned.
+  func readSnapshot(
+    _ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    var reader = FieldReader(body)
+    var id: Int64?
+    var hasBids = false
+    var hasAsks = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "lastUpdateId") {
+        id = try reader.int64("lastUpdateId")
+      } else if reader.equals(key, "bids") {
+        try readLevels(&reader, place, "bids", into: &batch.bids)
+        hasBids = true
+      } else if reader.equals(key, "asks") {
+        try readLevels(&reader, place, "asks", into: &batch.asks)
+        hasAsks = true
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard let id else { throw FeedError.missing("lastUpdateId", in: "depth snapshot") }
+    guard hasBids else { throw FeedError.missing("bids", in: "depth snapshot") }
+    guard hasAsks else { throw FeedError.missing("asks", in: "depth snapshot") }
+    return id
+  }
+}

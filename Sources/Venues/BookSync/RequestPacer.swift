@@ -1,0 +1,120 @@
+import MarketData
+
+/// Spreads REST requests over a venue's weight limit: a budget that fills evenly, one request in flight per subject, few at
+/// a time, and longer waits after failures. Subjects are places in the handler's instrument list.
+///
+/// Bounded by the number of subjects: each is waiting at most once.
+struct RequestPacer {
+  /// Weight that one minute gives, and what a single request costs.
+  var weightPerMinute: Int
+  let requestWeight: Int
+  /// Requests in flight at once.
+  let concurrency: Int
+  /// After this long without an answer a request counts as failed.
+  static let answerTimeout = 30 * Microseconds.second
+
+  private struct Subject {
+    var isWaiting = false
+    var notBefore = Timestamp.distantPast
+    var backoff = Backoff(first: Microseconds.second, limit: Microseconds.minute)
+    var request: Int?
+    var sent = Timestamp.distantPast
+  }
+
+  private var subjects: [Subject] = []
+  private var waiting: [Int] = []
+  private var inFlight = 0
+  /// Budget in weight × µs of a minute, so that it stays whole.
+  private var budget: Int
+  private var filled: Timestamp?
+  private var pausedUntil = Timestamp.distantPast
+  private var nextRequest = 1000
+
+  init(weightPerMinute: Int, requestWeight: Int, concurrency: Int) {
+    self.weightPerMinute = weightPerMinute
+    self.requestWeight = requestWeight
+    self.concurrency = concurrency
+    self.budget = weightPerMinute * Int(Microseconds.minute)
+  }
+
+  /// Wants an answer for `subject`. Nothing changes if it waits or is in flight already.
+  mutating func want(_ subject: Int, notBefore: Timestamp = .distantPast) {
+    while subjects.count <= subject { subjects.append(Subject()) }
+    guard !subjects[subject].isWaiting, subjects[subject].request == nil else { return }
+    subjects[subject].isWaiting = true
+    subjects[subject].notBefore = max(subjects[subject].notBefore, notBefore)
+    waiting.append(subject)
+  }
+
+  /// The next request that may be sent now: its subject and number.
+  mutating func next(now: Timestamp) -> (subject: Int, request: Int)? {
+    guard !waiting.isEmpty else { return nil }
+    fill(now)
+    let cost = requestWeight * Int(Microseconds.minute)
+    guard now >= pausedUntil, inFlight < concurrency, budget >= cost,
+      let index = waiting.firstIndex(where: { now >= subjects[$0].notBefore })
+    else { return nil }
+    let subject = waiting.remove(at: index)
+    budget -= cost
+    inFlight += 1
+    nextRequest += 1
+    subjects[subject].isWaiting = false
+    subjects[subject].request = nextRequest
+    subjects[subject].sent = now
+    return (subject, nextRequest)
+  }
+
+  /// The subject of an answer; nil if the request is not, or no longer, in flight.
+  mutating func answered(_ request: Int) -> Int? {
+    guard let subject = subjects.firstIndex(where: { $0.request == request }) else { return nil }
+    subjects[subject].request = nil
+    inFlight -= 1
+    return subject
+  }
+
+  /// The answer was good.
+  mutating func succeeded(_ subject: Int) {
+    subjects[subject].backoff.reset()
+    subjects[subject].notBefore = .distantPast
+  }
+
+  /// The answer was of no use: ask again, later. 429 (too many requests) pauses everything for a minute, 418 (banned) for
+  /// five: Binance bans for 2 minutes at first, and asking on makes it longer.
+  mutating func failed(_ subject: Int, status: Int, now: Timestamp) {
+    if status == 429 { pause(until: now + Microseconds.minute) }
+    if status == 418 { pause(until: now + 5 * Microseconds.minute) }
+    let wait = subjects[subject].backoff.next()
+    want(subject, notBefore: now + wait)
+  }
+
+  /// Requests that no answer came to, each of which has been set down as failed.
+  mutating func expire(now: Timestamp) {
+    for subject in subjects.indices where subjects[subject].request != nil {
+      guard now - subjects[subject].sent >= Self.answerTimeout else { continue }
+      subjects[subject].request = nil
+      inFlight -= 1
+      failed(subject, status: 0, now: now)
+    }
+  }
+
+  /// Forgets all wishes and requests; the budget, pauses and back-off stay, they belong to the address and not to the connection.
+  mutating func removeAll() {
+    waiting.removeAll()
+    inFlight = 0
+    for subject in subjects.indices {
+      subjects[subject].isWaiting = false
+      subjects[subject].request = nil
+    }
+  }
+
+  private mutating func pause(until time: Timestamp) { pausedUntil = max(pausedUntil, time) }
+
+  private mutating func fill(_ now: Timestamp) {
+    let full = weightPerMinute * Int(Microseconds.minute)
+    if let filled, now > filled {
+      let elapsed = Int(min(now - filled, Microseconds.minute))
+      budget = min(full, budget + elapsed * weightPerMinute)
+    }
+    filled = max(filled ?? now, now)
+  }
+}

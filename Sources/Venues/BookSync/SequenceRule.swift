@@ -1,0 +1,25 @@
+/// The numbers by which a venue links a book's updates to each other and to a snapshot.
+struct UpdateNumbers: Equatable {
+  /// First and last update id that the message covers.
+  var first: Int64
+  var last: Int64
+  /// The last id of the message before it, where the venue sends it (Binance futures `pu`); otherwise 0.
+  var previous: Int64 = 0
+}
+
+/// A venue's rule for the numbers of its book updates. Data, so that a venue with another rule needs no other machine.
+struct SequenceRule: Sendable {
+  /// Whether all of `update` is in a snapshot taken at `snapshot`, so that it is to be dropped.
+  let isOld: @Sendable (_ update: UpdateNumbers, _ snapshot: Int64) -> Bool
+  /// Whether `update` is the first to be applied to a snapshot taken at `snapshot`, with no hole between.
+  let joins: @Sendable (_ update: UpdateNumbers, _ snapshot: Int64) -> Bool
+  /// Whether `update` follows the update that ended at `last` with no hole between.
+  let follows: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
+
+  /// Binance spot, "How to manage a local order book correctly": drop `u <= L`; first `U <= L+1 <= u`; then `U <= last+1`.
+  /// A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins.
+  static let binanceSpot = SequenceRule(
+    isOld: { update, snapshot in update.last <= snapshot },
+    joins: { update, snapshot in snapshot < 0 || (update.first <= snapshot + 1 && update.last >= snapshot + 1) },
+    follows: { update, last in update.first <= last + 1 })
+}

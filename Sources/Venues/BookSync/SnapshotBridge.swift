@@ -1,0 +1,163 @@
+import MarketData
+
+/// Joins a stream of numbered book updates to a snapshot that is asked for apart from it (Binance).
+///
+/// 1. Updates are kept until a snapshot is there.
+/// 2. A snapshot older than the first kept update is of no use: another one is asked for, and **what is kept stays** (to throw
+///    it away would move the first update on each time, and never end).
+/// 3. Updates that the snapshot contains are dropped; the next must join it; the rest must follow one by one.
+/// 4. A hole takes the book out of sync, and the update after the hole is the first to be kept for the new snapshot.
+///
+/// Memory: at most `messageLimit` updates with at most `levelLimit` levels are kept. Beyond that the older half is dropped: a
+/// snapshot from before what is left is then stale by rule 2 and is asked for again, so nothing else needs to happen.
+struct SnapshotBridge {
+  /// 1,024 updates are 100 s of a 100 ms stream, 20,000 levels about 640 KB.
+  static let messageLimit = 1024
+  static let levelLimit = 20_000
+
+  struct Update {
+    var numbers: UpdateNumbers
+    var bids: Range<Int>
+    var asks: Range<Int>
+    var time: Timestamp
+  }
+
+  enum State: Equatable {
+    case buffering
+    /// Synchronised; the id that the book stands at. `joined` once an update followed the snapshot.
+    case live(last: Int64, joined: Bool)
+  }
+
+  /// What became of an update.
+  enum Verdict: Equatable {
+    case buffered
+    /// In the snapshot already.
+    case old
+    /// The first that joins the snapshot.
+    case joined
+    case followed
+    /// There is a hole before it. It has been kept for the next snapshot.
+    case gap
+  }
+
+  let rule: SequenceRule
+  private(set) var state = State.buffering
+  private(set) var updates: [Update] = []
+  private var bids: [PriceLevel] = []
+  private var asks: [PriceLevel] = []
+
+  init(rule: SequenceRule) { self.rule = rule }
+
+  var isLive: Bool {
+    if case .live = state { true } else { false }
+  }
+
+  /// Takes an update's numbers. The caller applies the update on `.joined` and `.followed`; on `.buffered` and `.gap` a copy
+  /// of its levels has been kept. O(levels) when keeping, O(1) otherwise.
+  mutating func receive(
+    _ numbers: UpdateNumbers, bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>,
+    time: Timestamp
+  ) -> Verdict {
+    guard case .live(let last, let joined) = state else {
+      keep(numbers, newBids, newAsks, time)
+      return .buffered
+    }
+    if rule.isOld(numbers, last) { return .old }
+    if joined ? rule.follows(numbers, last) : rule.joins(numbers, last) {
+      state = .live(last: numbers.last, joined: true)
+      return joined ? .followed : .joined
+    }
+    reset()
+    keep(numbers, newBids, newAsks, time)
+    return .gap
+  }
+
+  /// Whether a snapshot at `id` is too old for the first update that was kept (it must be asked for again).
+  func isStale(_ id: Int64) -> Bool {
+    guard let first = updates.first, id >= 0 else { return false }
+    return !rule.isOld(first.numbers, id) && !rule.joins(first.numbers, id)
+  }
+
+  /// Goes live on a snapshot at `id` that is not stale. Hands every kept update to `apply` in order with its verdict and levels.
+  /// On a hole among them it stays out of sync, keeps what comes after the hole, and returns false. O(kept).
+  mutating func bridge(
+    _ id: Int64,
+    apply: (_ verdict: Verdict, _ update: Update, _ bids: ArraySlice<PriceLevel>, _ asks: ArraySlice<PriceLevel>) ->
+      Void
+  ) -> Bool {
+    var last = id
+    var joined = false
+    for (index, update) in updates.enumerated() {
+      let verdict: Verdict
+      if rule.isOld(update.numbers, last) {
+        verdict = .old
+      } else if joined ? rule.follows(update.numbers, last) : rule.joins(update.numbers, last) {
+        verdict = joined ? .followed : .joined
+        joined = true
+        last = update.numbers.last
+      } else {
+        dropFirst(index)
+        return false
+      }
+      apply(verdict, update, bids[update.bids], asks[update.asks])
+    }
+    state = .live(last: last, joined: joined)
+    forget()
+    return true
+  }
+
+  /// Out of sync; nothing kept.
+  mutating func reset() {
+    state = .buffering
+    forget()
+  }
+
+  /// Brings what is kept to new scales.
+  mutating func rescale(priceBy: Int64, sizeBy: Int64) {
+    for index in bids.indices {
+      bids[index].price *= priceBy
+      bids[index].size *= sizeBy
+    }
+    for index in asks.indices {
+      asks[index].price *= priceBy
+      asks[index].size *= sizeBy
+    }
+  }
+
+  private mutating func forget() {
+    updates.removeAll(keepingCapacity: true)
+    // A snapshot may come late once and never again: the memory of a long wait is not kept for the life of the connection.
+    bids.removeAll(keepingCapacity: bids.capacity <= 4096)
+    asks.removeAll(keepingCapacity: asks.capacity <= 4096)
+  }
+
+  private mutating func keep(
+    _ numbers: UpdateNumbers, _ newBids: ArraySlice<PriceLevel>, _ newAsks: ArraySlice<PriceLevel>, _ time: Timestamp
+  ) {
+    while !updates.isEmpty,
+      updates.count >= Self.messageLimit || bids.count + asks.count + newBids.count + newAsks.count > Self.levelLimit
+    {
+      dropFirst((updates.count + 1) / 2)
+    }
+    let bidStart = bids.count
+    let askStart = asks.count
+    bids.append(contentsOf: newBids)
+    asks.append(contentsOf: newAsks)
+    updates.append(Update(numbers: numbers, bids: bidStart..<bids.count, asks: askStart..<asks.count, time: time))
+  }
+
+  private mutating func dropFirst(_ count: Int) {
+    guard count > 0 else { return }
+    let bidStart = count < updates.count ? updates[count].bids.lowerBound : bids.count
+    let askStart = count < updates.count ? updates[count].asks.lowerBound : asks.count
+    updates.removeFirst(count)
+    bids.removeFirst(bidStart)
+    asks.removeFirst(askStart)
+    for index in updates.indices {
+      let bidRange = updates[index].bids
+      let askRange = updates[index].asks
+      updates[index].bids = (bidRange.lowerBound - bidStart)..<(bidRange.upperBound - bidStart)
+      updates[index].asks = (askRange.lowerBound - askStart)..<(askRange.upperBound - askStart)
+    }
+  }
+}

@@ -1,0 +1,229 @@
+import Bytes
+import MarketData
+
+/// Coinbase Exchange: books by `level2_batch`, trades by `matches`, statistics by `ticker`, liveness by `heartbeat`, without a key.
+///
+/// The products come by REST before the connection. The feed has no sequence number and no checksum: a book is as good as
+/// the connection, and on any doubt it is subscribed again. The acknowledgement calls `level2_batch` `level2_50`, so names in it
+/// are not looked at; a channel that stays silent is asked for by its other name.
+package final class CoinbaseHandler: SymbolHandler {
+  /// A snapshot of BTC-USD is about 1.4 MiB in some 40,000 levels; room for five of it.
+  static let messageLimit = 8 << 20
+  /// Room for the list of products: about 400 KB for 800 products.
+  static let productsLimit = 16 << 20
+  /// The channel by the name that is documented, and by the one that acknowledgements use.
+  static let bookChannels = ["level2_batch", "level2_50"]
+
+  package static let venue = Venue(
+    name: "coinbase", title: "Coinbase", endpoint: "wss://ws-feed.exchange.coinbase.com",
+    restEndpoint: "https://api.exchange.coinbase.com",
+    // `heartbeat` is once a second for every product.
+    staleAfter: 10 * Microseconds.second, messageLimit: messageLimit, symbolLimit: 100,
+    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: nil, checksum: nil),
+    makeHandler: { CoinbaseHandler(configuration: $0) })
+
+  struct Product {
+    var book = StreamedBook()
+    /// Which of `bookChannels` is subscribed.
+    var channel = 0
+    var isRefused = false
+    var lastTrade: Int64 = 0
+    /// `last_trade_id` of the heartbeat before.
+    var heartbeatTrade: Int64 = 0
+    /// The newest venue time of a book update, for one that says the year 0001.
+    var bookTime: Timestamp?
+  }
+
+  var products: [Product] = []
+  private var hasProducts = false
+  private var productsRequest: Int?
+  private var productsDue = Timestamp.distantPast
+  private var productsBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var requestID = 0
+  private var isConnected = false
+
+  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+
+  // MARK: Products
+
+  package override var isPrepared: Bool { hasProducts }
+
+  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
+    guard !hasProducts, productsRequest == nil, now >= productsDue else { return }
+    requestID += 1
+    productsRequest = requestID
+    productsDue = now + RequestPacer.answerTimeout
+    actions.append(.get(request: requestID, path: "/products", bodyLimit: Self.productsLimit))
+  }
+
+  package override func response(
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard request == productsRequest else { return }
+    productsRequest = nil
+    do throws(FeedError) {
+      guard status == 200 else { throw FeedError(.refused, "GET /products: status \(status)") }
+      let list = try readProducts(body)
+      take(list, into: &batch)
+      hasProducts = true
+      productsBackoff.reset()
+    } catch {
+      counts.rejected += 1
+      productsDue = now + productsBackoff.next()
+    }
+  }
+
+  private func take(_ list: [String: CoinbaseProduct], into batch: inout EventBatch) {
+    for symbol in configuration.symbols {
+      guard FeedSymbol(symbol) != nil else {
+        refuse(symbol, "\(symbol) is not a symbol: \(FeedSymbol.advice)")
+        continue
+      }
+      guard let product = list[symbol] else {
+        refuse(symbol, "Coinbase has no product \(symbol)\(NearNames.question(symbol, among: list.keys))")
+        continue
+      }
+      let place = add(
+        venueSymbol: symbol, base: product.base, quote: product.quote, priceScale: product.priceScale,
+        sizeScale: product.sizeScale, priceIncrement: product.priceIncrement, sizeIncrement: product.sizeIncrement,
+        into: &batch)
+      guard let place else {
+        refuse(symbol, "too many symbols on one connection")
+        continue
+      }
+      if place == products.count { products.append(Product()) }
+    }
+  }
+
+  // MARK: Connection
+
+  /// Subscribes at once: without it Coinbase closes after 5 s.
+  package override func connected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = true
+    subscribeAll(now)
+  }
+
+  package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = false
+    // Products are asked for again before the next connection: increments and status change.
+    hasProducts = false
+    productsRequest = nil
+    for place in products.indices {
+      products[place].book.disconnected()
+      products[place].heartbeatTrade = 0
+      products[place].lastTrade = 0
+    }
+  }
+
+  package override func tick(now: Timestamp, into batch: inout EventBatch) {
+    if !isConnected {
+      if productsRequest != nil, now >= productsDue { productsRequest = nil }
+      prepare(now: now, into: &batch)
+      return
+    }
+    for channel in Self.bookChannels.indices {
+      let due = products.indices.filter {
+        !products[$0].isRefused && products[$0].channel == channel && products[$0].book.isDue(now: now)
+      }
+      if !due.isEmpty { resubscribe(due, from: channel, now) }
+    }
+  }
+
+  package override func resync(
+    _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard isConnected, products.indices.contains(instrument.index), products[instrument.index].book.resync(now: now)
+    else { return }
+    tick(now: now, into: &batch)
+  }
+
+  private func subscribeAll(_ now: Timestamp) {
+    let places = products.indices.filter { !products[$0].isRefused }
+    guard !places.isEmpty else { return }
+    for channel in Self.bookChannels.indices {
+      let group = places.filter { products[$0].channel == channel }
+      guard !group.isEmpty else { continue }
+      send("subscribe", group, [Self.bookChannels[channel], "matches", "ticker", "heartbeat"])
+      for place in group { products[place].book.subscribed(now: now) }
+    }
+  }
+
+  /// A book that answered no subscription at all is asked for by the other name.
+  private func resubscribe(_ places: [Int], from channel: Int, _ now: Timestamp) {
+    send("unsubscribe", places, [Self.bookChannels[channel]])
+    let silent = places.filter { products[$0].book.silentAttempts > 0 }
+    let others = places.filter { products[$0].book.silentAttempts == 0 }
+    let next = (channel + 1) % Self.bookChannels.count
+    for place in silent { products[place].channel = next }
+    if !silent.isEmpty { send("subscribe", silent, [Self.bookChannels[next]]) }
+    if !others.isEmpty { send("subscribe", others, [Self.bookChannels[channel]]) }
+    for place in places { products[place].book.subscribed(now: now) }
+  }
+
+  private func send(_ type: String, _ places: [Int], _ channels: [String]) {
+    let ids = JSONText.array(places.map { instruments[$0].venueSymbol })
+    actions.append(.send(#"{"type":"\#(type)","product_ids":\#(ids),"channels":\#(JSONText.array(channels))}"#))
+  }
+
+  // MARK: Refusals
+
+  /// `{"type":"error",…}`. A bad product refuses the whole subscribe message, so the others are subscribed again without it.
+  func failed(_ message: String, _ reason: String, now: Timestamp) throws(FeedError) {
+    let words = reason.split(separator: " ")
+    if reason.contains("is not a valid channel") || reason.contains("require authentication") {
+      let refusedChannel = words.first.map(String.init) ?? ""
+      // The other name of the book's channel, once; if that is refused too, the timeouts go on trying both, ever more rarely.
+      for place in products.indices where !products[place].book.isLive {
+        if Self.bookChannels[products[place].channel] == refusedChannel || reason.contains("level2") {
+          products[place].channel = (products[place].channel + 1) % Self.bookChannels.count
+        }
+      }
+      throw FeedError(.refused, "\(message): \(reason)")
+    }
+    if let name = words.first.map(String.init) {
+      var bytes = name
+      let place = bytes.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
+      if place >= 0, !products[place].isRefused {
+        products[place].isRefused = true
+        products[place].book.disconnected()
+        refuse(name, reason)
+        // What was live is untouched; what waits for its first snapshot was refused with it.
+        let waiting = products.indices.filter { !products[$0].isRefused && !products[$0].book.isLive }
+        for channel in Self.bookChannels.indices {
+          let group = waiting.filter { products[$0].channel == channel }
+          guard !group.isEmpty else { continue }
+          send("subscribe", group, [Self.bookChannels[channel], "matches", "ticker", "heartbeat"])
+          for place in group { products[place].book.subscribed(now: now) }
+        }
+        return
+      }
+    }
+    throw FeedError(.refused, "\(message): \(reason)")
+  }
+
+  // MARK: Messages
+
+  override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    try readMessage(message, now: now, into: &batch)
+  }
+
+  override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    guard Salvage.contains(message, "\"l2update\"") || Salvage.contains(message, "\"snapshot\"") else { return }
+    for place in Salvage.symbols(message, key: "\"product_id\"", in: table)
+    where products[place].book.resync(now: now) {
+      batch.events.append(.bookReset(InstrumentID(place), .malformed))
+    }
+    tick(now: now, into: &batch)
+  }
+}
+
+/// A product of `GET /products`, as far as it is used.
+struct CoinbaseProduct {
+  var id = ""
+  var base = ""
+  var quote = ""
+  var priceScale: UInt8 = 0
+  var sizeScale: UInt8 = 0
+  var priceIncrement: Decimal64?
+  var sizeIncrement: Decimal64?
+}

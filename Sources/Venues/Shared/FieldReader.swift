@@ -1,0 +1,141 @@
+import Bytes
+
+/// A `JSONScanner` whose errors say which field of a venue's message was wrong, and where.
+struct FieldReader: ~Copyable, ~Escapable {
+  var json: JSONScanner
+  /// Where the scanned text begins in the message.
+  let base: Int
+  /// The field being read, for errors.
+  var field: StaticString = "message"
+
+  @_lifetime(copy bytes)
+  init(_ bytes: RawSpan, base: Int = 0) {
+    self.json = JSONScanner(bytes)
+    self.base = base
+  }
+
+  /// Offset in the message of the next byte to be read.
+  var offset: Int { base + json.offset }
+
+  mutating func objectStart() throws(FeedError) {
+    do throws(JSONError) { try json.objectStart() } catch { throw failure(error) }
+  }
+
+  mutating func nextKey() throws(FeedError) -> JSONSlice? {
+    do throws(JSONError) { return try json.nextKey() } catch { throw failure(error) }
+  }
+
+  mutating func arrayStart() throws(FeedError) {
+    do throws(JSONError) { try json.arrayStart() } catch { throw failure(error) }
+  }
+
+  mutating func nextElement() throws(FeedError) -> Bool {
+    do throws(JSONError) { return try json.nextElement() } catch { throw failure(error) }
+  }
+
+  mutating func string(_ field: StaticString) throws(FeedError) -> JSONSlice {
+    self.field = field
+    do throws(JSONError) { return try json.string() } catch { throw failure(error) }
+  }
+
+  /// A string as text, escapes decoded; U+FFFD for what is not UTF-8. Allocates.
+  mutating func decodedString(_ field: StaticString) throws(FeedError) -> String {
+    let slice = try string(field)
+    do throws(JSONError) { return try json.decoded(slice) } catch { throw failure(error) }
+  }
+
+  mutating func number(_ field: StaticString) throws(FeedError) -> JSONSlice {
+    self.field = field
+    do throws(JSONError) { return try json.number() } catch { throw failure(error) }
+  }
+
+  mutating func int64(_ field: StaticString) throws(FeedError) -> Int64 {
+    self.field = field
+    do throws(JSONError) { return try json.int64() } catch { throw failure(error) }
+  }
+
+  mutating func uint64(_ field: StaticString) throws(FeedError) -> UInt64 {
+    self.field = field
+    do throws(JSONError) { return try json.uint64() } catch { throw failure(error) }
+  }
+
+  mutating func decimal64(_ field: StaticString) throws(FeedError) -> Decimal64 {
+    self.field = field
+    do throws(JSONError) { return try json.decimal64() } catch { throw failure(error) }
+  }
+
+  mutating func bool(_ field: StaticString) throws(FeedError) -> Bool {
+    self.field = field
+    do throws(JSONError) { return try json.bool() } catch { throw failure(error) }
+  }
+
+  mutating func null() throws(FeedError) -> Bool {
+    do throws(JSONError) { return try json.null() } catch { throw failure(error) }
+  }
+
+  mutating func skipValue() throws(FeedError) {
+    do throws(JSONError) { try json.skipValue() } catch { throw failure(error) }
+  }
+
+  mutating func rawValue(_ field: StaticString) throws(FeedError) -> FieldSlice {
+    self.field = field
+    do throws(JSONError) {
+      let slice = try json.rawValue()
+      return FieldSlice(slice: slice, base: offset - slice.count)
+    } catch {
+      throw failure(error)
+    }
+  }
+
+  mutating func end() throws(FeedError) {
+    field = "message"
+    do throws(JSONError) { try json.end() } catch { throw failure(error) }
+  }
+
+  mutating func peek() -> JSONKind? { json.peek() }
+
+  func equals(_ slice: JSONSlice, _ literal: StaticString) -> Bool { json.equals(slice, literal) }
+
+  @_lifetime(borrow self)
+  func text(_ slice: JSONSlice) -> RawSpan { json.text(slice) }
+
+  /// A reader of a value that was passed over before.
+  @_lifetime(borrow self)
+  func reader(_ slice: FieldSlice) -> FieldReader { FieldReader(json.text(slice.slice), base: slice.base) }
+
+  func failure(_ error: JSONError) -> FeedError { FeedError(error, field: field, base: base) }
+}
+
+/// A value that was passed over, and where it stands in the message.
+struct FieldSlice {
+  let slice: JSONSlice
+  let base: Int
+}
+
+extension FeedError {
+  /// The scanner's error in the words of a log line. `base` is where the scanned text begins in the message.
+  init(_ error: JSONError, field: StaticString, base: Int) {
+    let place = "field \(field) at offset \(error.offset + base)"
+    switch error.reason {
+    case .decimal(let reason): self.init(.decimal, "\(place): \(Self.words(reason))")
+    case .badNumber: self.init(.decimal, "\(place): not a number")
+    case .unexpectedEnd: self.init(.json, "\(place): the text ends too early")
+    case .unexpectedByte(let byte): self.init(.json, "\(place): unexpected byte 0x\(String(byte, radix: 16))")
+    case .badEscape: self.init(.json, "\(place): bad escape")
+    case .tooDeep: self.init(.json, "\(place): nested too deeply")
+    case .trailingBytes: self.init(.json, "\(place): bytes after the end")
+    }
+  }
+
+  static func words(_ error: DecimalError) -> String {
+    switch error {
+    case .malformed: "not a decimal number"
+    case .overflow: "too large for 64 bits at the instrument's scale"
+    case .tooPrecise(let needed): "has \(needed) digits after the point, more than can be kept"
+    }
+  }
+
+  static func missing(_ field: StaticString, in what: StaticString) -> FeedError {
+    FeedError(.shape, "\(what) without field \(field)")
+  }
+}

@@ -1,0 +1,38 @@
+/// What can be told of a message that could not be read: enough to know whose book it was. Not for hot paths.
+enum Salvage {
+  static func contains(_ message: RawSpan, _ text: StaticString) -> Bool {
+    message.withUnsafeBytes { find(text, in: $0, from: 0) != nil }
+  }
+
+  /// The places of the symbols in string values of `key` (given with its quotes), each once.
+  static func symbols(_ message: RawSpan, key: StaticString, in table: SymbolTable) -> [Int] {
+    message.withUnsafeBytes { bytes in
+      var places: [Int] = []
+      var from = 0
+      while let at = find(key, in: bytes, from: from) {
+        from = at + key.utf8CodeUnitCount
+        var index = from
+        while index < bytes.count, bytes[index] == 0x20 || bytes[index] == UInt8(ascii: ":") { index += 1 }
+        guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { continue }
+        let start = index + 1
+        guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "\"")) else { break }
+        let place = table.find(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+        if place >= 0, !places.contains(place) { places.append(place) }
+      }
+      return places
+    }
+  }
+
+  private static func find(_ text: StaticString, in bytes: UnsafeRawBufferPointer, from: Int) -> Int? {
+    let length = text.utf8CodeUnitCount
+    var index = from
+    outer: while index + length <= bytes.count {
+      for offset in 0..<length where bytes[index + offset] != text.utf8Start[offset] {
+        index += 1
+        continue outer
+      }
+      return index
+    }
+    return nil
+  }
+}

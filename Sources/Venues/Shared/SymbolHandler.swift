@@ -1,0 +1,233 @@
+import Bytes
+import MarketData
+
+/// What the venues' handlers share: instruments and their places, scales that widen, messages that are taken whole or not.
+///
+/// A subclass overrides `read` and changes nothing of its own in it before the last thing that can fail, because a message
+/// may be read again at a wider scale.
+package class SymbolHandler: FeedHandler {
+  /// The widest scale that a value may ask for. Twelve digits hold every increment in use; a stray price of 18 digits must not
+  /// make all others overflow.
+  static let widestScale: UInt8 = 12
+
+  /// By `InstrumentID`. Grows in `prepare` and `connected` only; an instrument keeps its place for the life of the handler.
+  final private(set) var instruments: [Instrument] = []
+  final private(set) var table = SymbolTable()
+  final var seen: [SymbolCounts] = []
+  /// The largest price and size of each instrument so far: what a wider scale has to have room for.
+  private final var peaks: [PriceLevel] = []
+  /// Configured symbols that were refused: told once.
+  final private(set) var refusedSymbols: Set<String> = []
+  /// Set when a value had more digits than its instrument's scale.
+  private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
+
+  package final override var symbolCounts: [SymbolCounts] { seen }
+
+  // MARK: For subclasses
+
+  /// Reads one message. Events go to `batch`; on an error they are taken back.
+  func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {}
+
+  /// A message was refused; if a book depended on it, that book is reset here.
+  func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {}
+
+  /// The scales of an instrument have been widened: levels kept aside follow.
+  func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {}
+
+  /// The place of a venue symbol, or an error that names it.
+  final func place(_ text: RawSpan) throws(FeedError) -> Int {
+    let place = table.find(text)
+    guard place >= 0 else {
+      let shown = text.withUnsafeBytes { String(decoding: $0.prefix(40), as: UTF8.self) }
+      throw FeedError(.unknownSymbol, "symbol \(shown) was not subscribed")
+    }
+    return place
+  }
+
+  /// Adds an instrument, or brings the one of that venue symbol up to date; scales never shrink. Appends `.instrument`
+  /// if something changed. Returns its place; nil if the table is full.
+  final func add(
+    venueSymbol: String, base: String, quote: String, priceScale: UInt8, sizeScale: UInt8,
+    priceIncrement: Decimal64? = nil,
+    sizeIncrement: Decimal64? = nil, into batch: inout EventBatch
+  ) -> Int? {
+    guard let place = table.insert(venueSymbol) else { return nil }
+    if place == instruments.count {
+      instruments.append(
+        Instrument(
+          id: InstrumentID(place), venue: venue.name, venueSymbol: venueSymbol, base: base, quote: quote,
+          priceScale: min(priceScale, Self.widestScale), sizeScale: min(sizeScale, Self.widestScale),
+          priceIncrement: priceIncrement, sizeIncrement: sizeIncrement))
+      seen.append(SymbolCounts())
+      peaks.append(PriceLevel(price: 0, size: 0))
+      batch.append(instrument: instruments[place])
+      return place
+    }
+    var changed = instruments[place]
+    changed.priceIncrement = priceIncrement ?? changed.priceIncrement
+    changed.sizeIncrement = sizeIncrement ?? changed.sizeIncrement
+    if changed != instruments[place] {
+      instruments[place] = changed
+      batch.append(instrument: changed)
+    }
+    if priceScale > changed.priceScale { widen(place, isPrice: true, to: priceScale, into: &batch) }
+    if sizeScale > changed.sizeScale { widen(place, isPrice: false, to: sizeScale, into: &batch) }
+    return place
+  }
+
+  /// Tells once that a configured symbol cannot be carried.
+  final func refuse(_ symbol: String, _ reason: String) {
+    guard refusedSymbols.insert(symbol).inserted else { return }
+    actions.append(.symbolFailed(symbol: symbol, reason: reason))
+  }
+
+  /// Reads a price of an instrument, bare or in quotes, at its scale.
+  final func price(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
+    try decimal(&reader, place, isPrice: true, field)
+  }
+
+  /// Reads a size of an instrument, bare or in quotes, at its scale. Negative ones are refused.
+  final func size(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
+    let size = try decimal(&reader, place, isPrice: false, field)
+    guard size >= 0 else { throw FeedError(.decimal, "field \(field) at offset \(reader.offset): negative size") }
+    return size
+  }
+
+  private final func decimal(
+    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
+  ) throws(FeedError) -> Int64 {
+    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
+    reader.field = field
+    do throws(JSONError) {
+      return try reader.json.decimal(scale: scale)
+    } catch {
+      if case .decimal(.tooPrecise(let needed)) = error.reason { widening = (place, isPrice, needed) }
+      throw reader.failure(error)
+    }
+  }
+
+  /// A price of the venue's own statistics: what does not fit the scale is left out, it widens nothing.
+  final func statisticsPrice(
+    _ reader: inout FieldReader, _ place: Int, _ field: StaticString
+  ) throws(FeedError) -> Int64? {
+    reader.field = field
+    do throws(JSONError) {
+      if try reader.json.null() { return nil }
+      return try reader.json.decimal(scale: instruments[place].priceScale)
+    } catch {
+      if case .decimal = error.reason { return nil }
+      throw reader.failure(error)
+    }
+  }
+
+  /// A number of the venue's own statistics; nil if null or beyond 64 bits.
+  final func statistic(_ reader: inout FieldReader, _ field: StaticString) throws(FeedError) -> Decimal64? {
+    reader.field = field
+    do throws(JSONError) {
+      if try reader.json.null() { return nil }
+      return try reader.json.decimal64()
+    } catch {
+      if case .decimal = error.reason { return nil }
+      throw reader.failure(error)
+    }
+  }
+
+  /// Asks for a wider scale from inside `read`: the message will be read again.
+  final func needs(_ place: Int, isPrice: Bool, digits: UInt8) -> FeedError {
+    widening = (place, isPrice, digits)
+    return FeedError(.decimal, FeedError.words(.tooPrecise(needed: digits)))
+  }
+
+  /// Notes the largest values among levels that were accepted. O(levels).
+  final func note(_ place: Int, _ levels: ArraySlice<PriceLevel>) {
+    var peak = peaks[place]
+    for level in levels {
+      peak.price = max(peak.price, level.price)
+      peak.size = max(peak.size, level.size)
+    }
+    peaks[place] = peak
+  }
+
+  final func note(_ place: Int, price: Int64, size: Int64) {
+    peaks[place].price = max(peaks[place].price, price)
+    peaks[place].size = max(peaks[place].size, size)
+  }
+
+  // MARK: The message loop
+
+  package final override func receive(
+    _ message: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    counts.messages += 1
+    var mark = BatchMark(batch)
+    // Price and size of every symbol in the message may each widen several times; beyond that it is not a message but an attack.
+    var passes = 0
+    while true {
+      do throws(FeedError) {
+        widening = nil
+        try read(message, now: now, into: &batch)
+        return
+      } catch {
+        mark.rewind(&batch)
+        if passes < 32, widenIfNeeded(into: &batch) {
+          passes += 1
+          mark = BatchMark(batch)
+          continue
+        }
+        counts.rejected += 1
+        refused(message, now: now, into: &batch)
+        throw error
+      }
+    }
+  }
+
+  /// Widens the scale that the last failed read asked for; false if it asked for none or cannot have it.
+  final func widenIfNeeded(into batch: inout EventBatch) -> Bool {
+    guard let widening else { return false }
+    self.widening = nil
+    return widen(widening.place, isPrice: widening.isPrice, to: widening.needed, into: &batch)
+  }
+
+  /// False if the scale would be beyond `widestScale` or a value seen so far would overflow at it.
+  @discardableResult
+  private final func widen(_ place: Int, isPrice: Bool, to needed: UInt8, into batch: inout EventBatch) -> Bool {
+    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
+    guard needed > scale, needed <= Self.widestScale else { return false }
+    let factor = DecimalText.powers[Int(needed - scale)]
+    let (peak, overflow) = (isPrice ? peaks[place].price : peaks[place].size).multipliedReportingOverflow(by: factor)
+    // Room for a thousand times the largest value so far.
+    guard !overflow, peak <= Int64.max / 1000 else { return false }
+    if isPrice {
+      instruments[place].priceScale = needed
+      peaks[place].price = peak
+    } else {
+      instruments[place].sizeScale = needed
+      peaks[place].size = peak
+    }
+    widened(place, priceBy: isPrice ? factor : 1, sizeBy: isPrice ? 1 : factor)
+    batch.append(instrument: instruments[place])
+    return true
+  }
+}
+
+/// How far a batch was filled, to take back what came after.
+struct BatchMark {
+  let events: Int
+  let bids: Int
+  let asks: Int
+  let instruments: Int
+
+  init(_ batch: borrowing EventBatch) {
+    events = batch.events.count
+    bids = batch.bids.count
+    asks = batch.asks.count
+    instruments = batch.instruments.count
+  }
+
+  func rewind(_ batch: inout EventBatch) {
+    batch.events.removeSubrange(events...)
+    batch.bids.removeSubrange(bids...)
+    batch.asks.removeSubrange(asks...)
+    batch.instruments.removeSubrange(instruments...)
+  }
+}

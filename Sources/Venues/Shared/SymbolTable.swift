@@ -1,0 +1,69 @@
+/// Finds the place of a venue symbol by its bytes: open addressing over one block of names, no allocation per look-up.
+///
+/// Bounded: at most `limit` names, of at most 255 bytes in all 64 KiB, so that no list from outside can grow it.
+struct SymbolTable {
+  /// The most names a table takes.
+  static let limit = 4096
+
+  /// Slots hold a place + 1; 0 is empty. Always at least twice as many slots as names, a power of two.
+  private var slots: [Int32] = Array(repeating: 0, count: 16)
+  private var hashes: [UInt32] = []
+  private var starts: [Int32] = [0]
+  private var names: [UInt8] = []
+
+  var count: Int { hashes.count }
+
+  /// Adds `name` at the next place and returns it; its present place if it is there already, nil if the table is full.
+  mutating func insert(_ name: String) -> Int? {
+    let bytes = Array(name.utf8)
+    let known = bytes.withUnsafeBytes { find($0) }
+    if known >= 0 { return known }
+    guard bytes.count <= 255, count < Self.limit, names.count + bytes.count <= 1 << 16 else { return nil }
+    hashes.append(bytes.withUnsafeBytes { Self.hash($0) })
+    names.append(contentsOf: bytes)
+    starts.append(Int32(names.count))
+    if count * 2 > slots.count {
+      slots = Array(repeating: 0, count: slots.count * 2)
+      for place in 0..<count { occupy(place) }
+    } else {
+      occupy(count - 1)
+    }
+    return count - 1
+  }
+
+  /// The place of the symbol spelled `text`, -1 if it is not in the table. O(length).
+  func find(_ text: RawSpan) -> Int { text.withUnsafeBytes { find($0) } }
+
+  func find(_ text: UnsafeRawBufferPointer) -> Int {
+    let hash = Self.hash(text)
+    let mask = slots.count &- 1
+    var slot = Int(hash) & mask
+    while true {
+      let place = Int(slots[slot]) &- 1
+      if place < 0 { return -1 }
+      if hashes[place] == hash, matches(place, text) { return place }
+      slot = (slot &+ 1) & mask
+    }
+  }
+
+  private func matches(_ place: Int, _ text: UnsafeRawBufferPointer) -> Bool {
+    let start = Int(starts[place])
+    guard Int(starts[place + 1]) &- start == text.count else { return false }
+    for index in 0..<text.count where names[start &+ index] != text[index] { return false }
+    return true
+  }
+
+  private mutating func occupy(_ place: Int) {
+    let mask = slots.count - 1
+    var slot = Int(hashes[place]) & mask
+    while slots[slot] != 0 { slot = (slot + 1) & mask }
+    slots[slot] = Int32(place + 1)
+  }
+
+  /// FNV-1a, folded; symbols are a dozen bytes.
+  private static func hash(_ text: UnsafeRawBufferPointer) -> UInt32 {
+    var hash: UInt32 = 2_166_136_261
+    for byte in text { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+    return hash ^ (hash >> 15)
+  }
+}

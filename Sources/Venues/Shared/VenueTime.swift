@@ -1,0 +1,71 @@
+import MarketData
+
+/// Times as venues write them.
+enum VenueTime {
+  /// Reads `2026-08-25T03:35:57.096368Z` (RFC 3339 section 5.6, offset `Z` or `±hh:mm`, any number of fraction digits, cut
+  /// to µs). Nil if it is not one, or before 1970: Coinbase sends the year 0001 and Kraken 1970 for "no time".
+  static func rfc3339(_ text: RawSpan) -> Timestamp? {
+    text.withUnsafeBytes { bytes in
+      guard bytes.count >= 20 else { return nil }
+      func number(_ at: Int, _ length: Int) -> Int64? {
+        guard at + length <= bytes.count else { return nil }
+        var value: Int64 = 0
+        for index in at..<(at + length) {
+          let digit = bytes[index] &- UInt8(ascii: "0")
+          guard digit < 10 else { return nil }
+          value = value &* 10 &+ Int64(digit)
+        }
+        return value
+      }
+      func isByte(_ at: Int, _ byte: Unicode.Scalar) -> Bool { bytes[at] == UInt8(ascii: byte) }
+      guard let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
+        let minute = number(14, 2), let second = number(17, 2), isByte(4, "-"), isByte(7, "-"),
+        bytes[10] | 0x20 == UInt8(ascii: "t"), isByte(13, ":"), isByte(16, ":"),
+        year > 1970 || (year == 1970 && (month > 1 || day > 1)), (1...12).contains(month), (1...31).contains(day),
+        hour < 24,
+        minute < 60, second <= 60
+      else { return nil }
+      var index = 19
+      var micro: Int64 = 0
+      if isByte(index, ".") {
+        index += 1
+        var unit: Int64 = 100_000
+        let begin = index
+        while index < bytes.count, bytes[index] &- UInt8(ascii: "0") < 10 {
+          micro += Int64(bytes[index] &- UInt8(ascii: "0")) * unit
+          unit /= 10
+          index += 1
+        }
+        guard index > begin else { return nil }
+      }
+      guard index < bytes.count else { return nil }
+      var offset: Int64 = 0
+      switch bytes[index] {
+      case UInt8(ascii: "Z"), UInt8(ascii: "z"):
+        guard index + 1 == bytes.count else { return nil }
+      case UInt8(ascii: "+"), UInt8(ascii: "-"):
+        guard index + 6 == bytes.count, let hours = number(index + 1, 2), let minutes = number(index + 4, 2),
+          hours < 24,
+          minutes < 60
+        else { return nil }
+        offset = (hours * 3600 + minutes * 60) * (bytes[index] == UInt8(ascii: "-") ? -1 : 1)
+      default: return nil
+      }
+      // Days since 1970 in the proleptic Gregorian calendar, counting years from March.
+      let shifted = month <= 2 ? year - 1 : year
+      let era = shifted / 400
+      let yearOfEra = shifted % 400
+      let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+      let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+      let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
+      return Timestamp(microseconds: seconds * 1_000_000 + micro)
+    }
+  }
+
+  /// Reads a count of ms or µs since 1970: above 10^14 it can only be µs (10^14 ms is the year 5138).
+  static func epoch(_ value: Int64) -> Timestamp? {
+    guard value > 0 else { return nil }
+    if value < 100_000_000_000_000 { return Timestamp(milliseconds: value) }
+    return value < 100_000_000_000_000_000 ? Timestamp(microseconds: value) : nil
+  }
+}
