@@ -46,7 +46,9 @@ package final class SimulatedVenue {
   ///   - name: one of `names`.
   ///   - rate: moments (book updates or trades) a second and instrument on average; 60 is a lively market.
   ///   - start: the venue's time at the start; its clock goes on from there.
-  package init(venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp) throws(SimulatorError) {
+  package init(
+    venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp
+  ) throws(SimulatorError) {
     guard rate > 0, rate <= Self.rateLimit else { throw .badRate(rate) }
     let injector = FaultInjector(now: start)
     func make(_ instruments: [SimulatedInstrument]) -> SimulatedMarket {

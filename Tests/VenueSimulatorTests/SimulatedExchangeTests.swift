@@ -35,7 +35,8 @@ private final class SocketClient: ConnectionHandler, @unchecked Sendable {
     (happenings, continuation) = AsyncStream.makeStream()
     self.loop = loop
     loop.execute { [self] in
-      attempt = Connector.connect(host: "localhost", port: address.port, tls: tls, loop: loop, handler: self) { result in
+      attempt = Connector.connect(host: "localhost", port: address.port, tls: tls, loop: loop, handler: self) {
+        result in
         switch result {
         case .failure(let error): self.continuation.yield(.failed(error.description))
         case .success(let connection):

@@ -62,7 +62,8 @@ struct SimulatedMarketTests {
         let book = state.book
         #expect(copy.bids.sorted { $0.key < $1.key }.map { PriceLevel(price: $0.key, size: $0.value) } == book.bids)
         #expect(copy.asks.sorted { $0.key > $1.key }.map { PriceLevel(price: $0.key, size: $0.value) } == book.asks)
-        #expect(book.bids.count >= state.instrument.levels * 8 / 10 && book.asks.count >= state.instrument.levels * 8 / 10)
+        #expect(
+          book.bids.count >= state.instrument.levels * 8 / 10 && book.asks.count >= state.instrument.levels * 8 / 10)
         #expect(book.bids.count <= state.instrument.levels * 12 / 10)
         #expect(book.bids.allSatisfy { $0.price > 0 && $0.price % state.instrument.tick == 0 && $0.size > 0 })
       }

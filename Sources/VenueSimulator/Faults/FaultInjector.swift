@@ -79,7 +79,8 @@ final class FaultInjector {
       case .checksum:
         guard let wrong = Self.wrongChecksum(payload) else { continue }
         verdict = .replace(wrong)
-      case .malformed: verdict = .replace(SharedBytes(UnsafeRawBufferPointer(rebasing: payload.unsafeBytes.dropLast(9))))
+      case .malformed:
+        verdict = .replace(SharedBytes(UnsafeRawBufferPointer(rebasing: payload.unsafeBytes.dropLast(9))))
       case .duplicate: verdict = .twice
       case .reorder: verdict = .hold
       default: continue
