@@ -119,7 +119,7 @@ extension JSONScanner {
   /// `[["61737.63","0.5"],["61737.62","1.25",3]]`. What follows the two is skipped. `body` gets each pair in turn, as counts of
   /// 10^-`first` and 10^-`second`.
   ///
-  /// The whole loop is in one place so that it is compiled as one: about twice as fast as asking for each part. O(length).
+  /// O(length).
   /// - Throws: as `decimal(scale:)` does; pairs before the bad one have gone to `body` by then.
   @inlinable
   package mutating func decimalPairs(
