@@ -78,7 +78,8 @@ final class LineReader {
     lineNumber += 1
     scanned = 0
     self.pending = pending
-    return try body(text.bytes.extracting(0..<length))
+    // `text` is not changed before the next call.
+    return try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: text.unsafeBytes[..<length])))
   }
 
   private func readBlock() throws(RecordingError) {

@@ -45,38 +45,43 @@ package final class Replayer {
   /// Where the reading stands, for progress: records played.
   package var recordsPlayed: Int { tally.recordCount }
 
-  /// Plays the next record. False at the end. The pipeline's `changes` grow until its `clear()`.
+  /// Plays the next record and returns its length in bytes; nothing at the end. The pipeline's `changes` grow until its `clear()`.
+  /// - Parameter present: the time at which the handler and the market see it, if not the record's own; it never goes back.
   @discardableResult
-  package func step() throws(RecordingError) -> Bool {
-    guard let record = upcoming else { return false }
+  package func step(at present: Timestamp? = nil) throws(RecordingError) -> Int {
+    guard let record = upcoming else { return 0 }
+    let now = present ?? record.time
     let start = pipeline.changes.items.count
-    advance(to: record.time)
-    tally.note(record, bytes: reader.payload.count)
+    let bytes = reader.payload.count
+    advance(to: now)
+    tally.note(record, bytes: bytes)
     switch record.kind {
-    case .open: connect(record.time)
+    case .open: connect(now)
     case .text:
-      connect(record.time)
-      pipeline.receive(reader.payload.bytes, now: record.time)
-      carryOut(record.time)
+      connect(now)
+      // The reader is not asked for another record before the message has been read.
+      pipeline.receive(RawSpan(_unsafeBytes: reader.payload.unsafeBytes), now: now)
+      carryOut(now)
     case .binary:
       throw RecordingError(
         path: reader.path, line: reader.lineNumber, field: "k", "binary frame: \(venue.title) sends none")
     case .sent: break
-    case .http: answer(record)
+    case .http: answer(record, now)
     case .close:
-      if isConnected { pipeline.disconnected(now: record.time) }
+      if isConnected { pipeline.disconnected(now: now) }
       isConnected = false
-      carryOut(record.time)
+      carryOut(now)
     }
     if pipeline.changes.items.count > start { tally.note(pipeline.changes, from: start, market: pipeline.market) }
     upcoming = try reader.next()
-    return true
+    return bytes
   }
 
   /// Plays everything that is left. `onProgress` is called about every 10,000 records with the number played.
   package func run(onProgress: (Int) -> Void = { _ in }) throws(RecordingError) -> ReplayResult {
     let clock = ReplayClock()
-    while try step() {
+    while upcoming != nil {
+      try step()
       pipeline.clear()
       if tally.recordCount % 10_000 == 0 { onProgress(tally.recordCount) }
     }
@@ -132,22 +137,24 @@ package final class Replayer {
 
   private func get(_ request: Int, _ path: String, _ now: Timestamp) {
     guard let symbol = ReplaySource.depthSymbol(path) else {
-      return pipeline.response(to: request, status: 200, body: source.instruments.span.bytes, now: now)
+      let list = source.instruments
+      return pipeline.response(to: request, status: 200, body: list.span.bytes, now: now)
     }
     if let known = snapshots[symbol] {
-      pipeline.response(to: request, status: known.status, body: known.body.span.bytes, now: now)
+      let body = known.body
+      pipeline.response(to: request, status: known.status, body: body.span.bytes, now: now)
     } else {
       waiting[symbol, default: []].append(request)
     }
   }
 
-  private func answer(_ record: RecordingReader.Record) {
+  private func answer(_ record: RecordingReader.Record, _ now: Timestamp) {
     guard let symbol = record.url.flatMap(ReplaySource.depthSymbol) else { return }
     let body = [UInt8](reader.payload.unsafeBytes)
     snapshots[symbol] = (record.status, body)
     for request in waiting.removeValue(forKey: symbol) ?? [] {
-      pipeline.response(to: request, status: record.status, body: body.span.bytes, now: record.time)
-      carryOut(record.time)
+      pipeline.response(to: request, status: record.status, body: body.span.bytes, now: now)
+      carryOut(now)
     }
   }
 }
