@@ -56,14 +56,18 @@ struct HubTests {
     let world = World()
     world.book(0, .snapshot, bids: [(10, 1)], asks: [(20, 1)])
     let client = world.client()
-    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":1000}]}")
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":1000}]}"
+    )
     world.apply { $0.events.append(.bookReset(InstrumentID(0), .checksum)) }
     world.book(0, .delta, bids: [(11, 1)], asks: [])
     world.run(milliseconds: 2000)
     let late = world.client()
     #expect(
-      late.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":1000}]}")[0]
-        .contains("\"state\":\"syncing\""))
+      late.ask(
+        "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":1000}]}"
+      )[0]
+      .contains("\"state\":\"syncing\""))
     #expect(client.texts.of("update").isEmpty)
     world.book(0, .snapshot, bids: [(12, 1)], asks: [(20, 1)])
     world.run(milliseconds: 1000)
@@ -78,7 +82,9 @@ struct HubTests {
     let world = World()
     world.book(0, .snapshot, bids: [(100_000, 1)], asks: [(200_000, 1)])
     let client = world.client()
-    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"depth\":0,\"interval_ms\":1000}]}")
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"depth\":0,\"interval_ms\":1000}]}"
+    )
     for part in 0..<3 {
       world.book(0, .delta, bids: (0..<1000).map { (Int64(part * 1000 + $0 + 1), 1) }, asks: [])
     }
@@ -93,7 +99,9 @@ struct HubTests {
     let world = World()
     world.quote(1, 2)
     let client = world.client()
-    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"quote\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":200}]}")
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"quote\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":200}]}"
+    )
     #expect(world.hubs[0].nextDeadline == .distantFuture)
     world.now = world.now + 10_000
     for price in 2...6 { world.quote(Int64(price), 10) }
@@ -138,7 +146,8 @@ struct HubTests {
     world.settle()
     #expect(client.snapshotReasons == ["subscribe", "resync"])
     #expect(client.streams[1]?.bids == ["1.00": "0.00000001"])
-    let texts = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
+    let texts = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
     #expect(texts.last?.contains("\"price\":\"1.50\"") == true)
     #expect(client.faults.isEmpty)
   }
@@ -167,7 +176,8 @@ struct HubTests {
     out.removeAll()
     hub.snapshotItems([(0, InstrumentID(0), "kraken:BTC-USD")], points: 24, now: world.now, into: &out)
     #expect(out.description.hasPrefix(#"{"symbol":"kraken:BTC-USD","ticker":{"last":"1.5","#))
-    #expect(out.description.contains(#""pulse":{"price":"1.5""#) && out.description.contains(#""sparkline":{"range":"24h""#))
+    #expect(
+      out.description.contains(#""pulse":{"price":"1.5""#) && out.description.contains(#""sparkline":{"range":"24h""#))
     out.removeAll()
     HTTPBodies.instruments(world.fanOuts[0].directory, venue: "kraken", query: "btc", into: &out)
     #expect(
@@ -180,7 +190,8 @@ struct HubTests {
 @Suite("Percentages")
 struct PercentTests {
   @Test(
-    "are rounded half to even", arguments: [(1, 800, 2, 12), (3, 800, 2, 38), (-1, 800, 2, -12), (-3, 800, 2, -38), (1, 3, 4, 333_333)])
+    "are rounded half to even",
+    arguments: [(1, 800, 2, 12), (3, 800, 2, 38), (-1, 800, 2, -12), (-3, 800, 2, -38), (1, 3, 4, 333_333)])
   func rounding(part: Int64, whole: Int64, digits: UInt8, expected: Int64) {
     #expect(Percent.of(part, whole, digits: digits) == expected)
   }

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Requests and their replies")
 struct RequestTests {
-  @Test("hello is answered with session, node and limits; an id is echoed as it was written", arguments: ["1", "\"a\\u0041\""])
+  @Test(
+    "hello is answered with session, node and limits; an id is echoed as it was written",
+    arguments: ["1", "\"a\\u0041\""])
   func hello(id: String) {
     let client = World().client()
     let texts = client.ask("{\"id\":\(id),\"heartbeat_s\":7,\"op\":\"hello\",\"resume\":{\"session\":\"s_1\"}}")
@@ -42,7 +44,9 @@ struct RequestTests {
     #expect(texts[0].contains(names), "\(texts)")
     #expect(texts[0].contains("\"impact\":\"this request was not carried out\""))
     #expect(texts[0].hasSuffix("\"retry\":false}"))
-    #expect(client.ask("{\"op\":\"ping\",\"id\":5,\"time\":12}").last == "{\"type\":\"pong\",\"id\":5,\"client_time\":12,\"time\":1790000004000000}")
+    #expect(
+      client.ask("{\"op\":\"ping\",\"id\":5,\"time\":12}").last
+        == "{\"type\":\"pong\",\"id\":5,\"client_time\":12,\"time\":1790000004000000}")
   }
 
   @Test(
@@ -55,7 +59,10 @@ struct RequestTests {
       ("{\"channel\":\"book\",\"depth\":11,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "10, 25, 100, or 0"),
       ("{\"channel\":\"sparkline\",\"points\":1,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "2 to 1440"),
       ("{\"channel\":\"sparkline\",\"range\":\"7d\",\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "24h"),
-      ("{\"channel\":\"book\",\"interval_ms\":\"1\",\"symbols\":[\"kraken:BTC-USD\"]}", "bad_request", "streams[0].interval_ms"),
+      (
+        "{\"channel\":\"book\",\"interval_ms\":\"1\",\"symbols\":[\"kraken:BTC-USD\"]}", "bad_request",
+        "streams[0].interval_ms"
+      ),
       ("{\"channel\":\"book\",\"symbols\":[1]}", "bad_request", "streams[0].symbols"),
       ("{\"channel\":\"book\"}", "bad_request", "streams[0].symbols"),
       ("{\"symbols\":[\"kraken:BTC-USD\"]}", "bad_request", "streams[0].channel"),
@@ -89,7 +96,9 @@ struct RequestTests {
     let world = World(loops: 2)
     world.trade(0, price: 1)
     let client = world.client(on: 1)
-    client.send("{\"op\":\"subscribe\",\"id\":1,\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"coinbase:BTC-USD\",\"kraken:BTC-USD\"]}]}")
+    client.send(
+      "{\"op\":\"subscribe\",\"id\":1,\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"coinbase:BTC-USD\",\"kraken:BTC-USD\"]}]}"
+    )
     client.send("{\"op\":\"ping\",\"id\":2}")
     world.step(1)
     world.step(1)
@@ -98,9 +107,12 @@ struct RequestTests {
     world.flush()
     #expect(client.texts.isEmpty, "one loop has not answered")
     world.settle()
-    #expect(client.texts.map { String($0.prefix(20)) } == [
-      "{\"type\":\"subscribed\",", "{\"type\":\"snapshot\",\"c", "{\"type\":\"update\",\"cha", "{\"type\":\"snapshot\",\"c", "{\"type\":\"pong\",\"id\":2",
-    ].map { String($0.prefix(20)) })
+    #expect(
+      client.texts.map { String($0.prefix(20)) }
+        == [
+          "{\"type\":\"subscribed\",", "{\"type\":\"snapshot\",\"c", "{\"type\":\"update\",\"cha",
+          "{\"type\":\"snapshot\",\"c", "{\"type\":\"pong\",\"id\":2",
+        ].map { String($0.prefix(20)) })
     #expect(client.faults.isEmpty)
   }
 
@@ -122,12 +134,14 @@ struct RequestTests {
     _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
     #expect(world.hubs[0].subscribedStreams == 1)
     let texts = client.ask("{\"op\":\"unsubscribe\",\"id\":3,\"streams\":[1,9]}")
-    #expect(texts[0].hasPrefix("{\"type\":\"unsubscribed\",\"id\":3,\"streams\":[1],\"total\":0,\"failed\":[{\"stream\":9,"))
+    #expect(
+      texts[0].hasPrefix("{\"type\":\"unsubscribed\",\"id\":3,\"streams\":[1],\"total\":0,\"failed\":[{\"stream\":9,"))
     #expect(world.hubs[0].subscribedStreams == 0)
     world.trade(price: 1)
     world.settle()
     #expect(client.texts.last == texts[0])
-    #expect(client.ask("{\"op\":\"unsubscribe\",\"all\":true}") == ["{\"type\":\"unsubscribed\",\"streams\":[],\"total\":0}"])
+    #expect(
+      client.ask("{\"op\":\"unsubscribe\",\"all\":true}") == ["{\"type\":\"unsubscribed\",\"streams\":[],\"total\":0}"])
   }
 
   @Test("a stream left and joined anew goes on above its old numbers")
@@ -139,16 +153,24 @@ struct RequestTests {
     for id in 1...5 { world.trade(id: UInt64(id), price: 1) }
     world.settle()
     _ = client.ask("{\"op\":\"unsubscribe\",\"all\":true}")
-    #expect(client.ask(request)[0].contains("\"stream\":1,\"channel\":\"trades\",\"symbol\":\"kraken:BTC-USD\",\"interval_ms\":0,\"epoch\":\"k7\",\"seq\":7,"))
+    #expect(
+      client.ask(request)[0].contains(
+        "\"stream\":1,\"channel\":\"trades\",\"symbol\":\"kraken:BTC-USD\",\"interval_ms\":0,\"epoch\":\"k7\",\"seq\":7,"
+      ))
   }
 
   @Test("configure moves subscriptions to another class and shows the new streams")
   func configure() {
     let world = World()
     let client = world.client()
-    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]},{\"channel\":\"status\"}]}")
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]},{\"channel\":\"status\"}]}"
+    )
     let texts = client.ask("{\"op\":\"configure\",\"id\":4,\"interval_ms\":300}")
-    #expect(texts[0].hasPrefix("{\"type\":\"configured\",\"id\":4,\"interval_ms\":1000,\"total\":2,\"streams\":[{\"stream\":3,\"from\":1,\"channel\":\"trades\","))
+    #expect(
+      texts[0].hasPrefix(
+        "{\"type\":\"configured\",\"id\":4,\"interval_ms\":1000,\"total\":2,\"streams\":[{\"stream\":3,\"from\":1,\"channel\":\"trades\","
+      ))
     #expect(texts.of("snapshot").count == 1)
     world.trade(id: 1, price: 1)
     world.trade(id: 2, price: 2)
@@ -181,7 +203,8 @@ struct RequestTests {
   @Test("list shows every subscription")
   func list() {
     let client = World().client()
-    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"sparkline\",\"symbols\":[\"kraken:BTC-USD\"],\"points\":48}]}")
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"sparkline\",\"symbols\":[\"kraken:BTC-USD\"],\"points\":48}]}")
     #expect(
       client.ask("{\"op\":\"list\",\"id\":7}") == [
         #"{"type":"list","id":7,"streams":[{"stream":1,"channel":"sparkline","symbol":"kraken:BTC-USD","range":"24h","points":48,"interval_ms":1000,"epoch":"k7","seq":1,"state":"live"}],"total":1}"#

@@ -7,7 +7,8 @@ import Testing
 struct SlowClientTests {
   private func subscribed(_ world: World, _ channel: String, _ more: String = "") -> ModelClient {
     let client = world.client()
-    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"\(channel)\",\"symbols\":[\"kraken:BTC-USD\"]\(more)}]}")
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"\(channel)\",\"symbols\":[\"kraken:BTC-USD\"]\(more)}]}")
     return client
   }
 
@@ -47,7 +48,8 @@ struct SlowClientTests {
     #expect(client.faults.isEmpty)
   }
 
-  @Test("events wait up to the bound; past it a notice in their place says which were lost, and the next one links to it")
+  @Test(
+    "events wait up to the bound; past it a notice in their place says which were lost, and the next one links to it")
   func events() {
     var limits = ClientLimits()
     limits.queuedEvents = 10
@@ -65,7 +67,8 @@ struct SlowClientTests {
     world.settle()
     #expect(
       client.texts[before]
-        == "{\"type\":\"notice\",\"code\":\"lost\",\"stream\":1,\"from_seq\":2,\"to_seq\":26,\"count\":25,\"events\":25}")
+        == "{\"type\":\"notice\",\"code\":\"lost\",\"stream\":1,\"from_seq\":2,\"to_seq\":26,\"count\":25,\"events\":25}"
+    )
     #expect(client.tradeIDs[1] == Array(26...35))
     #expect(client.faults.isEmpty)
   }

@@ -165,7 +165,8 @@ extension FanOut {
   func expelSlow(_ slot: UInt32, _ state: ClientState, _ why: String, into actions: inout [FanOutAction]) {
     let queued = state.queue.bytes + (slots[Int(slot)].first?.bytes.count ?? 0) + state.unsent
     expel(
-      id(of: slot), code: CloseCode.slow, reason: "slow: \(why), \(queued) bytes unsent, \(state.merged) messages merged",
+      id(of: slot), code: CloseCode.slow,
+      reason: "slow: \(why), \(queued) bytes unsent, \(state.merged) messages merged",
       into: &actions)
   }
 }
