@@ -128,7 +128,7 @@ final class FeedBench {
   func receive(_ frames: TextTable, applies: Bool) -> Int {
     var events = 0
     frames.forEach { frame in
-      do {
+      do throws(FeedError) {
         try handler.receive(frame, now: now, into: &batch)
       } catch {
         rejected += 1
@@ -148,7 +148,11 @@ final class FeedBench {
   private func receive(_ message: String) {
     let bytes = Array(message.utf8)
     bytes.withUnsafeBytes { raw in
-      do { try handler.receive(RawSpan(_unsafeBytes: raw), now: now, into: &batch) } catch { lastError = error.detail }
+      do throws(FeedError) {
+        try handler.receive(RawSpan(_unsafeBytes: raw), now: now, into: &batch)
+      } catch {
+        lastError = error.detail
+      }
     }
     carryOut()
   }

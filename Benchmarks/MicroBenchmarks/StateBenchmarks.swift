@@ -14,9 +14,12 @@ enum StateBenchmarks {
       MicroBenchmark(name: "ring: push a trade into the rolling day") {
         let state = Ring()
         var random = SeededGenerator(seed: 32)
-        let steps = (0..<MicroBenchmark.batch).map { _ in Int64.random(in: 0...20_000, using: &random) }
+        let steps = (0..<(MicroBenchmark.batch * sets)).map { _ in Int64.random(in: 0...20_000, using: &random) }
+        var set = 0
         return PreparedBenchmark {
-          for step in steps {
+          let begin = set * MicroBenchmark.batch
+          set = (set + 1) % sets
+          for step in steps[begin..<(begin + MicroBenchmark.batch)] {
             state.now = state.now + step
             state.ring.add(price: 6_400_000 &+ step, size: 1_000 &+ step, time: state.now)
           }
@@ -26,10 +29,13 @@ enum StateBenchmarks {
       MicroBenchmark(name: "pulse: take a price") {
         let state = Pulses()
         var random = SeededGenerator(seed: 33)
-        let steps = (0..<MicroBenchmark.batch).map { _ in Int64.random(in: 0...20_000, using: &random) }
+        let steps = (0..<(MicroBenchmark.batch * sets)).map { _ in Int64.random(in: 0...20_000, using: &random) }
+        var set = 0
         return PreparedBenchmark {
           var pulses = 0
-          for step in steps {
+          let begin = set * MicroBenchmark.batch
+          set = (set + 1) % sets
+          for step in steps[begin..<(begin + MicroBenchmark.batch)] {
             state.now = state.now + step
             if state.merger.price(6_400_000 &+ (step & 63), now: state.now) != nil { pulses &+= 1 }
           }
@@ -39,27 +45,36 @@ enum StateBenchmarks {
       MicroBenchmark(name: "market: apply a trade (ring, pulse, statistics)") {
         let state = TradingMarket()
         var random = SeededGenerator(seed: 34)
-        let steps = (0..<MicroBenchmark.batch).map { _ in Int64.random(in: 0...20_000, using: &random) }
+        let steps = (0..<(MicroBenchmark.batch * sets)).map { _ in Int64.random(in: 0...20_000, using: &random) }
+        var set = 0
         return PreparedBenchmark {
-          for step in steps { state.trade(step) }
+          let begin = set * MicroBenchmark.batch
+          set = (set + 1) % sets
+          for step in steps[begin..<(begin + MicroBenchmark.batch)] { state.trade(step) }
           return state.changed
         }
       },
     ]
   }
 
+  /// Different data for so many batches in turn: a thousand operations again and again is a pattern that processors learn.
+  private static let sets = 64
+
   private static func book(levels: Int, perMessage: Int) -> PreparedBenchmark {
     let state = Book(levels: levels)
     var random = SeededGenerator(seed: 31)
     // Half of the updates hit the best level, a quarter the next, and so on; a fifth of them remove.
-    let updates = (0..<MicroBenchmark.batch).map { index in
+    let updates = (0..<(MicroBenchmark.batch * sets)).map { index in
       let rank = Int64(min(random.next().trailingZeroBitCount, 31))
       let size: Int64 = Int.random(in: 0..<5, using: &random) == 0 ? 0 : Int64.random(in: 1...1_000_000, using: &random)
       let isBid = index % perMessage < perMessage / 2 || (perMessage == 1 && index % 2 == 0)
       return PriceLevel(price: isBid ? Book.middle - 1 - rank : Book.middle + rank, size: size)
     }
+    var set = 0
     return PreparedBenchmark {
-      for start in stride(from: 0, to: updates.count, by: perMessage) {
+      let begin = set * MicroBenchmark.batch
+      set = (set + 1) % sets
+      for start in stride(from: begin, to: begin + MicroBenchmark.batch, by: perMessage) {
         let half = perMessage == 1 ? (start % 2 == 0 ? 1 : 0) : perMessage / 2
         state.book.update(bids: updates[start..<(start + half)], asks: updates[(start + half)..<(start + perMessage)])
       }
@@ -107,7 +122,7 @@ final class MarketBench {
   var changes = MarketChanges()
   private(set) var now = Timestamp(milliseconds: 1_790_000_000_000)
   private var batch = EventBatch()
-  private var tradeID: UInt64 = 3_735_683_259
+  private let tradeID = TradeID(3_735_683_259)
 
   init() {
     batch.append(instrument: instrument)
@@ -130,11 +145,10 @@ final class MarketBench {
 
   func trade(step: Int64) {
     now = now + step
-    tradeID += 1
     batch.events.append(
       .trade(
         Trade(
-          instrument: instrument.id, id: TradeID(tradeID), price: Self.middle + (step & 63), size: 1 + step, side: .buy,
+          instrument: instrument.id, id: tradeID, price: Self.middle + (step & 63), size: 1 + step, side: .buy,
           time: now)))
     apply()
   }

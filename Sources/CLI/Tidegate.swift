@@ -1,6 +1,19 @@
 import ArgumentParser
+import Gateway
 
 @main
 struct Tidegate: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "tidegate", abstract: "A market-data gateway.")
+  static let configuration = CommandConfiguration(
+    commandName: "tidegate",
+    abstract: "A market-data gateway: one connection to each exchange, any number of clients.",
+    discussion: """
+      Try it without a network:
+        tidegate serve --demo
+        tidegate watch kraken:BTC-USD
+      """,
+    version: TidegateVersion.current,
+    subcommands: [
+      ServeCommand.self, WatchCommand.self, ReplayCommand.self, RecordCommand.self, SimulateCommand.self,
+      CheckConfigCommand.self,
+    ])
 }

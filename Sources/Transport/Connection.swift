@@ -243,7 +243,8 @@ package final class Connection: PolledDescriptor {
     var filled = 0
     forEachPiece { piece in
       let count = min(piece.count, target.count - filled)
-      (target.baseAddress.unsafelyUnwrapped + filled).copyMemory(from: piece.baseAddress.unsafelyUnwrapped, byteCount: count)
+      (target.baseAddress.unsafelyUnwrapped + filled).copyMemory(
+        from: piece.baseAddress.unsafelyUnwrapped, byteCount: count)
       filled += count
       return filled < target.count
     }

@@ -57,6 +57,9 @@ package final class EventLoop: @unchecked Sendable {
     _ = signal(SIGPIPE, SIG_IGN)
   }()
 
+  /// A serial queue rather than a global one, whose few threads may all be blocked in waiting for just this.
+  private static let farewells = DispatchQueue(label: "tidegate.shutdown")
+
   /// - Throws: `.system` where the process is out of descriptors; a loop takes three.
   package init(index: Int, label: String) throws(TransportError) {
     _ = Self.ignoreBrokenPipes
@@ -110,7 +113,8 @@ package final class EventLoop: @unchecked Sendable {
     // Up to the next whole millisecond and never now: timers that set each other cannot hold the turn, and those of one
     // millisecond run together.
     let (due, isBeyond) = uptime.addingReportingOverflow(delay)
-    let deadline = isBeyond || due > UInt64(Int64.max) ? UInt64(Int64.max) : (due / Self.millisecond + 1) * Self.millisecond
+    let deadline =
+      isBeyond || due > UInt64(Int64.max) ? UInt64(Int64.max) : (due / Self.millisecond + 1) * Self.millisecond
     timerSequence += 1
     let timer = LoopTimer(loop: self, deadline: deadline, interval: interval, sequence: timerSequence, body: body)
     timers.insert(timer)
@@ -125,8 +129,8 @@ package final class EventLoop: @unchecked Sendable {
     turnEndBodies.append(body)
   }
 
-  /// Stops the loop; its connections are closed, their handlers told. Callable from anywhere; `completion` runs on a global
-  /// queue.
+  /// Stops the loop; its connections are closed, their handlers told. Callable from anywhere; `completion` runs on a
+  /// queue of its own.
   package func shutdown(_ completion: @escaping @Sendable () -> Void) {
     let isAccepted = mailbox.submit({ self.end(completion) }) { poller.wake() }
     if !isAccepted { queue.async { @Sendable in self.end(completion) } }
@@ -284,7 +288,7 @@ package final class EventLoop: @unchecked Sendable {
       if shutdownCompletions != nil {
         shutdownCompletions?.append(completion)
       } else {
-        DispatchQueue.global().async(execute: completion)
+        Self.farewells.async(execute: completion)
       }
       return
     }
@@ -300,7 +304,7 @@ package final class EventLoop: @unchecked Sendable {
     source.setCancelHandler { @Sendable in
       let completions = self.shutdownCompletions ?? []
       self.shutdownCompletions = nil
-      DispatchQueue.global().async { for completion in completions { completion() } }
+      Self.farewells.async { for completion in completions { completion() } }
     }
     source.cancel()
   }

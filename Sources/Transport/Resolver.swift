@@ -14,7 +14,8 @@ enum Resolver {
     var waiting: [@Sendable () -> Void] = []
   }
   private static let work = Mutex(Work())
-  private static let queue = DispatchQueue(label: "tidegate.resolver", attributes: .concurrent)
+  /// Serial queues, made as needed: unlike a concurrent one they do not share the few threads of the global queues.
+  private static var queue: DispatchQueue { DispatchQueue(label: "tidegate.resolver") }
 
   /// The addresses of `host`, in the order to try them (RFC 6724); `completion` runs on a queue of the resolver.
   static func resolve(
@@ -33,9 +34,10 @@ enum Resolver {
     switch admission {
     case true?: queue.async { @Sendable in run(job) }
     case false?: break
-    case nil: queue.async { @Sendable in
-      completion(.failure(.resolution(host: host, reason: "\(queueLimit) look-ups are waiting already")))
-    }
+    case nil:
+      queue.async { @Sendable in
+        completion(.failure(.resolution(host: host, reason: "\(queueLimit) look-ups are waiting already")))
+      }
     }
   }
 

@@ -106,7 +106,9 @@ final class Probe: ConnectionHandler, @unchecked Sendable {
 }
 
 /// A listener whose connections all echo.
-func echoListener(_ loops: [EventLoop], tls: TLSServerContext? = nil, limits: Connection.Limits = .init()) throws -> Listener {
+func echoListener(
+  _ loops: [EventLoop], tls: TLSServerContext? = nil, limits: Connection.Limits = .init()
+) throws -> Listener {
   try listener(loops, tls: tls, limits: limits) { _ in
     let probe = Probe()
     probe.keepsBytes = false

@@ -28,6 +28,11 @@ package struct JSONError: Error, Sendable, Equatable {
   package let reason: Reason
   /// Offset in bytes from the start of the text.
   package let offset: Int
+
+  package init(reason: Reason, offset: Int) {
+    self.reason = reason
+    self.offset = offset
+  }
 }
 
 /// A pull scanner over one JSON text (RFC 8259): the caller asks for what it expects and gets it or an error.

@@ -34,7 +34,7 @@ final class FeedSession: Feed, ConnectionHandler {
   private unowned let owner: any FeedOwner
   private let loop: EventLoop
   private let tls: TLSClientContext?
-  private let recorder: FeedRecorder?
+  private let recorder: (any FeedRecorder)?
   private var log: Logger
   private var phase = Phase.idle
   private var backoff = Backoff()
@@ -48,7 +48,7 @@ final class FeedSession: Feed, ConnectionHandler {
   private var liveSince: Timestamp?
 
   init(
-    pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, tls: TLSClientContext?, recorder: FeedRecorder?,
+    pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, tls: TLSClientContext?, recorder: (any FeedRecorder)?,
     log: Logger, now: Timestamp
   ) {
     self.pipeline = pipeline
@@ -62,6 +62,7 @@ final class FeedSession: Feed, ConnectionHandler {
     self.status = FeedStatus(venue: pipeline.handler.venue.name, state: .connecting, since: now)
   }
 
+  var nextDeadline: Timestamp { pipeline.market.nextDeadline }
   private var venue: Venue { pipeline.handler.venue }
   private var now: Timestamp { owner.clock.now() }
 
@@ -116,7 +117,7 @@ final class FeedSession: Feed, ConnectionHandler {
       fields: [HTTPField("User-Agent", "tidegate/\(TidegateVersion.current)")])
     scratch.removeAll()
     HTTPEncoder.append(head, bodyLength: 0, to: &scratch)
-    connection.write(scratch.bytes)
+    connection.write(scratch.unsafeBytes.bytes)
   }
 
   /// The connection is of no more use, or could not be had: say so, wait, begin again.
@@ -208,9 +209,11 @@ final class FeedSession: Feed, ConnectionHandler {
       send(.pong, payload.bytes)
     case .pong: heard(now)
     case .close(let code, let reason, let mustReply):
-      if mustReply {
-        send(close: WebSocketCloseCode(rawValue: code == 1005 ? 1000 : code), reason: "")
-        connection?.flush()
+      if mustReply, let connection {
+        scratch.removeAll()
+        WebSocketFrame.appendCloseReply(to: code, mask: SystemRandom.uint32(), to: &scratch)
+        connection.write(scratch.unsafeBytes.bytes)
+        connection.flush()
       }
       lost("closed by the venue (\(code)\(reason.isEmpty ? "" : ": \(reason)"))", now)
     }
@@ -238,14 +241,14 @@ final class FeedSession: Feed, ConnectionHandler {
     guard let connection else { return }
     scratch.removeAll()
     WebSocketFrame.append(opcode, payload: payload, mask: SystemRandom.uint32(), to: &scratch)
-    connection.write(scratch.bytes)
+    connection.write(scratch.unsafeBytes.bytes)
   }
 
   private func send(close code: WebSocketCloseCode, reason: String) {
     guard let connection else { return }
     scratch.removeAll()
     WebSocketFrame.appendClose(code, reason: reason, mask: SystemRandom.uint32(), to: &scratch)
-    connection.write(scratch.bytes)
+    connection.write(scratch.unsafeBytes.bytes)
   }
 
   // MARK: What the pipeline answered
@@ -348,7 +351,7 @@ final class FeedSession: Feed, ConnectionHandler {
     }
   }
 
-  /// Moves trailing pulses and windows on; call when `pipeline.market.nextDeadline` has come.
+  /// Moves trailing pulses and windows on; call when `nextDeadline` has come.
   func advance(_ now: Timestamp) {
     pipeline.advance(now: now)
     settle(now)

@@ -1,6 +1,7 @@
 import Bytes
 import HTTP1
 import MarketData
+import PubSub
 import Transport
 
 /// The internal port: health for balancers and orchestrators, metrics for Prometheus. On loop 0.

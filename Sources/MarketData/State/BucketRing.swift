@@ -47,6 +47,8 @@ package struct BucketRing: ~Copyable {
   private(set) var low = BucketRing.none
   /// Price of the last trade by time, in the ring or before it; nil before the first.
   package private(set) var lastPrice: Int64?
+  /// Raised by every trade.
+  private(set) var revision: UInt32 = 0
   /// Raised when anything changed in a bucket other than the newest.
   package private(set) var lateRevision: UInt32 = 0
   /// Raised when the close of a bucket other than the newest changed, so that a line drawn before is wrong further back.
@@ -54,7 +56,8 @@ package struct BucketRing: ~Copyable {
 
   private var headStart: Int64 = 0
   private var headSlot = 0
-  private var lastNumber = BucketRing.none
+  /// The time of `lastPrice`, as exactly as buckets tell times apart.
+  private var lastTime = Int64.min
   /// The last price before the ring.
   private var before: Int64?
   private var beforeTime: Int64 = .min
@@ -102,11 +105,19 @@ package struct BucketRing: ~Copyable {
       return .newest
     }
     guard head - number < Int64(count) else {
-      if before == nil || time.rawValue >= beforeTime {
+      let start = number &* length
+      let offset = (time.rawValue &- start) >> Int64(timeShift)
+      let time = start &+ offset << Int64(timeShift)
+      if before == nil || time >= beforeTime {
         before = price
-        beforeTime = time.rawValue
+        beforeTime = time
+        revision &+= 1
         lateRevision &+= 1
         closeRevision &+= 1
+      }
+      if time >= lastTime {
+        lastPrice = price
+        lastTime = time
       }
       return .tooOld
     }
@@ -137,7 +148,7 @@ package struct BucketRing: ~Copyable {
   package mutating func removeAll() {
     head = Self.none
     low = Self.none
-    lastNumber = Self.none
+    lastTime = .min
     lastPrice = nil
     before = nil
     beforeTime = .min
@@ -208,7 +219,8 @@ package struct BucketRing: ~Copyable {
     if head == Self.none || number &- head >= Int64(count) {
       if head != Self.none, let last = lastPrice(before: head + 1) {
         before = last
-        beforeTime = (head + 1) &* length
+        // No trade of a bucket is later than the newest of all.
+        beforeTime = lastTime
       }
       headSlot = 0
       head = number
@@ -223,7 +235,7 @@ package struct BucketRing: ~Copyable {
           let oldest = storage + headSlot
           if oldest.pointee.trades > 0 {
             before = oldest.pointee.close
-            beforeTime = (low + 1) &* length
+            beforeTime = low &* length &+ Int64(oldest.pointee.lastOffset) << Int64(timeShift)
           }
           low += 1
         }
@@ -260,9 +272,11 @@ package struct BucketRing: ~Copyable {
     bucket.pointee.volume = saturatingAdd(bucket.pointee.volume, Int128(size))
     bucket.pointee.quoteVolume = saturatingAdd(bucket.pointee.quoteVolume, value)
     bucket.pointee.trades &+= bucket.pointee.trades == .max ? 0 : 1
-    if number >= lastNumber {
-      lastNumber = number
-      lastPrice = bucket.pointee.close
+    let time = number &* length &+ Int64(offset) << Int64(timeShift)
+    if time >= lastTime {
+      lastTime = time
+      lastPrice = price
     }
+    revision &+= 1
   }
 }

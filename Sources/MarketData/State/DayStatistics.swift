@@ -34,6 +34,9 @@ package struct WindowFigures: Sendable, Equatable {
 /// 2 µs for a day; a read in between adds the present bucket, O(1).
 package struct DayStatistics: Sendable {
   private var cachedHead = BucketRing.none
+  /// Whether the ring was level with the window when its buckets were added up.
+  private var isHeadRunning = false
+  private var cachedLateRevision: UInt32 = 0
   private var cachedRevision: UInt32 = 0
   private var closed = WindowFigures()
 
@@ -43,7 +46,10 @@ package struct DayStatistics: Sendable {
   package mutating func figures(of ring: borrowing BucketRing, now: Timestamp) -> WindowFigures {
     guard !ring.isEmpty else { return WindowFigures() }
     let head = ring.windowHead(now: now)
-    if head != cachedHead || ring.lateRevision != cachedRevision {
+    // While the ring is behind the window, its newest bucket is one of those added up, so that any trade counts as late.
+    let isStale =
+      ring.head == head && isHeadRunning ? ring.lateRevision != cachedLateRevision : ring.revision != cachedRevision
+    if head != cachedHead || isStale {
       closed = WindowFigures()
       let end = min(head - 1, ring.head)
       var number = max(ring.low, head - Int64(ring.count) + 1)
@@ -52,7 +58,9 @@ package struct DayStatistics: Sendable {
         number += 1
       }
       cachedHead = head
-      cachedRevision = ring.lateRevision
+      isHeadRunning = ring.head == head
+      cachedLateRevision = ring.lateRevision
+      cachedRevision = ring.revision
     }
     var figures = closed
     if let bucket = ring.bucket(head) { figures.append(bucket) }

@@ -63,7 +63,8 @@ package final class TLSServerContext: @unchecked Sendable {
     SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
     guard SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1 else {
       let reason = OpenSSLErrors.drain() ?? "unreadable"
-      throw .certificateFile(path: keyFile, reason: "it is not this certificate's PEM key without passphrase (\(reason))")
+      throw .certificateFile(
+        path: keyFile, reason: "it is not this certificate's PEM key without passphrase (\(reason))")
     }
   }
 
@@ -111,7 +112,9 @@ private func makeServerContext() throws(TransportError) -> OpaquePointer {
 }
 
 private func makeContext(_ method: OpaquePointer?) throws(TransportError) -> OpaquePointer {
-  guard let context = SSL_CTX_new(method) else { throw .tls(reason: OpenSSLErrors.drain() ?? "no memory for a context") }
+  guard let context = SSL_CTX_new(method) else {
+    throw .tls(reason: OpenSSLErrors.drain() ?? "no memory for a context")
+  }
   // TLS 1.2 with forward secrecy and authenticated encryption only (RFC 9325 §4.2); TLS 1.3 has nothing else.
   guard copenssl_configure(context) == 1, SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1 else {
     SSL_CTX_free(context)

@@ -159,7 +159,8 @@ enum OpenSSLErrors {
   }
 
   static func words(verifyResult: Int) -> String {
-    let said = X509_verify_cert_error_string(verifyResult).map { String(cString: $0) } ?? "verify result \(verifyResult)"
+    let said =
+      X509_verify_cert_error_string(verifyResult).map { String(cString: $0) } ?? "verify result \(verifyResult)"
     switch Int32(truncatingIfNeeded: verifyResult) {
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
       X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,

@@ -15,11 +15,12 @@ package final class CoinbaseHandler: SymbolHandler {
   static let bookChannels = ["level2_batch", "level2_50"]
 
   package static let venue = Venue(
-    name: "coinbase", title: "Coinbase", endpoint: "wss://ws-feed.exchange.coinbase.com",
+    name: "coinbase", title: "Coinbase", separator: "-", endpoint: "wss://ws-feed.exchange.coinbase.com",
     restEndpoint: "https://api.exchange.coinbase.com",
     // `heartbeat` is once a second for every product.
     staleAfter: 10 * Microseconds.second, messageLimit: messageLimit, symbolLimit: 100,
-    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: nil, checksum: nil),
+    // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
+    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
     makeHandler: { CoinbaseHandler(configuration: $0) })
 
   struct Product {

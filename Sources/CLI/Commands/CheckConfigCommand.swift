@@ -1,0 +1,35 @@
+import ArgumentParser
+import Foundation
+import Gateway
+
+struct CheckConfigCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check-config",
+    abstract: "Check a configuration file and show what would be in effect.",
+    discussion: "TIDEGATE_ variables are taken into account, as they are by serve. Exits with 64 if anything is wrong.")
+
+  @Argument(help: ArgumentHelp("The file to check: .yaml, .yml or .json.", valueName: "file"))
+  var file: String
+
+  func run() throws {
+    let loaded = try loadConfiguration(file: file, flags: [])
+    print(loaded.description)
+  }
+}
+
+/// Loads the configuration, or prints every problem and exits as for a wrong command line (64).
+func loadConfiguration(
+  file: String?, flags: [ConfigurationFlag], needsData: Bool = true
+) throws -> LoadedConfiguration {
+  do throws(ConfigurationProblems) {
+    return try ConfigurationLoader.load(
+      file: file, environment: ProcessInfo.processInfo.environment, flags: flags, needsData: needsData)
+  } catch {
+    for problem in error.problems { printError("error: \(problem.description)") }
+    throw ExitCode.validationFailure
+  }
+}
+
+func printError(_ text: String) {
+  FileHandle.standardError.write(Data((text + "\n").utf8))
+}

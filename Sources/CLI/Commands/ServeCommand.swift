@@ -1,0 +1,74 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Gateway
+import Logging
+
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Run the gateway.",
+    discussion: """
+      Settings come from --config, then TIDEGATE_ variables, then flags; the later win.
+
+        tidegate serve --demo
+        tidegate serve --feed kraken=BTC-USD,ETH-USD --feed coinbase=BTC-USD
+        tidegate serve --config tidegate.yaml --listen 0.0.0.0:8080
+      """)
+
+  @Option(help: ArgumentHelp("Read settings from a .yaml or .json file.", valueName: "file"))
+  var config: String?
+  @Option(help: ArgumentHelp("Serve clients here (default: 127.0.0.1:8080).", valueName: "host:port"))
+  var listen: String?
+  @Option(help: ArgumentHelp("Serve metrics and health here (default: 127.0.0.1:9090).", valueName: "host:port"))
+  var internalListen: String?
+  @Option(help: ArgumentHelp("Follow these symbols of a venue. Repeatable.", valueName: "venue=sym,sym"))
+  var feed: [String] = []
+  @Option(help: ArgumentHelp("Use this ws or wss URL for a venue; VENUE.rest=URL for its REST API. Repeatable.", valueName: "venue=url"))
+  var endpoint: [String] = []
+  @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
+  var ca: String?
+  @Flag(help: "Follow simulated venues inside this process; needs no network.")
+  var demo = false
+  @Option(help: ArgumentHelp("Seed of the demo's market (default: 1).", valueName: "n"))
+  var seed: String?
+  @Option(help: ArgumentHelp("Messages per second and symbol of the demo (default: 20).", valueName: "n"))
+  var rate: String?
+  @Option(help: ArgumentHelp("Serve a recording instead of live feeds. Repeatable.", valueName: "file"))
+  var replay: [String] = []
+  @Option(help: ArgumentHelp("Speed of a replay: 1 as recorded, max as fast as possible.", valueName: "1|max"))
+  var speed: String?
+  @Option(help: ArgumentHelp("Event loops, 1 to 64 (default: one per core).", valueName: "n"))
+  var loops: String?
+  @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical (default: info).", valueName: "level"))
+  var logLevel: String?
+  @Option(help: ArgumentHelp("Record every received message to this file, or into this folder/.", valueName: "file"))
+  var record: String?
+
+  /// What was typed, as settings.
+  var flags: [ConfigurationFlag] {
+    var flags: [ConfigurationFlag] = []
+    func add(_ name: String, _ key: String, _ value: String?) {
+      if let value { flags.append(ConfigurationFlag(name, sets: key, to: [value])) }
+    }
+    add("--listen", "listen", listen)
+    add("--internal-listen", "internal-listen", internalListen)
+    if !feed.isEmpty { flags.append(ConfigurationFlag("--feed", sets: "feeds", to: feed)) }
+    if !endpoint.isEmpty { flags.append(ConfigurationFlag("--endpoint", sets: "endpoints", to: endpoint)) }
+    add("--ca", "ca-file", ca)
+    if demo { add("--demo", "demo", "true") }
+    add("--seed", "seed", seed)
+    add("--rate", "rate", rate)
+    if !replay.isEmpty { flags.append(ConfigurationFlag("--replay", sets: "replay", to: replay)) }
+    add("--speed", "speed", speed)
+    add("--loops", "loops", loops)
+    add("--log-level", "log-level", logLevel)
+    add("--record", "record", record)
+    return flags
+  }
+
+  func run() async throws {
+    let loaded = try loadConfiguration(file: config, flags: flags)
+    try await serve(loaded.configuration)
+  }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Foundation
+import Gateway
+import Transport
+import Venues
+
+struct SimulateCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "simulate",
+    abstract: "Be an exchange on this machine, in its own protocol, with faults on demand.",
+    discussion: """
+        tidegate simulate --venue kraken --listen 127.0.0.1:9001
+        tidegate serve --feed kraken=BTC-USD --endpoint kraken=ws://127.0.0.1:9001
+      """)
+
+  @Option(help: ArgumentHelp("The exchange to be.", valueName: "venue"))
+  var venue: String
+  @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"))
+  var listen: String
+  @Option(help: ArgumentHelp("Symbols to trade.", valueName: "sym,sym"))
+  var symbols = "BTC-USD,ETH-USD"
+  @Option(help: ArgumentHelp("Seed of the market.", valueName: "n"))
+  var seed: UInt64 = 1
+  @Option(help: ArgumentHelp("Messages per second and symbol, 1 to 100000.", valueName: "n"))
+  var rate = 20
+  @Option(help: ArgumentHelp("Send this recording instead of a made-up market.", valueName: "recording"))
+  var from: String?
+  @Option(help: ArgumentHelp("Do something wrong now and then. Repeatable.", valueName: "kind[=value][@seconds]"))
+  var fault: [String] = []
+  @Option(help: ArgumentHelp("Serve wss with a fresh certificate and write its root here, for --ca.", valueName: "file"))
+  var caOut: String?
+
+  func validate() throws {
+    let names = VenueRegistry.venues.map(\.name).sorted()
+    if !names.contains(venue) {
+      let near = NearMiss.of(venue, in: names).map { " Did you mean \($0)?" } ?? ""
+      throw ValidationError("--venue \"\(venue)\" is not allowed; give one of \(names.joined(separator: ", ")).\(near)")
+    }
+    if (try? SocketAddress(parsing: listen)) == nil {
+      throw ValidationError("--listen \"\(listen)\" is not allowed; give HOST:PORT with a numeric host or localhost.")
+    }
+    if !(1...100_000).contains(rate) { throw ValidationError("--rate \(rate) is not allowed; give 1 to 100000.") }
+    if let from, !FileManager.default.isReadableFile(atPath: from) {
+      throw ValidationError("--from \"\(from)\" cannot be read; give a recording.")
+    }
+  }
+
+  func run() async throws { try await simulate(self) }
+}

@@ -1,0 +1,18 @@
+/// A line chart of one row: `▁▂▃▄▅▆▇█`.
+package enum BlockSparkline {
+  private static let blocks: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+
+  /// One character per point for the last `width` points: the lowest is `▁`, the highest `█`, an unknown one a space. A line
+  /// whose points are all equal stands in the middle. O(points).
+  package static func text(_ points: [Double?], width: Int) -> String {
+    let shown = points.suffix(max(0, width))
+    let known = shown.compactMap { $0 }.filter(\.isFinite)
+    guard let low = known.min(), let high = known.max() else { return String(repeating: " ", count: shown.count) }
+    return String(
+      shown.map { point -> Character in
+        guard let point, point.isFinite else { return " " }
+        guard high > low else { return blocks[3] }
+        return blocks[min(7, Int((point - low) / (high - low) * 8))]
+      })
+  }
+}

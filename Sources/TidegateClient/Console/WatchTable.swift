@@ -1,0 +1,203 @@
+import Bytes
+
+/// What `tidegate watch` shows: the state of one connection, and how it looks as lines. A value without a terminal.
+package struct WatchTable: Sendable {
+  /// One symbol.
+  struct Row: Sendable {
+    var price = ""
+    var direction = Pulse.Direction.flat
+    var changePercent24h: ExactDecimal?
+    var bid: ExactDecimal?, ask: ExactDecimal?
+    var points: [Double?] = []
+    var error: String?
+  }
+
+  private enum Link: Sendable {
+    case connecting
+    case connected(node: String)
+    case lost(String)
+  }
+
+  private enum Color: String, Sendable {
+    case green = "32", yellow = "33", red = "31", dim = "2"
+  }
+
+  private let url: String
+  private var link = Link.connecting
+  private(set) var rows: [String: Row] = [:]
+  private var feeds: [String: FeedReport] = [:]
+
+  package init(url: String) { self.url = url }
+
+  /// Whether every row has a price or an error.
+  package var isComplete: Bool { !rows.isEmpty && rows.values.allSatisfy { !$0.price.isEmpty || $0.error != nil } }
+
+  /// Takes an event in; the symbol whose row changed, if one did.
+  package mutating func apply(_ event: TidegateEvent) -> String? {
+    switch event {
+    case .connected(let welcome): link = .connected(node: welcome.node)
+    case .disconnected(let reason, _): link = .lost(reason.description)
+    case .heartbeat(let heartbeat): for feed in heartbeat.feeds { feeds[feed.venue] = feed }
+    case .failed(let item) where !item.symbol.isEmpty:
+      rows[item.symbol, default: Row()].error = item.message
+      return item.symbol
+    case .snapshot(_, .status(let reports)), .update(_, .status(let reports)):
+      for feed in reports { feeds[feed.venue] = feed }
+    case .snapshot(let info, let payload), .update(let info, let payload):
+      apply(payload, to: &rows[info.symbol, default: Row()])
+      if case .sparkline = payload { return nil }
+      return info.symbol
+    default: break
+    }
+    return nil
+  }
+
+  private func apply(_ payload: TidegateEvent.Payload, to row: inout Row) {
+    row.error = nil
+    switch payload {
+    case .pulse(let pulse):
+      row.price = pulse.price.description
+      row.direction = pulse.direction
+      row.changePercent24h = pulse.changePercent24h ?? row.changePercent24h
+    case .ticker(let ticker):
+      row.price = ticker.last?.description ?? row.price
+      row.changePercent24h = ticker.changePercent24h ?? row.changePercent24h
+      row.bid = ticker.bid ?? row.bid
+      row.ask = ticker.ask ?? row.ask
+    case .quote(let quote):
+      row.bid = quote.bid ?? row.bid
+      row.ask = quote.ask ?? row.ask
+    case .sparkline(let line): row.points = line.points.map { $0?.doubleValue }
+    case .trades, .book, .status: break
+    }
+  }
+
+  /// The whole table, no line wider than `width` columns and at most `height` lines.
+  package func lines(width: Int, height: Int, color: Bool) -> [String] {
+    var lines = [header(width: width, color: color), title(width: width, color: color)]
+    let room = max(0, height - lines.count)
+    let symbols = rows.keys.sorted()
+    let shown = symbols.count > room ? max(0, room - 1) : symbols.count
+    for symbol in symbols.prefix(shown) { lines.append(line(symbol, width: width, color: color) ?? "") }
+    if shown < symbols.count, room > 0 { lines.append(Self.fit("… \(symbols.count - shown) more", width)) }
+    return Array(lines.prefix(max(0, height)))
+  }
+
+  /// One row; nil if there is no such symbol.
+  package func line(_ symbol: String, width: Int, color: Bool) -> String? {
+    guard let row = rows[symbol] else { return nil }
+    var cells = Cells(width: width, color: color)
+    let (dot, text, dotColor) = status(of: symbol)
+    cells.add(color ? dot : "\(dot) \(text)", columns: color ? 1 : 14, dotColor)
+    cells.add(symbol, columns: 22)
+    if let error = row.error {
+      cells.add(error, columns: max(0, width - 26), .red)
+      return cells.text
+    }
+    let arrow: (String, Color?) =
+      switch row.direction {
+      case .up: ("▲", .green)
+      case .down: ("▼", .red)
+      case .flat: (" ", nil)
+      }
+    cells.add(row.price, columns: 14, alignRight: true)
+    cells.add(arrow.0, columns: 1, arrow.1)
+    let change = row.changePercent24h?.doubleValue
+    cells.add(
+      row.changePercent24h.map { ($0.doubleValue > 0 ? "+" : "") + $0.description + " %" } ?? "", columns: 9,
+      change.map { $0 < 0 ? .red : .green }, alignRight: true)
+    cells.add(BlockSparkline.text(row.points, width: 24), columns: 24)
+    cells.add(spread(row), columns: 12, .dim, alignRight: true)
+    return cells.text
+  }
+
+  private func spread(_ row: Row) -> String {
+    guard let bid = row.bid, let ask = row.ask, let a = ask.scaled, let b = bid.scaled else { return "" }
+    let scale = max(a.scale, b.scale)
+    guard scale <= 18 else { return "" }
+    func mantissa(_ value: Int64, _ own: UInt8) -> Int128 {
+      (0..<(scale - own)).reduce(Int128(value)) { result, _ in result * 10 }
+    }
+    let difference = mantissa(a.mantissa, a.scale) - mantissa(b.mantissa, b.scale)
+    var digits = String(difference.magnitude)
+    if scale > 0 {
+      digits = String(repeating: "0", count: max(0, Int(scale) + 1 - digits.count)) + digits
+      digits.insert(".", at: digits.index(digits.endIndex, offsetBy: -Int(scale)))
+    }
+    return difference < 0 ? "-" + digits : digits
+  }
+
+  /// Dot, text and colour of the feed that a symbol comes from; the connection to the gateway counts first.
+  private func status(of symbol: String) -> (dot: String, text: String, color: Color) {
+    switch link {
+    case .connecting: return ("●", "connecting", .yellow)
+    case .lost: return ("●", "disconnected", .red)
+    case .connected: break
+    }
+    let venue = String(symbol.prefix { $0 != ":" })
+    guard let feed = feeds[venue] else { return ("●", "connected", .green) }
+    return switch feed.indicator {
+    case .connected: ("●", "connected", .green)
+    case .reconnecting: ("●", "reconnecting", .yellow)
+    case .disconnected: ("●", "disconnected", .red)
+    }
+  }
+
+  private func header(width: Int, color: Bool) -> String {
+    var cells = Cells(width: width, color: color)
+    switch link {
+    case .connecting: cells.add("● connecting to \(url)", columns: width, .yellow)
+    case .connected(let node): cells.add("● connected to \(node.isEmpty ? url : node + " (\(url))")", columns: width, .green)
+    case .lost(let reason): cells.add("● disconnected, coming back: \(reason)", columns: width, .red)
+    }
+    return cells.text
+  }
+
+  private func title(width: Int, color: Bool) -> String {
+    var cells = Cells(width: width, color: color)
+    cells.add(color ? "" : "feed", columns: color ? 1 : 14, .dim)
+    cells.add("symbol", columns: 22, .dim)
+    cells.add("price", columns: 14, .dim, alignRight: true)
+    cells.add("", columns: 1)
+    cells.add("24 h", columns: 9, .dim, alignRight: true)
+    cells.add("last 24 h", columns: 24, .dim)
+    cells.add("spread", columns: 12, .dim, alignRight: true)
+    return cells.text
+  }
+
+  static func fit(_ text: String, _ columns: Int) -> String {
+    guard text.count > columns else { return text }
+    return columns > 1 ? String(text.prefix(columns - 1)) + "…" : String(text.prefix(max(0, columns)))
+  }
+
+  /// Cells of one line from left to right, two spaces between them; what does not fit is left out.
+  private struct Cells {
+    let width: Int
+    let color: Bool
+    var text = ""
+    var used = 0
+
+    init(width: Int, color: Bool) {
+      self.width = width
+      self.color = color
+    }
+
+    mutating func add(_ content: String, columns: Int, _ tint: Color? = nil, alignRight: Bool = false) {
+      let gap = used == 0 ? 0 : 2
+      let room = min(columns, width - used - gap)
+      guard room > 0 else { return }
+      // Half a number would be a wrong one.
+      if alignRight, room < columns, content.count > room { used = width; return }
+      let shown = WatchTable.fit(Self.printable(content), room)
+      let padding = String(repeating: " ", count: room - shown.count)
+      let tinted = color && tint != nil && !shown.isEmpty ? "\u{1B}[\(tint!.rawValue)m\(shown)\u{1B}[0m" : shown
+      text += String(repeating: " ", count: gap) + (alignRight ? padding + tinted : tinted + padding)
+      used += gap + room
+    }
+
+    /// Text from the network without control characters, which a terminal would obey.
+    static func printable(_ text: String) -> String {
+      String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
+    }
+  }
+}

@@ -1,0 +1,248 @@
+import Testing
+
+@testable import TidegateClient
+
+@Suite("Client core")
+struct ClientCoreTests {
+  static let info = TidegateEvent.StreamInfo(channel: .quote, symbol: "kraken:BTC-USD", stream: 1, reason: "")
+
+  static func quote(_ bid: String) -> TidegateEvent.Payload {
+    .quote(Quote(bid: ExactDecimal(bid), time: 4))
+  }
+
+  @Test("says hello, then subscribes, grouping symbols by channel and parameters")
+  func subscribes() {
+    var it = CoreHarness([
+      .init(channels: [.status, .pulse], symbols: ["kraken:BTC-USD", "coinbase:ETH-USD"]),
+      .init(channels: [.book], symbols: ["kraken:BTC-USD"], depth: 25, intervalMilliseconds: 100),
+      .init(channels: [.pulse], symbols: ["kraken:BTC-USD"]),
+    ])
+    #expect(it.start() == [.connect])
+    #expect(
+      it.opened().sent == [
+        #"{"op":"hello","id":2,"client":"tidegate-swift/0.1","heartbeat_s":5}"#,
+        #"{"op":"subscribe","id":3,"streams":[{"channel":"status"},{"channel":"pulse","symbols":["kraken:BTC-USD","coinbase:ETH-USD"]},{"channel":"book","symbols":["kraken:BTC-USD"],"depth":25,"interval_ms":100}]}"#,
+      ])
+  }
+
+  @Test("splits a large subscription into requests")
+  func splits() {
+    var it = CoreHarness([.init(channels: [.pulse], symbols: (0..<1_000).map { "kraken:C\($0)-USD" })])
+    _ = it.start()
+    let sent = it.opened().sent
+    #expect(sent.count == 4)
+    #expect(sent.allSatisfy { $0.utf8.count < 65_536 })
+  }
+
+  @Test("emits snapshots and updates that link")
+  func links() {
+    var it = CoreHarness()
+    it.live()
+    #expect(it.receive(CoreHarness.quote("snapshot", seq: 12)).events == [.snapshot(Self.info, Self.quote("1.5"))])
+    #expect(it.receive(CoreHarness.quote("update", prev: 12, seq: 15, bid: "1.6")).events == [.update(Self.info, Self.quote("1.6"))])
+  }
+
+  @Test("a gap is reported once; updates are held back until the gateway's snapshot")
+  func gap() {
+    var it = CoreHarness()
+    it.live()
+    _ = it.receive(CoreHarness.quote("snapshot", seq: 12))
+    #expect(it.receive(CoreHarness.quote("update", prev: 13, seq: 14)).events == [.gap(Self.info)])
+    #expect(it.receive(CoreHarness.quote("update", prev: 14, seq: 15)).isEmpty)
+    #expect(it.receive(CoreHarness.quote("snapshot", seq: 20)).events == [.snapshot(Self.info, Self.quote("1.5"))])
+    #expect(it.receive(CoreHarness.quote("update", prev: 20, seq: 21)).events == [.update(Self.info, Self.quote("1.5"))])
+  }
+
+  @Test("subscribes again when no snapshot follows a gap")
+  func gapTimeout() {
+    var options = TidegateOptions()
+    options.snapshotTimeout = .seconds(2)
+    var it = CoreHarness(options: options)
+    it.live()
+    _ = it.receive(CoreHarness.quote("update", prev: 11, seq: 12))
+    #expect(it.pass(milliseconds: 1_999).isEmpty)
+    #expect(
+      it.pass(milliseconds: 1).sent == [
+        #"{"op":"unsubscribe","id":4,"streams":[1]}"#,
+        #"{"op":"subscribe","id":5,"streams":[{"channel":"quote","symbols":["kraken:BTC-USD"]}]}"#,
+      ])
+  }
+
+  @Test("trades go on after a gap, and numbers reported as lost are none")
+  func trades() {
+    func trades(_ prev: Int, _ seq: Int) -> String {
+      #"{"type":"update","channel":"trades","symbol":"kraken:BTC-USD","stream":1,"prev":\#(prev),"seq":\#(seq),"data":{"trades":[{"id":"7","price":"2.50","size":"1","side":"buy","time":9}]}}"#
+    }
+    var it = CoreHarness([.init(channels: [.trades], symbols: ["kraken:BTC-USD"])])
+    it.live("trades")
+    let info = TidegateEvent.StreamInfo(channel: .trades, symbol: "kraken:BTC-USD", stream: 1, reason: "")
+    let trade = TidegateEvent.Payload.trades([
+      Trade(id: "7", price: ExactDecimal("2.50")!, size: ExactDecimal("1")!, side: .buy, time: 9)
+    ])
+    #expect(it.receive(trades(10, 11)).events == [.update(info, trade)])
+    #expect(it.receive(trades(15, 16)).events == [.gap(info), .update(info, trade)])
+    let lost = #"{"type":"notice","code":"lost","stream":1,"from_seq":17,"to_seq":40,"count":24}"#
+    #expect(it.receive(lost).events == [.notice(.lost(stream: 1, from: 17, to: 40, count: 24))])
+    #expect(it.receive(trades(40, 41)).events == [.update(info, trade)])
+  }
+
+  @Test("one refused symbol is reported and the others go on")
+  func failedItem() {
+    var it = CoreHarness()
+    _ = it.start()
+    _ = it.opened()
+    let reply =
+      #"{"type":"subscribed","id":3,"total":1,"ok":[{"stream":1,"channel":"quote","symbol":"kraken:BTC-USD","seq":3}],"failed":[{"channel":"book","symbol":"kraken:FOO-USD","error":{"code":"unknown_symbol","message":"kraken has no FOO-USD","hint":"GET /v1/instruments"}}]}"#
+    #expect(
+      it.receive(reply).events == [
+        .failed(
+          .init(
+            channel: "book", symbol: "kraken:FOO-USD", code: "unknown_symbol", message: "kraken has no FOO-USD",
+            hint: "GET /v1/instruments"))
+      ])
+    #expect(it.receive(CoreHarness.quote("update", prev: 3, seq: 4)).events == [.update(Self.info, Self.quote("1.5"))])
+  }
+
+  @Test("a request refused for its rate is repeated after the time given")
+  func rateLimited() {
+    var it = CoreHarness()
+    _ = it.start()
+    let sent = it.opened().sent[1]
+    #expect(
+      it.receive(#"{"type":"error","id":3,"code":"rate_limited","message":"…","retry":true,"retry_after_ms":400}"#).isEmpty)
+    #expect(it.pass(milliseconds: 399).isEmpty)
+    #expect(it.pass(milliseconds: 1).sent == [sent.replacingID(3, by: 4)])
+  }
+
+  @Test("a missing heartbeat ends the connection after two and a half intervals")
+  func heartbeat() {
+    var it = CoreHarness()
+    it.live()
+    #expect(it.pass(milliseconds: 12_499).isEmpty)
+    _ = it.receive(#"{"type":"heartbeat","time":1,"sent":2,"feeds":{}}"#)
+    #expect(it.pass(milliseconds: 12_499).isEmpty)
+    let actions = it.pass(milliseconds: 1)
+    #expect(actions.first == .close(code: 1000, reason: "no heartbeat"))
+    guard case .disconnected(.noHeartbeat, _?)? = actions.events.first else { return #expect(Bool(false), "\(actions)") }
+  }
+
+  @Test("a connection that nobody answers is given up")
+  func noAnswer() {
+    var it = CoreHarness()
+    _ = it.start()
+    #expect(it.pass(milliseconds: 9_999).isEmpty)
+    guard case .disconnected(.noAnswer, _?)? = it.pass(milliseconds: 1).events.first else {
+      return #expect(Bool(false))
+    }
+  }
+
+  @Test("back-off is full jitter under a doubling cap, and a heartbeat resets it", arguments: [1, 2, 3] as [UInt64])
+  func backOff(seed: UInt64) {
+    var it = CoreHarness(seed: seed)
+    var again = CoreHarness(seed: seed)
+    _ = it.start()
+    _ = again.start()
+    var waits: [UInt64] = []
+    for attempt in 0..<12 {
+      let wait = it.closed(nil, "refused").retryIn
+      #expect(wait == again.closed(nil, "refused").retryIn, "seed \(seed)")
+      let cap = min(30_000, 250 << UInt64(attempt)) * 1_000_000 as UInt64
+      #expect(wait ?? .max <= cap, "seed \(seed), attempt \(attempt)")
+      waits.append(wait ?? 0)
+      #expect(it.passToDeadline() == [.connect])
+      _ = again.passToDeadline()
+    }
+    #expect(Set(waits).count > 8, "seed \(seed)")
+    #expect(waits.max() ?? 0 > 1_000_000_000, "seed \(seed)")
+    _ = it.opened()
+    _ = it.receive(#"{"type":"heartbeat","time":1,"sent":0,"feeds":{}}"#)
+    #expect(it.closed(nil).retryIn ?? .max <= 250_000_000)
+  }
+
+  @Test("close codes 4000–4099 stop for good", arguments: [4000, 4001, 4099] as [UInt16])
+  func stops(code: UInt16) {
+    var it = CoreHarness()
+    it.live()
+    #expect(
+      it.closed(code, "unauthorized") == [
+        .emit(.disconnected(reason: .closed(code: code, reason: "unauthorized"), retryIn: nil)), .finish,
+      ])
+    #expect(it.core.nextDeadline == nil)
+  }
+
+  @Test("close codes 4200–4299 reconnect at once, but only the first time", arguments: [4200, 4202, 4299] as [UInt16])
+  func atOnce(code: UInt16) {
+    var it = CoreHarness()
+    it.live()
+    #expect(it.closed(code).retryIn == 0)
+    #expect(it.passToDeadline() == [.connect])
+    _ = it.opened()
+    _ = it.closed(code)
+    #expect(it.core.attempt == 2)
+    #expect(it.core.nextDeadline ?? 0 > it.now)
+  }
+
+  @Test("all other endings back off", arguments: [1000, 1001, 1006, 1011, 4100, 4108, 4199, 4300, nil] as [UInt16?])
+  func backsOff(code: UInt16?) throws {
+    var it = CoreHarness(seed: 7)
+    it.live()
+    let wait = try #require(it.closed(code).retryIn)
+    #expect(wait > 0 && wait <= 250_000_000)
+  }
+
+  @Test("after a reconnection everything is subscribed again and old numbers are forgotten")
+  func resubscribes() {
+    var it = CoreHarness()
+    it.live()
+    _ = it.closed(nil)
+    _ = it.passToDeadline()
+    let sent = it.opened().sent
+    #expect(sent.last?.contains(#""op":"subscribe""#) == true && sent.last?.contains("kraken:BTC-USD") == true)
+    #expect(it.receive(CoreHarness.quote("update", prev: 10, seq: 11)).isEmpty)
+  }
+
+  @Test("a drain notice reconnects at the time given")
+  func drain() {
+    var it = CoreHarness()
+    it.live()
+    #expect(
+      it.receive(#"{"type":"notice","code":"drain","reconnect_in_ms":700,"deadline":9}"#).events
+        == [.notice(.drain(reconnectInMilliseconds: 700))])
+    #expect(it.pass(milliseconds: 699).isEmpty)
+    let actions = it.pass(milliseconds: 1)
+    #expect(actions.events == [.disconnected(reason: .draining, retryIn: .zero)])
+  }
+
+  @Test("a sparkline is always handed out whole, and its window moves")
+  func sparkline() {
+    func text(_ type: String, _ link: String, _ data: String) -> String {
+      #"{"type":"\#(type)","channel":"sparkline","symbol":"kraken:BTC-USD","stream":1,\#(link),"data":\#(data)}"#
+    }
+    var it = CoreHarness([.init(channels: [.sparkline], symbols: ["kraken:BTC-USD"])])
+    it.live("sparkline")
+    _ = it.receive(
+      text("snapshot", #""seq":1"#, #"{"range":"24h","from":0,"step_s":10,"points":["1","2","3"],"trend":"up"}"#))
+    let events = it.receive(text("update", #""prev":1,"seq":2"#, #"{"index":2,"price":"0.5","from":10000000}"#)).events
+    guard case .update(_, .sparkline(let line))? = events.first else { return #expect(Bool(false), "\(events)") }
+    #expect(line.points.map { $0?.description } == ["2", "3", "0.5"])
+    #expect(line.from == 10_000_000)
+    #expect(line.trend == .down)
+  }
+
+  @Test("unknown types and fields are ignored; text that is not JSON ends the connection")
+  func tolerance() {
+    var it = CoreHarness()
+    it.live()
+    #expect(it.receive(#"{"type":"weather","data":{"x":[1,2]}}"#).isEmpty)
+    #expect(
+      it.receive(#"{"new":{"a":null},"type":"update","channel":"quote","symbol":"kraken:BTC-USD","stream":1,"prev":10,"seq":11,"data":{"bid":"1.5","mood":"good","time":4}}"#)
+        .events == [.update(Self.info, Self.quote("1.5"))])
+    #expect(it.receive("{").first == .close(code: 1007, reason: "not tidegate.v1"))
+  }
+}
+
+extension String {
+  fileprivate func replacingID(_ old: Int, by new: Int) -> String {
+    replacing("\"id\":\(old)", with: "\"id\":\(new)")
+  }
+}
