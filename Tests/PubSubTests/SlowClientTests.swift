@@ -113,6 +113,26 @@ struct SlowClientTests {
     #expect(world.closed.allSatisfy { $0.reason.utf8.count <= 123 })
   }
 
+  @Test("a degraded client that had nothing to take for long is not stalled by its next message")
+  func quietThenBlocked() {
+    let world = World()
+    world.quote(1, 2)
+    let client = subscribed(world, "quote")
+    client.isStuck = true
+    client.unsent(500)
+    world.run(milliseconds: 1400)
+    client.isStuck = false
+    client.unsent(0)
+    world.run(milliseconds: 20_000)
+    #expect(client.notices.count == 1)
+    client.isStuck = true
+    world.quote(2, 3)
+    world.run(milliseconds: 500)
+    #expect(world.closed.isEmpty)
+    world.run(milliseconds: 11_000)
+    #expect(world.closed.map(\.code) == [4108])
+  }
+
   @Test("over the hard limit closes with 4108 at once")
   func hardLimit() {
     var limits = ClientLimits()

@@ -63,7 +63,10 @@ extension FanOut {
     let first = pointer.pointee.first
     let queued = state.queue.bytes + (first?.bytes.count ?? 0) + state.unsent
     guard queued > 0 || state.degraded != 0 else { return false }
-    if queued > 0 {
+    if queued == 0 {
+      // Nothing to send is no stall: a later one counts from here.
+      state.progress = now
+    } else {
       if queued > limits.hardQueuedBytes {
         expelSlow(client.slot, state, "over the limit", into: &actions)
         return false
