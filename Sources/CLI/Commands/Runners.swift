@@ -10,10 +10,12 @@ func serve(_ configuration: GatewayConfiguration) async throws {
   log.logLevel = configuration.logLevel
   let gateway = try Gateway(configuration: configuration, log: log)
   try gateway.start()
-  log.info("serving", metadata: [
-    "clients": "\(configuration.tls == nil ? "ws" : "wss")://\(gateway.address.description)/v1/stream",
-    "internal": "http://\(gateway.internalAddress.description)/metrics", "version": "\(TidegateVersion.current)",
-  ])
+  log.info(
+    "serving",
+    metadata: [
+      "clients": "\(configuration.tls == nil ? "ws" : "wss")://\(gateway.address.description)/v1/stream",
+      "internal": "http://\(gateway.internalAddress.description)/metrics", "version": "\(TidegateVersion.current)",
+    ])
   let signals = AsyncStream<Int32>.makeStream()
   let sources = Interrupt.sources { signals.continuation.yield($0) }
   defer { for source in sources { source.cancel() } }
