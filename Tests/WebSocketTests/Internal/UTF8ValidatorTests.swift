@@ -15,7 +15,7 @@ struct UTF8ValidatorTests {
     return (validator.isComplete, nil)
   }
 
-  /// Holds the validator to the naive one: whole, byte by byte (where the very byte of the refusal must agree), and cut.
+  /// Holds the validator to the naive one: whole, cut, and byte by byte, where the very byte of the refusal must agree.
   private func agrees(_ bytes: [UInt8], cut: Int) -> Bool {
     let truth = naiveUTF8(bytes)
     let whole = verdict([bytes])
