@@ -1,6 +1,7 @@
 import Dispatch
 import Gateway
 import Logging
+import Transport
 
 // Where the commands meet the parts that do their work: a function each.
 
