@@ -77,7 +77,7 @@ enum Replies {
     }
     if key.channel == .book {
       out.append(",\"depth\":")
-      out.append(integer: UInt64(key.depth))
+      if key.depth == 0 { out.append("\"full\"") } else { out.append(integer: UInt64(key.depth)) }
     }
     if key.channel == .sparkline {
       out.append(",\"range\":\"24h\",\"points\":")

@@ -274,9 +274,19 @@ enum RequestParser {
           if item.symbols.count < listLimit { item.symbols.append(try scanner.decoded(slice)) }
         }
       } else if scanner.equals(key, "depth") {
-        let known = "10, 25, 100, or 0 for all levels; 25 if left out"
+        let known = "10, 25, 100 or \"full\"; 25 if left out"
+        if scanner.peek() == .string {
+          let slice = try scanner.string()
+          if scanner.equals(slice, "full") {
+            item.depth = 0
+          } else {
+            let text = try scanner.decoded(slice)
+            item.error = item.error ?? ProtocolError(.outOfRange, "`\(field("depth"))` is \"\(text)\"", hint: known)
+          }
+          continue
+        }
         guard let value = try number(&scanner) else {
-          item.error = item.error ?? .wrongType(field("depth"), "an integer: \(known)")
+          item.error = item.error ?? .wrongType(field("depth"), "one of \(known)")
           continue
         }
         if let depth = UInt16(exactly: value), StreamLimits.depths.contains(depth) {

@@ -109,6 +109,7 @@ package final class BinanceHandler: SymbolHandler {
         isListed = true
         asksWholeList = false
         listBackoff.reset()
+        listDue = now
       } catch {
         counts.rejected += 1
         listDue =
@@ -165,6 +166,8 @@ package final class BinanceHandler: SymbolHandler {
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     connectedAt = nil
     isListed = false
+    // A request that was under way has been dropped with the connection: ask again at the next.
+    if listRequest != nil { listDue = now }
     listRequest = nil
     outbox.removeAll()
     pacer.removeAll()

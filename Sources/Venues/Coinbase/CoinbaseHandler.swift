@@ -68,6 +68,7 @@ package final class CoinbaseHandler: SymbolHandler {
       take(list, into: &batch)
       hasProducts = true
       productsBackoff.reset()
+      productsDue = now
     } catch {
       counts.rejected += 1
       productsDue = now + productsBackoff.next()
@@ -108,6 +109,8 @@ package final class CoinbaseHandler: SymbolHandler {
     isConnected = false
     // Products are asked for again before the next connection: increments and status change.
     hasProducts = false
+    // A request that was under way has been dropped with the connection.
+    if productsRequest != nil { productsDue = now }
     productsRequest = nil
     for place in products.indices {
       products[place].book.disconnected()

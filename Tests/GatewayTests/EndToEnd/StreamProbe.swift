@@ -63,7 +63,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
         }
       }
     }
-    try await wait("the stream to open") { $0.isOpen ? true : nil }
+    _ = try await wait("the stream to open") { $0.isOpen ? true : nil }
   }
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
