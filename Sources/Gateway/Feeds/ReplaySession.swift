@@ -2,6 +2,7 @@ import Logging
 import MarketData
 import PubSub
 import Transport
+import Venues
 
 /// A recording served as if its venue were sending it now. Owned by one loop.
 ///
