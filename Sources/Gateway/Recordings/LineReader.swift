@@ -78,8 +78,7 @@ final class LineReader {
     lineNumber += 1
     scanned = 0
     self.pending = pending
-    // `text` is not changed before the next call.
-    return try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: text.unsafeBytes[..<length])))
+    return try body(UnsafeRawBufferPointer(rebasing: text.unsafeBytes[..<length]).bytes)
   }
 
   private func readBlock() throws(RecordingError) {

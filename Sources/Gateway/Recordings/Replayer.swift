@@ -45,22 +45,24 @@ package final class Replayer {
   /// Where the reading stands, for progress: records played.
   package var recordsPlayed: Int { tally.recordCount }
 
-  /// Plays the next record and returns its length in bytes; nothing at the end. The pipeline's `changes` grow until its `clear()`.
-  /// - Parameter present: the time at which the handler and the market see it, if not the record's own; it never goes back.
+  /// Bytes of the records played.
+  package private(set) var bytesPlayed = 0
+
+  /// Plays the next record as if it came at `moment`, or at the time it was recorded. False at the end. Moments never go back.
+  /// The pipeline's `changes` grow until its `clear()`.
   @discardableResult
-  package func step(at present: Timestamp? = nil) throws(RecordingError) -> Int {
-    guard let record = upcoming else { return 0 }
-    let now = present ?? record.time
+  package func step(at moment: Timestamp? = nil) throws(RecordingError) -> Bool {
+    guard let record = upcoming else { return false }
+    let now = moment ?? record.time
     let start = pipeline.changes.items.count
-    let bytes = reader.payload.count
     advance(to: now)
-    tally.note(record, bytes: bytes)
+    tally.note(record, bytes: reader.payload.count)
+    bytesPlayed += reader.payload.count
     switch record.kind {
     case .open: connect(now)
     case .text:
       connect(now)
-      // The reader is not asked for another record before the message has been read.
-      pipeline.receive(RawSpan(_unsafeBytes: reader.payload.unsafeBytes), now: now)
+      pipeline.receive(reader.payload.unsafeBytes.bytes, now: now)
       carryOut(now)
     case .binary:
       throw RecordingError(
@@ -74,14 +76,13 @@ package final class Replayer {
     }
     if pipeline.changes.items.count > start { tally.note(pipeline.changes, from: start, market: pipeline.market) }
     upcoming = try reader.next()
-    return bytes
+    return true
   }
 
   /// Plays everything that is left. `onProgress` is called about every 10,000 records with the number played.
   package func run(onProgress: (Int) -> Void = { _ in }) throws(RecordingError) -> ReplayResult {
     let clock = ReplayClock()
-    while upcoming != nil {
-      try step()
+    while try step() {
       pipeline.clear()
       if tally.recordCount % 10_000 == 0 { onProgress(tally.recordCount) }
     }
@@ -137,12 +138,11 @@ package final class Replayer {
 
   private func get(_ request: Int, _ path: String, _ now: Timestamp) {
     guard let symbol = ReplaySource.depthSymbol(path) else {
-      let list = source.instruments
-      return pipeline.response(to: request, status: 200, body: list.span.bytes, now: now)
+      let instruments = source.instruments
+      return pipeline.response(to: request, status: 200, body: instruments.span.bytes, now: now)
     }
     if let known = snapshots[symbol] {
-      let body = known.body
-      pipeline.response(to: request, status: known.status, body: body.span.bytes, now: now)
+      pipeline.response(to: request, status: known.status, body: known.body.span.bytes, now: now)
     } else {
       waiting[symbol, default: []].append(request)
     }
