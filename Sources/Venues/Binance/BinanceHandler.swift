@@ -32,7 +32,8 @@ package final class BinanceHandler: SymbolHandler {
     staleAfter: 30 * Microseconds.second, messageLimit: 4 << 20,
     // 1,024 streams a connection, four a symbol.
     symbolLimit: 256,
-    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: nil, checksum: nil),
+    // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.
+    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil),
     makeHandler: { BinanceHandler(configuration: $0) })
 
   struct Feed {

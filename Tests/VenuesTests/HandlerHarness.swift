@@ -1,0 +1,99 @@
+import Bytes
+import MarketData
+
+@testable import Venues
+
+/// A handler with a market behind it, driven by texts: what a feed does, without the gateway.
+final class HandlerHarness {
+  let handler: FeedHandler
+  let market: Market
+  var now = Timestamp(microseconds: 1_700_000_000_000_000)
+  /// Events of the last call.
+  private(set) var events: [MarketEvent] = []
+  private(set) var bids: [PriceLevel] = []
+  private(set) var asks: [PriceLevel] = []
+  /// Changes of the last call.
+  private(set) var changes: [MarketChange] = []
+  /// Actions of the last call.
+  private(set) var actions: [FeedAction] = []
+  private(set) var error: FeedError?
+
+  init(_ venue: Venue, _ symbols: [String]) {
+    handler = venue.makeHandler(FeedConfiguration(symbols: symbols))
+    market = Market(configuration: venue.market)
+  }
+
+  func receive(_ text: String) { receive(Array(text.utf8)) }
+
+  func receive(_ bytes: [UInt8]) {
+    call { (batch) in
+      do throws(FeedError) {
+        try handler.receive(bytes.span.bytes, now: now, into: &batch)
+      } catch {
+        self.error = error
+      }
+    }
+  }
+
+  func prepare() { call { handler.prepare(now: now, into: &$0) } }
+  func connect() { call { handler.connected(now: now, into: &$0) } }
+  func disconnect() { call { handler.disconnected(now: now, into: &$0) } }
+  func tick() { call { handler.tick(now: now, into: &$0) } }
+
+  func resync(_ place: Int, _ reason: ResyncReason = .checksum) {
+    call { handler.resync(InstrumentID(place), reason: reason, now: now, into: &$0) }
+  }
+
+  func respond(_ request: Int, _ status: Int = 200, _ text: String) {
+    let bytes = Array(text.utf8)
+    call { handler.response(to: request, status: status, body: bytes.span.bytes, now: now, into: &$0) }
+  }
+
+  /// Moves time on by `seconds`, ticking four times a second, and gathers the actions of all ticks.
+  func wait(_ seconds: Double) {
+    var gathered: [FeedAction] = []
+    for _ in 0..<Int(seconds * 4) {
+      now = now + 250_000
+      tick()
+      gathered += actions
+    }
+    actions = gathered
+  }
+
+  private func call(_ body: (inout EventBatch) -> Void) {
+    error = nil
+    var batch = EventBatch()
+    body(&batch)
+    var changes = MarketChanges()
+    market.apply(batch, now: now, into: &changes)
+    events = batch.events
+    bids = batch.bids
+    asks = batch.asks
+    self.changes = changes.items
+    var resyncs = EventBatch()
+    for change in changes.items {
+      if case .bookState(let id, .syncing(let reason?)) = change {
+        handler.resync(id, reason: reason, now: now, into: &resyncs)
+      }
+    }
+    actions = handler.actions
+    handler.actions.removeAll()
+  }
+
+  // MARK: Looking at what came
+
+  var sent: [String] { actions.compactMap { if case .send(let text) = $0 { text } else { nil } } }
+  var gets: [(request: Int, path: String)] {
+    actions.compactMap { if case .get(let request, let path, _) = $0 { (request, path) } else { nil } }
+  }
+  var failures: [String: String] {
+    actions.reduce(into: [:]) { if case .symbolFailed(let symbol, let reason) = $1 { $0[symbol] = reason } }
+  }
+  var trades: [Trade] { events.compactMap { if case .trade(let trade) = $0 { trade } else { nil } } }
+  var books: [BookEvent] { events.compactMap { if case .book(let book) = $0 { book } else { nil } } }
+  var quotes: [Quote] { events.compactMap { if case .quote(let quote) = $0 { quote } else { nil } } }
+  var tickers: [Ticker] { events.compactMap { if case .ticker(let ticker) = $0 { ticker } else { nil } } }
+  var resets: [ResyncReason] { events.compactMap { if case .bookReset(_, let reason) = $0 { reason } else { nil } } }
+  var isHeartbeat: Bool { events.contains { if case .heartbeat = $0 { true } else { false } } }
+  func state(_ place: Int) -> BookState { market[InstrumentID(place)].bookState }
+}

@@ -1,0 +1,96 @@
+import MarketData
+import TestSupport
+import Testing
+
+@testable import Venues
+
+@Suite("Damaged messages")
+struct MutationTests {
+  private static func feed(_ venue: Venue) -> (HandlerHarness, [String]) {
+    switch venue.name {
+    case "kraken":
+      let feed = HandlerHarness(venue, ["BTC-USD", "ETH-USD"])
+      feed.connect()
+      feed.receive(KrakenHandlerTests.pairs)
+      feed.receive(KrakenHandlerTests.ethSnapshot)
+      return (
+        feed,
+        [
+          KrakenHandlerTests.pairs, KrakenHandlerTests.ethSnapshot, KrakenHandlerTests.ethUpdate,
+          #"{"channel":"trade","type":"update","data":[{"symbol":"ETH/USD","side":"buy","price":1797.20,"qty":0.00027625,"trade_id":8,"timestamp":"2023-10-06T17:35:55.440295Z"}]}"#,
+          #"{"error":"Currency pair not supported","method":"subscribe","success":false,"symbol":"BTC/USD"}"#,
+        ]
+      )
+    case "coinbase":
+      let feed = HandlerHarness(venue, ["BTC-USD", "ETH-USD"])
+      feed.prepare()
+      feed.respond(feed.gets[0].request, 200, CoinbaseHandlerTests.products)
+      feed.connect()
+      return (
+        feed,
+        [
+          #"{"type":"snapshot","product_id":"BTC-USD","asks":[["80691.53","0.20084671"]],"bids":[["80688.08","0.59153273"]]}"#,
+          #"{"type":"l2update","product_id":"BTC-USD","changes":[["buy","80688.08","0.00000000"],["sell","80745.16","0.2"]],"time":"2026-08-25T03:35:57.300000Z"}"#,
+          #"{"type":"match","trade_id":101,"side":"sell","size":"0.00000001","price":"80691.53","product_id":"BTC-USD","time":"2026-08-25T03:35:57.096368Z"}"#,
+          #"{"type":"error","message":"Failed to subscribe","reason":"ETH-USD is delisted"}"#,
+        ]
+      )
+    default:
+      let feed = HandlerHarness(venue, ["BNB-BTC", "ETH-BTC"])
+      feed.prepare()
+      feed.respond(feed.gets[0].request, 200, BinanceHandlerTests.list)
+      feed.connect()
+      return (
+        feed,
+        [
+          #"{"stream":"bnbbtc@depth@100ms","data":{"e":"depthUpdate","E":1672515782136,"s":"BNBBTC","U":157,"u":160,"b":[["0.00240000","10.00000000"]],"a":[["0.00260000","100.00000000"]]}}"#,
+          #"{"u":400900217,"s":"BNBBTC","b":"25.35190000","B":"31.21000000","a":"25.36520000","A":"40.66000000"}"#,
+          #"{"e":"trade","E":1672515782136,"s":"BNBBTC","t":12345,"p":"0.001","q":"100","T":1672515782136,"m":true,"M":true}"#,
+          #"{"error":{"code":2,"msg":"Invalid request"},"id":1}"#,
+        ]
+      )
+    }
+  }
+
+  @Test(
+    "no damage to a message crashes a handler, and what it refuses has a reason",
+    arguments: VenueRegistry.venues.map(\.name), testSeeds(3))
+  func mutations(_ name: String, seed: UInt64) throws {
+    let venue = try #require(VenueRegistry.venue(named: name))
+    var random = SeededGenerator(seed: seed)
+    let (feed, texts) = Self.feed(venue)
+    let pieces = Array(#"{}[]",:\0123456789.-eEuntrue"#.utf8)
+    var refused = 0
+    for round in 0..<1500 {
+      var bytes = Array(texts.randomElement(using: &random)!.utf8)
+      for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {
+        let at = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: bytes[at] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes[at] = pieces.randomElement(using: &random)!
+        case 2: bytes.remove(at: at)
+        case 3: bytes.insert(pieces.randomElement(using: &random)!, at: at)
+        case 4: bytes.removeSubrange(at...)
+        default:
+          let end = Int.random(in: at...min(bytes.count, at + 20), using: &random)
+          bytes.insert(contentsOf: bytes[at..<end], at: at)
+        }
+      }
+      let before = feed.handler.counts.rejected
+      feed.receive(bytes)
+      if let error = feed.error {
+        refused += 1
+        #expect(!error.detail.isEmpty, "seed \(seed), round \(round)")
+        #expect(feed.handler.counts.rejected == before + 1, "seed \(seed), round \(round)")
+      }
+      // What was accepted keeps the book whole.
+      for state in feed.market.instruments {
+        #expect(zip(state.book.bids, state.book.bids.dropFirst()).allSatisfy { $0.price < $1.price }, "seed \(seed)")
+        #expect(state.book.asks.allSatisfy { $0.size > 0 }, "seed \(seed), round \(round)")
+      }
+      if round % 50 == 0 { feed.wait(1) }
+    }
+    #expect(refused > 300, "the damage was not noticed: seed \(seed)")
+    #expect(feed.handler.counts.messages >= 1500)
+  }
+}

@@ -1,0 +1,26 @@
+import Testing
+
+@testable import Venues
+
+@Suite("Venue registry")
+struct VenueRegistryTests {
+  @Test("every venue is found by its name and can make a handler")
+  func venues() {
+    #expect(VenueRegistry.venues.map(\.name).sorted() == ["binance", "coinbase", "kraken"])
+    for venue in VenueRegistry.venues {
+      #expect(VenueRegistry.venue(named: venue.name)?.title == venue.title)
+      #expect(venue.makeHandler(FeedConfiguration(symbols: [])).url == venue.endpoint)
+      #expect(
+        venue.makeHandler(FeedConfiguration(symbols: [], endpoint: "ws://localhost:1")).url == "ws://localhost:1")
+    }
+    #expect(VenueRegistry.venue(named: "Kraken") == nil)
+  }
+
+  @Test("a misspelled venue is told its near name, another one all names")
+  func nearNames() {
+    #expect(VenueRegistry.unknownVenue("krakne").contains("did you mean kraken?"))
+    #expect(VenueRegistry.unknownVenue("binanse").contains("did you mean binance?"))
+    #expect(!VenueRegistry.unknownVenue("nyse").contains("did you mean"))
+    #expect(VenueRegistry.unknownVenue("nyse").contains("binance, coinbase, kraken"))
+  }
+}
