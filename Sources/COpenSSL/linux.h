@@ -5,11 +5,15 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 
-// <sys/socket.h> declares it only under _GNU_SOURCE, which a module cannot define after the fact.
-extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
+// Declared in <sys/socket.h>, but under _GNU_SOURCE only. That header is not included: its constants would belong to this
+// module or to Glibc depending on which is built first.
+struct sockaddr;
+extern int accept4(int descriptor, struct sockaddr *address, unsigned int *length, int flags);
+static inline int clinux_accept4(int descriptor, void *address, uint32_t *length, int flags) {
+  return accept4(descriptor, (struct sockaddr *)address, length, flags);
+}
 
 // The interest set every socket is registered with, once: both directions, edge-triggered.
 static inline uint32_t clinux_epoll_interest(void) {

@@ -71,9 +71,10 @@ package final class Gateway: Sendable {
 
   /// Starts the loops' work and the feeds.
   /// - Parameter recorder: makes the recorder of a venue's feed, if its traffic is to be recorded.
-  /// - Throws: if the CA file cannot be read.
-  package func start(recorder: (@Sendable (Venue, FeedConfiguration) -> (any FeedRecorder & Sendable)?)? = nil) throws(TransportError) {
+  /// - Throws: `TransportError` if the CA file cannot be read, `RecordingError` if a recording cannot be replayed.
+  package func start(recorder: (@Sendable (Venue, FeedConfiguration) -> (any FeedRecorder & Sendable)?)? = nil) throws {
     let tls = try TLSClientContext(caFile: configuration.caFile)
+    let replayers = try configuration.replay.map { LoopBound(value: try Replayer(path: $0)) }
     for node in nodes { node.start() }
     for (number, feed) in configuration.feeds.enumerated() {
       guard let venue = VenueRegistry.venue(named: feed.venue) else { continue }
@@ -83,6 +84,12 @@ package final class Gateway: Sendable {
       node.loop.execute {
         node.add(feed: venue, configuration: settings, number: number, tls: tls, recorder: recording)
       }
+    }
+    for (index, replayer) in replayers.enumerated() {
+      let number = configuration.feeds.count + index
+      let node = nodes[number % nodes.count]
+      let speed = configuration.speed
+      node.loop.execute { node.add(replay: replayer.value, speed: speed, number: number) }
     }
   }
 

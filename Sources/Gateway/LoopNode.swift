@@ -71,12 +71,26 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// Adds a feed of this loop; `number` is its place among all feeds of the gateway. On the loop.
   func add(feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?, recorder: (any FeedRecorder)?) {
-    loop.assertOnLoop()
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
     let slot = hub.add(market: pipeline.market, venue: venue.name)
-    let feed = FeedSession(
-      pipeline: pipeline, slot: slot, owner: self, loop: loop, tls: tls, recorder: recorder, log: settings.log, now: clock.now())
-    precondition(slot == feeds.count, "a feed's slot is its place")
+    begin(
+      FeedSession(
+        pipeline: pipeline, slot: slot, owner: self, loop: loop, tls: tls, recorder: recorder, log: settings.log,
+        now: clock.now()), number: number)
+  }
+
+  /// Adds a recording as a feed of this loop. On the loop.
+  func add(replay replayer: Replayer, speed: GatewayConfiguration.ReplaySpeed, number: Int) {
+    let slot = hub.add(market: replayer.pipeline.market, venue: replayer.venue.name)
+    begin(
+      ReplaySession(
+        replayer: replayer, speed: speed, slot: slot, owner: self, loop: loop, log: settings.log, now: clock.now()),
+      number: number)
+  }
+
+  private func begin(_ feed: any Feed, number: Int) {
+    loop.assertOnLoop()
+    precondition(feed.slot == feeds.count, "a feed's slot is its place")
     feeds.append(feed)
     feedNumbers.append(number)
     feedStatusChanged(feed)
@@ -244,7 +258,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func advanceMarkets(_ now: Timestamp) {
-    for feed in feeds where feed.pipeline.market.nextDeadline <= now { feed.advance(now) }
+    for feed in feeds where feed.nextDeadline <= now { feed.advance(now) }
     if hub.nextDeadline <= now { hub.advance(to: now, into: &outgoing) }
   }
 
@@ -329,7 +343,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   private func armTimer(_ now: Timestamp) {
     var next = hub.nextDeadline
-    for feed in feeds { next = min(next, feed.pipeline.market.nextDeadline) }
+    for feed in feeds { next = min(next, feed.nextDeadline) }
     guard next != deadline || deadlineTimer == nil else { return }
     if next >= deadline, deadlineTimer != nil { return }
     deadlineTimer?.cancel()

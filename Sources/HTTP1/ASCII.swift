@@ -3,7 +3,8 @@ package enum ASCII {
   /// `tchar` (RFC 9110 section 5.6.2): what methods and field names are made of.
   package static func isToken(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"),
       UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "'"),
       UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"),
       UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
@@ -18,7 +19,8 @@ package enum ASCII {
     !text.isEmpty && text.utf8.allSatisfy { isToken($0) }
   }
 
-  /// What a field value or reason may hold: visible characters, space, tab, and octets from 0x80 (RFC 9110 section 5.5).
+  /// What a field value or reason may hold: visible characters, space, tab, and octets from 0x80 (RFC 9110 section
+  /// 5.5).
   static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7F : byte == 0x09 }
 
   /// Visible ASCII but `#`: what a request target may hold.

@@ -1,6 +1,7 @@
 /// Gathers a body as bytes arrive: a fixed length, chunked (RFC 9112 section 7.1), or all until the connection ends.
 ///
-/// Sizes are checked against the limit before anything is kept; memory grows with what has come, not with what is announced.
+/// Sizes are checked against the limit before anything is kept; memory grows with what has come, not with what is
+/// announced.
 struct HTTPBodyReader {
   private enum State {
     case fixed(Int)

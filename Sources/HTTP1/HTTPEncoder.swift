@@ -2,13 +2,13 @@ import Bytes
 
 /// Writes heads.
 ///
-/// No field can be smuggled in: control characters in values and reasons are written as spaces, and whatever may not stand
-/// in a request target is percent-encoded. Names and methods come from code; one that is not a token is a programming error
-/// and traps.
+/// No field can be smuggled in: control characters in values and reasons are written as spaces, and whatever may not
+/// stand in a request target is percent-encoded. Names and methods come from code; one that is not a token is a
+/// programming error and traps.
 package enum HTTPEncoder {
-  /// Appends a response head with `Content-Length` for `bodyLength` (nil, and every 1xx or 204: none), `Date` from `date` if
-  /// given, and `Connection`; those already among the fields are not repeated. For an answer to HEAD, pass the length the
-  /// body would have and send none.
+  /// Appends a response head with `Content-Length` for `bodyLength` (nil, and every 1xx or 204: none), `Date` from
+  /// `date` if given, and `Connection`; those already among the fields are not repeated. For an answer to HEAD, pass
+  /// the length the body would have and send none.
   package static func append(
     _ head: HTTPResponseHead, bodyLength: Int?, keepAlive: Bool, date: String?, to out: inout ByteBuffer
   ) {
@@ -33,8 +33,8 @@ package enum HTTPEncoder {
     out.append("\r\n")
   }
 
-  /// Appends a request head. `Host` must be among its fields. `Content-Length` is written for a body, and for the methods
-  /// that usually have one (RFC 9110 section 8.6).
+  /// Appends a request head. `Host` must be among its fields. `Content-Length` is written for a body, and for the
+  /// methods that usually have one (RFC 9110 section 8.6).
   package static func append(_ head: HTTPRequestHead, bodyLength: Int, to out: inout ByteBuffer) {
     precondition(ASCII.isToken(head.method), "a method is a token")
     precondition(head.fields["Host"] != nil, "a request needs a Host field")

@@ -2,11 +2,14 @@
 package struct HTTPLimits: Sendable {
   /// Bytes of start line and fields together, the empty line that ends them included; trailers have the same bound.
   package var headBytes: Int
+  /// Field lines; trailers have the same bound.
   package var fieldCount: Int
+  /// Bytes of a body after its chunks are joined.
   package var bodyBytes: Int
   /// Bytes of chunk extensions over a whole body; they are dropped, so nobody needs many.
   package var chunkExtensionBytes = 1024
 
+  /// Defaults for a server of small requests: 16 KiB of head, 100 fields, 64 KiB of body.
   package init(headBytes: Int = 16 << 10, fieldCount: Int = 100, bodyBytes: Int = 64 << 10) {
     self.headBytes = headBytes
     self.fieldCount = fieldCount
@@ -16,7 +19,9 @@ package struct HTTPLimits: Sendable {
 
 /// Why a message was refused. `status` is what a server answers before it closes.
 package struct HTTPError: Error, Sendable, Equatable {
+  /// 400, 403, 405, 413, 414, 417, 426, 431, 501 or 505; 502, or the peer's own, for a response.
   package let status: Int
+  /// What is wrong, for the body of the answer and the log.
   package let reason: String
   /// Fields the answer must carry: `Allow` with a 405, `Upgrade` with a 426.
   package let fields: [HTTPField]

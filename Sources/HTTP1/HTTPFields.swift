@@ -1,10 +1,11 @@
-import Bytes
-
 /// A header field (RFC 9110 section 5). Names compare without case.
 package struct HTTPField: Sendable, Equatable {
+  /// A token; an encoder traps on anything else.
   package let name: String
+  /// Without the space around it. Control characters are written as spaces.
   package let value: String
 
+  /// A field as it is, unchecked; the encoder sees to what may not be sent.
   package init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
@@ -15,8 +16,10 @@ package struct HTTPField: Sendable, Equatable {
 package struct HTTPFields: Sendable {
   package private(set) var fields: [HTTPField] = []
 
+  /// `fields` in their order.
   package init(_ fields: [HTTPField] = []) { self.fields = fields }
 
+  /// Adds a field behind the others, also where one of that name is there already.
   package mutating func append(_ name: String, _ value: String) { fields.append(HTTPField(name, value)) }
 
   /// The value of the first field of that name, compared without case.

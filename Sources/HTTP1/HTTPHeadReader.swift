@@ -26,7 +26,8 @@ struct HTTPHeadReader {
   mutating func requestLine() throws(HTTPError) -> (method: String, target: String, isHTTP11: Bool) {
     let line = line()
     guard let first = line.firstIndex(of: 0x20), first > 0, line[..<first].allSatisfy({ ASCII.isToken($0) }) else {
-      throw HTTPError(status: 400, reason: "the request line must be a method, a target and a version, a space between them")
+      throw HTTPError(
+        status: 400, reason: "the request line must be a method, a target and a version, a space between them")
     }
     let method = String(decoding: line[..<first], as: UTF8.self)
     let rest = line[(first + 1)...]
@@ -140,7 +141,8 @@ struct HTTPHeadReader {
   private static func checkTransferEncoding(_ value: String) throws(HTTPError) {
     if ASCII.equalIgnoringCase(value, "chunked") { return }
     let codings = HTTPFields([HTTPField("", value)]).list("")
-    // A sender that ends with chunked twice, or names nothing, is broken; one that names another coding is only foreign.
+    // A sender that ends with chunked twice, or names nothing, is broken; one that names another coding is only
+    // foreign.
     guard !codings.isEmpty, codings.allSatisfy({ ASCII.isToken($0) }),
       codings.filter({ ASCII.equalIgnoringCase($0, "chunked") }).count < 2
     else { throw HTTPError(status: 400, reason: "Transfer-Encoding is malformed") }

@@ -1,4 +1,5 @@
-/// Finds the end of a head as bytes arrive, refusing what may stand nowhere in one: bare CR or LF and control characters.
+/// Finds the end of a head as bytes arrive, refusing what may stand nowhere in one: bare CR or LF and control
+/// characters.
 ///
 /// It sees each byte once, however the head is cut, and keeps no bytes.
 struct HTTPHeadScanner {
@@ -30,7 +31,9 @@ struct HTTPHeadScanner {
         guard byte == 0x0A else { throw HTTPError(status: 400, reason: "a CR is not followed by LF") }
         afterCR = false
         if lineLength == 0 {
-          guard lines > 0 else { throw HTTPError(status: 400, reason: "an empty line stands where a message should begin") }
+          guard lines > 0 else {
+            throw HTTPError(status: 400, reason: "an empty line stands where a message should begin")
+          }
           count += index
           return index
         }

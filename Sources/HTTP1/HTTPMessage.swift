@@ -1,7 +1,6 @@
-import Bytes
-
 /// The head of a request.
 package struct HTTPRequestHead: Sendable {
+  /// A token, upper case where registered: `GET`.
   package var method: String
   /// The target as sent: `/v1/books/kraken:BTC-USD?depth=10`, or in absolute form `http://host/v1/…`.
   package var target: String
@@ -9,6 +8,7 @@ package struct HTTPRequestHead: Sendable {
   /// HTTP/1.0 when false.
   package var isHTTP11: Bool
 
+  /// A head as it is, unchecked.
   package init(method: String, target: String, fields: HTTPFields, isHTTP11: Bool = true) {
     self.method = method
     self.target = target
@@ -16,12 +16,13 @@ package struct HTTPRequestHead: Sendable {
     self.isHTTP11 = isHTTP11
   }
 
-  /// The path, percent-decoded; an escaped `/` is then as good as a plain one. `/` for an absolute target without a path.
-  /// The parser has refused targets whose escapes are malformed; in a head made by hand they stay as they are. O(length).
+  /// The path, percent-decoded; an escaped `/` is then as good as a plain one. `/` for an absolute target without a
+  /// path. The parser has refused targets whose escapes are malformed; in a head made by hand they stay as they are.
+  /// O(length).
   package var path: String { HTTPTarget.decode(HTTPTarget.split(target).path, plusIsSpace: false) }
 
-  /// The query's names and values, percent-decoded and with `+` read as space, in order; a name without `=` has the value
-  /// `""`. O(length).
+  /// The query's names and values, percent-decoded and with `+` read as space, in order; a name without `=` has the
+  /// value `""`. O(length).
   package var query: [(name: String, value: String)] {
     guard let query = HTTPTarget.split(target).query else { return [] }
     return query.split(separator: UInt8(ascii: "&")).map { pair in
@@ -47,7 +48,9 @@ package struct HTTPRequestHead: Sendable {
 
 /// The head of a response.
 package struct HTTPResponseHead: Sendable {
+  /// 100 to 999.
   package var status: Int
+  /// The phrase after the status; may be empty and means nothing.
   package var reason: String
   package var fields: HTTPFields
   /// HTTP/1.0 when false; what is encoded always says HTTP/1.1.
@@ -60,8 +63,8 @@ package struct HTTPResponseHead: Sendable {
     self.fields = fields
   }
 
-  /// Whether the server will take another request on the connection (RFC 9112 section 9.3). A response that ran until the
-  /// connection's end is had from `HTTPResponseParser.finish()` and leaves nothing to ask.
+  /// Whether the server will take another request on the connection (RFC 9112 section 9.3). A response that ran until
+  /// the connection's end is had from `HTTPResponseParser.finish()` and leaves nothing to ask.
   package var keepsAlive: Bool {
     if fields.contains("close", in: "Connection") { return false }
     return isHTTP11 || fields.contains("keep-alive", in: "Connection")

@@ -2,9 +2,9 @@ import Bytes
 
 /// Parses requests (server side) as bytes arrive; strict (RFC 9112), one at a time, body included. Sans-IO.
 ///
-/// A head that lies whole in the input is parsed where it is; only one that is cut is kept, in a buffer that is given back
-/// once the head is whole, so that an idle connection holds nothing. After an error the parser must not be used again: answer
-/// `HTTPError.status` and close.
+/// A head that lies whole in the input is parsed where it is; only one that is cut is kept, in a buffer that is given
+/// back once the head is whole, so that an idle connection holds nothing. After an error every call throws it again:
+/// answer `HTTPError.status` and close, for nobody knows where the next request begins.
 package struct HTTPRequestParser: ~Copyable {
   private let limits: HTTPLimits
   private var scanner: HTTPHeadScanner
@@ -12,16 +12,30 @@ package struct HTTPRequestParser: ~Copyable {
   private var pending: (head: HTTPRequestHead, body: HTTPBodyReader, headBytes: Int)?
   private var skippedEmptyLine = false
   private var owesContinue = false
+  private var failure: HTTPError?
 
+  /// A parser for one connection. It allocates nothing until a head is cut.
   package init(limits: HTTPLimits = .init()) {
     self.limits = limits
     self.scanner = HTTPHeadScanner(limit: limits.headBytes)
   }
 
-  /// Takes bytes from the front of `input` (moving its start) until one whole request is there, or all are taken: then nil.
-  /// What follows a request stays in `input`: the next request, or the first frames after an upgrade.
+  /// Takes bytes from the front of `input` (moving its start) until one whole request is there, or all are taken: then
+  /// nil. What follows a request stays in `input`: the next request, or the first frames after an upgrade.
   /// - Throws: 400, 413, 414, 417, 431, 501 or 505 with the reason in words.
   package mutating func next(
+    _ input: inout UnsafeRawBufferPointer
+  ) throws(HTTPError) -> (head: HTTPRequestHead, body: [UInt8])? {
+    if let failure { throw failure }
+    do throws(HTTPError) {
+      return try take(&input)
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  private mutating func take(
     _ input: inout UnsafeRawBufferPointer
   ) throws(HTTPError) -> (head: HTTPRequestHead, body: [UInt8])? {
     if pending == nil {

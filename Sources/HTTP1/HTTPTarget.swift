@@ -29,8 +29,8 @@ enum HTTPTarget {
   }
 
   /// Whether `bytes` are `host` or `host:port`: a name of letters, digits, `-._~`, an IPv4 address, or an address in
-  /// brackets; the port is up to 65535 and may be empty (RFC 3986 section 3.2). Sub-delimiters and escapes, which RFC 3986
-  /// lets a name have and no host name has, are refused.
+  /// brackets; the port is up to 65535 and may be empty (RFC 3986 section 3.2). Sub-delimiters and escapes, which RFC
+  /// 3986 lets a name have and no host name has, are refused.
   static func isAuthority(_ bytes: UnsafeRawBufferPointer, portRequired: Bool) -> Bool {
     var index = 0
     if bytes.first == UInt8(ascii: "[") {
@@ -41,7 +41,8 @@ enum HTTPTarget {
     } else {
       while index < bytes.count {
         let byte = bytes[index]
-        guard ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == 0x2D || byte == 0x2E || byte == 0x5F || byte == 0x7E
+        guard
+          ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == 0x2D || byte == 0x2E || byte == 0x5F || byte == 0x7E
         else { break }
         index += 1
       }
@@ -96,7 +97,9 @@ enum HTTPTarget {
   private static func authority(of target: UnsafeRawBufferPointer) -> Range<Int>? {
     for scheme in ["http://", "https://", "ws://", "wss://"] {
       let length = scheme.utf8.count
-      guard target.count >= length, zip(target, scheme.utf8).allSatisfy({ ASCII.lowercased($0) == $1 }) else { continue }
+      guard target.count >= length, zip(target, scheme.utf8).allSatisfy({ ASCII.lowercased($0) == $1 }) else {
+        continue
+      }
       let end = target[length...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? target.count
       return length..<end
     }
@@ -116,7 +119,9 @@ enum HTTPTarget {
       }
       guard index + 2 < target.count, let high = ASCII.hexValue(target[index + 1]),
         let low = ASCII.hexValue(target[index + 2])
-      else { throw HTTPError(status: 400, reason: "the request target holds a % that is not followed by two hex digits") }
+      else {
+        throw HTTPError(status: 400, reason: "the request target holds a % that is not followed by two hex digits")
+      }
       decoded.append(high << 4 | low)
       index += 3
     }

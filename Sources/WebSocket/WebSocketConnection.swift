@@ -3,7 +3,8 @@ import Bytes
 /// Which end of the connection this is: clients mask what they send, servers must not (RFC 6455 section 5.1).
 package enum WebSocketRole: Sendable { case client, server }
 
-/// What arrived. A payload stands in the input or in the connection's own buffer and is valid until the next call of `next`.
+/// What arrived. A payload stands in the input or in the connection's own buffer and is valid until the next call of
+/// `next`.
 package enum WebSocketEvent {
   case text(UnsafeRawBufferPointer)
   case binary(UnsafeRawBufferPointer)
@@ -16,8 +17,8 @@ package enum WebSocketEvent {
 
 /// The receiving half of RFC 6455 after the handshake, for one connection and either role. Sans-IO.
 ///
-/// A whole unfragmented message in one read is handed out where it lies, unmasked in place; only what is split is copied.
-/// Text is validated as it arrives, so that a bad octet is refused with the read that brought it.
+/// A whole unfragmented message in one read is handed out where it lies, unmasked in place; only what is split is
+/// copied. Text is validated as it arrives, so that a bad octet is refused with the read that brought it.
 package struct WebSocketConnection: ~Copyable {
   /// The gathering buffer of split messages is kept for the next one up to this size (in bytes), and given back above.
   package static let keptBytes = 4 << 10
@@ -49,6 +50,7 @@ package struct WebSocketConnection: ~Copyable {
   private var control = ByteBuffer()
   private var handedOut = false
 
+  /// A connection whose handshake is done. It allocates nothing until a message is cut.
   package init(role: WebSocketRole, limits: WebSocketLimits = .init()) {
     self.isServer = role == .server
     self.limits = limits
@@ -69,8 +71,8 @@ package struct WebSocketConnection: ~Copyable {
     }
   }
 
-  /// The next event in `input`, whose start is moved past what was taken; nil when all is taken. After an error, or after a
-  /// close has been received, everything else is ignored.
+  /// The next event in `input`, whose start is moved past what was taken; nil when all is taken. After an error, or
+  /// after a close has been received, everything else is ignored.
   /// - Throws: 1002, 1007 or 1009 with the reason; send it in a close frame and drop the transport.
   /// - Complexity: O(bytes taken). No allocation for a message that lies whole in `input`.
   package mutating func next(

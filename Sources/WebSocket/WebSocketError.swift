@@ -1,7 +1,10 @@
 /// The peer broke the protocol: send a close frame with `code`, then close the transport.
 package struct WebSocketError: Error, Sendable, Equatable {
+  /// 1002, 1007 or 1009.
   package let code: WebSocketCloseCode
+  /// What the peer did, in words fit for a close frame.
   package let reason: String
+
   package init(_ code: WebSocketCloseCode, _ reason: String) {
     self.code = code
     self.reason = reason
@@ -14,6 +17,8 @@ package struct WebSocketLimits: Sendable {
   package var messageBytes: Int
   /// Fragments of one message.
   package var fragments: Int
+
+  /// Defaults for a server of small requests; a client of an exchange wants megabytes.
   package init(messageBytes: Int = 64 << 10, fragments: Int = 1024) {
     self.messageBytes = messageBytes
     self.fragments = fragments

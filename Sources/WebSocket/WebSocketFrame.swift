@@ -2,6 +2,7 @@ import Bytes
 
 /// The sending half: frames as bytes (RFC 6455 section 5.2).
 package enum WebSocketFrame {
+  /// RFC 6455 section 11.8.
   package enum Opcode: UInt8, Sendable { case continuation = 0, text = 1, binary = 2, close = 8, ping = 9, pong = 10 }
 
   /// Appends a whole frame. `mask`: nil from a server; four random bytes, fresh for each frame, from a client.
@@ -60,8 +61,8 @@ package enum WebSocketFrame {
     }
   }
 
-  /// Reserves room for an unmasked header at the end of `out`, lets `body` append the payload, and then writes the header
-  /// in front of it: a frame is encoded once, in one pass, into one run of bytes.
+  /// Reserves room for an unmasked header at the end of `out`, lets `body` append the payload, and then writes the
+  /// header in front of it: a frame is encoded once, in one pass, into one run of bytes.
   ///
   /// The room is for a payload of 126 to 65535 bytes; a shorter one is moved down by two bytes, a longer one up by six.
   @inlinable

@@ -3,10 +3,11 @@ import HTTP1
 
 /// The opening handshake (RFC 6455 section 4), both roles. Sans-IO; the key is passed in.
 package enum WebSocketHandshake {
-  /// Server: checks an upgrade request and chooses the subprotocol (the first offered that is in `subprotocols`; none is allowed).
+  /// Server: checks an upgrade request and chooses the subprotocol (the first offered that is in `subprotocols`; none
+  /// is allowed).
   ///
-  /// - Parameter origins: the values of `Origin` that are let in, such as `https://example.org`, compared without case; nil
-  ///   lets any in. A request without `Origin` does not come from a page in a browser and is let in.
+  /// - Parameter origins: the values of `Origin` that are let in, such as `https://example.org`, compared without case;
+  ///   nil lets any in. A request without `Origin` does not come from a page in a browser and is let in.
   /// - Throws: `HTTPError` with 400, 403, 405 or 426 and the reason, and the fields the answer must carry.
   package static func accept(
     _ request: HTTPRequestHead, subprotocols: [String], origins: Set<String>? = nil

@@ -65,7 +65,8 @@ struct HTTPEncoderTests {
     #expect(
       text(HTTPRequestHead(method: "POST", target: "/", fields: host))
         == "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
-    #expect(text(HTTPRequestHead(method: "GET", target: "/", fields: host), bodyLength: 3).contains("Content-Length: 3\r\n"))
+    #expect(
+      text(HTTPRequestHead(method: "GET", target: "/", fields: host), bodyLength: 3).contains("Content-Length: 3\r\n"))
   }
 
   @Test("What is encoded is parsed")

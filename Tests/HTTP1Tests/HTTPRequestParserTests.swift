@@ -23,7 +23,8 @@ struct HTTPRequestParserTests {
       .request(
         "POST", "/a?b=c",
         [
-          HTTPField("hOST", "h"), HTTPField("Content-Length", "5"), HTTPField("X-Empty", ""), HTTPField("X", "tabs\tin"),
+          HTTPField("hOST", "h"), HTTPField("Content-Length", "5"), HTTPField("X-Empty", ""),
+          HTTPField("X", "tabs\tin"),
         ], Array("hello".utf8)),
       .request("POST", "/c", [host, HTTPField("Transfer-Encoding", "Chunked")], Array("hello world".utf8)),
       .request("OPTIONS", "*", [host], []),
@@ -94,7 +95,8 @@ struct HTTPRequestParserTests {
     (get("Host: h", target: "/#top"), 400), (get("Host: h", target: "/\u{E9}"), 400),
     (get("Host: h", target: "/\u{0}"), 400), (get("Host: h", target: "/\u{7F}"), 400),
     (get("Host: h", target: "/%"), 400), (get("Host: h", target: "/%2"), 400), (get("Host: h", target: "/%zz"), 400),
-    (get("Host: h", target: "/?a=%g0"), 400), (get("Host: h", target: "/%ff"), 400), (get("Host: h", target: "/%00"), 400),
+    (get("Host: h", target: "/?a=%g0"), 400), (get("Host: h", target: "/%ff"), 400),
+    (get("Host: h", target: "/%00"), 400),
     (get("Host: h", target: "ftp://h/"), 400), (get("Host: h", target: "http:///"), 400),
     (get("Host: h", target: "http://u@h/"), 400), (get("Host: h", target: "http://h:x/"), 400),
     ("CONNECT /x HTTP/1.1\r\nHost: h\r\n\r\n", 400), ("CONNECT h HTTP/1.1\r\nHost: h\r\n\r\n", 400),
@@ -107,8 +109,10 @@ struct HTTPRequestParserTests {
     (get("Host: h\r\nX: a\r\n\tb"), 400), (get(" Host: h"), 400), (get("Host: h\r\n X: y"), 400),
     (get("Host: h\r\n\u{E9}: y"), 400), (get("Host: h\r\nX: y\u{B}"), 400),
     // Host.
-    (get("X: y"), 400), ("GET / HTTP/1.1\r\n\r\n", 400), (get("Host: h\r\nHost: h"), 400), (get("Host: a\r\nhost: b"), 400),
-    (get("Host:"), 400), (get("Host: a b"), 400), (get("Host: a, b"), 400), (get("Host: a/b"), 400), (get("Host: u@a"), 400),
+    (get("X: y"), 400), ("GET / HTTP/1.1\r\n\r\n", 400), (get("Host: h\r\nHost: h"), 400),
+    (get("Host: a\r\nhost: b"), 400),
+    (get("Host:"), 400), (get("Host: a b"), 400), (get("Host: a, b"), 400), (get("Host: a/b"), 400),
+    (get("Host: u@a"), 400),
     (get("Host: a:x"), 400), (get("Host: a:65536"), 400), (get("Host: a:1:2"), 400), (get("Host: [::1"), 400),
     (get("Host: [x]"), 400), (get("Host: []"), 400), (get("Host: :80"), 400), (get("Host: http://a"), 400),
     ("GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n", 400),
@@ -139,14 +143,17 @@ struct HTTPRequestParserTests {
     ("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     (get("Host: h\r\nExpect: 200-ok"), 417),
     // Chunks.
-    (chunked("\r\n"), 400), (chunked("g\r\n"), 400), (chunked("0x5\r\nhello\r\n"), 400), (chunked("+5\r\nhello\r\n"), 400),
+    (chunked("\r\n"), 400), (chunked("g\r\n"), 400), (chunked("0x5\r\nhello\r\n"), 400),
+    (chunked("+5\r\nhello\r\n"), 400),
     (chunked("-5\r\n"), 400), (chunked(" 5\r\nhello\r\n"), 400), (chunked("5 \r\nhello\r\n"), 400),
-    (chunked("5 ;a\r\nhello\r\n"), 400), (chunked("5_0\r\n"), 400), (chunked("5\nhello\n"), 400), (chunked("5\rhello"), 400),
+    (chunked("5 ;a\r\nhello\r\n"), 400), (chunked("5_0\r\n"), 400), (chunked("5\nhello\n"), 400),
+    (chunked("5\rhello"), 400),
     (chunked("5\r\nhelloX\r\n"), 400), (chunked("5\r\nhello\n0\r\n\r\n"), 400), (chunked("5\r\nhello0\r\n\r\n"), 400),
     (chunked("5\r\nhello\r\r\n"), 400), (chunked("8000000000000000\r\n"), 400), (chunked("FFFFFFFFFFFFFFFFF\r\n"), 400),
     (chunked("00000000000000005\r\n"), 400), (chunked("10001\r\n"), 413), (chunked("7FFFFFFFFFFFFFFF\r\n"), 413),
     (chunked("5\r\nhello\r\nfffc\r\n"), 413), (chunked("5;\r\nhello\r\n"), 400), (chunked("5;=a\r\n"), 400),
-    (chunked("5;a=\r\n"), 400), (chunked("5;a=\"b\r\n"), 400), (chunked("5;a=\"b\"c\r\n"), 400), (chunked("5;a\nhello\r\n"), 400),
+    (chunked("5;a=\r\n"), 400), (chunked("5;a=\"b\r\n"), 400), (chunked("5;a=\"b\"c\r\n"), 400),
+    (chunked("5;a\nhello\r\n"), 400),
     (chunked("5;a b\r\n"), 400), (chunked("5;a=\"\u{0}\"\r\n"), 400),
     (chunked("0\r\nX : y\r\n\r\n"), 400), (chunked("0\r\n X: y\r\n\r\n"), 400), (chunked("0\r\nX\r\n\r\n"), 400),
     (chunked("0\r\nX: \u{0}\r\n\r\n"), 400), (chunked("0\r\nX: y\n\r\n"), 400), (chunked("0\r\n\n"), 400),
@@ -190,7 +197,8 @@ struct HTTPRequestParserTests {
     let limits = HTTPLimits(bodyBytes: 10)
     let fixed = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n0123456789"
     #expect(requests([Array(fixed.utf8)], limits: limits).count == 1)
-    #expect(requests([Array(fixed.replacing("10\r\n\r\n", with: "11\r\n\r\n").utf8)], limits: limits) == [.refused(413)])
+    #expect(
+      requests([Array(fixed.replacing("10\r\n\r\n", with: "11\r\n\r\n").utf8)], limits: limits) == [.refused(413)])
     var parser = HTTPRequestParser(limits: limits)
     var messages: [Message] = []
     let head = Self.chunked("").utf8.count
@@ -227,6 +235,15 @@ struct HTTPRequestParserTests {
     #expect(parser.pendingBytes == 0)
   }
 
+  @Test("After an error every call throws it again")
+  func staysFailed() {
+    var parser = HTTPRequestParser()
+    var messages: [Message] = []
+    #expect(!feed(Array("GET / HTTP/3.0\r\nHost: h\r\n\r\n".utf8), to: &parser, into: &messages))
+    #expect(!feed(Array("GET / HTTP/1.1\r\nHost: h\r\n\r\n".utf8), to: &parser, into: &messages))
+    #expect(messages == [.refused(505), .refused(505)])
+  }
+
   @Test("A client that waits for 100 Continue is told once, and not if the body has come")
   func expectsContinue() {
     let head = Array("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-Continue\r\nContent-Length: 2\r\n\r\n".utf8)
@@ -242,7 +259,8 @@ struct HTTPRequestParserTests {
     #expect(feed([0x61], to: &hasty, into: &messages))
     #expect(messages.count == 1)
     var old = HTTPRequestParser()
-    #expect(feed(Array(String(decoding: head, as: UTF8.self).replacing("1.1", with: "1.0").utf8), to: &old, into: &messages))
+    #expect(
+      feed(Array(String(decoding: head, as: UTF8.self).replacing("1.1", with: "1.0").utf8), to: &old, into: &messages))
     let oldSaid = old.takeExpectation()
     #expect(!oldSaid)
   }
@@ -251,8 +269,10 @@ struct HTTPRequestParserTests {
   func garbage() {
     var random = SeededGenerator(seed: testSeeds(1)[0])
     let parts: [[UInt8]] = [
-      "GET ", "POST ", "/", "*", "?a=%41", "%4", " HTTP/1.1\r\n", " HTTP/1.0\r\n", "Host: h\r\n", "Content-Length: 3\r\n",
-      "Transfer-Encoding: chunked\r\n", "\r\n", "\r", "\n", "3\r\nabc\r\n", "0\r\n\r\n", ": ", "X: y\r\n", "\t", "\u{0}", "é",
+      "GET ", "POST ", "/", "*", "?a=%41", "%4", " HTTP/1.1\r\n", " HTTP/1.0\r\n", "Host: h\r\n",
+      "Content-Length: 3\r\n",
+      "Transfer-Encoding: chunked\r\n", "\r\n", "\r", "\n", "3\r\nabc\r\n", "0\r\n\r\n", ": ", "X: y\r\n", "\t",
+      "\u{0}", "é",
       "GET / HTTP/1.1\r\nHost: h\r\n\r\n", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n",
     ].map { Array($0.utf8) }
     let limits = HTTPLimits(headBytes: 200, fieldCount: 4, bodyBytes: 16)

@@ -10,7 +10,8 @@ struct HTTPResponseParserTests {
   /// Responses of every framing but the last, which runs until the connection ends.
   static let stream: (bytes: [UInt8], messages: [Message]) = (
     Array(
-      ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello" + "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 \r\nLink: x\r\n\r\n"
+      ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+        + "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 \r\nLink: x\r\n\r\n"
         + "HTTP/1.1 404 Nicht gefunden\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n0\r\n\r\n"
         + "HTTP/1.1 204\r\n\r\n" + "HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n"
         + "HTTP/1.0 200 OK\r\nX: y\r\n\r\nuntil the end").utf8),
@@ -27,7 +28,9 @@ struct HTTPResponseParserTests {
   func cutAnywhere() {
     let (bytes, expected) = Self.stream
     #expect(responses([bytes], closed: true) == expected)
-    for cut in 0...bytes.count { #expect(responses(pieces(bytes, at: [cut]), closed: true) == expected, "cut at \(cut)") }
+    for cut in 0...bytes.count {
+      #expect(responses(pieces(bytes, at: [cut]), closed: true) == expected, "cut at \(cut)")
+    }
     #expect(responses(bytes.map { [$0] }, closed: true) == expected)
   }
 
@@ -51,7 +54,9 @@ struct HTTPResponseParserTests {
     #expect(responses([text], isHead: true).count == 2)
   }
 
-  @Test("A response that is cut short is refused", arguments: ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"])
+  @Test(
+    "A response that is cut short is refused",
+    arguments: ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"])
   func cutShort(_ text: String) {
     #expect(responses([bytes(text)], closed: true) == [.refused(502)])
     #expect(responses([bytes(text)], closed: false) == [])
@@ -61,7 +66,8 @@ struct HTTPResponseParserTests {
     "Malformed responses are refused",
     arguments: [
       "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1  200 OK\r\n\r\n", "HTTP/1.1 099 OK\r\n\r\n",
-      "HTTP/2.0 200 OK\r\n\r\n", "http/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\n\n", "HTTP/1.1 200 O\u{0}K\r\n\r\n", "\r\n\r\n",
+      "HTTP/2.0 200 OK\r\n\r\n", "http/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\n\n", "HTTP/1.1 200 O\u{0}K\r\n\r\n",
+      "\r\n\r\n",
       "HTTP/1.1 200 OK\r\nX : y\r\n\r\n", "HTTP/1.1 200 OK\r\nX: y\r\n z\r\n\r\n",
       "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
       "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -72,6 +78,8 @@ struct HTTPResponseParserTests {
   func refusals(_ text: String) {
     let all = bytes(text)
     let limits = HTTPLimits(bodyBytes: 10)
-    for cut in 0...all.count { #expect(responses(pieces(all, at: [cut]), limits: limits) == [.refused(502)], "cut at \(cut)") }
+    for cut in 0...all.count {
+      #expect(responses(pieces(all, at: [cut]), limits: limits) == [.refused(502)], "cut at \(cut)")
+    }
   }
 }

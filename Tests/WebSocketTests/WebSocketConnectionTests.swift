@@ -96,7 +96,6 @@ struct WebSocketConnectionTests {
     ("a fragmented close", frame(8, [], fin: false), 1002),
     ("a continuation of nothing", frame(0, []), 1002),
     ("a message inside a message", frame(1, [], fin: false) + frame(2, []), 1002),
-    ("a continuation after the end", frame(1, [], fin: false) + frame(0, []) + frame(0, []), 1002),
     ("125 in 16 bits", frame(2, [UInt8](repeating: 0, count: 125), length: 16), 1002),
     ("65535 in 64 bits", frame(2, [UInt8](repeating: 0, count: 65_535), length: 64), 1002),
     ("a length of 64 bits", [0x82, 0xFF, 0x80, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4], 1002),
@@ -131,6 +130,11 @@ struct WebSocketConnectionTests {
         #expect(events(pieces(bytes, at: [cut]), limits: limits) == [.refused(code)], "\(name), cut at \(cut)")
       }
     }
+  }
+
+  @Test("A continuation after the end of a message is refused")
+  func lateContinuation() {
+    #expect(events([frame(1, [], fin: false) + frame(0, []) + frame(0, [])]) == [.text(""), .refused(1002)])
   }
 
   @Test("A server that masks is refused")

@@ -37,7 +37,8 @@ struct WebSocketFrameTests {
 
   static let sizes = [0, 1, 2, 3, 4, 5, 7, 8, 9, 124, 125, 126, 127, 65_534, 65_535, 65_536, 65_537]
 
-  @Test("A header written in front of its payload is the same frame, behind whatever is there already", arguments: sizes)
+  @Test(
+    "A header written in front of its payload is the same frame, behind whatever is there already", arguments: sizes)
   func inFront(_ size: Int) {
     let payload = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     let before = Array("before".utf8)

@@ -11,12 +11,14 @@ protocol Feed: AnyObject {
   var bytesReceived: UInt64 { get }
   /// Connections made so far.
   var connects: Int { get }
+  /// When `advance` next has something to do.
+  var nextDeadline: Timestamp { get }
   func start()
   /// Ends it for good.
   func stop()
   /// Called about four times a second.
   func tick(_ now: Timestamp)
-  /// Moves trailing pulses and windows on; called when `pipeline.market.nextDeadline` has come.
+  /// Moves trailing pulses and windows on; called when `nextDeadline` has come.
   func advance(_ now: Timestamp)
 }
 

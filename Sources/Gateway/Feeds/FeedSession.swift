@@ -62,6 +62,7 @@ final class FeedSession: Feed, ConnectionHandler {
     self.status = FeedStatus(venue: pipeline.handler.venue.name, state: .connecting, since: now)
   }
 
+  var nextDeadline: Timestamp { pipeline.market.nextDeadline }
   private var venue: Venue { pipeline.handler.venue }
   private var now: Timestamp { owner.clock.now() }
 
@@ -348,7 +349,7 @@ final class FeedSession: Feed, ConnectionHandler {
     }
   }
 
-  /// Moves trailing pulses and windows on; call when `pipeline.market.nextDeadline` has come.
+  /// Moves trailing pulses and windows on; call when `nextDeadline` has come.
   func advance(_ now: Timestamp) {
     pipeline.advance(now: now)
     settle(now)

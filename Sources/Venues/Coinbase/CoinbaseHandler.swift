@@ -19,7 +19,8 @@ package final class CoinbaseHandler: SymbolHandler {
     restEndpoint: "https://api.exchange.coinbase.com",
     // `heartbeat` is once a second for every product.
     staleAfter: 10 * Microseconds.second, messageLimit: messageLimit, symbolLimit: 100,
-    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: nil, checksum: nil),
+    // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
+    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
     makeHandler: { CoinbaseHandler(configuration: $0) })
 
   struct Product {

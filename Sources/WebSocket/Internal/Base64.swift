@@ -15,7 +15,8 @@ enum Base64 {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// Whether `text` is the encoding of exactly 16 bytes: 22 characters of the alphabet, the last without stray bits, and `==`.
+  /// Whether `text` is the encoding of exactly 16 bytes: 22 characters of the alphabet, the last without stray bits,
+  /// and `==`.
   static func isSixteenBytes(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     guard bytes.count == 24, bytes[22] == UInt8(ascii: "="), bytes[23] == UInt8(ascii: "=") else { return false }

@@ -1,10 +1,11 @@
-/// SHA-1 (RFC 3174) of a short text. For the `Sec-WebSocket-Accept` field alone, where it proves nothing but that the server
-/// speaks WebSocket; it is not fit for security.
+/// SHA-1 (RFC 3174) of a short text. For the `Sec-WebSocket-Accept` field alone, where it proves nothing but that the
+/// server speaks WebSocket; it is not fit for security.
 enum SHA1 {
   static func hash(_ message: [UInt8]) -> [UInt8] {
     var padded = message + [0x80]
     padded += [UInt8](repeating: 0, count: (120 - padded.count % 64) % 64)
-    for shift in stride(from: 56, through: 0, by: -8) { padded.append(UInt8(truncatingIfNeeded: message.count * 8 >> shift)) }
+    let bits = UInt64(message.count) * 8
+    for shift in stride(from: 56, through: 0, by: -8) { padded.append(UInt8(truncatingIfNeeded: bits >> shift)) }
     var h: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]
     var w = [UInt32](repeating: 0, count: 80)
     for block in stride(from: 0, to: padded.count, by: 64) {

@@ -1,5 +1,5 @@
-/// Validates UTF-8 as it arrives (RFC 3629; the Unicode Standard, table 3-7), refusing an octet as soon as no continuation could
-/// make the text valid.
+/// Validates UTF-8 as it arrives (RFC 3629; the Unicode Standard, table 3-7), refusing an octet as soon as no
+/// continuation could make the text valid.
 struct UTF8Validator {
   /// Continuation bytes still owed by the last character.
   private var owed: UInt8 = 0
@@ -42,12 +42,34 @@ struct UTF8Validator {
     return index
   }
 
+  /// The index behind a run of whole characters of two and three bytes, each checked with one load; what may be wrong,
+  /// ends within four bytes of the end, or has another length is left to the loop of single bytes.
+  @inline(__always)
+  private static func skipShort(_ base: UnsafeRawPointer, _ start: Int, _ count: Int) -> Int {
+    var index = start
+    while index &+ 4 <= count {
+      let word = UInt32(littleEndian: base.loadUnaligned(fromByteOffset: index, as: UInt32.self))
+      if word & 0xC0E0 == 0x80C0, word & 0x1E != 0 {
+        // 110xxxxx 10xxxxxx, but neither C0 nor C1.
+        index &+= 2
+      } else if word & 0xC0C0F0 == 0x8080E0, word & 0x200F != 0, word & 0x200F != 0x200D {
+        // 1110xxxx 10xxxxxx 10xxxxxx, but neither E0 80…9F nor ED A0…BF.
+        index &+= 3
+      } else {
+        break
+      }
+    }
+    return index
+  }
+
   private mutating func acceptRest(_ base: UnsafeRawPointer, _ start: Int, _ count: Int) -> Bool {
     var index = start
     var owed = self.owed
     var low = self.low
     var high = self.high
     while index < count {
+      if owed == 0 { index = Self.skipShort(base, index, count) }
+      if index == count { break }
       let byte = base.load(fromByteOffset: index, as: UInt8.self)
       index &+= 1
       if owed > 0 {

@@ -22,7 +22,10 @@ struct HashTests {
 
   @Test(
     "Base64 of the examples of RFC 4648 section 10",
-    arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy")])
+    arguments: [
+      ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+      ("foobar", "Zm9vYmFy"),
+    ])
   func base64(_ text: String, _ expected: String) {
     #expect(Base64.encode(Array(text.utf8)) == expected)
   }

@@ -15,7 +15,7 @@ struct UTF8ValidatorTests {
     return (validator.isComplete, nil)
   }
 
-  /// Holds the validator to the naive one: whole, byte by byte (where the very byte of the refusal must agree), and cut.
+  /// Holds the validator to the naive one: whole, cut, and byte by byte, where the very byte of the refusal must agree.
   private func agrees(_ bytes: [UInt8], cut: Int) -> Bool {
     let truth = naiveUTF8(bytes)
     let whole = verdict([bytes])
@@ -28,25 +28,30 @@ struct UTF8ValidatorTests {
       && (firstBad.map { ($0 < cut ? 0 : 1) } == split.refusedIn)
   }
 
-  @Test("Every sequence of two octets, and of three and four at the borders of the table")
+  @Test("Sequences at the borders of the table, alone and with text behind them")
   func borders() {
     let interesting: [UInt8] = [
       0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF,
       0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF8, 0xFF,
     ]
-    for a in UInt8.min ... .max {
-      for b in UInt8.min ... .max where !agrees([a, b], cut: 1) { Issue.record("\([a, b])") }
-    }
-    let leads = interesting.filter { $0 >= 0xE0 }
-    for a in leads {
-      for b in interesting {
-        for c in interesting where !agrees([a, b, c], cut: 2) { Issue.record("\([a, b, c])") }
+    let ends: [UInt8] = [0x7F, 0x80, 0xBF, 0xC0]
+    func check(_ bytes: [UInt8]) {
+      for tail in [[], Array("abcd".utf8)] where !agrees(bytes + tail, cut: bytes.count - 1) {
+        Issue.record("\(bytes + tail)")
       }
     }
-    for a in leads.filter({ $0 >= 0xF0 }) {
+    for a in UInt8.min ... .max {
+      for b in interesting { check([a, b]) }
+    }
+    for a in interesting.filter({ $0 >= 0xE0 }) {
       for b in interesting {
-        for c in [0x7F, 0x80, 0xBF, 0xC0] as [UInt8] {
-          for d in [0x7F, 0x80, 0xBF, 0xC0] as [UInt8] where !agrees([a, b, c, d], cut: 3) { Issue.record("\([a, b, c, d])") }
+        for c in ends { check([a, b, c]) }
+      }
+    }
+    for a in interesting.filter({ $0 >= 0xF0 }) {
+      for b in interesting {
+        for c in ends {
+          for d in ends { check([a, b, c, d]) }
         }
       }
     }
@@ -55,10 +60,14 @@ struct UTF8ValidatorTests {
   @Test("Random text, whole and damaged, cut anywhere", arguments: testSeeds(20))
   func random(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    let alphabet: [String] = ["a", "plain ascii of some length, ", "é", "€", "漢", "🐢", "\u{0}", "\u{7FF}", "\u{FFFF}", "\u{10FFFF}"]
+    let alphabet: [String] = [
+      "a", "plain ascii of some length, ", "é", "€", "漢", "🐢", "\u{0}", "\u{7FF}", "\u{FFFF}", "\u{10FFFF}",
+    ]
     for round in 0..<40 {
       var bytes: [UInt8] = []
-      for _ in 0..<Int.random(in: 0...20, using: &random) { bytes += Array(alphabet.randomElement(using: &random)!.utf8) }
+      for _ in 0..<Int.random(in: 0...20, using: &random) {
+        bytes += Array(alphabet.randomElement(using: &random)!.utf8)
+      }
       if round % 2 == 1, !bytes.isEmpty {
         bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0x70...0xFF, using: &random)
       }

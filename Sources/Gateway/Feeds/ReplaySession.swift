@@ -1,0 +1,125 @@
+import Logging
+import MarketData
+import PubSub
+import Transport
+
+/// A recording served as if its venue were sending it now. Owned by one loop.
+///
+/// Messages are taken at the gateway's present time, so that windows, pulses and heartbeats run as they do with a live feed; the
+/// times that the venue wrote into them stay what they are.
+final class ReplaySession: Feed {
+  /// Records played before the loop gets its turn again.
+  private static let batch = 64
+
+  let pipeline: FeedPipeline
+  let slot: Int
+  private(set) var status: FeedStatus
+  private(set) var bytesReceived: UInt64 = 0
+  private(set) var connects = 0
+  /// The market is moved on with the recording and between its records.
+  var nextDeadline: Timestamp { pipeline.market.nextDeadline }
+
+  private let replayer: Replayer
+  private let speed: GatewayConfiguration.ReplaySpeed
+  private unowned let owner: any FeedOwner
+  private let loop: EventLoop
+  private let log: Logger
+  private var timer: LoopTimer?
+  /// From record time to the gateway's, µs.
+  private var shift: Int64 = 0
+
+  init(
+    replayer: Replayer, speed: GatewayConfiguration.ReplaySpeed, slot: Int, owner: any FeedOwner, loop: EventLoop, log: Logger,
+    now: Timestamp
+  ) {
+    self.replayer = replayer
+    self.pipeline = replayer.pipeline
+    self.speed = speed
+    self.slot = slot
+    self.owner = owner
+    self.loop = loop
+    self.log = log
+    self.status = FeedStatus(venue: replayer.venue.name, state: .connecting, since: now)
+  }
+
+  func start() {
+    let now = owner.clock.now()
+    guard let first = replayer.nextTime else { return end("the recording is empty", now) }
+    shift = now - first
+    connects = 1
+    set(.syncing, reason: "replaying a recording", now)
+    play()
+  }
+
+  func stop() {
+    timer?.cancel()
+    timer = nil
+    set(.disconnected, reason: "stopped", owner.clock.now())
+  }
+
+  func tick(_ now: Timestamp) {}
+
+  func advance(_ now: Timestamp) {
+    pipeline.advance(now: now)
+    settle(now)
+  }
+
+  private func play() {
+    timer = nil
+    for _ in 0..<Self.batch {
+      let now = owner.clock.now()
+      guard let next = replayer.nextTime else { return end("the recording has ended", now) }
+      if speed == .recorded {
+        let wait = next + shift - now
+        if wait > 0 {
+          timer = loop.schedule(after: UInt64(wait) * 1_000) { [unowned self] in play() }
+          return
+        }
+      }
+      do {
+        bytesReceived += UInt64(try replayer.step(at: now))
+      } catch {
+        settle(now)
+        return end(error.description, now)
+      }
+      status.lastMessage = now
+      settle(now)
+    }
+    timer = loop.schedule(after: 0) { [unowned self] in play() }
+  }
+
+  private func settle(_ now: Timestamp) {
+    guard !pipeline.changes.items.isEmpty else { return }
+    var isTouched = false
+    for change in pipeline.changes.items {
+      switch change {
+      case .bookState(let id, let state):
+        let symbol = pipeline.market[id].instrument.symbol
+        if case .syncing(let reason) = state {
+          status.syncing[symbol] = reason?.description ?? "awaiting a snapshot"
+        } else {
+          status.syncing[symbol] = nil
+        }
+        if state == .live, status.state == .syncing { set(.live, reason: "replaying a recording", now) }
+        isTouched = true
+      case .instrument: isTouched = true
+      default: break
+      }
+    }
+    owner.feed(self, changed: pipeline.changes, at: now)
+    pipeline.clear()
+    if isTouched { owner.feedStatusChanged(self) }
+  }
+
+  private func end(_ reason: String, _ now: Timestamp) {
+    log.notice("replay over", metadata: ["reason": "\(reason)", "records": "\(replayer.recordsPlayed)"])
+    set(.disconnected, reason: reason, now)
+  }
+
+  private func set(_ state: FeedState, reason: String, _ now: Timestamp) {
+    if status.state != state { status.since = now }
+    status.state = state
+    status.reason = reason
+    owner.feedStatusChanged(self)
+  }
+}

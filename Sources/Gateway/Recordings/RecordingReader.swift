@@ -1,0 +1,226 @@
+import Bytes
+import MarketData
+
+/// Reads a recording: NDJSON, gzip-compressed or plain; a header line, then one record a line in the order of arrival.
+///
+/// Keys that it does not know are passed over. Everything else that is not as it should be is an error with its line and field.
+package final class RecordingReader {
+  package let header: RecordingHeader
+  private let lines: LineReader
+
+  /// What the last `next` read; `payload` holds its text.
+  package struct Record: Sendable {
+    package var kind: RecordKind
+    package var time: Timestamp
+    package var connection: Int
+    /// Of `open` and `http` records.
+    package var url: String?
+    /// Of `http` records.
+    package var status: Int
+  }
+
+  /// The text of the last record: a frame, a body. Empty for `open` and `close`.
+  package private(set) var payload = ByteBuffer()
+  private var lastTime = Timestamp.distantPast
+
+  package init(path: String) throws(RecordingError) {
+    let lines = try LineReader(path: path)
+    let header = try lines.next { (line) throws(RecordingError) in try Self.header(line, path: path) }
+    guard let header else { throw RecordingError(path: path, "is empty; a recording begins with a header line") }
+    self.header = header
+    self.lines = lines
+  }
+
+  package var path: String { lines.path }
+  /// The number of the last line that was read, from 1.
+  package var lineNumber: Int { lines.lineNumber }
+
+  /// The next record, nil at the end.
+  package func next() throws(RecordingError) -> Record? {
+    while true {
+      let record = try lines.next { (line) throws(RecordingError) -> Record? in
+        line.byteCount == 0 ? nil : try read(line)
+      }
+      // An empty line is passed over; nil of the outer kind is the end.
+      guard let record else { return nil }
+      if let record { return record }
+    }
+  }
+
+  private func fail(_ field: String?, _ reason: String) -> RecordingError {
+    RecordingError(path: path, line: lineNumber, field: field, reason)
+  }
+
+  private func read(_ line: RawSpan) throws(RecordingError) -> Record {
+    var kind: RecordKind?
+    var time: Int64?
+    var record = Record(kind: .text, time: .distantPast, connection: 0, url: nil, status: 0)
+    var hasPayload = false
+    var hasStatus = false
+    payload.removeAll()
+    var key = "record"
+    var json = JSONScanner(line)
+    do throws(JSONError) {
+      try json.objectStart()
+      while let name = try json.nextKey() {
+        if json.equals(name, "t") {
+          key = "t"
+          time = try json.int64()
+        } else if json.equals(name, "c") {
+          key = "c"
+          record.connection = Int(try json.int64())
+        } else if json.equals(name, "k") {
+          key = "k"
+          let slice = try json.string()
+          kind = RecordKind(rawValue: try json.decoded(slice))
+          guard kind != nil else { throw JSONError(reason: .badEscape, offset: -1) }
+        } else if json.equals(name, "m") {
+          key = "m"
+          let slice = try json.string()
+          let offset = json.offset - slice.count - 1
+          if let bad = Self.unescape(json.text(slice), isEscaped: slice.isEscaped, into: &payload) {
+            throw JSONError(reason: .badEscape, offset: offset + bad)
+          }
+          hasPayload = true
+        } else if json.equals(name, "url") {
+          key = "url"
+          let slice = try json.string()
+          record.url = try json.decoded(slice)
+        } else if json.equals(name, "status") {
+          key = "status"
+          record.status = Int(try json.int64())
+          hasStatus = true
+        } else {
+          try json.skipValue()
+        }
+      }
+      key = "record"
+      try json.end()
+    } catch {
+      if error.offset < 0 {
+        throw fail("k", "not a kind of record; there are open, text, binary, sent, http and close")
+      }
+      throw fail(key, "not as it should be at byte \(error.offset)")
+    }
+    guard let time else { throw fail("t", "missing") }
+    guard let kind else { throw fail("k", "missing") }
+    guard time >= lastTime.rawValue else { throw fail("t", "goes back: records stand in the order of arrival") }
+    switch kind {
+    case .text, .binary, .sent, .http:
+      guard hasPayload else { throw fail("m", "missing in a record of kind \(kind.rawValue)") }
+    case .open, .close: break
+    }
+    if kind == .http, !hasStatus { throw fail("status", "missing in a record of kind http") }
+    if kind == .open, record.url == nil { throw fail("url", "missing in a record of kind open") }
+    record.kind = kind
+    record.time = Timestamp(microseconds: time)
+    lastTime = record.time
+    return record
+  }
+
+  /// Appends the text of a JSON string's inside; nil if it is good, else the offset of the bad escape. Runs without backslash are
+  /// copied whole.
+  static func unescape(_ text: RawSpan, isEscaped: Bool, into out: inout ByteBuffer) -> Int? {
+    guard isEscaped else {
+      out.append(text)
+      return nil
+    }
+    return text.withUnsafeBytes { bytes -> Int? in
+      var index = 0
+      out.reserve(bytes.count)
+      while index < bytes.count {
+        let byte = bytes[index]
+        guard byte == UInt8(ascii: "\\") else {
+          out.append(byte)
+          index += 1
+          continue
+        }
+        guard index + 1 < bytes.count else { return index }
+        switch bytes[index + 1] {
+        case UInt8(ascii: "\""): out.append(UInt8(ascii: "\""))
+        case UInt8(ascii: "\\"): out.append(UInt8(ascii: "\\"))
+        case UInt8(ascii: "/"): out.append(UInt8(ascii: "/"))
+        case UInt8(ascii: "n"): out.append(0x0A)
+        case UInt8(ascii: "t"): out.append(0x09)
+        case UInt8(ascii: "r"): out.append(0x0D)
+        case UInt8(ascii: "b"): out.append(0x08)
+        case UInt8(ascii: "f"): out.append(0x0C)
+        default:
+          // \u: rare, left to the scanner, which knows surrogates.
+          var end = index
+          while end + 6 <= bytes.count, bytes[end] == UInt8(ascii: "\\"), bytes[end + 1] == UInt8(ascii: "u") { end += 6 }
+          guard end > index else { return index }
+          var buffer = ByteBuffer(capacity: end - index + 2)
+          buffer.append(UInt8(ascii: "\""))
+          buffer.append(UnsafeRawBufferPointer(rebasing: bytes[index..<end]))
+          buffer.append(UInt8(ascii: "\""))
+          var json = JSONScanner(buffer.bytes)
+          guard let slice = try? json.string(), let decoded = try? json.decoded(slice) else { return index }
+          out.append(decoded)
+          index = end
+          continue
+        }
+        index += 2
+      }
+      return nil
+    }
+  }
+
+  private static func header(_ line: RawSpan, path: String) throws(RecordingError) -> RecordingHeader {
+    var version: Int64?
+    var header = RecordingHeader(venue: "", market: "", symbols: [], channels: [], started: .distantPast)
+    var key = "recording"
+    var json = JSONScanner(line)
+    func list(_ json: inout JSONScanner) throws(JSONError) -> [String] {
+      var names: [String] = []
+      try json.arrayStart()
+      while try json.nextElement() {
+        let slice = try json.string()
+        names.append(try json.decoded(slice))
+      }
+      return names
+    }
+    do throws(JSONError) {
+      try json.objectStart()
+      while let name = try json.nextKey() {
+        if json.equals(name, "recording") {
+          key = "recording"
+          version = try json.int64()
+        } else if json.equals(name, "venue") {
+          key = "venue"
+          let slice = try json.string()
+          header.venue = try json.decoded(slice)
+        } else if json.equals(name, "market") {
+          key = "market"
+          let slice = try json.string()
+          header.market = try json.decoded(slice)
+        } else if json.equals(name, "symbols") {
+          key = "symbols"
+          header.symbols = try list(&json)
+        } else if json.equals(name, "channels") {
+          key = "channels"
+          header.channels = try list(&json)
+        } else if json.equals(name, "started") {
+          key = "started"
+          header.started = Timestamp(microseconds: try json.int64())
+        } else if json.equals(name, "note") {
+          key = "note"
+          let slice = try json.string()
+          header.note = try json.decoded(slice)
+        } else {
+          try json.skipValue()
+        }
+      }
+      try json.end()
+    } catch {
+      throw RecordingError(path: path, line: 1, field: key, "not the header of a recording at byte \(error.offset)")
+    }
+    guard let version else { throw RecordingError(path: path, line: 1, field: "recording", "missing: not a recording") }
+    guard version == 1 else {
+      throw RecordingError(path: path, line: 1, field: "recording", "version \(version); this program reads version 1")
+    }
+    guard !header.venue.isEmpty else { throw RecordingError(path: path, line: 1, field: "venue", "missing") }
+    guard !header.market.isEmpty else { throw RecordingError(path: path, line: 1, field: "market", "missing") }
+    return header
+  }
+}

@@ -1,0 +1,175 @@
+import Bytes
+import CZlib
+import Foundation
+import MarketData
+
+/// Writes a recording, gzip-compressed. `finish` makes it whole; without it the file ends in the middle of its gzip data.
+///
+/// Holds at most one block of text and one of compressed data; a write to the disk happens about every 256 KB of frames.
+package final class RecordingWriter {
+  private static let blockSize = 256 << 10
+
+  package let path: String
+  /// Records written.
+  package private(set) var records = 0
+  private let file: FileHandle
+  private let stream: UnsafeMutablePointer<z_stream>
+  private var text = ByteBuffer(capacity: 2 * blockSize)
+  private var output = [UInt8](repeating: 0, count: blockSize)
+  private var lastTime = Timestamp.distantPast
+  private var isFinished = false
+
+  /// Makes or empties the file at `path` and writes the header.
+  package init(path: String, header: RecordingHeader) throws(RecordingError) {
+    self.path = path
+    guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path) else {
+      throw RecordingError(path: path, "cannot be written; is its folder there, and may it be written?")
+    }
+    self.file = file
+    let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    // 15 + 16: the largest window, with a gzip header.
+    guard
+      deflateInit2_(
+        stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK
+    else {
+      stream.deallocate()
+      throw RecordingError(path: path, "zlib has no memory")
+    }
+    self.stream = stream
+    text.append("{\"recording\":1,\"venue\":")
+    text.append(json: header.venue)
+    text.append(",\"market\":")
+    text.append(json: header.market)
+    text.append(",\"symbols\":")
+    append(header.symbols)
+    text.append(",\"channels\":")
+    append(header.channels)
+    text.append(",\"started\":")
+    text.append(integer: header.started.microseconds)
+    text.append(",\"note\":")
+    text.append(json: header.note)
+    text.append("}\n")
+  }
+
+  deinit {
+    deflateEnd(stream)
+    stream.deallocate()
+    try? file.close()
+  }
+
+  package func open(url: String, connection: Int, at time: Timestamp) throws(RecordingError) {
+    begin(.open, connection, time)
+    text.append(",\"url\":")
+    text.append(json: url)
+    try end()
+  }
+
+  /// A text frame that came.
+  package func text(
+    _ message: UnsafeRawBufferPointer, connection: Int, at time: Timestamp
+  ) throws(RecordingError) {
+    begin(.text, connection, time)
+    appendPayload(message)
+    try end()
+  }
+
+  /// A text frame that was sent.
+  package func sent(_ message: String, connection: Int, at time: Timestamp) throws(RecordingError) {
+    begin(.sent, connection, time)
+    text.append(",\"m\":")
+    text.append(json: message)
+    try end()
+  }
+
+  /// The answer to a REST request.
+  package func http(
+    url: String, status: Int, body: UnsafeRawBufferPointer, at time: Timestamp
+  ) throws(RecordingError) {
+    begin(.http, 0, time)
+    text.append(",\"url\":")
+    text.append(json: url)
+    text.append(",\"status\":")
+    text.append(integer: Int64(status))
+    appendPayload(body)
+    try end()
+  }
+
+  package func close(connection: Int, at time: Timestamp) throws(RecordingError) {
+    begin(.close, connection, time)
+    try end()
+  }
+
+  /// Writes what is left and closes the file. To be called once, last.
+  package func finish() throws(RecordingError) {
+    guard !isFinished else { return }
+    isFinished = true
+    try compress(Z_FINISH)
+    do { try file.close() } catch { throw RecordingError(path: path, "cannot be closed: \(error)") }
+  }
+
+  private func begin(_ kind: RecordKind, _ connection: Int, _ time: Timestamp) {
+    lastTime = max(lastTime, time)
+    text.append("{\"t\":")
+    text.append(integer: lastTime.microseconds)
+    text.append(",\"c\":")
+    text.append(integer: Int64(connection))
+    text.append(",\"k\":\"")
+    text.append(kind.rawValue)
+    text.append("\"")
+  }
+
+  private func end() throws(RecordingError) {
+    text.append("}\n")
+    records += 1
+    if text.count >= Self.blockSize { try compress(Z_NO_FLUSH) }
+  }
+
+  private func append(_ names: [String]) {
+    text.append("[")
+    for (index, name) in names.enumerated() {
+      if index > 0 { text.append(",") }
+      text.append(json: name)
+    }
+    text.append("]")
+  }
+
+  private func appendPayload(_ bytes: UnsafeRawBufferPointer) {
+    text.append(",\"m\":\"")
+    for byte in bytes {
+      switch byte {
+      case UInt8(ascii: "\""): text.append("\\\"")
+      case UInt8(ascii: "\\"): text.append("\\\\")
+      case 0x0A: text.append("\\n")
+      case 0x0D: text.append("\\r")
+      case 0x09: text.append("\\t")
+      case 0..<0x20:
+        text.append("\\u00")
+        for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? digit + 0x30 : digit + 0x57) }
+      default: text.append(byte)
+      }
+    }
+    text.append("\"")
+  }
+
+  private func compress(_ flush: Int32) throws(RecordingError) {
+    var failure: String?
+    var isDone = false
+    let input = text.unsafeMutableBytes
+    stream.pointee.next_in = input.bindMemory(to: UInt8.self).baseAddress
+    stream.pointee.avail_in = UInt32(input.count)
+    while !isDone, failure == nil {
+      let written = output.withUnsafeMutableBufferPointer { buffer -> Int in
+        stream.pointee.next_out = buffer.baseAddress
+        stream.pointee.avail_out = UInt32(buffer.count)
+        let status = deflate(stream, flush)
+        isDone = status == Z_STREAM_END || (flush == Z_NO_FLUSH && stream.pointee.avail_in == 0)
+        if status != Z_OK, status != Z_STREAM_END, status != Z_BUF_ERROR { failure = "zlib error \(status)" }
+        return buffer.count - Int(stream.pointee.avail_out)
+      }
+      do { try file.write(contentsOf: output[..<written]) } catch { failure = "cannot be written: \(error)" }
+    }
+    text.removeAll()
+    if let failure { throw RecordingError(path: path, failure) }
+  }
+}

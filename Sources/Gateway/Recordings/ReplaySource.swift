@@ -1,0 +1,170 @@
+import Bytes
+import Venues
+
+/// What has to be known of a recording before it can be played: its venue, its symbols in the gateway's words, its instruments.
+struct ReplaySource {
+  /// How many records are looked through for the instrument list; recorders ask for it first.
+  private static let searchLimit = 4096
+  /// Quote currencies by which a Binance symbol is taken apart where the recording has no instrument list; longest match.
+  private static let quotes = [
+    "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "USDP", "BTC", "ETH", "BNB", "TRY", "EUR", "BRL", "RUB", "GBP", "AUD", "JPY", "USD",
+    "DAI", "XRP", "TRX", "DOGE",
+  ]
+
+  let venue: Venue
+  /// `BTC-USDT`
+  let symbols: [String]
+  /// The instrument list to answer with: the recorded one, or one made from the header.
+  let instruments: [UInt8]
+
+  init(path: String) throws(RecordingError) {
+    let reader = try RecordingReader(path: path)
+    let header = reader.header
+    var list: [UInt8]?
+    var url: String?
+    var speaksV2 = false
+    for _ in 0..<Self.searchLimit {
+      guard let record = try reader.next() else { break }
+      switch record.kind {
+      case .open: url = url ?? record.url
+      case .text:
+        if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
+      case .http:
+        if list == nil, let url = record.url, url.contains("/exchangeInfo") || url.contains("/products"), record.status == 200 {
+          list = [UInt8](reader.payload.unsafeBytes)
+        }
+      case .binary, .sent, .close: break
+      }
+    }
+    guard !header.symbols.isEmpty else {
+      throw RecordingError(path: path, line: 1, field: "symbols", "is empty: there is no market to replay")
+    }
+    switch (header.venue, header.market) {
+    case ("binance", "spot"), ("binanceus", "spot"), ("binancetr", "spot"):
+      venue = VenueRegistry.venue(named: "binance")!
+      let pairs = try Self.binancePairs(header.symbols, list: list, path: path)
+      symbols = pairs.map { "\($0.base)-\($0.quote)" }
+      instruments = list ?? Self.binanceList(pairs)
+    case ("coinbase", "spot"):
+      venue = VenueRegistry.venue(named: "coinbase")!
+      symbols = header.symbols
+      instruments = list ?? Self.coinbaseList(header.symbols)
+    case ("kraken", "spot") where url?.hasSuffix("/v2") ?? speaksV2:
+      venue = VenueRegistry.venue(named: "kraken")!
+      symbols = header.symbols.map { $0.split(separator: "/").joined(separator: "-") }
+      instruments = []
+    default:
+      throw RecordingError(
+        path: path, line: 1, field: "venue",
+        "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr), the Coinbase Exchange "
+          + "feed and Kraken spot v2 can")
+    }
+  }
+
+  /// The symbol that a REST path or URL asks the order book of; nil if it asks for something else.
+  static func depthSymbol(_ path: String) -> String? {
+    guard path.contains("/depth?"), let query = path.split(separator: "?").last else { return nil }
+    for part in query.split(separator: "&") where part.hasPrefix("symbol=") { return String(part.dropFirst(7)) }
+    return nil
+  }
+
+  private struct Pair {
+    var name: String
+    var base: String
+    var quote: String
+  }
+
+  private static func binancePairs(_ names: [String], list: [UInt8]?, path: String) throws(RecordingError) -> [Pair] {
+    let known = list.flatMap(pairs) ?? []
+    var found: [Pair] = []
+    for name in names {
+      if let pair = known.first(where: { $0.name == name }) {
+        found.append(pair)
+      } else if let quote = quotes.filter({ name.hasSuffix($0) && name != $0 }).max(by: { $0.count < $1.count }) {
+        found.append(Pair(name: name, base: String(name.dropLast(quote.count)), quote: quote))
+      } else {
+        throw RecordingError(
+          path: path, line: 1, field: "symbols",
+          "\(name) cannot be taken apart into base and quote, and the recording has no instrument list")
+      }
+    }
+    return found
+  }
+
+  private static func pairs(_ list: [UInt8]) -> [Pair]? {
+    var pairs: [Pair] = []
+    var json = JSONScanner(list.span.bytes)
+    do throws(JSONError) {
+      try json.objectStart()
+      while let key = try json.nextKey() {
+        guard json.equals(key, "symbols") else {
+          try json.skipValue()
+          continue
+        }
+        try json.arrayStart()
+        while try json.nextElement() {
+          var pair = Pair(name: "", base: "", quote: "")
+          try json.objectStart()
+          while let name = try json.nextKey() {
+            if json.equals(name, "symbol") {
+              let slice = try json.string()
+              pair.name = try json.decoded(slice)
+            } else if json.equals(name, "baseAsset") {
+              let slice = try json.string()
+              pair.base = try json.decoded(slice)
+            } else if json.equals(name, "quoteAsset") {
+              let slice = try json.string()
+              pair.quote = try json.decoded(slice)
+            } else {
+              try json.skipValue()
+            }
+          }
+          pairs.append(pair)
+        }
+      }
+    } catch {
+      return nil
+    }
+    return pairs
+  }
+
+  private static func binanceList(_ pairs: [Pair]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("{\"symbols\":[")
+    for (index, pair) in pairs.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append("{\"symbol\":")
+      out.append(json: pair.name)
+      out.append(",\"baseAsset\":")
+      out.append(json: pair.base)
+      out.append(",\"quoteAsset\":")
+      out.append(json: pair.quote)
+      out.append("}")
+    }
+    out.append("]}")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Without increments: the values of the recording widen the scales.
+  private static func coinbaseList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[")
+    for (index, symbol) in symbols.enumerated() {
+      let parts = symbol.split(separator: "-", maxSplits: 1).map(String.init)
+      if index > 0 { out.append(",") }
+      out.append("{\"id\":")
+      out.append(json: symbol)
+      out.append(",\"base_currency\":")
+      out.append(json: parts.first ?? symbol)
+      out.append(",\"quote_currency\":")
+      out.append(json: parts.last ?? symbol)
+      out.append("}")
+    }
+    out.append("]")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  private static func contains(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
+    String(decoding: bytes.prefix(200), as: UTF8.self).contains(text)
+  }
+}

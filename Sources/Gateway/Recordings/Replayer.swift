@@ -1,0 +1,153 @@
+import Bytes
+import MarketData
+import Venues
+
+/// Plays a recording through a `FeedPipeline` as if it came from the venue: connections, frames, and the answers to the REST
+/// requests that the handler makes, all at the time of the record.
+///
+/// `run` plays all of it as fast as it goes. Whoever wants it at the speed of the recording asks `nextTime` when the next record
+/// is due and calls `step` then; the pipeline's changes are published after each step.
+///
+/// A request is answered with a record of the same symbol at its time or later, never earlier.
+package final class Replayer {
+  /// Time between two `tick`s of the handler, in record time.
+  private static let tickInterval = 250 * Microseconds.millisecond
+  /// A hole in the recording longer than this is jumped over, not ticked through.
+  private static let longestIdle = 10 * Microseconds.minute
+
+  package let pipeline: FeedPipeline
+  package let venue: Venue
+  package var header: RecordingHeader { reader.header }
+  private let reader: RecordingReader
+  private let source: ReplaySource
+  private var upcoming: RecordingReader.Record?
+  private var tally: ReplayTally
+  private var nextTick: Timestamp?
+  private var isConnected = false
+  /// The newest recorded answer of each symbol, and requests that wait for the first.
+  private var snapshots: [String: (status: Int, body: [UInt8])] = [:]
+  private var waiting: [String: [Int]] = [:]
+
+  /// - Throws: what is wrong with the recording, or that its venue is none of those that can be replayed.
+  package init(path: String) throws(RecordingError) {
+    let source = try ReplaySource(path: path)
+    self.source = source
+    self.reader = try RecordingReader(path: path)
+    self.venue = source.venue
+    self.pipeline = FeedPipeline(venue: source.venue, configuration: FeedConfiguration(symbols: source.symbols))
+    self.tally = ReplayTally()
+    self.upcoming = try reader.next()
+  }
+
+  /// When the next record is due; nil at the end.
+  package var nextTime: Timestamp? { upcoming?.time }
+
+  /// Where the reading stands, for progress: records played.
+  package var recordsPlayed: Int { tally.recordCount }
+
+  /// Plays the next record. False at the end. The pipeline's `changes` grow until its `clear()`.
+  @discardableResult
+  package func step() throws(RecordingError) -> Bool {
+    guard let record = upcoming else { return false }
+    let start = pipeline.changes.items.count
+    advance(to: record.time)
+    tally.note(record, bytes: reader.payload.count)
+    switch record.kind {
+    case .open: connect(record.time)
+    case .text:
+      connect(record.time)
+      pipeline.receive(reader.payload.bytes, now: record.time)
+      carryOut(record.time)
+    case .binary:
+      throw RecordingError(
+        path: reader.path, line: reader.lineNumber, field: "k", "binary frame: \(venue.title) sends none")
+    case .sent: break
+    case .http: answer(record)
+    case .close:
+      if isConnected { pipeline.disconnected(now: record.time) }
+      isConnected = false
+      carryOut(record.time)
+    }
+    if pipeline.changes.items.count > start { tally.note(pipeline.changes, from: start, market: pipeline.market) }
+    upcoming = try reader.next()
+    return true
+  }
+
+  /// Plays everything that is left. `onProgress` is called about every 10,000 records with the number played.
+  package func run(onProgress: (Int) -> Void = { _ in }) throws(RecordingError) -> ReplayResult {
+    let clock = ReplayClock()
+    while try step() {
+      pipeline.clear()
+      if tally.recordCount % 10_000 == 0 { onProgress(tally.recordCount) }
+    }
+    return result(clock)
+  }
+
+  /// What has been played so far adds up to.
+  package func result(_ clock: ReplayClock) -> ReplayResult {
+    ReplayResult(
+      path: reader.path, tally: tally, venue: venue, market: pipeline.market, counts: pipeline.handler.symbolCounts,
+      wallSeconds: clock.wallSeconds, cpuSeconds: clock.cpuSeconds)
+  }
+
+  // MARK: Steps
+
+  private func advance(to time: Timestamp) {
+    var due = nextTick ?? time
+    if time - due > Self.longestIdle { due = time }
+    while due <= time {
+      if isConnected {
+        pipeline.tick(now: due)
+        carryOut(due)
+      }
+      due = due + Self.tickInterval
+    }
+    nextTick = due
+    if pipeline.market.nextDeadline <= time { pipeline.advance(now: time) }
+  }
+
+  private func connect(_ now: Timestamp) {
+    guard !isConnected else { return }
+    pipeline.prepare(now: now)
+    carryOut(now)
+    isConnected = true
+    pipeline.connected(now: now)
+    carryOut(now)
+  }
+
+  private func carryOut(_ now: Timestamp) {
+    while true {
+      let actions = pipeline.takeActions()
+      if actions.isEmpty { return }
+      for action in actions {
+        switch action {
+        case .get(let request, let path, _): get(request, path, now)
+        case .symbolFailed(let symbol, let reason): tally.failed[symbol] = reason
+        // The recording shows what was sent and when it was connected; neither can be changed now.
+        case .send, .reconnect, .maintenance: break
+        }
+      }
+    }
+  }
+
+  private func get(_ request: Int, _ path: String, _ now: Timestamp) {
+    guard let symbol = ReplaySource.depthSymbol(path) else {
+      return pipeline.response(to: request, status: 200, body: source.instruments.span.bytes, now: now)
+    }
+    if let known = snapshots[symbol] {
+      pipeline.response(to: request, status: known.status, body: known.body.span.bytes, now: now)
+    } else {
+      waiting[symbol, default: []].append(request)
+    }
+  }
+
+  private func answer(_ record: RecordingReader.Record) {
+    guard let symbol = record.url.flatMap(ReplaySource.depthSymbol) else { return }
+    let body = [UInt8](reader.payload.unsafeBytes)
+    snapshots[symbol] = (record.status, body)
+    for request in waiting.removeValue(forKey: symbol) ?? [] {
+      pipeline.response(to: request, status: record.status, body: body.span.bytes, now: record.time)
+      carryOut(record.time)
+    }
+  }
+}

@@ -1,0 +1,254 @@
+import Foundation
+import Testing
+
+@testable import Gateway
+
+@Suite("Configuration")
+struct ConfigurationLoaderTests {
+  static let venues = [
+    ConfigurationLoader.VenueRule(name: "kraken", symbolLimit: 3),
+    ConfigurationLoader.VenueRule(name: "coinbase", symbolLimit: 50),
+    ConfigurationLoader.VenueRule(name: "binance", symbolLimit: 50),
+  ]
+
+  /// Loads `text` as a file called `t.yaml` or `t.json`, with the rest.
+  static func load(
+    _ text: String = "", json: Bool = false, environment: [String: String] = [:], flags: [ConfigurationFlag] = [],
+    needsData: Bool = false, isReadable: Bool = true
+  ) throws(ConfigurationProblems) -> LoadedConfiguration {
+    var loader = ConfigurationLoader(venues: venues, isReadable: { _ in isReadable })
+    if !text.isEmpty { loader.read(contents: Array(text.utf8), isJSON: json, name: json ? "t.json" : "t.yaml") }
+    loader.read(environment: environment)
+    loader.read(flags: flags)
+    loader.check(needsData: needsData)
+    guard loader.problems.isEmpty else { throw ConfigurationProblems(problems: loader.problems) }
+    return LoadedConfiguration(configuration: loader.configuration, entries: loader.entries())
+  }
+
+  static func problems(
+    _ text: String = "", json: Bool = false, environment: [String: String] = [:], flags: [ConfigurationFlag] = [],
+    needsData: Bool = false, isReadable: Bool = true
+  ) -> [String] {
+    do throws(ConfigurationProblems) {
+      _ = try load(
+        text, json: json, environment: environment, flags: flags, needsData: needsData, isReadable: isReadable)
+      return []
+    } catch {
+      return error.problems.map(\.description)
+    }
+  }
+
+  @Test("the defaults")
+  func defaults() throws {
+    let configuration = try Self.load().configuration
+    #expect(configuration.listen.description == "127.0.0.1:8080")
+    #expect(configuration.internalListen.description == "127.0.0.1:9090")
+    #expect((1...64).contains(configuration.loops))
+    #expect(configuration.feeds.isEmpty && configuration.origins.isEmpty && configuration.tls == nil)
+    #expect(!configuration.node.isEmpty)
+  }
+
+  @Test("flags win over variables, variables over the file, and each value knows where it is from")
+  func precedence() throws {
+    let loaded = try Self.load(
+      "listen: 127.0.0.1:1\nheartbeat-seconds: 7\nnode: from-file\nlimits:\n  clients: 5\n",
+      environment: ["TIDEGATE_LISTEN": "127.0.0.1:2", "TIDEGATE_NODE": "from-env", "PATH": "/bin"],
+      flags: [ConfigurationFlag("--listen", sets: "listen", to: ["127.0.0.1:3"])])
+    #expect(loaded.configuration.listen.port == 3)
+    #expect(loaded.configuration.node == "from-env")
+    #expect(loaded.configuration.heartbeatSeconds == 7)
+    #expect(loaded.configuration.limits.clients == 5)
+    func origin(_ key: String) -> String? { loaded.entries.first { $0.key == key }?.origin }
+    #expect(origin("listen") == "flag --listen")
+    #expect(origin("node") == "variable TIDEGATE_NODE")
+    #expect(origin("heartbeat-seconds") == "file t.yaml, key heartbeat-seconds")
+    #expect(origin("limits.clients") == "file t.yaml, key limits.clients")
+    #expect(origin("loops") == "default")
+    #expect(loaded.description.contains("listen                      127.0.0.1:3  (flag --listen)"))
+  }
+
+  @Test("JSON and YAML say the same")
+  func formats() throws {
+    let yaml = try Self.load("feeds:\n  kraken: [BTC-USD]\ndemo: true\nlimits:\n  queued-bytes: 70000\norigins: [https://a.b]\n")
+    let json = try Self.load(
+      #"{"feeds":{"kraken":["BTC-USD"]},"demo":true,"limits":{"queued-bytes":70000},"origins":["https://a.b"]}"#, json: true)
+    #expect(yaml.configuration == json.configuration)
+    #expect(yaml.configuration.demo && yaml.configuration.limits.queuedBytes == 70_000)
+    #expect(yaml.configuration.origins == ["https://a.b"])
+  }
+
+  @Test("a later list of symbols replaces that venue's; REST follows an endpoint unless it is given")
+  func feeds() throws {
+    let configuration = try Self.load(
+      "feeds:\n  kraken: [BTC-USD, ETH-USD]\n  coinbase:\n    symbols: [BTC-USD]\n    endpoint: wss://c.example/ws\n",
+      environment: [
+        "TIDEGATE_FEEDS": "binance=BTC-USDT, ETH-USDT; coinbase=SOL-USD",
+        "TIDEGATE_ENDPOINTS": "binance=ws://[::1]:9001/ws;binance.rest=http://127.0.0.1:9002/api",
+      ],
+      flags: [
+        ConfigurationFlag("--feed", sets: "feeds", to: ["kraken=XRP-USD"]),
+        ConfigurationFlag("--endpoint", sets: "endpoints", to: ["kraken=ws://127.0.0.1:9003"]),
+      ]
+    ).configuration
+    #expect(
+      configuration.feeds == [
+        .init(
+          venue: "binance", symbols: ["BTC-USDT", "ETH-USDT"], endpoint: "ws://[::1]:9001/ws",
+          restEndpoint: "http://127.0.0.1:9002/api"),
+        .init(
+          venue: "coinbase", symbols: ["SOL-USD"], endpoint: "wss://c.example/ws",
+          restEndpoint: "https://c.example:443"),
+        .init(
+          venue: "kraken", symbols: ["XRP-USD"], endpoint: "ws://127.0.0.1:9003", restEndpoint: "http://127.0.0.1:9003"),
+      ])
+  }
+
+  @Test("all problems are reported at once, each with name, place, what is allowed and what was meant")
+  func everything() {
+    #expect(
+      Self.problems(
+        "listn: 1\nlimits:\n  clients: many\nfeeds:\n  krakn: [BTC-USD]\n",
+        environment: ["TIDEGATE_LIMIT_CLIENTS": "1", "TIDEGATE_LOOPS": "0", "TIDEGATE_RECORDINGS": "/x"],
+        flags: [ConfigurationFlag("--speed", sets: "speed", to: ["2"])]) == [
+          "feeds.krakn: there is no venue \"krakn\" (file t.yaml, key feeds.krakn); allowed: binance, coinbase, kraken; did you mean kraken?",
+          "limits.clients: \"many\" is not allowed (file t.yaml, key limits.clients); allowed: a whole number, 1…1000000",
+          "listn: unknown key (file t.yaml, key listn); did you mean listen?",
+          "TIDEGATE_LIMIT_CLIENTS: unknown variable (variable TIDEGATE_LIMIT_CLIENTS); did you mean TIDEGATE_LIMITS_CLIENTS?",
+          "TIDEGATE_LOOPS: \"0\" is not allowed (variable TIDEGATE_LOOPS); allowed: a whole number, 1…64",
+          "--speed: \"2\" is not allowed (flag --speed); allowed: 1, max",
+        ])
+  }
+
+  @Test("a wrong value is refused even where a later layer replaces it")
+  func overridden() {
+    #expect(
+      Self.problems("loops: none\n", flags: [ConfigurationFlag("--loops", sets: "loops", to: ["2"])]) == [
+        "loops: \"none\" is not allowed (file t.yaml, key loops); allowed: a whole number, 1…64"
+      ])
+  }
+
+  @Test(
+    "wrong values are refused by name",
+    arguments: [
+      ("listen", "localhost", "\"localhost\""), ("listen", "example.com:80", "\"example.com:80\""),
+      ("internal-listen", "127.0.0.1:70000", "70000"), ("loops", "65", "1…64"), ("loops", "1.5", "\"1.5\""),
+      ("demo", "maybe", "true or false"), ("seed", "-1", "\"-1\""), ("rate", "0", "1…100000"),
+      ("heartbeat-seconds", "61", "1…60"), ("origins", "[example.com]", "https://example.com"),
+      ("origins", "[\"https://a.b/\"]", "without a path"), ("node", "\"a b\"", "letters"), ("log-level", "loud", "trace, debug"),
+      ("loops", "[1, 2]", "takes one value, not a list of 2"), ("record", "\"\"", "a file, or a folder"),
+    ])
+  func wrongValue(key: String, value: String, expected: String) {
+    let problems = Self.problems("\(key): \(value)\n")
+    #expect(problems.count == 1)
+    #expect(problems.first?.hasPrefix("\(key): ") == true && problems.first?.contains(expected) == true, "\(problems)")
+    #expect(problems.first?.contains("file t.yaml, key \(key)") == true)
+  }
+
+  @Test("wrong limits are refused with their range", arguments: Setting.all.map(\.key).filter { $0.hasPrefix("limits.") })
+  func limits(key: String) {
+    let name = key.dropFirst("limits.".count)
+    #expect(Self.problems("limits:\n  \(name): 0\n").first?.contains("\(key): \"0\" is not allowed") == true)
+  }
+
+  @Test("wrong symbols and feeds are refused")
+  func wrongFeeds() {
+    #expect(
+      Self.problems("feeds:\n  kraken: [BTC-USD, btc-usd]\n") == [
+        "feeds.kraken: \"btc-usd\" is not allowed (file t.yaml, key feeds.kraken); allowed: 1 to 3 symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, each once; did you mean BTC-USD?"
+      ])
+    #expect(Self.problems("feeds:\n  kraken: [A-B, A-C, A-D, A-E]\n").first?.contains("has 4 symbols") == true)
+    #expect(Self.problems("feeds:\n  kraken: [A-B, A-B]\n").first?.contains("\"A-B\" is not allowed") == true)
+    #expect(Self.problems("feeds:\n  kraken: []\n").first?.contains("has no symbols") == true)
+    #expect(
+      Self.problems("feeds:\n  kraken:\n    symbol: [A-B]\n") == [
+        "feeds.kraken.symbol: unknown key (file t.yaml, key feeds.kraken.symbol); allowed: symbols, endpoint, rest-endpoint; did you mean feeds.kraken.symbols?"
+      ])
+    #expect(
+      Self.problems("feeds:\n  kraken:\n    endpoint: ws://127.0.0.1:1\n") == [
+        "feeds.kraken: has an endpoint but no symbols (file t.yaml, key feeds.kraken.endpoint); allowed: symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, each once"
+      ])
+    #expect(
+      Self.problems(flags: [ConfigurationFlag("--feed", sets: "feeds", to: ["kraken"])]) == [
+        "--feed: \"kraken\" is not allowed (flag --feed); allowed: VENUE=SYMBOL,SYMBOL like kraken=BTC-USD"
+      ])
+    #expect(
+      Self.problems(flags: [ConfigurationFlag("--endpoint", sets: "endpoints", to: ["kraken=http://a"])]).first
+        == "--endpoint: \"http://a\" is not allowed (flag --endpoint); allowed: a URL like wss://host:port/path")
+    #expect(
+      Self.problems(flags: [ConfigurationFlag("--endpoint", sets: "endpoints", to: ["kraken.rest=ws://a"])]).first
+        == "--endpoint: \"ws://a\" is not allowed (flag --endpoint); allowed: a URL like https://host:port")
+  }
+
+  @Test("settings that need each other or exclude each other")
+  func combinations() {
+    #expect(
+      Self.problems("tls:\n  key: k.pem\n") == [
+        "tls.certificate: is missing beside tls.key (file t.yaml, key tls.key); allowed: both or none"
+      ])
+    #expect(
+      Self.problems("tls:\n  certificate: c.pem\n") == [
+        "tls.key: is missing beside tls.certificate (file t.yaml, key tls.certificate); allowed: both or none"
+      ])
+    #expect(
+      Self.problems("ca-file: roots.pem\n", isReadable: false) == [
+        "ca-file: \"roots.pem\" cannot be read (file t.yaml, key ca-file); allowed: a readable file"
+      ])
+    #expect(
+      Self.problems("demo: true\nreplay: a.jsonl\n") == [
+        "replay: cannot be combined with demo (file t.yaml, key demo) (file t.yaml, key replay); allowed: one of them"
+      ])
+    #expect(Self.problems("listen: 127.0.0.1:9090\n").first?.contains("is taken by listen") == true)
+    #expect(
+      Self.problems(needsData: true) == [
+        "feeds: there is nothing to serve (default); allowed: feeds in the file, --feed VENUE=SYMBOL, --demo or --replay FILE"
+      ])
+  }
+
+  @Test("a file that is no configuration is refused with its name")
+  func badFiles() throws {
+    #expect(Self.problems("[1, 2]").first?.hasPrefix("config: is not readable YAML:") == true)
+    #expect(Self.problems("{", json: true).first?.hasPrefix("config: is not readable JSON:") == true)
+    func load(_ path: String) -> [String] {
+      do throws(ConfigurationProblems) {
+        _ = try ConfigurationLoader.load(file: path, needsData: false, venues: Self.venues)
+        return []
+      } catch { return error.problems.map(\.description) }
+    }
+    #expect(
+      load("settings.toml") == [
+        "config: cannot tell the format (file settings.toml); allowed: a file that ends in .yaml, .yml or .json"
+      ])
+    #expect(load("/nowhere/t.yaml") == ["config: cannot be read (file /nowhere/t.yaml); allowed: a readable file"])
+  }
+
+  @Test("the example file loads, and shows the defaults")
+  func example() throws {
+    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Deploy/tidegate.example.yaml").path
+    let loaded = try ConfigurationLoader.load(file: path, venues: Self.venues)
+    var expected = GatewayConfiguration()
+    expected.feeds = [
+      .init(venue: "binance", symbols: ["BTC-USDT"]), .init(venue: "coinbase", symbols: ["BTC-USD", "ETH-USD"]),
+      .init(venue: "kraken", symbols: ["BTC-USD", "ETH-USD"]),
+    ]
+    #expect(loaded.configuration == expected)
+  }
+
+  @Test("a near miss is at most two edits away", arguments: [
+    ("lisetn", "listen"), ("feds", "feeds"), ("log_level", "log-level"), ("LOOPS", "loops"), ("abc", nil), ("x", nil), ("", nil),
+  ])
+  func nearMiss(name: String, meant: String?) {
+    #expect(NearMiss.of(name, in: ["listen", "feeds", "log-level", "loops"]) == meant)
+  }
+
+  @Test("URLs are taken apart")
+  func urls() throws {
+    let url = try #require(EndpointURL("wss://[::1]:9443/ws?x=1"))
+    #expect(url.host == "::1" && url.port == 9443 && url.target == "/ws?x=1" && url.isSecure)
+    #expect(url.restBase == "https://[::1]:9443")
+    #expect(EndpointURL("http://a.b")?.port == 80)
+    for bad in ["", "a.b", "ftp://a", "ws://", "ws://a:0", "ws://u@a", "ws://a#b", "ws://a b", "ws://[::1", "ws://a:1:2"] {
+      #expect(EndpointURL(bad) == nil, "\(bad)")
+    }
+  }
+}

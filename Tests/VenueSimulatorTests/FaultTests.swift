@@ -1,0 +1,191 @@
+import Foundation
+import MarketData
+import Testing
+
+@testable import VenueSimulator
+
+@Suite("Faults")
+struct FaultTests {
+  @Test("the text form")
+  func grammar() throws {
+    #expect(try Fault(parsing: "drop=10") == Fault(.drop, at: 10, every: 10))
+    #expect(try Fault(parsing: "drop=100frames") == Fault(.drop, frames: 100))
+    #expect(try Fault(parsing: "drop@5/20") == Fault(.drop, at: 5, every: 20))
+    #expect(try Fault(parsing: "drop") == Fault(.drop))
+    #expect(try Fault(parsing: "silence=2.5@1") == Fault(.silence, seconds: 2.5, at: 1))
+    #expect(try Fault(parsing: "gap=ZEC-USD@5") == Fault(.gap, symbol: "ZEC-USD", at: 5))
+    #expect(try Fault(parsing: "malformed") == Fault(.malformed))
+    #expect(try Fault(parsing: "slow-handshake=2") == Fault(.slowHandshake, seconds: 2))
+    #expect(try Fault(parsing: "planned-shutdown@3") == Fault(.plannedShutdown, at: 3))
+  }
+
+  @Test(
+    "what is not in the grammar is refused with what is",
+    arguments: [
+      ("", "there are: drop"), ("explode", "there are: drop"), ("drop=x", "drop takes"), ("drop=5@5", "drop takes"),
+      ("silence", "silence takes SECONDS"), ("silence=-1", "silence takes SECONDS"), ("silence=nan", "silence takes SECONDS"),
+      ("gap=", "a symbol like ZEC-USD"), ("gap@", "after @ come the seconds"), ("gap@5/0", "after @ come the seconds"),
+      ("refuse", "a symbol like ZEC-USD"), ("half-open=3", "no value"), ("drop=0frames", "Nframes"),
+    ])
+  func refusals(text: String, hint: String) {
+    do {
+      _ = try Fault(parsing: text)
+      Issue.record("'\(text)' was accepted")
+    } catch {
+      #expect(error.description.contains(hint), "\(error.description)")
+    }
+  }
+
+  @Test("what a venue cannot have, or does not list, is refused")
+  func applicability() throws {
+    #expect(throws: SimulatorError.self) { try makeVenue("coinbase", faults: ["checksum"]) }
+    #expect(throws: SimulatorError.self) { try makeVenue("binance", faults: ["checksum"]) }
+    #expect(throws: SimulatorError.self) { try makeVenue("kraken", faults: ["gap=NOPE-USD"]) }
+    #expect(throws: SimulatorError.unknownVenue("nyse")) { try makeVenue("nyse") }
+    #expect(throws: SimulatorError.badRate(0)) { try makeVenue("kraken", rate: 0) }
+    _ = try makeVenue("kraken", faults: ["gap=ZEC/USD", "gap=zec-usd"])
+  }
+
+  /// The same session with and without a fault.
+  private func compare(_ name: String, _ subscribe: String, _ fault: String) throws -> (plain: [String], struck: [String], venue: SimulatedVenue) {
+    let plain = try makeVenue(name, rate: 60)
+    let struck = try makeVenue(name, rate: 60, faults: [fault])
+    let (a, b) = (try TestClient(plain), try TestClient(struck))
+    a.send(subscribe)
+    b.send(subscribe)
+    plain.run(4, a)
+    struck.run(4, b)
+    return (a.take(), b.take(), struck)
+  }
+
+  private static let kraken = KrakenProtocolTests.subscribe("book", ["ZEC/USD", "BTC/USD"])
+  private static let binance = #"{"method":"SUBSCRIBE","params":["zecusdt@depth@100ms","btcusdt@depth@100ms"],"id":1}"#
+
+  @Test("a gap omits one book update of the symbol, and nothing else", arguments: ["kraken", "binance"])
+  func gap(name: String) throws {
+    let fault = name == "kraken" ? "gap=ZEC-USD@1" : "gap=ZEC-USDT@1"
+    let (plain, struck, venue) = try compare(name, name == "kraken" ? Self.kraken : Self.binance, fault)
+    #expect(struck.count == plain.count - 1 && venue.faultsInjected == 1)
+    let index = zip(plain, struck).enumerated().first { $1.0 != $1.1 }!.offset
+    var mended = struck
+    mended.insert(plain[index], at: index)
+    #expect(mended == plain)
+    #expect(plain[index].contains("ZEC") && plain[index].contains(name == "kraken" ? "update" : "depthUpdate"))
+  }
+
+  @Test("a wrong checksum strikes one update's checksum")
+  func checksum() throws {
+    let (plain, struck, _) = try compare("kraken", Self.kraken, "checksum=ZEC-USD@1")
+    let different = zip(plain, struck).filter { $0 != $1 }
+    #expect(plain.count == struck.count && different.count == 1)
+    let (a, b) = different[0]
+    #expect(a.contains("ZEC/USD") && a.replacing(/"checksum":\d+/, with: "") == b.replacing(/"checksum":\d+/, with: ""))
+  }
+
+  @Test("a malformed frame is one that is cut", arguments: ["kraken", "binance"])
+  func malformed(name: String) throws {
+    let (plain, struck, _) = try compare(name, name == "kraken" ? Self.kraken : Self.binance, "malformed@1")
+    let different = zip(plain, struck).filter { $0 != $1 }
+    #expect(plain.count == struck.count && different.count == 1)
+    #expect(different[0].0.hasPrefix(different[0].1))
+    #expect(throws: (any Error).self) { try parse(different[0].1) }
+  }
+
+  @Test("duplicate and reorder touch one update")
+  func duplicateAndReorder() throws {
+    let (plain, twice, _) = try compare("binance", Self.binance, "duplicate=BTC-USDT@1")
+    let index = zip(plain, twice).enumerated().first { $1.0 != $1.1 }!.offset
+    #expect(twice.count == plain.count + 1 && twice[index] == plain[index - 1])
+    let (_, swapped, _) = try compare("binance", Self.binance, "reorder=BTC-USDT@1")
+    #expect(swapped != plain && swapped.sorted() == plain.sorted())
+    let own = plain.filter { $0.contains("BTCUSDT") }
+    let ownSwapped = swapped.filter { $0.contains("BTCUSDT") }
+    let wrong = zip(own, ownSwapped).enumerated().filter { $1.0 != $1.1 }.map(\.offset)
+    #expect(wrong.count == 2 && wrong[1] == wrong[0] + 1)
+  }
+
+  @Test("a silence sends nothing, answers nothing, breaks no sequence, and ends")
+  func silence() throws {
+    let venue = try makeVenue("binance", rate: 60, faults: ["silence=3@1"])
+    let client = try TestClient(venue)
+    client.send(Self.binance)
+    venue.run(1.2, client)
+    _ = client.take()
+    client.send(#"{"method":"LIST_SUBSCRIPTIONS","id":9}"#)
+    venue.run(2.6, client)
+    #expect(client.take().isEmpty && client.closed == nil && venue.isSilent)
+    venue.run(2, client)
+    let texts = client.take()
+    #expect(texts.contains { $0.hasSuffix(#""id":9}"#) })
+    #expect(!venue.isSilent)
+    let events = try client.texts.map(parse).filter { $0.string("s") == "BTCUSDT" }
+    #expect(zip(events, events.dropFirst()).allSatisfy { $1.int("U")! == $0.int("u")! + 1 } && events.count > 15)
+  }
+
+  @Test("drops: at a time, again and again, after frames")
+  func drops() throws {
+    let venue = try makeVenue("kraken", faults: ["drop=2"])
+    let first = try TestClient(venue)
+    venue.run(1.9, first)
+    #expect(!first.isAborted)
+    venue.run(0.2, first)
+    #expect(first.isAborted)
+    venue.close(first.session)
+    let second = try TestClient(venue)
+    venue.run(2, second)
+    #expect(second.isAborted && venue.faultsInjected == 2)
+
+    let counted = try TestClient(try makeVenue("kraken", rate: 60, faults: ["drop=20frames"]))
+    counted.send(KrakenProtocolTests.subscribe("book", ["BTC/USD"]))
+    counted.venue.run(3, counted)
+    #expect(counted.texts.count == 20 && counted.isAborted)
+  }
+
+  @Test("half-open connections are open and dead; resets close with 1012")
+  func deadConnections() throws {
+    let venue = try makeVenue("kraken")
+    let client = try TestClient(venue)
+    client.send(KrakenProtocolTests.subscribe("book", ["BTC/USD"]))
+    try venue.inject(Fault(.halfOpen))
+    _ = client.take()
+    client.send(#"{"method":"ping"}"#)
+    venue.run(5, client)
+    #expect(client.take().isEmpty && client.closed == nil && !client.isAborted)
+    let other = try TestClient(venue)
+    try venue.inject(Fault(.serverReset))
+    other.drain()
+    #expect(other.closed == 1012 && client.closed == nil)
+  }
+
+  @Test("refused symbols, bans and announced shutdowns")
+  func others() throws {
+    let venue = try makeVenue("kraken", faults: ["refuse=ZEC-USD", "ban=2@1"])
+    let client = try TestClient(venue)
+    client.send(KrakenProtocolTests.subscribe("book", ["ZEC/USD"]))
+    #expect(client.take()[1].contains("Currency pair not supported ZEC/USD"))
+    venue.run(1.1, client)
+    #expect(throws: SimulatedRefusal(status: 429, reason: "Too Many Requests")) { try TestClient(venue) }
+    #expect(venue.respond(path: "/0/public/AssetPairs", query: []).status == 429)
+    venue.run(2, client)
+    _ = try TestClient(venue)
+    #expect(venue.respond(path: "/0/public/AssetPairs", query: []).status == 200)
+
+    let binance = try makeVenue("binance")
+    let raw = try TestClient(binance)
+    try binance.inject(Fault(.plannedShutdown))
+    #expect(try parse(raw.take()[0]).string("e") == "serverShutdown" && raw.closed == nil)
+    binance.run(1.1, raw)
+    #expect(raw.closed == 1001)
+  }
+
+  @Test("a fault strikes every connection that gets the frame, each once")
+  func sharedFrames() throws {
+    let venue = try makeVenue("kraken", rate: 60)
+    let clients = [try TestClient(venue), try TestClient(venue)]
+    for client in clients { client.send(Self.kraken) }
+    try venue.inject(Fault(.checksum, symbol: "BTC-USD"))
+    venue.run(2, clients[0], clients[1])
+    #expect(venue.faultsInjected == 2)
+    #expect(clients[0].texts.dropFirst().map { $0.replacing(/"time_.*/, with: "") } == clients[1].texts.dropFirst().map { $0.replacing(/"time_.*/, with: "") })
+  }
+}
