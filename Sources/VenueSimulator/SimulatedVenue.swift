@@ -46,7 +46,9 @@ package final class SimulatedVenue {
   ///   - name: one of `names`.
   ///   - rate: moments (book updates or trades) a second and instrument on average; 60 is a lively market.
   ///   - start: the venue's time at the start; its clock goes on from there.
-  package init(venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp) throws(SimulatorError) {
+  package init(
+    venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp
+  ) throws(SimulatorError) {
     guard rate > 0, rate <= Self.rateLimit else { throw .badRate(rate) }
     let injector = FaultInjector(now: start)
     func make(_ instruments: [SimulatedInstrument]) -> SimulatedMarket {
@@ -75,7 +77,7 @@ package final class SimulatedVenue {
   package var now: Timestamp { faults.now }
   package var faultsInjected: Int { faults.injected }
   package var framesSent: Int { sessions.reduce(endedFrames) { $0 + $1.framesSent } }
-  package var isSilent: Bool { faults.silentUntil != nil }
+  package var isSilent: Bool { faults.silence != nil }
   /// µs by which upgrades are to be answered late.
   package var handshakeDelay: Int64 { faults.handshakeDelay }
 
@@ -125,7 +127,8 @@ package final class SimulatedVenue {
       }
     case .silence:
       faults.count()
-      faults.silentUntil = max(faults.silentUntil ?? faults.now, faults.now + span)
+      let from = faults.silence?.from ?? faults.now
+      faults.silence = (from, max(faults.silence?.until ?? from, faults.now + span))
     case .gap, .checksum, .malformed, .duplicate, .reorder:
       faults.wait(fault.kind, instrument: fault.symbol.flatMap { market.index(named: $0) })
     case .slowHandshake:
@@ -161,9 +164,9 @@ package final class SimulatedVenue {
   /// Lets everything up to `limit` happen, in its order: moments of the market, timers of the protocol, faults.
   package func advance(to limit: Timestamp) {
     while true {
-      if let silentUntil = faults.silentUntil {
-        guard limit >= silentUntil else { return }
-        endSilence(at: silentUntil)
+      if let silence = faults.silence {
+        guard limit >= silence.until else { break }
+        endSilence(silence.from, silence.until)
       }
       if market.next(until: min(limit, nextTick)) {
         faults.now = market.change.time
@@ -173,7 +176,7 @@ package final class SimulatedVenue {
         faults.now = nextTick
         nextTick = nextTick + VenueProtocol.tickInterval
         fireDue()
-        guard faults.silentUntil == nil else { continue }
+        guard faults.silence == nil else { continue }
         if let closeAt, closeAt <= faults.now {
           self.closeAt = nil
           for session in sessions { session.close(1001, "Going away") }
@@ -187,9 +190,9 @@ package final class SimulatedVenue {
     faults.now = max(faults.now, limit)
   }
 
-  private func endSilence(at end: Timestamp) {
-    let span = end - faults.now
-    faults.silentUntil = nil
+  private func endSilence(_ from: Timestamp, _ end: Timestamp) {
+    let span = end - from
+    faults.silence = nil
     faults.now = end
     market.shift(by: span)
     nextTick = nextTick + span
@@ -203,7 +206,7 @@ package final class SimulatedVenue {
   /// The process stood still: moves the clock to `time` without letting what lies between happen.
   package func skip(to time: Timestamp) {
     let span = time - faults.now
-    guard span > 0, faults.silentUntil == nil else { return }
+    guard span > 0, faults.silence == nil else { return }
     market.shift(by: span)
     nextTick = nextTick + span
     faults.now = time
@@ -234,7 +237,7 @@ package final class SimulatedVenue {
   /// A text message from a client.
   package func receive(_ text: RawSpan, from session: SimulatedSession) {
     guard !session.isEnded, !session.isHalfOpen else { return }
-    if faults.silentUntil != nil {
+    if faults.silence != nil {
       if heldMessages.count(where: { $0.session === session }) >= Self.heldLimit { return session.abort() }
       heldMessages.append((session, text.withUnsafeBytes { Array($0) }))
       return

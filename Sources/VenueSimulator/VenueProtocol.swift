@@ -40,7 +40,8 @@ package class VenueProtocol {
   package var webSocketPath: String { "/" }
 
   /// A session for a connection to `path`, with what it is sent at once.
-  func open(id: Int, path: String, query: [(name: String, value: String)]) throws(SimulatedRefusal) -> SimulatedSession {
+  func open(id: Int, path: String, query: [(name: String, value: String)]) throws(SimulatedRefusal) -> SimulatedSession
+  {
     fatalError("a venue's protocol makes its sessions")
   }
   func closed(_ session: SimulatedSession) {}

@@ -6,6 +6,8 @@ package struct Venue: Sendable {
   package let name: String
   /// For people: `Kraken`.
   package let title: String
+  /// What stands between base and quote in the venue's own names: `/` in `BTC/USD`.
+  package let separator: String
   /// The venue's public WebSocket URL.
   package let endpoint: String
   /// The base URL of its public REST API.
@@ -21,11 +23,12 @@ package struct Venue: Sendable {
   package let makeHandler: @Sendable (FeedConfiguration) -> FeedHandler
 
   package init(
-    name: String, title: String, endpoint: String, restEndpoint: String, staleAfter: Int64, messageLimit: Int,
+    name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64, messageLimit: Int,
     symbolLimit: Int, market: Market.Configuration, makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
   ) {
     self.name = name
     self.title = title
+    self.separator = separator
     self.endpoint = endpoint
     self.restEndpoint = restEndpoint
     self.staleAfter = staleAfter

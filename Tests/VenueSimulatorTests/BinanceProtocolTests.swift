@@ -15,8 +15,10 @@ private struct BinanceBook {
   var linked = 0
 
   mutating func snapshot(_ message: [String: Any]) {
-    bids = Dictionary(uniqueKeysWithValues: message.pairs("bids").map { (exact($0[0], digits: 8)!, exact($0[1], digits: 8)!) })
-    asks = Dictionary(uniqueKeysWithValues: message.pairs("asks").map { (exact($0[0], digits: 8)!, exact($0[1], digits: 8)!) })
+    bids = Dictionary(
+      uniqueKeysWithValues: message.pairs("bids").map { (exact($0[0], digits: 8)!, exact($0[1], digits: 8)!) })
+    asks = Dictionary(
+      uniqueKeysWithValues: message.pairs("asks").map { (exact($0[0], digits: 8)!, exact($0[1], digits: 8)!) })
     last = message.int("lastUpdateId")!
     let events = buffered
     buffered = []
@@ -42,7 +44,9 @@ private struct BinanceBook {
 
 @Suite("Simulated Binance")
 struct BinanceProtocolTests {
-  @Test("the bridge from stream to REST snapshot holds at any moment, and the book is the true one", arguments: testSeeds(4))
+  @Test(
+    "the bridge from stream to REST snapshot holds at any moment, and the book is the true one", arguments: testSeeds(4)
+  )
   func bridge(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let venue = try makeVenue("binance", seed: seed, rate: 100)
@@ -61,7 +65,9 @@ struct BinanceProtocolTests {
     }
     #expect(book.gaps == 0 && book.linked > 20, "seed \(seed)")
     // To the end of the batch.
-    while (venue.now - testStart) % 100_000 != 0 { venue.advance(to: venue.now + 100_000 - (venue.now - testStart) % 100_000) }
+    while (venue.now - testStart) % 100_000 != 0 {
+      venue.advance(to: venue.now + 100_000 - (venue.now - testStart) % 100_000)
+    }
     for message in try client.take().map(parse) { book.apply(message) }
     let state = venue.market.instruments[1]
     #expect(book.last.map(Int64.init) == state.updateID)
@@ -79,10 +85,14 @@ struct BinanceProtocolTests {
       client.send(text)
       return client.take().last!
     }
-    #expect(answer(#"{"method":"SUBSCRIBE","params":["nopeusdt@trade","BTCUSDT@trade"],"id":1}"#) == #"{"result":null,"id":1}"#)
+    #expect(
+      answer(#"{"method":"SUBSCRIBE","params":["nopeusdt@trade","BTCUSDT@trade"],"id":1}"#)
+        == #"{"result":null,"id":1}"#)
     venue.run(2, client)
     #expect(client.take().isEmpty)
-    #expect(answer(#"{"method":"LIST_SUBSCRIPTIONS","id":"a b"}"#) == #"{"result":["nopeusdt@trade","BTCUSDT@trade"],"id":"a b"}"#)
+    #expect(
+      answer(#"{"method":"LIST_SUBSCRIPTIONS","id":"a b"}"#)
+        == #"{"result":["nopeusdt@trade","BTCUSDT@trade"],"id":"a b"}"#)
     #expect(answer(#"{"method":"GET_PROPERTY","params":["combined"],"id":2}"#) == #"{"result":false,"id":2}"#)
     #expect(answer(#"{"method":"SUBSCRIBE","id":3}"#).hasPrefix(#"{"error":{"code":2,"msg":"Invalid request"#))
     #expect(answer(#"{"method":"JUMP","id":4}"#).hasSuffix(#""},"id":4}"#))

@@ -76,7 +76,8 @@ struct CoinbaseProtocolTests {
   func acknowledgement() throws {
     let client = try TestClient(try makeVenue("coinbase"))
     client.send(
-      #"{"type":"subscribe","product_ids":["BTC-USD"],"channels":["level2_batch","heartbeat",{"name":"ticker","product_ids":["ETH-USD"]}]}"#)
+      #"{"type":"subscribe","product_ids":["BTC-USD"],"channels":["level2_batch","heartbeat",{"name":"ticker","product_ids":["ETH-USD"]}]}"#
+    )
     let ack = client.take()[0]
     #expect(
       ack == #"{"type":"subscriptions","channels":[{"name":"level2_50","product_ids":["BTC-USD"],"account_ids":null},"#
@@ -137,7 +138,9 @@ struct CoinbaseProtocolTests {
       #expect(message.string("side") == (trade.side == .buy ? "sell" : "buy"))
       #expect(exact(message.string("price")!, digits: 2) == trade.price)
       #expect(exact(message.string("size")!, digits: 8) == trade.size)
-      #expect(message.string("maker_order_id")?.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
+      #expect(
+        message.string("maker_order_id")?.wholeMatch(
+          of: /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
     }
   }
 

@@ -23,7 +23,8 @@ struct FaultTests {
     "what is not in the grammar is refused with what is",
     arguments: [
       ("", "there are: drop"), ("explode", "there are: drop"), ("drop=x", "drop takes"), ("drop=5@5", "drop takes"),
-      ("silence", "silence takes SECONDS"), ("silence=-1", "silence takes SECONDS"), ("silence=nan", "silence takes SECONDS"),
+      ("silence", "silence takes SECONDS"), ("silence=-1", "silence takes SECONDS"),
+      ("silence=nan", "silence takes SECONDS"),
       ("gap=", "a symbol like ZEC-USD"), ("gap@", "after @ come the seconds"), ("gap@5/0", "after @ come the seconds"),
       ("refuse", "a symbol like ZEC-USD"), ("half-open=3", "no value"), ("drop=0frames", "Nframes"),
     ])
@@ -47,7 +48,9 @@ struct FaultTests {
   }
 
   /// The same session with and without a fault.
-  private func compare(_ name: String, _ subscribe: String, _ fault: String) throws -> (plain: [String], struck: [String], venue: SimulatedVenue) {
+  private func compare(
+    _ name: String, _ subscribe: String, _ fault: String
+  ) throws -> (plain: [String], struck: [String], venue: SimulatedVenue) {
     let plain = try makeVenue(name, rate: 60)
     let struck = try makeVenue(name, rate: 60, faults: [fault])
     let (a, b) = (try TestClient(plain), try TestClient(struck))
@@ -186,6 +189,8 @@ struct FaultTests {
     try venue.inject(Fault(.checksum, symbol: "BTC-USD"))
     venue.run(2, clients[0], clients[1])
     #expect(venue.faultsInjected == 2)
-    #expect(clients[0].texts.dropFirst().map { $0.replacing(/"time_.*/, with: "") } == clients[1].texts.dropFirst().map { $0.replacing(/"time_.*/, with: "") })
+    #expect(
+      clients[0].texts.dropFirst().map { $0.replacing(/"time_.*/, with: "") }
+        == clients[1].texts.dropFirst().map { $0.replacing(/"time_.*/, with: "") })
   }
 }

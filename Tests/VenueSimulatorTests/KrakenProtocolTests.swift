@@ -60,7 +60,8 @@ struct KrakenProtocolTests {
   static func subscribe(_ channel: String, _ symbols: [String], depth: Int? = nil, extra: String = "") -> String {
     let list = symbols.map { "\"\($0)\"" }.joined(separator: ",")
     let depth = depth.map { ",\"depth\":\($0)" } ?? ""
-    return #"{"method":"subscribe","params":{"channel":"\#(channel)","symbol":[\#(list)]\#(depth)\#(extra)},"req_id":7}"#
+    return
+      #"{"method":"subscribe","params":{"channel":"\#(channel)","symbol":[\#(list)]\#(depth)\#(extra)},"req_id":7}"#
   }
 
   @Test("the documented checksum example")
@@ -80,7 +81,8 @@ struct KrakenProtocolTests {
     #expect(book.checksum == 3_310_070_434)
   }
 
-  @Test("books of every depth follow from the messages, and every checksum holds", arguments: testSeeds(2), [10, 25, 100])
+  @Test(
+    "books of every depth follow from the messages, and every checksum holds", arguments: testSeeds(2), [10, 25, 100])
   func books(seed: UInt64, depth: Int) throws {
     let venue = try makeVenue("kraken", seed: seed, rate: 60)
     let client = try TestClient(venue)
@@ -101,8 +103,12 @@ struct KrakenProtocolTests {
       for symbol in symbols {
         let state = venue.market.instruments.first { $0.instrument.venueSymbol == symbol }!
         let digits = Int(state.instrument.priceScale)
-        let bids = books[symbol]!.bids.map { PriceLevel(price: exact($0.price, digits: digits)!, size: exact($0.qty, digits: 8)!) }
-        let asks = books[symbol]!.asks.map { PriceLevel(price: exact($0.price, digits: digits)!, size: exact($0.qty, digits: 8)!) }
+        let bids = books[symbol]!.bids.map {
+          PriceLevel(price: exact($0.price, digits: digits)!, size: exact($0.qty, digits: 8)!)
+        }
+        let asks = books[symbol]!.asks.map {
+          PriceLevel(price: exact($0.price, digits: digits)!, size: exact($0.qty, digits: 8)!)
+        }
         #expect(bids == state.book.top(.bid, depth) && asks == state.book.top(.ask, depth), "seed \(seed) \(symbol)")
       }
     }
@@ -113,7 +119,10 @@ struct KrakenProtocolTests {
   func status() throws {
     let client = try TestClient(try makeVenue("kraken"))
     let text = try #require(client.take().first)
-    #expect(text.hasPrefix(#"{"channel":"status","type":"update","data":[{"version":"2.0.10","system":"online","api_version":"v2","connection_id":"#))
+    #expect(
+      text.hasPrefix(
+        #"{"channel":"status","type":"update","data":[{"version":"2.0.10","system":"online","api_version":"v2","connection_id":"#
+      ))
     let id = try #require(UInt64(text.firstMatch(of: /"connection_id":([0-9]+)/)!.1))
     #expect(id > UInt64(Int64.max))
   }
@@ -195,7 +204,8 @@ struct KrakenProtocolTests {
     let state = venue.market.instruments[0]
     let bid = String(texts.last!.firstMatch(of: /"bid":([0-9.]+)/)!.1)
     #expect(exact(bid, digits: 1) == state.book.bestBid!.price)
-    #expect((data["low"] as! Double) <= (data["vwap"] as! Double) && (data["vwap"] as! Double) <= (data["high"] as! Double))
+    #expect(
+      (data["low"] as! Double) <= (data["vwap"] as! Double) && (data["vwap"] as! Double) <= (data["high"] as! Double))
   }
 
   @Test("instruments: the channel has v2 names, the REST list v1 names")

@@ -1,29 +1,201 @@
+import Bytes
 import Dispatch
+import Foundation
 import Gateway
 import Logging
+import Transport
+import VenueSimulator
+import Venues
 
 // Where the commands meet the parts that do their work: a function each.
 
-/// Runs a gateway until SIGINT or SIGTERM, then drains it.
-func serve(_ configuration: GatewayConfiguration) async throws {
-  var log = Logger(label: "tidegate")
-  log.logLevel = configuration.logLevel
-  let gateway = try Gateway(configuration: configuration, log: log)
-  try gateway.start()
-  log.info("serving", metadata: [
-    "clients": "\(configuration.tls == nil ? "ws" : "wss")://\(gateway.address.description)/v1/stream",
-    "internal": "http://\(gateway.internalAddress.description)/metrics", "version": "\(TidegateVersion.current)",
-  ])
-  let signals = AsyncStream<Int32>.makeStream()
-  let sources = Interrupt.sources { signals.continuation.yield($0) }
-  defer { for source in sources { source.cancel() } }
-  for await number in signals.stream {
-    log.info("stopping", metadata: ["signal": "\(number)"])
-    break
-  }
-  await withCheckedContinuation { continuation in gateway.stop { continuation.resume() } }
+/// A logger to standard error, so that standard output is for what a command prints.
+func makeLog(_ level: Logger.Level) -> Logger {
+  var log = Logger(label: "tidegate") { StreamLogHandler.standardError(label: $0) }
+  log.logLevel = level
+  return log
 }
 
-func replay(files: [String], json: Bool) async throws {}
-func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {}
-func simulate(_ command: SimulateCommand) async throws {}
+/// Waits for Ctrl-C or SIGTERM, or until `seconds` have passed; answers the signal.
+func waitForEnd(seconds: Int? = nil) async -> Int32? {
+  let signals = AsyncStream<Int32?>.makeStream()
+  let sources = Interrupt.sources { signals.continuation.yield($0) }
+  defer { for source in sources { source.cancel() } }
+  if let seconds {
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds)) { signals.continuation.yield(nil) }
+  }
+  for await number in signals.stream { return number }
+  return nil
+}
+
+/// Runs a gateway until SIGINT or SIGTERM, then drains it.
+func serve(_ configuration: GatewayConfiguration) async throws {
+  var configuration = configuration
+  let log = makeLog(configuration.logLevel)
+  var demo: Demo?
+  if configuration.demo {
+    let made = try Demo(seed: configuration.seed, rate: configuration.rate)
+    configuration.feeds = made.feeds
+    configuration.caFile = made.caFile
+    demo = made
+  }
+  defer { demo?.stop() }
+  if configuration.feeds.isEmpty, configuration.replay.isEmpty {
+    throw CommandFailure("nothing to serve: give --feed VENUE=SYM,SYM, --replay FILE, or --demo for a simulated market")
+  }
+  let gateway = try Gateway(configuration: configuration, log: log)
+  let recorders = Recorders(path: configuration.record, log: log)
+  try gateway.start(recorder: configuration.record == nil ? nil : { recorders.make($0, $1) })
+
+  let scheme = configuration.tls == nil ? "ws" : "wss"
+  let url = "\(scheme)://\(gateway.address.description)/v1/stream"
+  let web = url.replacingOccurrences(of: "ws", with: "http", range: url.range(of: "ws")).replacingOccurrences(
+    of: "/v1/stream", with: "")
+  let watched = configuration.feeds.prefix(3).compactMap { feed in feed.symbols.first.map { "\(feed.venue):\($0)" } }
+  print(
+    """
+    Tidegate \(TidegateVersion.current)
+      stream    \(url)
+      http      \(web)/v1/instruments
+      internal  http://\(gateway.internalAddress.description)/metrics
+    """)
+  if configuration.demo { print("The prices are SIMULATED: Kraken, Coinbase and Binance run inside this process.") }
+  if !watched.isEmpty {
+    let program = CommandLine.arguments[0]
+    let address = url == WatchCommand.defaultURL ? "" : url + " "
+    print("See it, in another terminal:\n  \(program) watch \(address)\(watched.joined(separator: " "))")
+  }
+  fflush(stdout)
+
+  let signal = await waitForEnd()
+  log.notice("stopping", metadata: ["signal": "\(signal.map { "\($0)" } ?? "none")"])
+  await withCheckedContinuation { continuation in gateway.stop { continuation.resume() } }
+  await recorders.finish()
+}
+
+/// A failure with a message for the person at the terminal.
+struct CommandFailure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// The recordings of a run: one file, or one per venue in a folder.
+final class Recorders: Sendable {
+  private let path: String?
+  private let log: Logger
+  private let sinks = LockedBox<[RecordingSink]>([])
+
+  init(path: String?, log: Logger) {
+    self.path = path
+    self.log = log
+  }
+
+  func make(_ venue: Venue, _ configuration: FeedConfiguration) -> RecordingSink? {
+    guard let path else { return nil }
+    var file = path
+    if path.hasSuffix("/") {
+      try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      let day = ISO8601DateFormatter.string(
+        from: Date(), timeZone: TimeZone(identifier: "UTC")!, formatOptions: [.withYear, .withMonth, .withDay, .withTime])
+      file = "\(path)\(venue.name)-spot-\(day).ndjson.gz"
+    }
+    do throws(RecordingError) {
+      let sink = try RecordingSink(path: file, venue: venue, configuration: configuration, log: log)
+      sinks.withLock { $0.append(sink) }
+      log.notice("recording", metadata: ["venue": "\(venue.name)", "file": "\(file)"])
+      return sink
+    } catch {
+      log.error("cannot record", metadata: ["venue": "\(venue.name)", "reason": "\(error.description)"])
+      return nil
+    }
+  }
+
+  var records: Int { sinks.withLock { $0.reduce(0) { $0 + $1.records } } }
+
+  func finish() async {
+    for sink in sinks.withLock({ $0 }) {
+      await withCheckedContinuation { continuation in sink.finish { continuation.resume() } }
+      log.notice("recorded", metadata: ["file": "\(sink.path)", "records": "\(sink.records)"])
+    }
+  }
+}
+
+/// Plays recordings as fast as they go and reports what they hold.
+func replay(files: [String], json: Bool) async throws {
+  for file in files {
+    let replayer = try Replayer(path: file)
+    let isTerminal = isatty(STDERR_FILENO) == 1
+    let result = try replayer.run { records in
+      if isTerminal { FileHandle.standardError.write(Data("\r\(file): \(records) records".utf8)) }
+    }
+    if isTerminal { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+    if json {
+      var out = ByteBuffer(capacity: 16 << 10)
+      result.append(to: &out)
+      print(out.description)
+    } else {
+      print(ReplayReport.text(result))
+    }
+  }
+}
+
+/// Records feeds, without serving clients, until Ctrl-C or for so many seconds.
+func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {
+  guard let path = configuration.record else { throw CommandFailure("--out is missing") }
+  guard configuration.feeds.count == 1 || path.hasSuffix("/") else {
+    throw CommandFailure("\(configuration.feeds.count) venues need a folder: give --out FOLDER/ to get a file per venue")
+  }
+  var configuration = configuration
+  // The ports are of no use here; any free ones on loopback.
+  configuration.listen = SocketAddress(host: "127.0.0.1", port: 0)
+  configuration.internalListen = SocketAddress(host: "127.0.0.1", port: 0)
+  configuration.loops = 1
+  let log = makeLog(configuration.logLevel)
+  let gateway = try Gateway(configuration: configuration, log: log)
+  let recorders = Recorders(path: path, log: log)
+  try gateway.start(recorder: { recorders.make($0, $1) })
+  let progress = Task {
+    while !Task.isCancelled {
+      try await Task.sleep(for: .seconds(5))
+      FileHandle.standardError.write(Data("\(recorders.records) records\n".utf8))
+    }
+  }
+  _ = await waitForEnd(seconds: seconds)
+  progress.cancel()
+  await withCheckedContinuation { continuation in gateway.stop { continuation.resume() } }
+  await recorders.finish()
+}
+
+/// Is an exchange until Ctrl-C.
+func simulate(_ command: SimulateCommand) async throws {
+  let log = makeLog(.info)
+  var tls: TLSServerContext?
+  if let file = command.caOut {
+    let certificate = try SelfSignedCertificate(hosts: ["localhost", "127.0.0.1", "::1"])
+    do {
+      try Data(certificate.certificatePEM.utf8).write(to: URL(fileURLWithPath: file))
+    } catch {
+      throw CommandFailure("--ca-out \"\(file)\" cannot be written: \(error.localizedDescription)")
+    }
+    tls = try TLSServerContext(certificate: certificate)
+  }
+  let loop = try EventLoop(index: 0, label: "tidegate.simulator")
+  let exchange = try SimulatedExchange(
+    venue: command.venue, seed: command.seed, rate: Double(command.rate), faults: try command.faults,
+    listen: try SocketAddress(parsing: command.listen), tls: tls, loop: loop, log: log)
+  let ca = command.caOut.map { " --ca \($0)" } ?? ""
+  let symbols = command.venue == "binance" ? "BTC-USDT,ZEC-USDT" : "BTC-USD,ZEC-USD"
+  print(
+    """
+    A simulated \(command.venue) (seed \(command.seed), rate \(command.rate)) is at \(exchange.webSocketURL)
+    Follow it:
+      \(CommandLine.arguments[0]) serve --feed \(command.venue)=\(symbols) --endpoint \(command.venue)=\(exchange.webSocketURL)\(ca)
+    """)
+  fflush(stdout)
+  _ = await waitForEnd()
+  let statistics = exchange.statistics
+  exchange.stop()
+  log.notice(
+    "stopped",
+    metadata: ["frames": "\(statistics.framesSent)", "faults": "\(statistics.faultsInjected)"])
+}

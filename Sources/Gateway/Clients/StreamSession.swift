@@ -47,7 +47,12 @@ final class StreamSession: ConnectionHandler {
         case .ping(let payload): send(.pong, payload.bytes)
         case .pong: break
         case .close(let code, _, let mustReply):
-          if mustReply, !isClosing { sendClose(WebSocketCloseCode(rawValue: code == 1005 ? 1000 : code), "") }
+          if mustReply {
+            var frame = ByteBuffer(capacity: 16)
+            WebSocketFrame.appendCloseReply(to: code, mask: nil, to: &frame)
+            connection.write(frame.bytes)
+            webSocket.didSendClose()
+          }
           isClosing = true
           connection.close()
           return
@@ -95,5 +100,6 @@ final class StreamSession: ConnectionHandler {
     var frame = ByteBuffer(capacity: 128)
     WebSocketFrame.appendClose(code, reason: reason, mask: nil, to: &frame)
     connection.write(frame.bytes)
+    webSocket.didSendClose()
   }
 }

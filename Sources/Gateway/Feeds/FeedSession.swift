@@ -209,9 +209,11 @@ final class FeedSession: Feed, ConnectionHandler {
       send(.pong, payload.bytes)
     case .pong: heard(now)
     case .close(let code, let reason, let mustReply):
-      if mustReply {
-        send(close: WebSocketCloseCode(rawValue: code == 1005 ? 1000 : code), reason: "")
-        connection?.flush()
+      if mustReply, let connection {
+        scratch.removeAll()
+        WebSocketFrame.appendCloseReply(to: code, mask: SystemRandom.uint32(), to: &scratch)
+        connection.write(scratch.unsafeBytes.bytes)
+        connection.flush()
       }
       lost("closed by the venue (\(code)\(reason.isEmpty ? "" : ": \(reason)"))", now)
     }

@@ -2,6 +2,7 @@ import Logging
 import MarketData
 import PubSub
 import Transport
+import Venues
 
 /// A recording served as if its venue were sending it now. Owned by one loop.
 ///
@@ -14,7 +15,7 @@ final class ReplaySession: Feed {
   let pipeline: FeedPipeline
   let slot: Int
   private(set) var status: FeedStatus
-  private(set) var bytesReceived: UInt64 = 0
+  var bytesReceived: UInt64 { UInt64(replayer.bytesPlayed) }
   private(set) var connects = 0
   /// The market is moved on with the recording and between its records.
   var nextDeadline: Timestamp { pipeline.market.nextDeadline }
@@ -76,8 +77,8 @@ final class ReplaySession: Feed {
           return
         }
       }
-      do {
-        bytesReceived += UInt64(try replayer.step(at: now))
+      do throws(RecordingError) {
+        try replayer.step(at: now)
       } catch {
         settle(now)
         return end(error.description, now)

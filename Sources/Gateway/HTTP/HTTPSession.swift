@@ -98,8 +98,9 @@ final class HTTPSession: ConnectionHandler {
         }
         answer(head)
       }
+      if !isAnswering, !isFinished, parser.takeExpectation() { sendContinue() }
     } catch {
-      send(.error(error.status, code: "bad_request", message: error.reason), keepAlive: false)
+      send(.error(error.status, code: "bad_request", message: error.reason, fields: error.fields), keepAlive: false)
       isFinished = true
       connection.close()
       return bytes.count
@@ -126,6 +127,12 @@ final class HTTPSession: ConnectionHandler {
         connection.close()
       }
     }
+  }
+
+  private func sendContinue() {
+    var out = ByteBuffer(capacity: 32)
+    out.append("HTTP/1.1 100 Continue\r\n\r\n")
+    connection.write(out.bytes)
   }
 
   private func send(_ response: HTTPResponse, keepAlive: Bool, isHead: Bool = false, ifNoneMatch: String? = nil) {

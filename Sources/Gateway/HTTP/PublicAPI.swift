@@ -113,8 +113,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     do throws(HTTPError) {
       _ = try WebSocketHandshake.accept(request, subprotocols: PublicAPI.subprotocols, origins: origins)
     } catch {
-      let fields = error.status == 426 ? [HTTPField("Sec-WebSocket-Version", "13")] : []
-      return .error(error.status, code: "bad_handshake", message: error.reason, fields: fields)
+      return .error(error.status, code: "bad_handshake", message: error.reason, fields: error.fields)
     }
     return .error(500, code: "internal", message: "the upgrade failed", retry: true)
   }

@@ -78,7 +78,7 @@ final class LineReader {
     lineNumber += 1
     scanned = 0
     self.pending = pending
-    return try body(text.bytes.extracting(0..<length))
+    return try body(UnsafeRawBufferPointer(rebasing: text.unsafeBytes[..<length]).bytes)
   }
 
   private func readBlock() throws(RecordingError) {

@@ -45,28 +45,34 @@ package final class Replayer {
   /// Where the reading stands, for progress: records played.
   package var recordsPlayed: Int { tally.recordCount }
 
-  /// Plays the next record. False at the end. The pipeline's `changes` grow until its `clear()`.
+  /// Bytes of the records played.
+  package private(set) var bytesPlayed = 0
+
+  /// Plays the next record as if it came at `moment`, or at the time it was recorded. False at the end. Moments never go back.
+  /// The pipeline's `changes` grow until its `clear()`.
   @discardableResult
-  package func step() throws(RecordingError) -> Bool {
+  package func step(at moment: Timestamp? = nil) throws(RecordingError) -> Bool {
     guard let record = upcoming else { return false }
+    let now = moment ?? record.time
     let start = pipeline.changes.items.count
-    advance(to: record.time)
+    advance(to: now)
     tally.note(record, bytes: reader.payload.count)
+    bytesPlayed += reader.payload.count
     switch record.kind {
-    case .open: connect(record.time)
+    case .open: connect(now)
     case .text:
-      connect(record.time)
-      pipeline.receive(reader.payload.bytes, now: record.time)
-      carryOut(record.time)
+      connect(now)
+      pipeline.receive(reader.payload.unsafeBytes.bytes, now: now)
+      carryOut(now)
     case .binary:
       throw RecordingError(
         path: reader.path, line: reader.lineNumber, field: "k", "binary frame: \(venue.title) sends none")
     case .sent: break
-    case .http: answer(record)
+    case .http: answer(record, now)
     case .close:
-      if isConnected { pipeline.disconnected(now: record.time) }
+      if isConnected { pipeline.disconnected(now: now) }
       isConnected = false
-      carryOut(record.time)
+      carryOut(now)
     }
     if pipeline.changes.items.count > start { tally.note(pipeline.changes, from: start, market: pipeline.market) }
     upcoming = try reader.next()
@@ -132,7 +138,8 @@ package final class Replayer {
 
   private func get(_ request: Int, _ path: String, _ now: Timestamp) {
     guard let symbol = ReplaySource.depthSymbol(path) else {
-      return pipeline.response(to: request, status: 200, body: source.instruments.span.bytes, now: now)
+      let instruments = source.instruments
+      return pipeline.response(to: request, status: 200, body: instruments.span.bytes, now: now)
     }
     if let known = snapshots[symbol] {
       pipeline.response(to: request, status: known.status, body: known.body.span.bytes, now: now)
@@ -141,13 +148,13 @@ package final class Replayer {
     }
   }
 
-  private func answer(_ record: RecordingReader.Record) {
+  private func answer(_ record: RecordingReader.Record, _ now: Timestamp) {
     guard let symbol = record.url.flatMap(ReplaySource.depthSymbol) else { return }
     let body = [UInt8](reader.payload.unsafeBytes)
     snapshots[symbol] = (record.status, body)
     for request in waiting.removeValue(forKey: symbol) ?? [] {
-      pipeline.response(to: request, status: record.status, body: body.span.bytes, now: record.time)
-      carryOut(record.time)
+      pipeline.response(to: request, status: record.status, body: body.span.bytes, now: now)
+      carryOut(now)
     }
   }
 }

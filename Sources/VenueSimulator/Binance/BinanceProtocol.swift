@@ -71,7 +71,9 @@ final class BinanceProtocol: VenueProtocol {
     let isCombined: Bool
     if path == "/stream" || path == "/stream/" {
       isCombined = true
-      if let list = query.first(where: { $0.name == "streams" })?.value { names = list.split(separator: "/").map(String.init) }
+      if let list = query.first(where: { $0.name == "streams" })?.value {
+        names = list.split(separator: "/").map(String.init)
+      }
     } else if path == "/ws" || path.hasPrefix("/ws/") {
       isCombined = false
       names = path.dropFirst(3).split(separator: "/").map(String.init)

@@ -90,7 +90,10 @@ struct BinanceREST {
         return Self.bad(-1128, "Combination of optional parameters invalid. Recommendation: 'symbol' or 'symbols'")
       }
       guard let list = Self.strings(symbols), !list.isEmpty else {
-        return Self.bad(-1100, "Illegal characters found in parameter 'symbols'; legal range is '^\\[(\"[A-Z0-9-_.]{1,20}\"(,\"[A-Z0-9-_.]{1,20}\"){0,}){0,1}\\]$'.")
+        return Self.bad(
+          -1100,
+          "Illegal characters found in parameter 'symbols'; legal range is '^\\[(\"[A-Z0-9-_.]{1,20}\"(,\"[A-Z0-9-_.]{1,20}\"){0,}){0,1}\\]$'."
+        )
       }
       names = list
     }
@@ -143,9 +146,13 @@ struct BinanceREST {
     out.append(instrument.base)
     out.append(#"","baseAssetPrecision":8,"quoteAsset":""#)
     out.append(instrument.quote)
-    out.append(#"","quotePrecision":8,"quoteAssetPrecision":8,"baseCommissionPrecision":8,"quoteCommissionPrecision":8,"#)
-    out.append(#""orderTypes":["LIMIT","LIMIT_MAKER","MARKET","STOP_LOSS_LIMIT","TAKE_PROFIT_LIMIT"],"icebergAllowed":true,"#)
-    out.append(#""ocoAllowed":true,"quoteOrderQtyMarketAllowed":true,"isSpotTradingAllowed":true,"isMarginTradingAllowed":true,"#)
+    out.append(
+      #"","quotePrecision":8,"quoteAssetPrecision":8,"baseCommissionPrecision":8,"quoteCommissionPrecision":8,"#)
+    out.append(
+      #""orderTypes":["LIMIT","LIMIT_MAKER","MARKET","STOP_LOSS_LIMIT","TAKE_PROFIT_LIMIT"],"icebergAllowed":true,"#)
+    out.append(
+      #""ocoAllowed":true,"quoteOrderQtyMarketAllowed":true,"isSpotTradingAllowed":true,"isMarginTradingAllowed":true,"#
+    )
     out.append(#""filters":[{"filterType":"PRICE_FILTER""#)
     field(#","minPrice":"#, instrument.tick)
     field(#","maxPrice":"#, Int64(instrument.reference * 1e9))
@@ -154,7 +161,9 @@ struct BinanceREST {
     field(#","minQty":"#, instrument.lot)
     field(#","maxQty":"#, instrument.lot * 900_000)
     field(#","stepSize":"#, instrument.lot)
-    out.append(#"},{"filterType":"NOTIONAL","minNotional":"5.00000000","applyMinToMarket":true,"maxNotional":"9000000.00000000","applyMaxToMarket":false,"avgPriceMins":5}],"#)
+    out.append(
+      #"},{"filterType":"NOTIONAL","minNotional":"5.00000000","applyMinToMarket":true,"maxNotional":"9000000.00000000","applyMaxToMarket":false,"avgPriceMins":5}],"#
+    )
     out.append(#""permissions":[],"permissionSets":[["SPOT","MARGIN"]]}"#)
   }
 }

@@ -28,7 +28,9 @@ enum BinanceStream: Hashable {
   }
 
   init?(suffix: Substring) {
-    guard let stream = Self.all.first(where: { $0.suffix == suffix || $0.suffix + "@1000ms" == suffix }) else { return nil }
+    guard let stream = Self.all.first(where: { $0.suffix == suffix || $0.suffix + "@1000ms" == suffix }) else {
+      return nil
+    }
     self = stream
   }
 }

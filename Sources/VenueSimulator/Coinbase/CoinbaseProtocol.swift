@@ -135,14 +135,17 @@ final class CoinbaseProtocol: VenueProtocol {
           + "https://docs.cloud.coinbase.com/exchange/docs/websocket-auth"
         return fail(title, reason, session)
       }
-      guard let channel = CoinbaseChannel(name: name) else { return fail(title, "\(name) is not a valid channel", session) }
+      guard let channel = CoinbaseChannel(name: name) else {
+        return fail(title, "\(name) is not a valid channel", session)
+      }
       if channel == .status {
         wanted.append((.status, 0))
         continue
       }
       guard !products.isEmpty else { return fail(title, "no product_ids provided for \(name)", session) }
       for product in products {
-        guard let index = market.instruments.firstIndex(where: { $0.instrument.venueSymbol == product }), !isRefused(index)
+        guard let index = market.instruments.firstIndex(where: { $0.instrument.venueSymbol == product }),
+          !isRefused(index)
         else { return fail(title, "\(product) is not a valid product", session) }
         wanted.append((channel, index))
       }
@@ -363,7 +366,8 @@ final class CoinbaseProtocol: VenueProtocol {
     out.append(quoted: instrument.lot, scale: instrument.sizeScale)
     out.append(#","display_name":""#)
     out.append(instrument.venueSymbol)
-    out.append(#"","min_market_funds":"1","margin_enabled":false,"post_only":false,"limit_only":false,"cancel_only":false,"#)
+    out.append(
+      #"","min_market_funds":"1","margin_enabled":false,"post_only":false,"limit_only":false,"cancel_only":false,"#)
     out.append(#""status":"online","status_message":"","trading_disabled":false,"fx_stablecoin":false,"#)
     out.append(#""max_slippage_percentage":"0.02000000","auction_mode":false,"high_bid_limit_percentage":""}"#)
   }

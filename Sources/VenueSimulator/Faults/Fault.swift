@@ -63,7 +63,8 @@ package struct Fault: Sendable, Equatable {
   package var every: Double?
 
   package init(
-    _ kind: Kind, symbol: String? = nil, seconds: Double? = nil, frames: Int? = nil, at: Double = 0, every: Double? = nil
+    _ kind: Kind, symbol: String? = nil, seconds: Double? = nil, frames: Int? = nil, at: Double = 0,
+    every: Double? = nil
   ) {
     self.kind = kind
     self.symbol = symbol
@@ -142,8 +143,10 @@ package enum FaultError: Error, Sendable, Equatable {
     case .badValue(let kind, let text): "fault '\(text)': \(kind.rawValue) takes \(kind.expects) (seconds up to 86400)"
     case .badTime(let text):
       "fault '\(text)': after @ come the seconds until it happens, and after / those until it happens again (0.1 or more): gap=ZEC-USD@5/10"
-    case .notApplicable(let kind, let venue, let reason): "fault '\(kind.rawValue)' is not possible on \(venue): \(reason)"
-    case .unknownSymbol(let symbol, let known): "unknown symbol '\(symbol)'; there are: \(known.joined(separator: ", "))"
+    case .notApplicable(let kind, let venue, let reason):
+      "fault '\(kind.rawValue)' is not possible on \(venue): \(reason)"
+    case .unknownSymbol(let symbol, let known):
+      "unknown symbol '\(symbol)'; there are: \(known.joined(separator: ", "))"
     }
   }
 }

@@ -49,7 +49,8 @@ final class FaultInjector {
   /// By instrument.
   var refused: Set<Int> = []
   var handshakeDelay: Int64 = 0
-  var silentUntil: Timestamp?
+  /// A silence under way: the market stands where it was at its beginning.
+  var silence: (from: Timestamp, until: Timestamp)?
   var bannedUntil: Timestamp?
 
   /// Frame faults waiting at once; more are dropped, the oldest first.
@@ -78,7 +79,8 @@ final class FaultInjector {
       case .checksum:
         guard let wrong = Self.wrongChecksum(payload) else { continue }
         verdict = .replace(wrong)
-      case .malformed: verdict = .replace(SharedBytes(UnsafeRawBufferPointer(rebasing: payload.unsafeBytes.dropLast(9))))
+      case .malformed:
+        verdict = .replace(SharedBytes(UnsafeRawBufferPointer(rebasing: payload.unsafeBytes.dropLast(9))))
       case .duplicate: verdict = .twice
       case .reorder: verdict = .hold
       default: continue

@@ -95,7 +95,9 @@ final class KrakenProtocol: VenueProtocol {
   override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
     for case let session as KrakenSession in sessions {
       if session.isSubscribed {
-        if now - session.lastSent >= Microseconds.second { session.send(.heartbeat) { $0.append(#"{"channel":"heartbeat"}"#) } }
+        if now - session.lastSent >= Microseconds.second {
+          session.send(.heartbeat) { $0.append(#"{"channel":"heartbeat"}"#) }
+        }
       } else if now - session.lastRequest >= Self.idleLimit {
         session.close(1000, "Inactivity timeout")
       }
@@ -408,7 +410,9 @@ final class KrakenProtocol: VenueProtocol {
     for name in market.instruments.map(\.instrument.base) + ["USD"] {
       out.append(#"{"id":""#)
       out.append(name)
-      out.append(#"","status":"enabled","precision":10,"precision_display":5,"borrowable":false,"collateral_value":1.00,"margin_rate":0.02},"#)
+      out.append(
+        #"","status":"enabled","precision":10,"precision_display":5,"borrowable":false,"collateral_value":1.00,"margin_rate":0.02},"#
+      )
     }
     out.truncate(to: out.count - 1)
     out.append(#"],"pairs":["#)
@@ -425,7 +429,9 @@ final class KrakenProtocol: VenueProtocol {
       out.append(decimal: instrument.lot, scale: instrument.sizeScale)
       out.append(#","price_precision":"#)
       out.append(integer: Int64(instrument.priceScale))
-      out.append(#","cost_precision":5,"marginable":true,"has_index":true,"cost_min":0.50,"margin_initial":0.20,"position_limit_long":250,"position_limit_short":200,"tick_size":"#)
+      out.append(
+        #","cost_precision":5,"marginable":true,"has_index":true,"cost_min":0.50,"margin_initial":0.20,"position_limit_long":250,"position_limit_short":200,"tick_size":"#
+      )
       out.append(decimal: instrument.tick, scale: instrument.priceScale)
       out.append(#","price_increment":"#)
       out.append(decimal: instrument.tick, scale: instrument.priceScale)

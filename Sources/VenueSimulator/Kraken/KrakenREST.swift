@@ -24,7 +24,9 @@ enum KrakenREST {
     return longName(instrument.base) + "ZUSD"
   }
 
-  private static func altname(_ instrument: SimulatedInstrument) -> String { oldName(instrument.base) + instrument.quote }
+  private static func altname(_ instrument: SimulatedInstrument) -> String {
+    oldName(instrument.base) + instrument.quote
+  }
 
   static func assetPairs(_ market: SimulatedMarket, pairs: String?) -> SimulatedResponse {
     var chosen = market.instruments.map(\.instrument)
@@ -32,7 +34,9 @@ enum KrakenREST {
       let all = chosen
       chosen = []
       for name in pairs.split(separator: ",") {
-        let found = all.first { [key($0), altname($0), $0.venueSymbol, oldName($0.base) + "/USD"].contains(String(name)) }
+        let found = all.first {
+          [key($0), altname($0), $0.venueSymbol, oldName($0.base) + "/USD"].contains(String(name))
+        }
         guard let found else { return SimulatedResponse(body: #"{"error":["EQuery:Unknown asset pair"]}"#) }
         chosen.append(found)
       }

@@ -49,7 +49,7 @@ package final class InstrumentMarket {
     anchor = instrument.reference * priceUnits
     basisPoint = anchor * 1e-4
     spacing = max(0.5, basisPoint * 0.2)
-    // Mean notional values in dollars: 8,000 a level, 800 a trade.
+    // Mean notional values in dollars: 8,000 a level (less near the top), 800 a trade.
     levelLots = max(2, 8_000 / instrument.reference * sizeUnits)
     tradeLots = max(1, 800 / instrument.reference * sizeUnits)
     let perSecond = rate * instrument.activity
@@ -91,8 +91,8 @@ package final class InstrumentMarket {
     scheduleNext()
   }
 
-  /// The part of moments that are trades, as it comes out of the process below.
-  private static let tradesPerMoment = 0.15
+  /// Trades a moment as they come out of the process below: measured 0.2 to 0.8 at a rate of 60, by the tick's coarseness.
+  private static let tradesPerMoment = 0.4
 
   // MARK: - The beginning
 
@@ -101,7 +101,7 @@ package final class InstrumentMarket {
       var price = side == .bid ? Int64(fair) : Int64(fair) + 1
       for rank in 0..<instrument.levels {
         guard price > 0 else { break }
-        book.set(side, price * instrument.tick, levelSize())
+        book.set(side, price * instrument.tick, levelSize(rank))
         let gap = 1 + Int64(random.exponential() * spacing * (1 + Double(rank) / 40))
         price += side == .bid ? -gap : gap
       }
@@ -235,7 +235,7 @@ package final class InstrumentMarket {
         let worst = book.level(side, levels - 1).price
         let gap = (1 + Int64(random.exponential() * spacing * (1 + Double(levels) / 40))) * instrument.tick
         let price = side == .bid ? worst - gap : worst + gap
-        if price > 0 { set(side, price, levelSize()) }
+        if price > 0 { set(side, price, levelSize(levels)) }
       }
     }
   }
@@ -260,7 +260,7 @@ package final class InstrumentMarket {
       high = ask.price / tick - 1
     }
     guard low <= high else { return }
-    set(side, (low + Int64(random.below(Int(high - low + 1)))) * tick, levelSize())
+    set(side, (low + Int64(random.below(Int(high - low + 1)))) * tick, levelSize(0))
   }
 
   /// Resizes, withdraws or places one level, most often among the first ten.
@@ -276,12 +276,12 @@ package final class InstrumentMarket {
       let low = min(level.price, other.price) / tick + 1
       let high = max(level.price, other.price) / tick - 1
       if low <= high {
-        return set(side, (low + Int64(random.below(Int(high - low + 1)))) * tick, levelSize())
+        return set(side, (low + Int64(random.below(Int(high - low + 1)))) * tick, levelSize(rank))
       }
     } else if draw < 0.58 {
       return set(side, level.price, 0)
     }
-    set(side, level.price, levelSize())
+    set(side, level.price, levelSize(rank))
   }
 
   // MARK: - Changes
@@ -309,8 +309,9 @@ package final class InstrumentMarket {
   }
 
   /// Many small orders, some large: an exponential of an exponential, in whole lots.
-  private func levelSize() -> Int64 {
-    let lots = levelLots * (0.1 + 0.9 * random.exponential()) * (0.2 + 0.8 * random.exponential())
+  private func levelSize(_ rank: Int) -> Int64 {
+    let part = min(1, 0.1 + 0.03 * Double(rank))
+    let lots = levelLots * part * (0.1 + 0.9 * random.exponential()) * (0.2 + 0.8 * random.exponential())
     return max(1, Int64(lots)) * instrument.lot
   }
 

@@ -81,7 +81,8 @@ package enum SimulatedListing {
   package static let binance: [SimulatedInstrument] = {
     let steps: [String: (Int64, Int64)] = [
       "BTC": (1_000_000, 1_000), "ETH": (1_000_000, 10_000), "SOL": (1_000_000, 100_000), "ZEC": (1_000_000, 100_000),
-      "XRP": (10_000, 10_000_000), "ADA": (10_000, 10_000_000), "DOGE": (1_000, 100_000_000), "LTC": (1_000_000, 100_000),
+      "XRP": (10_000, 10_000_000), "ADA": (10_000, 10_000_000), "DOGE": (1_000, 100_000_000),
+      "LTC": (1_000_000, 100_000),
     ]
     return assets.map {
       let (tick, lot) = steps[$0.base]!

@@ -3,7 +3,7 @@ import MarketData
 /// A venue's whole market, seeded: the same seed, rate and start give the same history, whatever the steps it is taken in.
 ///
 /// `rate` is the moments of activity a second and instrument on average: 60 are 480 a second for a venue of eight. A moment
-/// changes one to about ten levels, and about every seventh has trades. Confined to one queue.
+/// changes one to about ten levels, and two in five make a trade. Confined to one queue.
 package final class SimulatedMarket {
   package let instruments: [InstrumentMarket]
   /// What the last `next` did; reused.

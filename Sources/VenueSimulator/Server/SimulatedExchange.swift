@@ -43,7 +43,8 @@ package final class SimulatedExchange: Sendable {
     venue: String, seed: UInt64, rate: Double, faults: [Fault] = [], listen: SocketAddress, tls: TLSServerContext?,
     loop: EventLoop, log: Logger = Logger(label: "tidegate.simulator")
   ) throws {
-    let simulated = try SimulatedVenue(venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock())
+    let simulated = try SimulatedVenue(
+      venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock())
     let core = ExchangeCore(simulated, loop: loop, log: log)
     listener = try Listener(
       address: listen, loops: [loop], tls: tls, limits: Connection.Limits(queuedBytes: ExchangeCore.queueLimit)

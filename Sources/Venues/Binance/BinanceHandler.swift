@@ -26,7 +26,7 @@ package final class BinanceHandler: SymbolHandler {
   static let streams = ["depth@100ms", "trade", "bookTicker", "ticker"]
 
   package static let venue = Venue(
-    name: "binance", title: "Binance", endpoint: "wss://stream.binance.com:9443/stream",
+    name: "binance", title: "Binance", separator: "", endpoint: "wss://stream.binance.com:9443/stream",
     restEndpoint: "https://api.binance.com",
     // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
     staleAfter: 30 * Microseconds.second, messageLimit: 4 << 20,

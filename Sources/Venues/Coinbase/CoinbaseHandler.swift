@@ -15,7 +15,7 @@ package final class CoinbaseHandler: SymbolHandler {
   static let bookChannels = ["level2_batch", "level2_50"]
 
   package static let venue = Venue(
-    name: "coinbase", title: "Coinbase", endpoint: "wss://ws-feed.exchange.coinbase.com",
+    name: "coinbase", title: "Coinbase", separator: "-", endpoint: "wss://ws-feed.exchange.coinbase.com",
     restEndpoint: "https://api.exchange.coinbase.com",
     // `heartbeat` is once a second for every product.
     staleAfter: 10 * Microseconds.second, messageLimit: messageLimit, symbolLimit: 100,

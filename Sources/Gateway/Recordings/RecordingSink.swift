@@ -1,0 +1,130 @@
+import Dispatch
+import Logging
+import MarketData
+import Synchronization
+import Venues
+
+/// Records one feed: takes what its session saw on the loop, writes it on a queue of its own, so that a slow disk never stops
+/// the loop. What waits for the disk is bounded; past the bound, or after an error, the recording ends and says why.
+package final class RecordingSink: FeedRecorder, Sendable {
+  /// Bytes that may wait for the disk.
+  private static let pendingLimit = 64 << 20
+
+  private struct State: ~Copyable {
+    var writer: RecordingWriter?
+    var connection = -1
+  }
+
+  package let path: String
+  private let queue = DispatchQueue(label: "tidegate.recording")
+  private let pending = Atomic<Int>(0)
+  private let hasEnded = Atomic<Bool>(false)
+  private let written = Atomic<Int>(0)
+  private let state: Mutex<State>
+  private let log: Logger
+
+  /// Records written so far.
+  package var records: Int { written.load(ordering: .relaxed) }
+
+  /// Makes the file. - Throws: `RecordingError` with the path and the reason.
+  package init(path: String, venue: Venue, configuration: FeedConfiguration, log: Logger) throws(RecordingError) {
+    self.path = path
+    self.log = log
+    let header = RecordingHeader(
+      venue: venue.name, market: "spot",
+      symbols: configuration.symbols.map { $0.split(separator: "-").joined(separator: venue.separator) }, channels: [],
+      started: Timestamp(microseconds: GatewayClock.wallMicroseconds()), note: "recorded by tidegate \(TidegateVersion.current)")
+    let writer = try RecordingWriter(path: path, header: header)
+    self.state = Mutex(State(writer: writer))
+  }
+
+  package func opened(url: String, at now: Timestamp) {
+    submit(bytes: url.utf8.count) { writer, connection throws(RecordingError) in
+      connection += 1
+      try writer.open(url: url, connection: connection, at: now)
+    }
+  }
+
+  package func received(_ message: UnsafeRawBufferPointer, at now: Timestamp) {
+    let copy = [UInt8](message)
+    submit(bytes: copy.count) { writer, connection throws(RecordingError) in
+      try Self.withBytes(copy) { bytes throws(RecordingError) in try writer.text(bytes, connection: max(0, connection), at: now) }
+    }
+  }
+
+  package func sent(_ message: String, at now: Timestamp) {
+    submit(bytes: message.utf8.count) { writer, connection throws(RecordingError) in
+      try writer.sent(message, connection: max(0, connection), at: now)
+    }
+  }
+
+  package func answered(url: String, status: Int, body: [UInt8], at now: Timestamp) {
+    guard status != 0 else { return }
+    submit(bytes: body.count) { writer, _ throws(RecordingError) in
+      try Self.withBytes(body) { bytes throws(RecordingError) in try writer.http(url: url, status: status, body: bytes, at: now) }
+    }
+  }
+
+  package func closed(at now: Timestamp) {
+    submit(bytes: 0) { writer, connection throws(RecordingError) in try writer.close(connection: max(0, connection), at: now) }
+  }
+
+  /// Writes what waits and makes the file whole; then calls `completion` on a queue of its own.
+  package func finish(_ completion: @escaping @Sendable () -> Void) {
+    queue.async { [self] in
+      end(nil)
+      completion()
+    }
+  }
+
+  private static func withBytes(
+    _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(RecordingError) -> Void
+  ) throws(RecordingError) {
+    var failure: RecordingError?
+    bytes.withUnsafeBytes { pointer in
+      do throws(RecordingError) { try body(pointer) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  private func submit(
+    bytes: Int, _ write: @escaping @Sendable (RecordingWriter, inout Int) throws(RecordingError) -> Void
+  ) {
+    guard !hasEnded.load(ordering: .relaxed) else { return }
+    guard pending.add(bytes, ordering: .relaxed).newValue <= Self.pendingLimit else {
+      hasEnded.store(true, ordering: .relaxed)
+      return queue.async { [self] in end("the disk is too slow: \(Self.pendingLimit >> 20) MiB were waiting") }
+    }
+    queue.async { [self] in
+      pending.subtract(bytes, ordering: .relaxed)
+      let failure: RecordingError? = state.withLock { state in
+        guard let writer = state.writer else { return nil }
+        do throws(RecordingError) {
+          try write(writer, &state.connection)
+          written.store(writer.records, ordering: .relaxed)
+          return nil
+        } catch {
+          return error
+        }
+      }
+      if let failure { end(failure.description) }
+    }
+  }
+
+  private func end(_ reason: String?) {
+    hasEnded.store(true, ordering: .relaxed)
+    let failure: RecordingError? = state.withLock { state in
+      guard let writer = state.writer else { return nil }
+      state.writer = nil
+      do throws(RecordingError) {
+        try writer.finish()
+        return nil
+      } catch {
+        return error
+      }
+    }
+    if let reason = reason ?? failure?.description {
+      log.error("recording ended", metadata: ["file": "\(path)", "reason": "\(reason)"])
+    }
+  }
+}
