@@ -10,12 +10,7 @@ extension ByteBuffer {
   /// Appends `value` in decimal digits.
   @inlinable
   package mutating func append(integer value: UInt64) {
-    var count = 1
-    var rest = value
-    while rest >= 10 {
-      rest /= 10
-      count += 1
-    }
+    let count = DecimalText.digitCount(value)
     reserve(count)
     appendDigits(value, count: count)
   }
@@ -39,18 +34,25 @@ extension ByteBuffer {
     append(decimal: value.mantissa, scale: value.scale)
   }
 
-  /// Appends the last `count` digits of `value`, zero-padded. Room must have been reserved.
+  /// Appends the last `count` digits of `value`, zero-padded, two at a time. Room must have been reserved.
   @inlinable
   mutating func appendDigits(_ value: UInt64, count: Int) {
     var rest = value
-    var index = writeIndex &+ count
+    let start = writeIndex
+    var index = start &+ count
     writeIndex = index
     let base = self.base.unsafelyUnwrapped
-    for _ in 0..<count {
-      index &-= 1
-      let (q, r) = rest.quotientAndRemainder(dividingBy: 10)
-      base.storeBytes(of: UInt8(truncatingIfNeeded: r) &+ UInt8(ascii: "0"), toByteOffset: index, as: UInt8.self)
-      rest = q
+    let pairs = UnsafeRawPointer(DecimalText.digitPairs.utf8Start)
+    while index &- start >= 2 {
+      index &-= 2
+      let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
+      let text = pairs.loadUnaligned(fromByteOffset: Int(truncatingIfNeeded: pair) &* 2, as: UInt16.self)
+      base.storeBytes(of: text, toByteOffset: index, as: UInt16.self)
+      rest = quotient
+    }
+    if index > start {
+      let digit = UInt8(truncatingIfNeeded: rest % 10) &+ UInt8(ascii: "0")
+      base.storeBytes(of: digit, toByteOffset: start, as: UInt8.self)
     }
   }
 
@@ -79,15 +81,5 @@ extension ByteBuffer {
 
   static func hexDigit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-  }
-}
-
-extension DecimalText {
-  /// 10^`scale`. Precondition: `scale` ≤ `scaleLimit`.
-  @inlinable
-  package static func power(_ scale: UInt8) -> UInt64 {
-    var value: UInt64 = 1
-    for _ in 0..<scale { value = value &* 10 }
-    return value
   }
 }

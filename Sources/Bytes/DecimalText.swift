@@ -5,14 +5,47 @@ package enum DecimalText {
   /// The largest scale: 10^18 is the largest power of ten in an `Int64`.
   package static let scaleLimit: UInt8 = 18
 
-  /// 10^0 … 10^18.
-  package static let powers: [Int64] = {
-    var value: Int64 = 1
-    return (0...18).map { _ in
-      defer { value = value &* 10 }
-      return value
+  /// 10^`scale`. Precondition: `scale` ≤ `scaleLimit`. O(1), a table that needs no initialisation.
+  @inlinable @inline(__always)
+  package static func power(_ scale: UInt8) -> UInt64 {
+    switch scale {
+    case 0: 1
+    case 1: 10
+    case 2: 100
+    case 3: 1_000
+    case 4: 10_000
+    case 5: 100_000
+    case 6: 1_000_000
+    case 7: 10_000_000
+    case 8: 100_000_000
+    case 9: 1_000_000_000
+    case 10: 10_000_000_000
+    case 11: 100_000_000_000
+    case 12: 1_000_000_000_000
+    case 13: 10_000_000_000_000
+    case 14: 100_000_000_000_000
+    case 15: 1_000_000_000_000_000
+    case 16: 10_000_000_000_000_000
+    case 17: 100_000_000_000_000_000
+    case 18: 1_000_000_000_000_000_000
+    default: preconditionFailure("a scale is 0 to 18")
     }
-  }()
+  }
+
+  /// `00` to `99`, one after the other.
+  @usableFromInline
+  static var digitPairs: StaticString {
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
+  }
+
+  /// How many decimal digits `value` has; 1 for 0. O(1).
+  @inlinable @inline(__always)
+  static func digitCount(_ value: UInt64) -> Int {
+    // 1233 / 4096 is log10(2), closely enough for 64 bits: the estimate is right or one too low.
+    let estimate = ((64 &- (value | 1).leadingZeroBitCount) &* 1233) &>> 12
+    if estimate > 18 { return value >= 10_000_000_000_000_000_000 ? 20 : 19 }
+    return value < power(UInt8(truncatingIfNeeded: estimate)) ? max(estimate, 1) : estimate &+ 1
+  }
 
   /// The count of 10^-`scale` that `text` stands for. O(length).
   /// - Throws: `.tooPrecise` if digits other than trailing zeros would be lost, `.overflow`, `.malformed`.
@@ -22,7 +55,7 @@ package enum DecimalText {
     let shift = Int(scale) - parts.scale
     if shift < 0 { throw .tooPrecise(needed: UInt8(clamping: parts.scale)) }
     guard shift <= 18 else { throw .overflow }
-    let (value, overflow) = parts.mantissa.multipliedReportingOverflow(by: powers[shift])
+    let (value, overflow) = parts.mantissa.multipliedReportingOverflow(by: Int64(power(UInt8(shift))))
     if overflow { throw .overflow }
     return value
   }
@@ -33,7 +66,7 @@ package enum DecimalText {
     guard parts.mantissa != 0 else { return Decimal64(mantissa: 0, scale: 0) }
     if parts.scale < 0 {
       guard parts.scale >= -18 else { throw .overflow }
-      let (value, overflow) = parts.mantissa.multipliedReportingOverflow(by: powers[-parts.scale])
+      let (value, overflow) = parts.mantissa.multipliedReportingOverflow(by: Int64(power(UInt8(-parts.scale))))
       if overflow { throw .overflow }
       return Decimal64(mantissa: value, scale: 0)
     }

@@ -72,7 +72,9 @@ package final class Gateway: Sendable {
   /// Starts the loops' work and the feeds.
   /// - Parameter recorder: makes the recorder of a venue's feed, if its traffic is to be recorded.
   /// - Throws: `TransportError` if the CA file cannot be read, `RecordingError` if a recording cannot be replayed.
-  package func start(recorder: (@Sendable (Venue, FeedConfiguration) -> (any FeedRecorder & Sendable)?)? = nil) throws {
+  package func start(
+    recorder: @escaping @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
+  ) throws {
     let tls = try TLSClientContext(caFile: configuration.caFile)
     let replayers = try configuration.replay.map { LoopBound(value: try Replayer(path: $0)) }
     for node in nodes { node.start() }
@@ -80,7 +82,7 @@ package final class Gateway: Sendable {
       guard let venue = VenueRegistry.venue(named: feed.venue) else { continue }
       let node = nodes[number % nodes.count]
       let settings = feed.feedConfiguration
-      let recording = recorder?(venue, settings)
+      let recording = recorder(venue, settings)
       node.loop.execute {
         node.add(feed: venue, configuration: settings, number: number, tls: tls, recorder: recording)
       }

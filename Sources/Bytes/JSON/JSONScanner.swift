@@ -68,18 +68,30 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   /// Offset of the next byte to be read.
   @inlinable package var offset: Int { position }
 
-  @inlinable
+  @inlinable @inline(__always)
   func byte(_ index: Int) -> UInt8 { start.load(fromByteOffset: index, as: UInt8.self) }
 
-  @usableFromInline
+  /// Eight bytes, the first lowest. The caller has checked that `index` + 8 ≤ `length`.
+  @inlinable @inline(__always)
+  func word(_ index: Int) -> UInt64 {
+    UInt64(littleEndian: start.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+  }
+
+  @usableFromInline @inline(never)
   func failure(_ index: Int) -> JSONError {
     index >= length
       ? JSONError(reason: .unexpectedEnd, offset: length)
       : JSONError(reason: .unexpectedByte(byte(index)), offset: index)
   }
 
-  @inlinable
+  /// One comparison where there is none, which is nearly everywhere.
+  @inlinable @inline(__always)
   mutating func skipWhitespace() {
+    if position < length, byte(position) <= 0x20 { skipSomeWhitespace() }
+  }
+
+  @usableFromInline @inline(never)
+  mutating func skipSomeWhitespace() {
     while position < length {
       let b = byte(position)
       guard b == 0x20 || b == 0x0A || b == 0x0D || b == 0x09 else { return }
@@ -87,7 +99,7 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     }
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   mutating func expect(_ wanted: UInt8) throws(JSONError) {
     skipWhitespace()
     guard position < length, byte(position) == wanted else { throw failure(position) }
@@ -172,13 +184,15 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     return true
   }
 
-  /// Reads a string; the slice is what stands between its quotes.
+  /// Reads a string; the slice is what stands between its quotes. O(length), eight bytes at a time.
   @inlinable
   package mutating func string() throws(JSONError) -> JSONSlice {
     try expect(UInt8(ascii: "\""))
     let begin = position
     var escaped = false
-    while position < length {
+    while true {
+      position = SWAR.endOfPlainText(start, from: position, to: length)
+      guard position < length else { throw failure(length) }
       let b = byte(position)
       if b == UInt8(ascii: "\"") {
         let slice = JSONSlice(offset: begin, count: position &- begin, isEscaped: escaped)
@@ -186,34 +200,49 @@ package struct JSONScanner: ~Copyable, ~Escapable {
         isFirst = false
         return slice
       }
-      if b == UInt8(ascii: "\\") {
-        escaped = true
-        position &+= 1
-        guard position < length else { throw failure(position) }
-      } else if b < 0x20 {
-        throw failure(position)
-      }
-      position &+= 1
+      guard b == UInt8(ascii: "\\") else { throw failure(position) }
+      escaped = true
+      guard position &+ 1 < length, byte(position &+ 1) >= 0x20 else { throw failure(position &+ 1) }
+      position &+= 2
     }
-    throw failure(position)
   }
 
-  /// Reads the characters of a number (RFC 8259 section 6) without converting them.
+  /// Reads the characters of a number without converting them: exactly the grammar of RFC 8259 section 6, so no leading zeros,
+  /// no `+`, no `.5` and no `5.`.
   @inlinable
   package mutating func number() throws(JSONError) -> JSONSlice {
     skipWhitespace()
     let begin = position
-    loop: while position < length {
-      switch byte(position) {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
-        UInt8(ascii: "e"), UInt8(ascii: "E"):
-        position &+= 1
-      default: break loop
-      }
+    if position < length, byte(position) == UInt8(ascii: "-") { position &+= 1 }
+    let whole = position
+    skipDigits()
+    let wholeDigits = position &- whole
+    guard wholeDigits > 0 else { throw failure(position) }
+    guard wholeDigits == 1 || byte(whole) != UInt8(ascii: "0") else {
+      throw JSONError(reason: .badNumber, offset: begin)
     }
-    guard position > begin else { throw failure(position) }
+    if position < length, byte(position) == UInt8(ascii: ".") {
+      position &+= 1
+      let fraction = position
+      skipDigits()
+      guard position > fraction else { throw JSONError(reason: .badNumber, offset: begin) }
+    }
+    if position < length, byte(position) | 0x20 == UInt8(ascii: "e") {
+      position &+= 1
+      if position < length, byte(position) == UInt8(ascii: "-") || byte(position) == UInt8(ascii: "+") {
+        position &+= 1
+      }
+      let exponent = position
+      skipDigits()
+      guard position > exponent else { throw JSONError(reason: .badNumber, offset: begin) }
+    }
     isFirst = false
     return JSONSlice(offset: begin, count: position &- begin, isEscaped: false)
+  }
+
+  @inlinable
+  mutating func skipDigits() {
+    while position < length, byte(position) &- UInt8(ascii: "0") < 10 { position &+= 1 }
   }
 
   /// Reads an integer that is a bare number, or one inside a string (`"123"`), as venues send both.
@@ -225,6 +254,12 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   /// Reads an unsigned integer, bare or in quotes, up to `UInt64.max`.
   @inlinable
   package mutating func uint64() throws(JSONError) -> UInt64 {
+    if let value = shortUInt64() { return value }
+    return try longUInt64()
+  }
+
+  @usableFromInline @inline(never)
+  mutating func longUInt64() throws(JSONError) -> UInt64 {
     let slice = try numberOrString()
     var value: UInt64 = 0
     guard slice.count > 0 else { throw JSONError(reason: .badNumber, offset: slice.offset) }
@@ -242,6 +277,12 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   /// Reads a decimal number, bare or in quotes, as a count of 10^-`scale`. Exact or an error; see `DecimalText`.
   @inlinable
   package mutating func decimal(scale: UInt8) throws(JSONError) -> Int64 {
+    if let value = shortDecimal(scale: scale, power: Self.shortPower(scale)) { return value }
+    return try longDecimal(scale: scale)
+  }
+
+  @usableFromInline @inline(never)
+  mutating func longDecimal(scale: UInt8) throws(JSONError) -> Int64 {
     let slice = try numberOrString()
     do throws(DecimalError) {
       return try DecimalText.parse(text(slice), scale: scale)
@@ -345,71 +386,28 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     _overrideLifetime(RawSpan(_unsafeStart: start + slice.offset, byteCount: slice.count), borrowing: self)
   }
 
-  /// The text of a string, escapes decoded (RFC 8259 section 7); allocates, so not for hot paths.
-  /// A lone surrogate or a bad escape is an error.
-  package func decoded(_ slice: JSONSlice) throws(JSONError) -> String {
-    let bytes = UnsafeRawBufferPointer(start: start + slice.offset, count: slice.count)
-    guard slice.isEscaped else { return String(decoding: bytes, as: UTF8.self) }
-    var units: [UInt8] = []
-    units.reserveCapacity(slice.count)
-    var index = 0
-    func hex4(_ at: Int) -> UInt32? {
-      guard at + 4 <= bytes.count else { return nil }
-      var value: UInt32 = 0
-      for k in at..<(at + 4) {
-        switch bytes[k] {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(bytes[k] - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(bytes[k] - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(bytes[k] - UInt8(ascii: "A") + 10)
-        default: return nil
-        }
-      }
-      return value
+  /// Whether a slice without escapes has exactly the bytes of `literal`. O(length).
+  @inlinable @inline(__always)
+  package func equals(_ slice: JSONSlice, _ literal: StaticString) -> Bool {
+    let count = literal.utf8CodeUnitCount
+    guard slice.count == count, !slice.isEscaped else { return false }
+    let a = start + slice.offset
+    let b = UnsafeRawPointer(literal.utf8Start)
+    // Two loads that overlap cover any length up to twice theirs.
+    if count > 16 { return longEquals(a, b, count) }
+    if count >= 8 {
+      return SWAR.same(a, b, 0, as: UInt64.self) && SWAR.same(a, b, count &- 8, as: UInt64.self)
     }
-    while index < bytes.count {
-      let b = bytes[index]
-      guard b == UInt8(ascii: "\\") else {
-        units.append(b)
-        index += 1
-        continue
-      }
-      let bad = JSONError(reason: .badEscape, offset: slice.offset + index)
-      guard index + 1 < bytes.count else { throw bad }
-      index += 2
-      switch bytes[index - 1] {
-      case UInt8(ascii: "\""): units.append(0x22)
-      case UInt8(ascii: "\\"): units.append(0x5C)
-      case UInt8(ascii: "/"): units.append(0x2F)
-      case UInt8(ascii: "b"): units.append(0x08)
-      case UInt8(ascii: "f"): units.append(0x0C)
-      case UInt8(ascii: "n"): units.append(0x0A)
-      case UInt8(ascii: "r"): units.append(0x0D)
-      case UInt8(ascii: "t"): units.append(0x09)
-      case UInt8(ascii: "u"):
-        guard var code = hex4(index) else { throw bad }
-        index += 4
-        if code >= 0xD800, code < 0xDC00 {
-          guard index + 6 <= bytes.count, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u"),
-            let low = hex4(index + 2), low >= 0xDC00, low < 0xE000
-          else { throw bad }
-          code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
-          index += 6
-        }
-        guard let scalar = Unicode.Scalar(code) else { throw bad }
-        units.append(contentsOf: Array(String(Character(scalar)).utf8))
-      default: throw bad
-      }
+    if count >= 4 {
+      return SWAR.same(a, b, 0, as: UInt32.self) && SWAR.same(a, b, count &- 4, as: UInt32.self)
     }
-    return String(decoding: units, as: UTF8.self)
+    for index in 0..<count where !SWAR.same(a, b, index, as: UInt8.self) { return false }
+    return true
   }
 
-  /// Whether a slice without escapes has exactly the bytes of `literal`. O(length).
-  @inlinable
-  package func equals(_ slice: JSONSlice, _ literal: StaticString) -> Bool {
-    guard slice.count == literal.utf8CodeUnitCount, !slice.isEscaped else { return false }
-    let a = start + slice.offset
-    let b = literal.utf8Start
-    for index in 0..<slice.count where a.load(fromByteOffset: index, as: UInt8.self) != b[index] { return false }
+  @usableFromInline @inline(never)
+  func longEquals(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ count: Int) -> Bool {
+    for index in 0..<count where !SWAR.same(a, b, index, as: UInt8.self) { return false }
     return true
   }
 }

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Gateway
 import Logging
+import Synchronization
 import Transport
 import VenueSimulator
 import Venues
@@ -45,12 +46,11 @@ func serve(_ configuration: GatewayConfiguration) async throws {
   }
   let gateway = try Gateway(configuration: configuration, log: log)
   let recorders = Recorders(path: configuration.record, log: log)
-  try gateway.start(recorder: configuration.record == nil ? nil : { recorders.make($0, $1) })
+  try gateway.start { recorders.make($0, $1) }
 
   let scheme = configuration.tls == nil ? "ws" : "wss"
   let url = "\(scheme)://\(gateway.address.description)/v1/stream"
-  let web = url.replacingOccurrences(of: "ws", with: "http", range: url.range(of: "ws")).replacingOccurrences(
-    of: "/v1/stream", with: "")
+  let web = "\(configuration.tls == nil ? "http" : "https")://\(gateway.address.description)"
   let watched = configuration.feeds.prefix(3).compactMap { feed in feed.symbols.first.map { "\(feed.venue):\($0)" } }
   print(
     """
@@ -65,7 +65,7 @@ func serve(_ configuration: GatewayConfiguration) async throws {
     let address = url == WatchCommand.defaultURL ? "" : url + " "
     print("See it, in another terminal:\n  \(program) watch \(address)\(watched.joined(separator: " "))")
   }
-  fflush(stdout)
+  fflush(nil)
 
   let signal = await waitForEnd()
   log.notice("stopping", metadata: ["signal": "\(signal.map { "\($0)" } ?? "none")"])
@@ -83,7 +83,7 @@ struct CommandFailure: Error, CustomStringConvertible {
 final class Recorders: Sendable {
   private let path: String?
   private let log: Logger
-  private let sinks = LockedBox<[RecordingSink]>([])
+  private let sinks = Mutex<[RecordingSink]>([])
 
   init(path: String?, log: Logger) {
     self.path = path
@@ -153,7 +153,7 @@ func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {
   let log = makeLog(configuration.logLevel)
   let gateway = try Gateway(configuration: configuration, log: log)
   let recorders = Recorders(path: path, log: log)
-  try gateway.start(recorder: { recorders.make($0, $1) })
+  try gateway.start { recorders.make($0, $1) }
   let progress = Task {
     while !Task.isCancelled {
       try await Task.sleep(for: .seconds(5))
@@ -191,7 +191,7 @@ func simulate(_ command: SimulateCommand) async throws {
     Follow it:
       \(CommandLine.arguments[0]) serve --feed \(command.venue)=\(symbols) --endpoint \(command.venue)=\(exchange.webSocketURL)\(ca)
     """)
-  fflush(stdout)
+  fflush(nil)
   _ = await waitForEnd()
   let statistics = exchange.statistics
   exchange.stop()

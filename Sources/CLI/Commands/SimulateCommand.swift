@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Gateway
 import Transport
+import VenueSimulator
 import Venues
 
 struct SimulateCommand: AsyncParsableCommand {
@@ -17,8 +18,6 @@ struct SimulateCommand: AsyncParsableCommand {
   var venue: String
   @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"))
   var listen: String
-  @Option(help: ArgumentHelp("Symbols to trade.", valueName: "sym,sym"))
-  var symbols = "BTC-USD,ETH-USD"
   @Option(help: ArgumentHelp("Seed of the market.", valueName: "n"))
   var seed: UInt64 = 1
   @Option(help: ArgumentHelp("Messages per second and symbol, 1 to 100000.", valueName: "n"))
@@ -30,7 +29,23 @@ struct SimulateCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Serve wss with a fresh certificate and write its root here, for --ca.", valueName: "file"))
   var caOut: String?
 
+  /// What `--fault` says.
+  var faults: [Fault] {
+    get throws {
+      var faults: [Fault] = []
+      for text in fault {
+        do throws(FaultError) {
+          faults.append(try Fault(parsing: text))
+        } catch {
+          throw ValidationError("--fault \"\(text)\": \(error.description)")
+        }
+      }
+      return faults
+    }
+  }
+
   func validate() throws {
+    _ = try faults
     let names = VenueRegistry.venues.map(\.name).sorted()
     if !names.contains(venue) {
       let near = NearMiss.of(venue, in: names).map { " Did you mean \($0)?" } ?? ""

@@ -38,34 +38,34 @@ package final class RecordingSink: FeedRecorder, Sendable {
     self.state = Mutex(State(writer: writer))
   }
 
-  package func opened(url: String, at now: Timestamp) {
+  func opened(url: String, at now: Timestamp) {
     submit(bytes: url.utf8.count) { writer, connection throws(RecordingError) in
       connection += 1
       try writer.open(url: url, connection: connection, at: now)
     }
   }
 
-  package func received(_ message: UnsafeRawBufferPointer, at now: Timestamp) {
+  func received(_ message: UnsafeRawBufferPointer, at now: Timestamp) {
     let copy = [UInt8](message)
     submit(bytes: copy.count) { writer, connection throws(RecordingError) in
       try Self.withBytes(copy) { bytes throws(RecordingError) in try writer.text(bytes, connection: max(0, connection), at: now) }
     }
   }
 
-  package func sent(_ message: String, at now: Timestamp) {
+  func sent(_ message: String, at now: Timestamp) {
     submit(bytes: message.utf8.count) { writer, connection throws(RecordingError) in
       try writer.sent(message, connection: max(0, connection), at: now)
     }
   }
 
-  package func answered(url: String, status: Int, body: [UInt8], at now: Timestamp) {
+  func answered(url: String, status: Int, body: [UInt8], at now: Timestamp) {
     guard status != 0 else { return }
     submit(bytes: body.count) { writer, _ throws(RecordingError) in
       try Self.withBytes(body) { bytes throws(RecordingError) in try writer.http(url: url, status: status, body: bytes, at: now) }
     }
   }
 
-  package func closed(at now: Timestamp) {
+  func closed(at now: Timestamp) {
     submit(bytes: 0) { writer, connection throws(RecordingError) in try writer.close(connection: max(0, connection), at: now) }
   }
 

@@ -30,8 +30,8 @@ package struct WindowFigures: Sendable, Equatable {
 /// Statistics of a rolling window, for venues that publish none.
 ///
 /// The window is the ring's: the present bucket and the whole ones before it, so a day by minutes begins at most a minute after
-/// now − 24 h. All buckets but the present one are added up once per bucket length or when a late trade came, in O(buckets), about
-/// 2 µs for a day; a read in between adds the present bucket, O(1).
+/// now − 24 h. All buckets but the present one are added up once per bucket length or when a late trade came, in O(buckets);
+/// a read in between adds the present bucket, O(1).
 package struct DayStatistics: Sendable {
   private var cachedHead = BucketRing.none
   /// Whether the ring was level with the window when its buckets were added up.

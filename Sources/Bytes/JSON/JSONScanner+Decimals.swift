@@ -1,0 +1,155 @@
+/// Decimals as venues print them, read while they are scanned.
+extension JSONScanner {
+  /// Reads a decimal of the usual shape, bare or in quotes, eight digits at a time: at most 15 digits before the point, 8 after
+  /// it, no exponent, not within the last 16 bytes of the text. Of any other shape, right or wrong, it reads nothing and is nil; then
+  /// `longDecimal` has the answer.
+  /// - Parameter power: `shortPower(scale)`.
+  @inlinable @inline(__always)
+  mutating func shortDecimal(scale: UInt8, power: UInt64) -> Int64? {
+    skipWhitespace()
+    // Quote, sign, 15 digits, point, 8 digits, quote, and what a load of eight bytes may reach past them.
+    var index = position
+    guard length &- index >= 10 else { return nil }
+    let isQuoted = byte(index) == UInt8(ascii: "\"")
+    if isQuoted { index &+= 1 }
+    let isNegative = byte(index) == UInt8(ascii: "-")
+    if isNegative { index &+= 1 }
+    let wholeStart = index
+    var digits = SWAR.digits(word(index))
+    var count = SWAR.digitCount(digits)
+    guard count > 0 else { return nil }
+    var whole = SWAR.number(digits, count: count)
+    index &+= count
+    if count == 8 {
+      guard scale <= 2, length &- index >= 8 else { return nil }
+      digits = SWAR.digits(word(index))
+      count = SWAR.digitCount(digits)
+      guard count < 8 else { return nil }
+      if count > 0 {
+        whole = whole &* DecimalText.power(UInt8(truncatingIfNeeded: count)) &+ SWAR.number(digits, count: count)
+      }
+      index &+= count
+    } else {
+      // Eight digits and these ten stay below 2^63.
+      guard scale <= 10 else { return nil }
+    }
+    guard index < length else { return nil }
+    if !isQuoted, byte(wholeStart) == UInt8(ascii: "0"), index &- wholeStart > 1 { return nil }
+    var value = whole &* power
+    if byte(index) == UInt8(ascii: ".") {
+      index &+= 1
+      guard length &- index >= 9 else { return nil }
+      digits = SWAR.digits(word(index))
+      count = SWAR.digitCount(digits)
+      guard count > 0 else { return nil }
+      index &+= count
+      let kept: Int
+      if count > Int(scale) {
+        // What the scale cannot hold must be zeros. `scale` < 8 here.
+        let beyond = UInt64(truncatingIfNeeded: 64 &- 8 &* count)
+        let lost = (digits &<< beyond) &>> beyond
+        guard lost &>> UInt64(truncatingIfNeeded: 8 &* Int(scale)) == 0 else { return nil }
+        kept = Int(scale)
+      } else {
+        kept = count
+      }
+      if kept > 0 {
+        let fraction = SWAR.number(digits, count: kept)
+        value =
+          value
+          &+ (kept == Int(scale) ? fraction : fraction &* DecimalText.power(scale &- UInt8(truncatingIfNeeded: kept)))
+      }
+    }
+    let end = byte(index)
+    if isQuoted {
+      guard end == UInt8(ascii: "\"") else { return nil }
+      index &+= 1
+    } else {
+      // A number goes on with one of these; every other byte ends it.
+      guard end &- UInt8(ascii: "0") >= 10, end != UInt8(ascii: "."), end | 0x20 != UInt8(ascii: "e") else {
+        return nil
+      }
+    }
+    position = index
+    isFirst = false
+    let signed = Int64(bitPattern: value)
+    return isNegative ? 0 &- signed : signed
+  }
+
+  /// 10^`scale` for `shortDecimal`, which reads nothing at larger scales than 10.
+  @inlinable @inline(__always)
+  static func shortPower(_ scale: UInt8) -> UInt64 { scale <= 10 ? DecimalText.power(scale) : 0 }
+
+  /// As `shortDecimal`, for digits only, 1 to 15 of them.
+  @inlinable @inline(__always)
+  mutating func shortUInt64() -> UInt64? {
+    skipWhitespace()
+    var index = position
+    guard length &- index >= 18 else { return nil }
+    let isQuoted = byte(index) == UInt8(ascii: "\"")
+    if isQuoted { index &+= 1 }
+    let first = byte(index)
+    var digits = SWAR.digits(word(index))
+    var count = SWAR.digitCount(digits)
+    guard count > 0, isQuoted || first != UInt8(ascii: "0") else { return nil }
+    var value = SWAR.number(digits, count: count)
+    index &+= count
+    if count == 8 {
+      digits = SWAR.digits(word(index))
+      count = SWAR.digitCount(digits)
+      guard count < 8 else { return nil }
+      if count > 0 {
+        value = value &* DecimalText.power(UInt8(truncatingIfNeeded: count)) &+ SWAR.number(digits, count: count)
+      }
+      index &+= count
+    }
+    let end = byte(index)
+    if isQuoted {
+      guard end == UInt8(ascii: "\"") else { return nil }
+      index &+= 1
+    } else {
+      guard end != UInt8(ascii: "."), end | 0x20 != UInt8(ascii: "e") else { return nil }
+    }
+    position = index
+    isFirst = false
+    return value
+  }
+
+  /// Reads an array of arrays that each begin with two decimals, bare or in quotes, such as the sides of an order book:
+  /// `[["61737.63","0.5"],["61737.62","1.25",3]]`. What follows the two is skipped. `body` gets each pair in turn, as counts of
+  /// 10^-`first` and 10^-`second`.
+  ///
+  /// O(length).
+  /// - Throws: as `decimal(scale:)` does; pairs before the bad one have gone to `body` by then.
+  @inlinable
+  package mutating func decimalPairs(
+    first: UInt8, second: UInt8, _ body: (_ first: Int64, _ second: Int64) -> Void
+  ) throws(JSONError) {
+    let firstPower = Self.shortPower(first)
+    let secondPower = Self.shortPower(second)
+    try arrayStart()
+    while try nextElement() {
+      try arrayStart()
+      guard try nextElement() else { throw failure(position &- 1) }
+      let a: Int64
+      if let value = shortDecimal(scale: first, power: firstPower) {
+        a = value
+      } else {
+        a = try longDecimal(scale: first)
+      }
+      guard try nextElement() else { throw failure(position &- 1) }
+      let b: Int64
+      if let value = shortDecimal(scale: second, power: secondPower) {
+        b = value
+      } else {
+        b = try longDecimal(scale: second)
+      }
+      if position < length, byte(position) == UInt8(ascii: "]") {
+        position &+= 1
+      } else {
+        while try nextElement() { try skipValue() }
+      }
+      body(a, b)
+    }
+  }
+}

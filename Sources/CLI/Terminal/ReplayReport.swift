@@ -1,0 +1,33 @@
+import Gateway
+import Venues
+
+/// A replay's result for people: one line per symbol, then the speed.
+enum ReplayReport {
+  static func text(_ result: ReplayResult) -> String {
+    var lines = ["\(result.recording): \(result.frames) frames of \(Int(result.seconds)) s, \(result.connections) connection(s)"]
+    let header = ["symbol", "deltas", "snapshots", "links", "gaps", "checksums", "trades", "last", "best bid", "best ask", "levels", "book"]
+    var rows = [header]
+    for symbol in result.symbols {
+      rows.append([
+        symbol.name, "\(symbol.counts.deltas)", "\(symbol.counts.snapshots)", "\(symbol.counts.sequenceOK)",
+        "\(symbol.counts.gaps)", "\(symbol.checksumsOK)", "\(symbol.counts.trades)", symbol.lastTradePrice ?? "-",
+        symbol.finalBids.first?.price ?? "-", symbol.finalAsks.first?.price ?? "-",
+        "\(symbol.bidLevels)+\(symbol.askLevels)", symbol.isLiveAtEnd ? "live" : "out of sync",
+      ])
+    }
+    let widths = header.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    for row in rows {
+      let cells = row.enumerated().map { column, cell in
+        let padding = String(repeating: " ", count: widths[column] - cell.count)
+        return column == 0 ? cell + padding : padding + cell
+      }
+      lines.append("  " + cells.joined(separator: "  "))
+    }
+    for (symbol, reason) in result.failed.sorted(by: { $0.key < $1.key }) { lines.append("  \(symbol): \(reason)") }
+    lines.append(
+      "  \(Int(result.messagesPerSecond)) messages/s, \(rounded(result.cpuSeconds)) s of CPU, \(result.frameBytes >> 10) KB of frames")
+    return lines.joined(separator: "\n")
+  }
+
+  private static func rounded(_ value: Double) -> String { "\((value * 1000).rounded() / 1000)" }
+}
