@@ -437,7 +437,8 @@ package final class Hub {
       out.append(UInt8(ascii: "}"))
     }
     let made = StreamFrame(
-      stream: stream.id, kind: .update, prev: prev, seq: stream.seq, events: events, bytes: SharedBytes(frame.unsafeBytes))
+      stream: stream.id, kind: .update, prev: prev, seq: stream.seq, events: events,
+      bytes: SharedBytes(frame.unsafeBytes))
     out.append(.frame(made, loops: stream.loops))
   }
 
@@ -454,7 +455,8 @@ package final class Hub {
     }
     guard hasData else { return nil }
     let made = StreamFrame(
-      stream: stream.id, kind: .snapshot, prev: stream.seq, seq: stream.seq, events: 0, bytes: SharedBytes(frame.unsafeBytes))
+      stream: stream.id, kind: .snapshot, prev: stream.seq, seq: stream.seq, events: 0,
+      bytes: SharedBytes(frame.unsafeBytes))
     stream.cachedSnapshot = made
     stream.cachedReason = reason
     return made

@@ -71,7 +71,9 @@ struct ChannelTests {
         .quote(Quote(instrument: InstrumentID(0), bid: 0, bidSize: 0, ask: 641_236, askSize: 1, time: world.now)))
     }
     world.settle()
-    #expect(client.texts.last?.hasSuffix(#""data":{"ask":"64123.6","ask_size":"0.00000001","time":1790000004000000}}"#) == true)
+    #expect(
+      client.texts.last?.hasSuffix(#""data":{"ask":"64123.6","ask_size":"0.00000001","time":1790000004000000}}"#)
+        == true)
   }
 
   @Test("ticker: the venue's figures; what follows from others is worked out; the unknown is absent")

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Hubs and fan-outs together, under a seeded random market with random clients")
 struct SimulationTests {
-  @Test("every client's book is the hub's at the same seq, links hold, and nothing is lost without notice", arguments: testSeeds(12))
+  @Test(
+    "every client's book is the hub's at the same seq, links hold, and nothing is lost without notice",
+    arguments: testSeeds(12))
   func model(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var limits = ClientLimits()
@@ -22,7 +24,8 @@ struct SimulationTests {
       case 0..<2:
         if world.clients.count < 24 { _ = world.client(on: Int.random(in: 0..<2, using: &random)) }
       case 2..<5:
-        guard let client = world.clients.randomElement(using: &random), world.fanOuts[client.loop].state(of: client.id) != nil
+        guard let client = world.clients.randomElement(using: &random),
+          world.fanOuts[client.loop].state(of: client.id) != nil
         else { continue }
         let symbol = ["kraken:BTC-USD", "coinbase:BTC-USD", "kraken:A1-USD"].randomElement(using: &random)!
         let depth = depths.randomElement(using: &random)!
@@ -36,7 +39,8 @@ struct SimulationTests {
           )
         }
       case 5:
-        guard let client = world.clients.randomElement(using: &random), let stream = client.streams.keys.sorted().first else { continue }
+        guard let client = world.clients.randomElement(using: &random), let stream = client.streams.keys.sorted().first
+        else { continue }
         client.send("{\"op\":\"unsubscribe\",\"streams\":[\(stream)]}")
       case 6:
         if let client = world.clients.randomElement(using: &random), !client.isStuck { client.leave() }
@@ -47,8 +51,9 @@ struct SimulationTests {
         client.isStuck = true
         client.unsent(1000)
       case 8..<10:
-        guard let client = world.clients.filter({ $0.isStuck && world.fanOuts[$0.loop].state(of: $0.id) != nil })
-          .randomElement(using: &random)
+        guard
+          let client = world.clients.filter({ $0.isStuck && world.fanOuts[$0.loop].state(of: $0.id) != nil })
+            .randomElement(using: &random)
         else { continue }
         client.isStuck = false
         client.unsent(0)

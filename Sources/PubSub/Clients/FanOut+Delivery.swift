@@ -86,8 +86,12 @@ extension FanOut {
       }
     }
     push(QueuedItem(frame, time: now), slot, state)
-    if isEvent, state.queue.events > limits.queuedEvents { state.merged += state.queue.dropEvents(over: limits.queuedEvents) }
-    if state.queue.bytes + state.unsent > limits.hardQueuedBytes { expelSlow(slot, state, "over the limit", into: &actions) }
+    if isEvent, state.queue.events > limits.queuedEvents {
+      state.merged += state.queue.dropEvents(over: limits.queuedEvents)
+    }
+    if state.queue.bytes + state.unsent > limits.hardQueuedBytes {
+      expelSlow(slot, state, "over the limit", into: &actions)
+    }
   }
 
   /// Keeps a frame of a subscription whose reply is not out. At the bound the subscription is marked instead.

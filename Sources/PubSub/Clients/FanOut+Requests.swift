@@ -86,12 +86,14 @@ extension FanOut {
     into actions: inout [FanOutAction]
   ) {
     guard let request = parsed.request, parsed.error == nil else {
-      refuse(parsed.error ?? ProtocolError(.badRequest, "empty request"), parsed.id, client, state, now: now, into: &actions)
+      refuse(
+        parsed.error ?? ProtocolError(.badRequest, "empty request"), parsed.id, client, state, now: now, into: &actions)
       return
     }
     if !state.isAuthorized {
       guard case .hello(let hello) = request else {
-        let error = ProtocolError(.unauthorized, "say hello with a token first", hint: "{\"op\":\"hello\",\"token\":\"…\"}")
+        let error = ProtocolError(
+          .unauthorized, "say hello with a token first", hint: "{\"op\":\"hello\",\"token\":\"…\"}")
         refuse(error, parsed.id, client, state, now: now, into: &actions)
         return
       }
@@ -169,7 +171,8 @@ extension FanOut {
     state.errorsInRow += 1
     if state.errorsInRow >= Self.errorLimit {
       expel(
-        client, code: CloseCode.protocolErrors, reason: "\(Self.errorLimit) bad requests in a row; the last: \(error.code.rawValue)",
+        client, code: CloseCode.protocolErrors,
+        reason: "\(Self.errorLimit) bad requests in a row; the last: \(error.code.rawValue)",
         into: &actions)
     }
   }
@@ -233,7 +236,8 @@ extension FanOut {
           out.append("{\"stream\":")
           out.append(integer: UInt64(stream))
           out.append(",\"error\":{")
-          ProtocolError(.unknownStream, "not subscribed to stream \(stream)", hint: "{\"op\":\"list\"}").append(to: &out)
+          ProtocolError(.unknownStream, "not subscribed to stream \(stream)", hint: "{\"op\":\"list\"}").append(
+            to: &out)
           out.append("}}")
         }
         out.append(UInt8(ascii: "]"))

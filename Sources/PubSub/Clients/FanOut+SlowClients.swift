@@ -63,7 +63,10 @@ extension FanOut {
     let first = pointer.pointee.first
     let queued = state.queue.bytes + (first?.bytes.count ?? 0) + state.unsent
     guard queued > 0 || state.degraded != 0 else { return false }
-    if queued > 0 {
+    if queued == 0 {
+      // Nothing to send is no stall: a later one counts from here.
+      state.progress = now
+    } else {
       if queued > limits.hardQueuedBytes {
         expelSlow(client.slot, state, "over the limit", into: &actions)
         return false
@@ -165,7 +168,8 @@ extension FanOut {
   func expelSlow(_ slot: UInt32, _ state: ClientState, _ why: String, into actions: inout [FanOutAction]) {
     let queued = state.queue.bytes + (slots[Int(slot)].first?.bytes.count ?? 0) + state.unsent
     expel(
-      id(of: slot), code: CloseCode.slow, reason: "slow: \(why), \(queued) bytes unsent, \(state.merged) messages merged",
+      id(of: slot), code: CloseCode.slow,
+      reason: "slow: \(why), \(queued) bytes unsent, \(state.merged) messages merged",
       into: &actions)
   }
 }

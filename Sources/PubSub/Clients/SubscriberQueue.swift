@@ -131,7 +131,9 @@ struct SubscriberQueue {
 
   /// Removes the messages of all streams, and keeps replies and notices. O(count).
   mutating func removeData() {
-    for index in head..<items.count where items[index].stream != 0 && items[index].kind != .removed { remove(at: index) }
+    for index in head..<items.count where items[index].stream != 0 && items[index].kind != .removed {
+      remove(at: index)
+    }
     compact()
   }
 

@@ -300,7 +300,9 @@ enum RequestParser {
           item.error = item.error ?? .wrongType(field("interval_ms"), "an integer of milliseconds")
           continue
         }
-        do throws(ProtocolError) { item.interval = try checkedInterval(value) } catch { item.error = item.error ?? error }
+        do throws(ProtocolError) { item.interval = try checkedInterval(value) } catch {
+          item.error = item.error ?? error
+        }
       } else if scanner.equals(key, "range") {
         guard scanner.peek() == .string else {
           try scanner.skipValue()
@@ -324,7 +326,8 @@ enum RequestParser {
     }
     if item.error == nil, item.channel != .status, item.symbols.isEmpty {
       item.error = ProtocolError(
-        .badRequest, "`\(field("symbols"))` is missing or empty", hint: "[\"kraken:BTC-USD\"], [\"kraken:*\"], [\"*:BTC-USD\"]")
+        .badRequest, "`\(field("symbols"))` is missing or empty",
+        hint: "[\"kraken:BTC-USD\"], [\"kraken:*\"], [\"*:BTC-USD\"]")
     }
     return item
   }
@@ -339,4 +342,3 @@ enum RequestParser {
     return try? DecimalText.parse(scanner.text(slice), scale: 0)
   }
 }
-

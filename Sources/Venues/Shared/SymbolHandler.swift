@@ -193,7 +193,7 @@ package class SymbolHandler: FeedHandler {
   private final func widen(_ place: Int, isPrice: Bool, to needed: UInt8, into batch: inout EventBatch) -> Bool {
     let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
     guard needed > scale, needed <= Self.widestScale else { return false }
-    let factor = DecimalText.powers[Int(needed - scale)]
+    let factor = Int64(DecimalText.power(needed - scale))
     let (peak, overflow) = (isPrice ? peaks[place].price : peaks[place].size).multipliedReportingOverflow(by: factor)
     // Room for a thousand times the largest value so far.
     guard !overflow, peak <= Int64.max / 1000 else { return false }

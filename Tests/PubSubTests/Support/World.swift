@@ -200,7 +200,8 @@ final class ModelClient {
     var asks: [String: String] = [:]
     var depth = 0
   }
-  unowned let world: World
+  // Strong, and so a cycle: a test may keep only its client.
+  let world: World
   let loop: Int
   let id: ClientID
   var isStuck = false

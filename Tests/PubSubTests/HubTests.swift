@@ -1,0 +1,208 @@
+import Bytes
+import MarketData
+import Testing
+
+@testable import PubSub
+
+@Suite("The hub")
+struct HubTests {
+  private func join(_ world: World, _ key: StreamKey, loop: Int = 0, hub: Int = 0) -> JoinResult {
+    var out: [Delivery] = []
+    let client = ClientID(slot: 0, generation: 1)
+    world.hubs[hub].perform(
+      .join(
+        JoinRequest(
+          key: key, market: 0, instrument: InstrumentID(0), loop: loop, client: client, request: 1, item: 0,
+          reason: .subscribe)), now: world.now, into: &out)
+    guard case .joined(let result, loop, client)? = out.last else { fatalError("no answer") }
+    return result
+  }
+
+  @Test("numbers streams so that number % loops is its loop, never 0")
+  func striped() {
+    let world = World(loops: 3)
+    for loop in 0..<3 {
+      for points in 2..<6 {
+        let key = StreamKey(channel: .sparkline, symbol: "x:A-B", points: UInt16(points))
+        let result = join(world, key, hub: loop)
+        #expect(Int(result.stream.rawValue) % 3 == loop)
+        #expect(result.stream.rawValue > 0)
+      }
+    }
+  }
+
+  @Test("encodes a snapshot once for all who join at the same seq")
+  func shared() {
+    let world = World()
+    let key = StreamKey(channel: .trades, symbol: "kraken:BTC-USD")
+    let first = join(world, key).snapshot
+    let second = join(world, key, loop: 0).snapshot
+    #expect(first?.bytes === second?.bytes)
+    #expect(first != nil)
+  }
+
+  @Test("does not encode a stream that nobody subscribes to")
+  func unsubscribed() {
+    let world = World()
+    let result = join(world, StreamKey(channel: .trades, symbol: "kraken:BTC-USD"))
+    var out: [Delivery] = []
+    world.hubs[0].perform(.leave(result.stream, loop: 0), now: world.now, into: &out)
+    world.trade(price: 1)
+    #expect(world.mail[0].isEmpty)
+  }
+
+  @Test("shows nothing of a book that is out of sync, and a snapshot to all once it is back")
+  func resync() {
+    let world = World()
+    world.book(0, .snapshot, bids: [(10, 1)], asks: [(20, 1)])
+    let client = world.client()
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":1000}]}"
+    )
+    world.apply { $0.events.append(.bookReset(InstrumentID(0), .checksum)) }
+    world.book(0, .delta, bids: [(11, 1)], asks: [])
+    world.run(milliseconds: 2000)
+    let late = world.client()
+    #expect(
+      late.ask(
+        "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":1000}]}"
+      )[0]
+      .contains("\"state\":\"syncing\""))
+    #expect(client.texts.of("update").isEmpty)
+    world.book(0, .snapshot, bids: [(12, 1)], asks: [(20, 1)])
+    world.run(milliseconds: 1000)
+    #expect(client.snapshotReasons == ["subscribe", "resync"])
+    #expect(late.snapshotReasons == ["resync"])
+    #expect(client.streams[1]?.bids == ["1.2": "0.00000001"])
+    #expect(client.faults.isEmpty && late.faults.isEmpty)
+  }
+
+  @Test("a full book with more changes than it remembers is sent anew")
+  func overflow() {
+    let world = World()
+    world.book(0, .snapshot, bids: [(100_000, 1)], asks: [(200_000, 1)])
+    let client = world.client()
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"depth\":0,\"interval_ms\":1000}]}"
+    )
+    for part in 0..<3 {
+      world.book(0, .delta, bids: (0..<1000).map { (Int64(part * 1000 + $0 + 1), 1) }, asks: [])
+    }
+    world.run(milliseconds: 1000)
+    #expect(client.snapshotReasons == ["subscribe", "resync"])
+    #expect(client.streams[1]?.bids.count == 3001)
+    #expect(client.faults.isEmpty)
+  }
+
+  @Test("a slower class publishes once a tick, on the grid of its interval, and says when")
+  func ticks() {
+    let world = World()
+    world.quote(1, 2)
+    let client = world.client()
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"quote\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":200}]}"
+    )
+    #expect(world.hubs[0].nextDeadline == .distantFuture)
+    world.now = world.now + 10_000
+    for price in 2...6 { world.quote(Int64(price), 10) }
+    #expect(world.hubs[0].nextDeadline.microseconds == 1_790_000_004_250_000)
+    world.settle()
+    #expect(client.texts.of("update").isEmpty)
+    world.now = Timestamp(microseconds: 1_790_000_004_250_000)
+    world.tick()
+    world.settle()
+    #expect(client.texts.of("update").count == 1)
+    #expect(client.texts.last?.contains("\"bid\":\"0.6\"") == true)
+    #expect(world.hubs[0].nextDeadline == .distantFuture)
+  }
+
+  @Test("gives idle slots to new streams, whose seq starts above every one given up")
+  func recycled() {
+    let world = World()
+    var top: UInt64 = 0
+    var numbers: Set<UInt32> = []
+    for index in 0..<(Hub.idleStreamLimit + 50) {
+      let key = StreamKey(channel: .sparkline, symbol: "x:\(index)", points: 96)
+      let result = join(world, key)
+      if numbers.contains(result.stream.rawValue) { #expect(result.seq > top) }
+      numbers.insert(result.stream.rawValue)
+      if index < 20 { top = max(top, result.seq) }
+      var out: [Delivery] = []
+      world.hubs[0].perform(.leave(result.stream, loop: 0), now: world.now, into: &out)
+    }
+    #expect(numbers.count == Hub.idleStreamLimit + 1)
+  }
+
+  @Test("after wider scales everything is shown anew in the new text")
+  func rescaled() {
+    let world = World()
+    world.book(0, .snapshot, bids: [(10, 1)], asks: [(20, 1)])
+    world.trade(id: 1, price: 15)
+    let client = world.client()
+    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
+    var instrument = world.markets[0][InstrumentID(0)].instrument
+    instrument.priceScale = 2
+    world.apply { $0.append(instrument: instrument) }
+    world.settle()
+    #expect(client.snapshotReasons == ["subscribe", "resync"])
+    #expect(client.streams[1]?.bids == ["1.00": "0.00000001"])
+    let texts = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
+    #expect(texts.last?.contains("\"price\":\"1.50\"") == true)
+    #expect(client.faults.isEmpty)
+  }
+
+  @Test("HTTP bodies are the data of the stream's snapshots")
+  func bodies() {
+    let world = World()
+    let hub = world.hubs[0]
+    var out = ByteBuffer()
+    #expect(!hub.bookBody(market: 0, id: InstrumentID(0), depth: 25, now: world.now, into: &out))
+    #expect(!hub.tickerBody(market: 0, id: InstrumentID(0), now: world.now, into: &out))
+    #expect(out.count == 0)
+    world.book(0, .snapshot, bids: [(10, 1)], asks: [(20, 1)])
+    world.trade(id: 1, price: 15)
+    #expect(hub.bookBody(market: 0, id: InstrumentID(0), depth: 25, now: world.now, into: &out))
+    #expect(
+      out.description
+        == #"{"symbol":"kraken:BTC-USD","state":"live","bids":[["1.0","0.00000001"]],"asks":[["2.0","0.00000001"]],"spread":"1.0","spread_pct":"66.6667","time":1790000004000000}"#
+    )
+    out.removeAll()
+    #expect(hub.tradesBody(market: 0, id: InstrumentID(0), limit: 5, now: world.now, into: &out))
+    #expect(
+      out.description
+        == #"{"symbol":"kraken:BTC-USD","trades":[{"id":"1","price":"1.5","size":"0.01000000","side":"buy","time":1790000004000000}]}"#
+    )
+    out.removeAll()
+    hub.snapshotItems([(0, InstrumentID(0), "kraken:BTC-USD")], points: 24, now: world.now, into: &out)
+    #expect(out.description.hasPrefix(#"{"symbol":"kraken:BTC-USD","ticker":{"last":"1.5","#))
+    #expect(
+      out.description.contains(#""pulse":{"price":"1.5""#) && out.description.contains(#""sparkline":{"range":"24h""#))
+    out.removeAll()
+    HTTPBodies.instruments(world.fanOuts[0].directory, venue: "kraken", query: "btc", into: &out)
+    #expect(
+      out.description
+        == #"{"instruments":[{"symbol":"kraken:BTC-USD","venue":"kraken","venue_symbol":"A0/USD","base":"BTC","quote":"USD","price_increment":"0.1","state":"live"}]}"#
+    )
+  }
+}
+
+@Suite("Percentages")
+struct PercentTests {
+  @Test(
+    "are rounded half to even",
+    arguments: [(1, 800, 2, 12), (3, 800, 2, 38), (-1, 800, 2, -12), (-3, 800, 2, -38), (1, 3, 4, 333_333)])
+  func rounding(part: Int64, whole: Int64, digits: UInt8, expected: Int64) {
+    #expect(Percent.of(part, whole, digits: digits) == expected)
+  }
+
+  @Test("are exact beyond 64 bits, and nothing of nothing")
+  func extremes() {
+    #expect(Percent.of(.max, .max, digits: 4) == 1_000_000)
+    #expect(Percent.of(.max - 1, .max, digits: 2) == 10_000)
+    #expect(Percent.of(1, 0, digits: 2) == nil)
+    #expect(Percent.of(.max, 1, digits: 2) == nil)
+    #expect(Percent.rescaled(125, from: 3, to: 2) == 12)
+    #expect(Percent.rescaled(.max, from: 0, to: 2) == nil)
+  }
+}

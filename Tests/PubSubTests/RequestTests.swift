@@ -1,0 +1,258 @@
+import MarketData
+import Testing
+
+@testable import PubSub
+
+@Suite("Requests and their replies")
+struct RequestTests {
+  @Test(
+    "hello is answered with session, node and limits; an id is echoed as it was written",
+    arguments: ["1", "\"a\\u0041\""])
+  func hello(id: String) {
+    let client = World().client()
+    let texts = client.ask("{\"id\":\(id),\"heartbeat_s\":7,\"op\":\"hello\",\"resume\":{\"session\":\"s_1\"}}")
+    #expect(
+      texts == [
+        "{\"type\":\"welcome\",\"id\":\(id),\"session\":\"s_0\",\"node\":\"gw-a\",\"version\":\"1.0\",\"time\":1790000004000000,\"heartbeat_s\":7,\"resumed\":false,\"limits\":{\"subscriptions\":1000,\"requests_per_s\":20,\"message_bytes\":65536}}"
+      ])
+  }
+
+  @Test(
+    "what is wrong with a request is named",
+    arguments: [
+      ("{\"op\":\"ping\",}", "bad_json", "at byte 13"),
+      ("[1]", "bad_json", "at byte 0"),
+      ("{\"id\":1}", "bad_request", "`op`"),
+      ("{\"op\":7}", "bad_request", "`op`"),
+      ("{\"op\":\"subscrbe\"}", "unknown_op", "did you mean `subscribe`? one of: hello, subscribe"),
+      ("{\"op\":\"ping\",\"id\":1.5}", "bad_request", "`id`"),
+      ("{\"op\":\"ping\",\"id\":{}}", "bad_request", "`id`"),
+      ("{\"op\":\"ping\",\"time\":\"1\"}", "bad_request", "`time`"),
+      ("{\"op\":\"hello\",\"heartbeat_s\":61}", "out_of_range", "1 to 60"),
+      ("{\"op\":\"subscribe\"}", "bad_request", "`streams`"),
+      ("{\"op\":\"subscribe\",\"streams\":{}}", "bad_request", "`streams`"),
+      ("{\"op\":\"unsubscribe\",\"streams\":[\"1\"]}", "bad_request", "`streams`"),
+      ("{\"op\":\"configure\"}", "bad_request", "`interval_ms`"),
+      ("{\"op\":\"configure\",\"interval_ms\":-1}", "out_of_range", "100, 250"),
+    ])
+  func refused(request: String, code: String, names: String) {
+    let client = World().client()
+    let texts = client.ask(request)
+    #expect(texts.count == 1)
+    #expect(texts[0].hasPrefix("{\"type\":\"error\","))
+    #expect(texts[0].contains("\"code\":\"\(code)\""), "\(texts)")
+    #expect(texts[0].contains(names), "\(texts)")
+    #expect(texts[0].contains("\"impact\":\"this request was not carried out\""))
+    #expect(texts[0].hasSuffix("\"retry\":false}"))
+    #expect(
+      client.ask("{\"op\":\"ping\",\"id\":5,\"time\":12}").last
+        == "{\"type\":\"pong\",\"id\":5,\"client_time\":12,\"time\":1790000004000000}")
+  }
+
+  @Test(
+    "one bad item never spoils the others",
+    arguments: [
+      ("{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USE\"]}", "unknown_symbol", "did you mean kraken:BTC-USD?"),
+      ("{\"channel\":\"book\",\"symbols\":[\"kraen:BTC-USD\"]}", "unknown_symbol", "there is no venue `kraen`"),
+      ("{\"channel\":\"book\",\"symbols\":[\"BTC\"]}", "unknown_symbol", "is not a symbol"),
+      ("{\"channel\":\"boook\",\"symbols\":[\"kraken:BTC-USD\"]}", "unknown_channel", "did you mean `book`?"),
+      ("{\"channel\":\"book\",\"depth\":11,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "10, 25, 100, or 0"),
+      ("{\"channel\":\"sparkline\",\"points\":1,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "2 to 1440"),
+      ("{\"channel\":\"sparkline\",\"range\":\"7d\",\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "24h"),
+      (
+        "{\"channel\":\"book\",\"interval_ms\":\"1\",\"symbols\":[\"kraken:BTC-USD\"]}", "bad_request",
+        "streams[0].interval_ms"
+      ),
+      ("{\"channel\":\"book\",\"symbols\":[1]}", "bad_request", "streams[0].symbols"),
+      ("{\"channel\":\"book\"}", "bad_request", "streams[0].symbols"),
+      ("{\"symbols\":[\"kraken:BTC-USD\"]}", "bad_request", "streams[0].channel"),
+      ("7", "bad_request", "streams[0]"),
+    ])
+  func items(item: String, code: String, names: String) {
+    let client = World().client()
+    let texts = client.ask("{\"op\":\"subscribe\",\"id\":\"x\",\"streams\":[\(item),{\"channel\":\"status\"}]}")
+    #expect(texts.count == 2)
+    #expect(texts[0].contains("\"total\":1,\"ok\":[{\"stream\":1,\"channel\":\"status\","), "\(texts)")
+    #expect(texts[0].contains("\"code\":\"\(code)\""), "\(texts)")
+    #expect(texts[0].contains(names), "\(texts)")
+  }
+
+  @Test("wildcards stand for what there is, in the order of symbols, up to the limit")
+  func wildcards() {
+    var limits = ClientLimits()
+    limits.subscriptions = 4
+    let world = World(loops: 2, instruments: 3, limits: limits)
+    let client = world.client()
+    let all = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:*\"]}]}")
+    #expect(client.streams.values.map(\.symbol).sorted() == ["kraken:A1-USD", "kraken:A2-USD", "kraken:BTC-USD"])
+    #expect(all.of("snapshot").count == 3)
+    let more = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"*:BTC-USD\"]}]}")
+    #expect(more[0].contains("\"total\":4,"))
+    #expect(more[0].contains("too_many_subscriptions"))
+  }
+
+  @Test("streams of several loops are answered in one reply, and their snapshots come after it")
+  func oneReply() {
+    let world = World(loops: 2)
+    world.trade(0, price: 1)
+    let client = world.client(on: 1)
+    client.send(
+      "{\"op\":\"subscribe\",\"id\":1,\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"coinbase:BTC-USD\",\"kraken:BTC-USD\"]}]}"
+    )
+    client.send("{\"op\":\"ping\",\"id\":2}")
+    world.step(1)
+    world.step(1)
+    world.trade(1, price: 5)
+    world.step(1)
+    world.flush()
+    #expect(client.texts.isEmpty, "one loop has not answered")
+    world.settle()
+    #expect(
+      client.texts.map { String($0.prefix(20)) }
+        == [
+          "{\"type\":\"subscribed\",", "{\"type\":\"snapshot\",\"c", "{\"type\":\"update\",\"cha",
+          "{\"type\":\"snapshot\",\"c", "{\"type\":\"pong\",\"id\":2",
+        ].map { String($0.prefix(20)) })
+    #expect(client.faults.isEmpty)
+  }
+
+  @Test("subscribing again returns the same stream and no second snapshot; twice in one request counts once")
+  func duplicates() {
+    let world = World()
+    let client = world.client()
+    let item = "{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\",\"kraken:BTC-USD\"]}"
+    #expect(client.ask("{\"op\":\"subscribe\",\"streams\":[\(item)]}").count == 2)
+    let again = client.ask("{\"op\":\"subscribe\",\"streams\":[\(item)]}")
+    #expect(again.count == 1)
+    #expect(again[0].contains("\"total\":1,\"ok\":[{\"stream\":1,"))
+  }
+
+  @Test("unsubscribing ends the stream, names what was unknown, and the last one out leaves the hub")
+  func unsubscribe() {
+    let world = World()
+    let client = world.client()
+    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
+    #expect(world.hubs[0].subscribedStreams == 1)
+    let texts = client.ask("{\"op\":\"unsubscribe\",\"id\":3,\"streams\":[1,9]}")
+    #expect(
+      texts[0].hasPrefix("{\"type\":\"unsubscribed\",\"id\":3,\"streams\":[1],\"total\":0,\"failed\":[{\"stream\":9,"))
+    #expect(world.hubs[0].subscribedStreams == 0)
+    world.trade(price: 1)
+    world.settle()
+    #expect(client.texts.last == texts[0])
+    #expect(
+      client.ask("{\"op\":\"unsubscribe\",\"all\":true}") == ["{\"type\":\"unsubscribed\",\"streams\":[],\"total\":0}"])
+  }
+
+  @Test("a stream left and joined anew goes on above its old numbers")
+  func rejoin() {
+    let world = World()
+    let client = world.client()
+    let request = "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}"
+    _ = client.ask(request)
+    for id in 1...5 { world.trade(id: UInt64(id), price: 1) }
+    world.settle()
+    _ = client.ask("{\"op\":\"unsubscribe\",\"all\":true}")
+    #expect(
+      client.ask(request)[0].contains(
+        "\"stream\":1,\"channel\":\"trades\",\"symbol\":\"kraken:BTC-USD\",\"interval_ms\":0,\"epoch\":\"k7\",\"seq\":7,"
+      ))
+  }
+
+  @Test("configure moves subscriptions to another class and shows the new streams")
+  func configure() {
+    let world = World()
+    let client = world.client()
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]},{\"channel\":\"status\"}]}"
+    )
+    let texts = client.ask("{\"op\":\"configure\",\"id\":4,\"interval_ms\":300}")
+    #expect(
+      texts[0].hasPrefix(
+        "{\"type\":\"configured\",\"id\":4,\"interval_ms\":1000,\"total\":2,\"streams\":[{\"stream\":3,\"from\":1,\"channel\":\"trades\","
+      ))
+    #expect(texts.of("snapshot").count == 1)
+    world.trade(id: 1, price: 1)
+    world.trade(id: 2, price: 2)
+    world.settle()
+    #expect(client.texts.last == texts.last, "gathered until the tick")
+    world.run(milliseconds: 1000)
+    #expect(client.texts.of("update").count == 1)
+    #expect(client.tradeIDs[3] == [1, 2])
+    #expect(client.faults.isEmpty)
+  }
+
+  @Test("a paused client gets heartbeats alone; resume shows everything anew")
+  func pause() {
+    let world = World()
+    let client = world.client()
+    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
+    #expect(client.ask("{\"op\":\"pause\",\"id\":5}") == ["{\"type\":\"paused\",\"id\":5}"])
+    let before = client.texts.count
+    world.trade(price: 1)
+    world.run(milliseconds: 6000)
+    #expect(client.texts[before...].allSatisfy { $0.hasPrefix("{\"type\":\"heartbeat\"") })
+    #expect(client.texts.count > before)
+    let texts = client.ask("{\"op\":\"resume\",\"id\":6}")
+    #expect(texts.count == 2)
+    #expect(texts[0] == "{\"type\":\"resumed\",\"id\":6,\"total\":1}")
+    #expect(texts[1].contains("\"reason\":\"resume\""))
+    #expect(client.faults.isEmpty)
+  }
+
+  @Test("list shows every subscription")
+  func list() {
+    let client = World().client()
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"sparkline\",\"symbols\":[\"kraken:BTC-USD\"],\"points\":48}]}")
+    #expect(
+      client.ask("{\"op\":\"list\",\"id\":7}") == [
+        #"{"type":"list","id":7,"streams":[{"stream":1,"channel":"sparkline","symbol":"kraken:BTC-USD","range":"24h","points":48,"interval_ms":1000,"epoch":"k7","seq":1,"state":"live"}],"total":1}"#
+      ])
+  }
+
+  @Test("the 21st request in a second is refused with the time to wait; 5 s of it close with 4129")
+  func rate() {
+    let world = World()
+    let client = world.client()
+    for _ in 0..<20 { #expect(client.ask("{\"op\":\"ping\"}").of("pong").count == 1) }
+    let refused = client.ask("{\"op\":\"ping\",\"id\":9}")
+    #expect(refused[0].hasPrefix("{\"type\":\"error\",\"id\":9,\"code\":\"rate_limited\","))
+    #expect(refused[0].hasSuffix("\"retry\":true,\"retry_after_ms\":50}"))
+    world.now = world.now + 50_000
+    #expect(client.ask("{\"op\":\"ping\"}").of("pong").count == 1)
+    for _ in 0..<60 {
+      world.now = world.now + 100_000
+      for _ in 0..<5 { client.send("{\"op\":\"ping\"}") }
+      world.settle()
+    }
+    #expect(world.closed.map(\.code) == [4129])
+  }
+
+  @Test("50 bad requests in a row close with 4008")
+  func badRequests() {
+    let world = World()
+    let client = world.client()
+    for _ in 0..<49 {
+      world.now = world.now + 60_000
+      client.send("{")
+    }
+    #expect(world.closed.isEmpty)
+    world.now = world.now + 60_000
+    client.send("{")
+    #expect(world.closed.map(\.code) == [4008])
+  }
+
+  @Test("where a token is asked for, nothing goes before it and a wrong one closes with 4001")
+  func token() {
+    let world = World()
+    world.fanOuts[0].requiredToken = "secret"
+    let client = world.client()
+    #expect(client.ask("{\"op\":\"list\"}")[0].contains("\"code\":\"unauthorized\""))
+    #expect(client.ask("{\"op\":\"hello\",\"token\":\"secret\"}").of("welcome").count == 1)
+    #expect(client.ask("{\"op\":\"list\"}").of("list").count == 1)
+    let other = world.client()
+    other.send("{\"op\":\"hello\",\"token\":\"guess\"}")
+    #expect(world.closed.map(\.code) == [4001])
+  }
+}
