@@ -320,16 +320,23 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     fanOut.removeDirty()
   }
 
+  /// Hands the client's queued frames to its connection, while the kernel takes them; the rest can still be merged.
   private func write(to session: StreamSession, _ now: Timestamp) {
     let connection = session.connection
-    guard connection.isWritable else {
-      fanOut.setUnsent(connection.queuedBytes, for: session.client, now: now)
-      return
+    while connection.isWritable {
+      fanOut.take(from: session.client, byteLimit: StreamSession.handOverBytes, now: now, into: &frames, actions: &actions)
+      var bytes = 0
+      for frame in frames {
+        bytes += frame.count
+        connection.write(frame)
+      }
+      metrics.framesSent &+= UInt64(truncatingIfNeeded: frames.count)
+      frames.removeAll(keepingCapacity: true)
+      // Less than asked for was all there was; it goes out with the turn's one send.
+      if bytes < StreamSession.handOverBytes { return }
+      connection.flush()
     }
-    fanOut.take(from: session.client, byteLimit: StreamSession.handOverBytes, now: now, into: &frames, actions: &actions)
-    for frame in frames { connection.write(frame) }
-    metrics.framesSent += UInt64(frames.count)
-    frames.removeAll(keepingCapacity: true)
+    fanOut.setUnsent(connection.queuedBytes, for: session.client, now: now)
   }
 
   private func sendMailbags() {

@@ -53,6 +53,7 @@ public final class TidegateClient: Sendable {
 /// A consumer that falls behind loses nothing that matters: unread state is merged per stream, and only trades and notices
 /// beyond `TidegateOptions.bufferLimit` are dropped, with a `.dropped` event in their place.
 public struct TidegateEvents: AsyncSequence, Sendable {
+  /// What happens.
   public typealias Element = TidegateEvent
 
   let session: ClientSession

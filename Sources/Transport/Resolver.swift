@@ -60,7 +60,7 @@ enum Resolver {
   private static func lookUp(_ host: String, _ port: UInt16) -> Result<[KernelAddress], TransportError> {
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_socktype = streamSocket
     hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV
     var list: UnsafeMutablePointer<addrinfo>?
     let status = getaddrinfo(host, String(port), &hints, &list)

@@ -39,7 +39,10 @@ struct ClientCoreTests {
     var it = CoreHarness()
     it.live()
     #expect(it.receive(CoreHarness.quote("snapshot", seq: 12)).events == [.snapshot(Self.info, Self.quote("1.5"))])
-    #expect(it.receive(CoreHarness.quote("update", prev: 12, seq: 15, bid: "1.6")).events == [.update(Self.info, Self.quote("1.6"))])
+    #expect(
+      it.receive(CoreHarness.quote("update", prev: 12, seq: 15, bid: "1.6")).events == [
+        .update(Self.info, Self.quote("1.6"))
+      ])
   }
 
   @Test("a gap is reported once; updates are held back until the gateway's snapshot")
@@ -50,7 +53,8 @@ struct ClientCoreTests {
     #expect(it.receive(CoreHarness.quote("update", prev: 13, seq: 14)).events == [.gap(Self.info)])
     #expect(it.receive(CoreHarness.quote("update", prev: 14, seq: 15)).isEmpty)
     #expect(it.receive(CoreHarness.quote("snapshot", seq: 20)).events == [.snapshot(Self.info, Self.quote("1.5"))])
-    #expect(it.receive(CoreHarness.quote("update", prev: 20, seq: 21)).events == [.update(Self.info, Self.quote("1.5"))])
+    #expect(
+      it.receive(CoreHarness.quote("update", prev: 20, seq: 21)).events == [.update(Self.info, Self.quote("1.5"))])
   }
 
   @Test("subscribes again when no snapshot follows a gap")
@@ -109,7 +113,8 @@ struct ClientCoreTests {
     _ = it.start()
     let sent = it.opened().sent[1]
     #expect(
-      it.receive(#"{"type":"error","id":3,"code":"rate_limited","message":"…","retry":true,"retry_after_ms":400}"#).isEmpty)
+      it.receive(#"{"type":"error","id":3,"code":"rate_limited","message":"…","retry":true,"retry_after_ms":400}"#)
+        .isEmpty)
     #expect(it.pass(milliseconds: 399).isEmpty)
     #expect(it.pass(milliseconds: 1).sent == [sent.replacingID(3, by: 4)])
   }
@@ -123,7 +128,9 @@ struct ClientCoreTests {
     #expect(it.pass(milliseconds: 12_499).isEmpty)
     let actions = it.pass(milliseconds: 1)
     #expect(actions.first == .close(code: 1000, reason: "no heartbeat"))
-    guard case .disconnected(.noHeartbeat, _?)? = actions.events.first else { return #expect(Bool(false), "\(actions)") }
+    guard case .disconnected(.noHeartbeat, _?)? = actions.events.first else {
+      return #expect(Bool(false), "\(actions)")
+    }
   }
 
   @Test("a connection that nobody answers is given up")
@@ -235,8 +242,10 @@ struct ClientCoreTests {
     it.live()
     #expect(it.receive(#"{"type":"weather","data":{"x":[1,2]}}"#).isEmpty)
     #expect(
-      it.receive(#"{"new":{"a":null},"type":"update","channel":"quote","symbol":"kraken:BTC-USD","stream":1,"prev":10,"seq":11,"data":{"bid":"1.5","mood":"good","time":4}}"#)
-        .events == [.update(Self.info, Self.quote("1.5"))])
+      it.receive(
+        #"{"new":{"a":null},"type":"update","channel":"quote","symbol":"kraken:BTC-USD","stream":1,"prev":10,"seq":11,"data":{"bid":"1.5","mood":"good","time":4}}"#
+      )
+      .events == [.update(Self.info, Self.quote("1.5"))])
     #expect(it.receive("{").first == .close(code: 1007, reason: "not tidegate.v1"))
   }
 }

@@ -74,7 +74,8 @@ struct EventBufferTests {
       let isSnapshot = step == 0
       let event: TidegateEvent =
         isSnapshot
-        ? .snapshot(Self.info(1, .book), .book(BookLevels(bids: [], asks: []))) : .update(Self.info(1, .book), .book(levels))
+        ? .snapshot(Self.info(1, .book), .book(BookLevels(bids: [], asks: [])))
+        : .update(Self.info(1, .book), .book(levels))
       all.apply(event)
       buffer.append(event)
       if Int.random(in: 0..<5, using: &random) == 0 {

@@ -30,7 +30,8 @@ struct ModelTests {
   @Test(
     "what is no gateway URL is refused",
     arguments: [
-      "", "http://a", "ws://", "ws://:80", "ws://a:0", "ws://a:99999", "ws://a:", "ws://[::1", "ws://u@a", "ws://a/#b", "ws://a b",
+      "", "http://a", "ws://", "ws://:80", "ws://a:0", "ws://a:99999", "ws://a:", "ws://[::1", "ws://u@a", "ws://a/#b",
+      "ws://a b",
     ])
   func notURLs(text: String) { #expect(TidegateURL(text) == nil) }
 
@@ -42,7 +43,8 @@ struct ModelTests {
     let early = view.apply(.update(info, .book(BookLevels(bids: [level("1", "1")], asks: []))))
     #expect(!early)
     view.apply(
-      .snapshot(info, .book(BookLevels(bids: [level("99", "1"), level("98.5", "2")], asks: [level("101", "3")], time: 1))))
+      .snapshot(
+        info, .book(BookLevels(bids: [level("99", "1"), level("98.5", "2")], asks: [level("101", "3")], time: 1))))
     view.apply(
       .update(
         info,

@@ -80,7 +80,8 @@ struct CoreHarness {
 
   static func quote(_ type: String, prev: Int? = nil, seq: Int, bid: String = "1.5") -> String {
     let link = prev.map { #""prev":\#($0),"# } ?? ""
-    return #"{"type":"\#(type)","channel":"quote","symbol":"kraken:BTC-USD","stream":1,\#(link)"seq":\#(seq),"time":5,"data":{"bid":"\#(bid)","time":4}}"#
+    return
+      #"{"type":"\#(type)","channel":"quote","symbol":"kraken:BTC-USD","stream":1,\#(link)"seq":\#(seq),"time":5,"data":{"bid":"\#(bid)","time":4}}"#
   }
 }
 

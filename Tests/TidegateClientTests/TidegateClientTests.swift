@@ -15,7 +15,9 @@ struct TidegateClientTests {
     connection.receive(.opened)
     #expect(connection.sent.count == 2)
     connection.say(#"{"type":"welcome","id":2,"session":"s","node":"gw","version":"1","heartbeat_s":5}"#)
-    connection.say(#"{"type":"subscribed","id":3,"ok":[{"stream":1,"channel":"quote","symbol":"kraken:BTC-USD","seq":0}],"failed":[]}"#)
+    connection.say(
+      #"{"type":"subscribed","id":3,"ok":[{"stream":1,"channel":"quote","symbol":"kraken:BTC-USD","seq":0}],"failed":[]}"#
+    )
     connection.say(CoreHarness.quote("snapshot", seq: 1))
     #expect(await events.next() == .connected(.init(session: "s", node: "gw", version: "1", heartbeatSeconds: 5)))
     #expect(await events.next() == .snapshot(ClientCoreTests.info, ClientCoreTests.quote("1.5")))

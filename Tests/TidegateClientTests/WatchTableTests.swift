@@ -51,10 +51,12 @@ struct WatchTableTests {
     #expect(lines[0].hasPrefix("● connected to gw-a (ws://127.0.0.1:8080/v1/stream)"))
     #expect(
       lines[2]
-        == "● reconnecting  coinbase:ETH-USD                  3000  ▼    -0.5 %                                        ")
+        == "● reconnecting  coinbase:ETH-USD                  3000  ▼     -0.5 %                                        "
+    )
     #expect(
       lines[3]
-        == "● connected     kraken:BTC-USD                64123.50  ▲   +1.27 %  ▁▅█                                0.2")
+        == "● connected     kraken:BTC-USD                64123.50  ▲    +1.27 %  ▁▅█                                0.2"
+    )
   }
 
   @Test("colours dot, arrow and change, and resets after each")

@@ -9,13 +9,17 @@ struct RecordCommand: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("Record these symbols of a venue. Repeatable.", valueName: "venue=sym,sym"))
   var feed: [String]
-  @Option(help: ArgumentHelp("Use this URL for a venue; VENUE.rest=URL for its REST API. Repeatable.", valueName: "venue=url"))
+  @Option(
+    help: ArgumentHelp("Use this URL for a venue; VENUE.rest=URL for its REST API. Repeatable.", valueName: "venue=url")
+  )
   var endpoint: [String] = []
   @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
   var ca: String?
   @Option(help: ArgumentHelp("Write to this file, or into this folder/ with a file per venue.", valueName: "file"))
   var out: String
-  @Option(name: .customLong("for"), help: ArgumentHelp("Stop after so many seconds, 1 to 604800 (default: at Ctrl-C).", valueName: "seconds"))
+  @Option(
+    name: .customLong("for"),
+    help: ArgumentHelp("Stop after so many seconds, 1 to 604800 (default: at Ctrl-C).", valueName: "seconds"))
   var seconds: Int?
 
   func validate() throws {

@@ -24,7 +24,9 @@ struct ServeCommand: AsyncParsableCommand {
   var internalListen: String?
   @Option(help: ArgumentHelp("Follow these symbols of a venue. Repeatable.", valueName: "venue=sym,sym"))
   var feed: [String] = []
-  @Option(help: ArgumentHelp("Use this ws or wss URL for a venue; VENUE.rest=URL for its REST API. Repeatable.", valueName: "venue=url"))
+  @Option(
+    help: ArgumentHelp(
+      "Use this ws or wss URL for a venue; VENUE.rest=URL for its REST API. Repeatable.", valueName: "venue=url"))
   var endpoint: [String] = []
   @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
   var ca: String?
@@ -40,7 +42,8 @@ struct ServeCommand: AsyncParsableCommand {
   var speed: String?
   @Option(help: ArgumentHelp("Event loops, 1 to 64 (default: one per core).", valueName: "n"))
   var loops: String?
-  @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical (default: info).", valueName: "level"))
+  @Option(
+    help: ArgumentHelp("trace, debug, info, notice, warning, error or critical (default: info).", valueName: "level"))
   var logLevel: String?
   @Option(help: ArgumentHelp("Record every received message to this file, or into this folder/.", valueName: "file"))
   var record: String?

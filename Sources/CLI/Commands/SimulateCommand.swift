@@ -26,7 +26,8 @@ struct SimulateCommand: AsyncParsableCommand {
   var from: String?
   @Option(help: ArgumentHelp("Do something wrong now and then. Repeatable.", valueName: "kind[=value][@seconds]"))
   var fault: [String] = []
-  @Option(help: ArgumentHelp("Serve wss with a fresh certificate and write its root here, for --ca.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Serve wss with a fresh certificate and write its root here, for --ca.", valueName: "file"))
   var caOut: String?
 
   /// What `--fault` says.

@@ -38,7 +38,8 @@ struct WatchCommand: AsyncParsableCommand {
     for symbol in symbols {
       let parts = symbol.split(separator: ":", omittingEmptySubsequences: false)
       guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else {
-        throw ValidationError("SYMBOL \"\(symbol)\" is not allowed; give VENUE:BASE-QUOTE like kraken:BTC-USD, kraken:* or *:BTC-USD.")
+        throw ValidationError(
+          "SYMBOL \"\(symbol)\" is not allowed; give VENUE:BASE-QUOTE like kraken:BTC-USD, kraken:* or *:BTC-USD.")
       }
     }
     if let ca, !FileManager.default.isReadableFile(atPath: ca) {

@@ -15,7 +15,8 @@ extension ConfigurationLoader {
     case "symbols":
       setSymbols(Self.items(values, separator: ","), of: path[1], name: key, place: place)
     case "endpoint", "rest-endpoint":
-      setEndpoint(values?.joined(separator: ",") ?? "", of: path[1], isREST: field != "endpoint", name: key, place: place)
+      setEndpoint(
+        values?.joined(separator: ",") ?? "", of: path[1], isREST: field != "endpoint", name: key, place: place)
     default:
       problems.append(
         ConfigurationProblem(
@@ -30,7 +31,8 @@ extension ConfigurationLoader {
     guard parts.count == 2 else {
       problems.append(
         ConfigurationProblem(
-          name: name, place: place, message: "\"\(text)\" is not allowed", allowed: "VENUE=SYMBOL,SYMBOL like kraken=BTC-USD"))
+          name: name, place: place, message: "\"\(text)\" is not allowed",
+          allowed: "VENUE=SYMBOL,SYMBOL like kraken=BTC-USD"))
       return
     }
     let venue = parts[0].trimmingCharacters(in: .whitespaces)
@@ -60,7 +62,8 @@ extension ConfigurationLoader {
     problems.append(
       ConfigurationProblem(
         name: name, place: place, message: "there is no venue \"\(venue)\"",
-        allowed: venues.map(\.name).sorted().joined(separator: ", "), suggestion: NearMiss.of(venue, in: venues.map(\.name))))
+        allowed: venues.map(\.name).sorted().joined(separator: ", "),
+        suggestion: NearMiss.of(venue, in: venues.map(\.name))))
     return false
   }
 
@@ -125,7 +128,8 @@ extension ConfigurationLoader {
         if !problems.contains(where: { $0.name == "feeds.\(feed.venue).symbols" || $0.name == "feeds.\(feed.venue)" }) {
           problems.append(
             ConfigurationProblem(
-              name: "feeds.\(feed.venue)", place: at, message: "has an \(given) but no symbols", allowed: Self.symbolRule))
+              name: "feeds.\(feed.venue)", place: at, message: "has an \(given) but no symbols",
+              allowed: Self.symbolRule))
         }
       }
       if feed.restEndpoint == nil, let endpoint = feed.endpoint, let url = EndpointURL(endpoint) {
@@ -143,7 +147,8 @@ extension ConfigurationLoader {
       if tls.certificate.isEmpty {
         problems.append(
           ConfigurationProblem(
-            name: "tls.certificate", place: place("tls.key"), message: "is missing beside tls.key", allowed: "both or none"))
+            name: "tls.certificate", place: place("tls.key"), message: "is missing beside tls.key",
+            allowed: "both or none"))
       }
     }
     var files: [(key: String, path: String)] = []
@@ -153,7 +158,8 @@ extension ConfigurationLoader {
     for file in files where !file.path.isEmpty && !isReadable(file.path) {
       problems.append(
         ConfigurationProblem(
-          name: file.key, place: place(file.key), message: "\"\(file.path)\" cannot be read", allowed: "a readable file"))
+          name: file.key, place: place(file.key), message: "\"\(file.path)\" cannot be read", allowed: "a readable file"
+        ))
     }
     if configuration.demo, !configuration.replay.isEmpty {
       problems.append(
@@ -165,7 +171,8 @@ extension ConfigurationLoader {
       problems.append(
         ConfigurationProblem(
           name: "internal-listen", place: place("internal-listen"),
-          message: "\(configuration.listen.description) is taken by listen (\(place("listen")))", allowed: "another port"))
+          message: "\(configuration.listen.description) is taken by listen (\(place("listen")))",
+          allowed: "another port"))
     }
     if needsData, configuration.feeds.isEmpty, !configuration.demo, configuration.replay.isEmpty, problems.isEmpty {
       problems.append(

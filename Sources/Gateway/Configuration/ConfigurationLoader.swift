@@ -141,7 +141,8 @@ package struct ConfigurationLoader: Sendable {
     }
     for key in seen.keys.sorted() {
       let place = "file \(name), key \(key)"
-      let values = Self.values(of: key.split(separator: ".").map(String.init), in: snapshot)
+      let path = key.split(separator: ".").map(String.init)
+      let values = Self.values(of: path, in: snapshot, isBool: Setting.byKey[key]?.isBool ?? false)
       if key.hasPrefix("feeds.") {
         read(feedKey: key, values: values, place: place)
       } else if let setting = Setting.byKey[key] {
@@ -173,7 +174,8 @@ package struct ConfigurationLoader: Sendable {
         problems.append(
           ConfigurationProblem(
             name: name, place: place, message: "unknown variable",
-            suggestion: NearMiss.of(name, in: Array(settings.keys.sorted()) + ["TIDEGATE_FEEDS", "TIDEGATE_ENDPOINTS"])))
+            suggestion: NearMiss.of(name, in: Array(settings.keys.sorted()) + ["TIDEGATE_FEEDS", "TIDEGATE_ENDPOINTS"]))
+        )
       }
     }
   }
@@ -199,9 +201,10 @@ package struct ConfigurationLoader: Sendable {
   }
 
   /// The value at a path as texts: one, or the elements of a list. Nil if it is neither.
-  static func values(of path: [String], in snapshot: any ConfigSnapshot) -> [String]? {
+  static func values(of path: [String], in snapshot: any ConfigSnapshot, isBool: Bool = false) -> [String]? {
     let key = AbsoluteConfigKey(path)
-    for type in [ConfigType.string, .stringArray, .int, .double, .bool, .intArray, .doubleArray, .boolArray] {
+    let scalars: [ConfigType] = isBool ? [.string, .bool, .int, .double] : [.string, .int, .double, .bool]
+    for type in scalars + [.stringArray, .intArray, .doubleArray, .boolArray] {
       guard let value = try? snapshot.value(forKey: key, type: type).value else { continue }
       switch value.content {
       case .string(let text): return [text]
@@ -240,7 +243,8 @@ package struct ConfigurationLoader: Sendable {
     } else {
       problems.append(
         ConfigurationProblem(
-          name: name, place: place, message: "\"\(values.joined(separator: ","))\" is not allowed", allowed: setting.allowed))
+          name: name, place: place, message: "\"\(values.joined(separator: ","))\" is not allowed",
+          allowed: setting.allowed))
     }
   }
 

@@ -9,6 +9,8 @@ struct Setting: Sendable {
   let allowed: String
   /// Whether it takes a list (in a file) or values between commas (in the environment).
   var isList = false
+  /// Whether it is true or false; on some platforms a JSON parser reads `true` as the number 1, too.
+  var isBool = false
   /// Sets it; false if the value is refused.
   let set: @Sendable (inout GatewayConfiguration, [String]) -> Bool
   /// The effective value as text.
@@ -39,7 +41,7 @@ struct Setting: Sendable {
         return !values[0].isEmpty
       }, show: { $0.tls?.key ?? "" }),
     Setting(
-      key: "demo", allowed: "true or false",
+      key: "demo", allowed: "true or false", isBool: true,
       set: { configuration, values in
         guard let value = ["true": true, "false": false][values[0].lowercased()] else { return false }
         configuration.demo = value
@@ -82,7 +84,9 @@ struct Setting: Sendable {
         return (1...63).contains(values[0].utf8.count)
           && values[0].utf8.allSatisfy { byte in
             let scalar = Unicode.Scalar(byte)
-            return byte < 0x80 && (scalar.properties.isAlphabetic || (0x30...0x39).contains(byte) || "-_.".unicodeScalars.contains(scalar))
+            return byte < 0x80
+              && (scalar.properties.isAlphabetic || (0x30...0x39).contains(byte)
+                || "-_.".unicodeScalars.contains(scalar))
           }
       }, show: { $0.node }),
     choice("log-level", Logger.Level.allCases, \.logLevel),
@@ -120,7 +124,9 @@ struct Setting: Sendable {
       }, show: { String($0[keyPath: path]) })
   }
 
-  private static func file(_ key: String, _ path: any WritableKeyPath<GatewayConfiguration, String?> & Sendable) -> Setting {
+  private static func file(
+    _ key: String, _ path: any WritableKeyPath<GatewayConfiguration, String?> & Sendable
+  ) -> Setting {
     Setting(
       key: key, allowed: "a PEM file",
       set: { configuration, values in

@@ -147,7 +147,8 @@ package struct WatchTable: Sendable {
     var cells = Cells(width: width, color: color)
     switch link {
     case .connecting: cells.add("● connecting to \(url)", columns: width, .yellow)
-    case .connected(let node): cells.add("● connected to \(node.isEmpty ? url : node + " (\(url))")", columns: width, .green)
+    case .connected(let node):
+      cells.add("● connected to \(node.isEmpty ? url : node + " (\(url))")", columns: width, .green)
     case .lost(let reason): cells.add("● disconnected, coming back: \(reason)", columns: width, .red)
     }
     return cells.text
@@ -197,7 +198,8 @@ package struct WatchTable: Sendable {
 
     /// Text from the network without control characters, which a terminal would obey.
     static func printable(_ text: String) -> String {
-      String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
+      String(
+        String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
     }
   }
 }

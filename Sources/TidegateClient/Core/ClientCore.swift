@@ -213,7 +213,9 @@ struct ClientCore {
   ) {
     guard let id, case .subscribe(let asked)? = pending.removeValue(forKey: id)?.request else { return }
     for accepted in ok {
-      guard let channel = TidegateChannel(rawValue: accepted.channel), streams.count < Self.streamLimit else { continue }
+      guard let channel = TidegateChannel(rawValue: accepted.channel), streams.count < Self.streamLimit else {
+        continue
+      }
       if streams[accepted.stream] != nil { continue }
       // A wildcard is answered with what it stands for; the parameters are those of the item that matches best.
       var item =
@@ -241,7 +243,8 @@ struct ClientCore {
         .emit(
           .failed(
             .init(
-              channel: item.channel.rawValue, symbol: item.symbol, code: error.code, message: error.message, hint: error.hint))))
+              channel: item.channel.rawValue, symbol: item.symbol, code: error.code, message: error.message,
+              hint: error.hint))))
     }
     if refused.isEmpty {
       actions.append(

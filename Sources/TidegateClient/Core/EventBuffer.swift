@@ -123,7 +123,8 @@ struct EventBuffer {
         info,
         .book(
           BookLevels(
-            bids: view.bids, asks: view.asks, spread: change.spread, spreadPercent: change.spreadPercent, time: change.time)))
+            bids: view.bids, asks: view.asks, spread: change.spread, spreadPercent: change.spreadPercent,
+            time: change.time)))
     case (.update(let info, .book(let levels)), .update(_, .book(let change))):
       return .update(
         info,

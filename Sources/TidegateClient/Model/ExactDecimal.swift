@@ -33,8 +33,8 @@ public struct ExactDecimal: Sendable, Hashable, Comparable, CustomStringConverti
   static func order(_ a: ExactDecimal, _ b: ExactDecimal) -> Int {
     if let x = a.scaled, let y = b.scaled, x.scale <= 18, y.scale <= 18 {
       let scale = max(x.scale, y.scale)
-      let left = Int128(x.mantissa) * Int128(DecimalText.powers[Int(scale - x.scale)])
-      let right = Int128(y.mantissa) * Int128(DecimalText.powers[Int(scale - y.scale)])
+      let left = Int128(x.mantissa) * Int128(DecimalText.power(scale - x.scale))
+      let right = Int128(y.mantissa) * Int128(DecimalText.power(scale - y.scale))
       return left < right ? -1 : left > right ? 1 : 0
     }
     return a.doubleValue < b.doubleValue ? -1 : a.doubleValue > b.doubleValue ? 1 : 0

@@ -34,7 +34,8 @@ public struct TidegateSubscription: Sendable, Hashable {
 
   /// Creates a subscription.
   public init(
-    channels: [TidegateChannel], symbols: [String] = [], depth: Int? = nil, points: Int? = nil, intervalMilliseconds: Int? = nil
+    channels: [TidegateChannel], symbols: [String] = [], depth: Int? = nil, points: Int? = nil,
+    intervalMilliseconds: Int? = nil
   ) {
     self.channels = channels
     self.symbols = symbols

@@ -20,6 +20,7 @@ public struct LoopTransport: ClientTransport {
     try EventLoop(index: 0, label: "tidegate.client")
   }
 
+  /// Begins to connect; `receive` is called on the loop.
   public func connect(
     to url: TidegateURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection {

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Transport
 
 @testable import Gateway
 
@@ -69,9 +70,11 @@ struct ConfigurationLoaderTests {
 
   @Test("JSON and YAML say the same")
   func formats() throws {
-    let yaml = try Self.load("feeds:\n  kraken: [BTC-USD]\ndemo: true\nlimits:\n  queued-bytes: 70000\norigins: [https://a.b]\n")
+    let yaml = try Self.load(
+      "feeds:\n  kraken: [BTC-USD]\ndemo: true\nlimits:\n  queued-bytes: 70000\norigins: [https://a.b]\n")
     let json = try Self.load(
-      #"{"feeds":{"kraken":["BTC-USD"]},"demo":true,"limits":{"queued-bytes":70000},"origins":["https://a.b"]}"#, json: true)
+      #"{"feeds":{"kraken":["BTC-USD"]},"demo":true,"limits":{"queued-bytes":70000},"origins":["https://a.b"]}"#,
+      json: true)
     #expect(yaml.configuration == json.configuration)
     #expect(yaml.configuration.demo && yaml.configuration.limits.queuedBytes == 70_000)
     #expect(yaml.configuration.origins == ["https://a.b"])
@@ -134,7 +137,8 @@ struct ConfigurationLoaderTests {
       ("internal-listen", "127.0.0.1:70000", "70000"), ("loops", "65", "1…64"), ("loops", "1.5", "\"1.5\""),
       ("demo", "maybe", "true or false"), ("seed", "-1", "\"-1\""), ("rate", "0", "1…100000"),
       ("heartbeat-seconds", "61", "1…60"), ("origins", "[example.com]", "https://example.com"),
-      ("origins", "[\"https://a.b/\"]", "without a path"), ("node", "\"a b\"", "letters"), ("log-level", "loud", "trace, debug"),
+      ("origins", "[\"https://a.b/\"]", "without a path"), ("node", "\"a b\"", "letters"),
+      ("log-level", "loud", "trace, debug"),
       ("loops", "[1, 2]", "takes one value, not a list of 2"), ("record", "\"\"", "a file, or a folder"),
     ])
   func wrongValue(key: String, value: String, expected: String) {
@@ -144,7 +148,8 @@ struct ConfigurationLoaderTests {
     #expect(problems.first?.contains("file t.yaml, key \(key)") == true)
   }
 
-  @Test("wrong limits are refused with their range", arguments: Setting.all.map(\.key).filter { $0.hasPrefix("limits.") })
+  @Test(
+    "wrong limits are refused with their range", arguments: Setting.all.map(\.key).filter { $0.hasPrefix("limits.") })
   func limits(key: String) {
     let name = key.dropFirst("limits.".count)
     #expect(Self.problems("limits:\n  \(name): 0\n").first?.contains("\(key): \"0\" is not allowed") == true)
@@ -224,7 +229,8 @@ struct ConfigurationLoaderTests {
   @Test("the example file loads, and shows the defaults")
   func example() throws {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Deploy/tidegate.example.yaml").path
+      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Deploy/tidegate.example.yaml")
+      .path
     let loaded = try ConfigurationLoader.load(file: path, venues: Self.venues)
     var expected = GatewayConfiguration()
     expected.feeds = [
@@ -234,9 +240,12 @@ struct ConfigurationLoaderTests {
     #expect(loaded.configuration == expected)
   }
 
-  @Test("a near miss is at most two edits away", arguments: [
-    ("lisetn", "listen"), ("feds", "feeds"), ("log_level", "log-level"), ("LOOPS", "loops"), ("abc", nil), ("x", nil), ("", nil),
-  ])
+  @Test(
+    "a near miss is at most two edits away",
+    arguments: [
+      ("lisetn", "listen"), ("feds", "feeds"), ("log_level", "log-level"), ("LOOPS", "loops"), ("abc", nil), ("x", nil),
+      ("", nil),
+    ])
   func nearMiss(name: String, meant: String?) {
     #expect(NearMiss.of(name, in: ["listen", "feeds", "log-level", "loops"]) == meant)
   }
@@ -247,7 +256,9 @@ struct ConfigurationLoaderTests {
     #expect(url.host == "::1" && url.port == 9443 && url.target == "/ws?x=1" && url.isSecure)
     #expect(url.restBase == "https://[::1]:9443")
     #expect(EndpointURL("http://a.b")?.port == 80)
-    for bad in ["", "a.b", "ftp://a", "ws://", "ws://a:0", "ws://u@a", "ws://a#b", "ws://a b", "ws://[::1", "ws://a:1:2"] {
+    for bad in [
+      "", "a.b", "ftp://a", "ws://", "ws://a:0", "ws://u@a", "ws://a#b", "ws://a b", "ws://[::1", "ws://a:1:2",
+    ] {
       #expect(EndpointURL(bad) == nil, "\(bad)")
     }
   }
