@@ -115,7 +115,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     for _ in 0..<Self.acceptsPerTurn {
       guard isOpen else { return }
       var accepted: Int32 = -1
-      let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+      let flags = O_NONBLOCK | O_CLOEXEC
       let peer = KernelAddress { accepted = clinux_accept4(descriptor, $0, $1, flags) }
       guard accepted >= 0 else {
         switch errno {
@@ -142,7 +142,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     if spare < 0 { spare = Self.openSpare() }
     guard spare >= 0 else { return false }
     Glibc.close(spare)
-    let accepted = clinux_accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+    let accepted = clinux_accept4(descriptor, nil, nil, O_CLOEXEC)
     if accepted >= 0 {
       Glibc.close(accepted)
       shed.add(1, ordering: .relaxed)

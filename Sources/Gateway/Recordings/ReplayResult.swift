@@ -209,7 +209,7 @@ package struct ReplayResult: Sendable {
 
   private static func fixed(_ value: Double, _ digits: UInt8) -> String {
     var buffer = ByteBuffer(capacity: 24)
-    let power = DecimalText.powers[Int(digits)]
+    let power = Int64(DecimalText.power(digits))
     buffer.append(decimal: Int64((value * Double(power)).rounded()), scale: digits)
     return buffer.description
   }
