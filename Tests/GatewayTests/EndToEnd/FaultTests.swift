@@ -103,12 +103,11 @@ struct FaultTests {
     probe.send(Self.subscribe([symbol]))
     try await probe.first("an update") { $0.type == "update" && $0.symbol == symbol }
     harness.exchanges[venue]!.inject(try Fault(parsing: "malformed"))
-    let deadline = ContinuousClock.now + .seconds(30)
+    var patience = Patience()
     while true {
       let metrics = try await harness.get("/metrics", internal: true).text
       if metrics.contains("tidegate_feed_rejected_total{venue=\"\(venue)\"} 1") { break }
-      try #require(ContinuousClock.now < deadline, "\(metrics)")
-      try await Task.sleep(for: .milliseconds(20))
+      try await patience.wait(for: "the refused frame to be counted; \(metrics)")
     }
     try await harness.waitUntilLive()
     let seen = probe.count

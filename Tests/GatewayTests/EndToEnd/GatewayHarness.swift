@@ -66,17 +66,14 @@ final class GatewayHarness: Sendable {
 
   /// Waits until every instrument of every venue is live.
   func waitUntilLive() async throws {
-    let deadline = ContinuousClock.now + .seconds(30)
-    var last = ""
-    while ContinuousClock.now < deadline {
+    let expected = exchanges.keys.reduce(0) { $0 + Self.symbols[$1]!.count }
+    var patience = Patience()
+    while true {
       let answer = try await get("/v1/instruments")
       let instruments = answer.json["instruments"] as? [[String: Any]] ?? []
-      last = answer.text
-      let expected = exchanges.keys.reduce(0) { $0 + Self.symbols[$1]!.count }
       if instruments.count == expected, instruments.allSatisfy({ $0["state"] as? String == "live" }) { return }
-      try await Task.sleep(for: .milliseconds(20))
+      try await patience.wait(for: "every book to be live; \(answer.text)")
     }
-    throw ProbeError(description: "not live after 30 s: \(last) \((try? await get("/v1/status").text) ?? "")")
   }
 
   func stop() async {
