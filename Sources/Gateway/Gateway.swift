@@ -54,7 +54,8 @@ package final class Gateway: Sendable {
     let publicAPI = nodes.map {
       PublicAPI(node: $0, origins: configuration.origins, clientLimit: configuration.limits.clients)
     }
-    self.publicListener = try Listener(address: configuration.listen, loops: loops, tls: tls, limits: limits) { connection in
+    self.publicListener = try Listener(address: configuration.listen, loops: loops, tls: tls, limits: limits) {
+      connection in
       publicAPI[connection.loop.index].accept(connection)
     }
     let started = startedAt

@@ -70,7 +70,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   /// Adds a feed of this loop; `number` is its place among all feeds of the gateway. On the loop.
-  func add(feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?, recorder: (any FeedRecorder)?) {
+  func add(
+    feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?,
+    recorder: (any FeedRecorder)?
+  ) {
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
     let slot = hub.add(market: pipeline.market, venue: venue.name)
     begin(
@@ -205,7 +208,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
   }
 
-  func register(_ session: HTTPSession, for connection: Connection) { httpSessions[ObjectIdentifier(connection)] = session }
+  func register(_ session: HTTPSession, for connection: Connection) {
+    httpSessions[ObjectIdentifier(connection)] = session
+  }
   func forget(_ connection: Connection) { httpSessions[ObjectIdentifier(connection)] = nil }
 
   func receive(_ message: RawSpan, from session: StreamSession) {
@@ -308,7 +313,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func session(of client: ClientID) -> StreamSession? {
-    guard Int(client.slot) < sessions.count, let session = sessions[Int(client.slot)], session.client == client else { return nil }
+    guard Int(client.slot) < sessions.count, let session = sessions[Int(client.slot)], session.client == client else {
+      return nil
+    }
     return session
   }
 
@@ -324,7 +331,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private func write(to session: StreamSession, _ now: Timestamp) {
     let connection = session.connection
     while connection.isWritable {
-      fanOut.take(from: session.client, byteLimit: StreamSession.handOverBytes, now: now, into: &frames, actions: &actions)
+      fanOut.take(
+        from: session.client, byteLimit: StreamSession.handOverBytes, now: now, into: &frames, actions: &actions)
       var bytes = 0
       for frame in frames {
         bytes += frame.count

@@ -96,7 +96,8 @@ final class Recorders: Sendable {
     if path.hasSuffix("/") {
       try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
       let day = ISO8601DateFormatter.string(
-        from: Date(), timeZone: TimeZone(identifier: "UTC")!, formatOptions: [.withYear, .withMonth, .withDay, .withTime])
+        from: Date(), timeZone: TimeZone(secondsFromGMT: 0)!,
+        formatOptions: [.withYear, .withMonth, .withDay, .withTime])
       file = "\(path)\(venue.name)-spot-\(day).ndjson.gz"
     }
     do throws(RecordingError) {
@@ -143,7 +144,8 @@ func replay(files: [String], json: Bool) async throws {
 func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {
   guard let path = configuration.record else { throw CommandFailure("--out is missing") }
   guard configuration.feeds.count == 1 || path.hasSuffix("/") else {
-    throw CommandFailure("\(configuration.feeds.count) venues need a folder: give --out FOLDER/ to get a file per venue")
+    throw CommandFailure(
+      "\(configuration.feeds.count) venues need a folder: give --out FOLDER/ to get a file per venue")
   }
   var configuration = configuration
   // The ports are of no use here; any free ones on loopback.

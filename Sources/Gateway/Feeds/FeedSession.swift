@@ -48,7 +48,8 @@ final class FeedSession: Feed, ConnectionHandler {
   private var liveSince: Timestamp?
 
   init(
-    pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, tls: TLSClientContext?, recorder: (any FeedRecorder)?,
+    pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, tls: TLSClientContext?,
+    recorder: (any FeedRecorder)?,
     log: Logger, now: Timestamp
   ) {
     self.pipeline = pipeline
@@ -308,7 +309,8 @@ final class FeedSession: Feed, ConnectionHandler {
     guard let endpoint = Endpoint(base) else {
       return lost("\(base) is not an HTTP URL", now)
     }
-    requests[id] = RESTRequest.get(path, from: endpoint, bodyLimit: bodyLimit, tls: tls, loop: loop) { [self] status, body in
+    requests[id] = RESTRequest.get(path, from: endpoint, bodyLimit: bodyLimit, tls: tls, loop: loop) {
+      [self] status, body in
       requests[id] = nil
       let now = self.now
       recorder?.answered(url: base + path, status: status, body: body, at: now)
@@ -359,7 +361,9 @@ final class FeedSession: Feed, ConnectionHandler {
 
   private func updateLiveness(_ since: Timestamp, _ now: Timestamp) {
     guard status.state == .syncing || status.state == .live, !pipeline.market.instruments.isEmpty else { return }
-    let waiting = pipeline.market.instruments.contains { $0.bookState != .live && status.failed[$0.instrument.symbol] == nil }
+    let waiting = pipeline.market.instruments.contains {
+      $0.bookState != .live && status.failed[$0.instrument.symbol] == nil
+    }
     let anyLive = pipeline.market.instruments.contains { $0.bookState == .live }
     if !waiting || (anyLive && now - since > FeedSession.syncLimit) {
       if liveSince == nil { liveSince = now }

@@ -25,7 +25,8 @@ final class RESTRequest: ConnectionHandler {
     _ path: String, from endpoint: Endpoint, bodyLimit: Int, tls: TLSClientContext?, loop: EventLoop,
     timeout: UInt64 = 15_000_000_000, completion: @escaping Completion
   ) -> RESTRequest {
-    let request = RESTRequest(target: endpoint.target(path), endpoint: endpoint, bodyLimit: bodyLimit, completion: completion)
+    let request = RESTRequest(
+      target: endpoint.target(path), endpoint: endpoint, bodyLimit: bodyLimit, completion: completion)
     request.start(tls: tls, loop: loop, timeout: timeout)
     return request
   }
@@ -46,7 +47,8 @@ final class RESTRequest: ConnectionHandler {
   private func start(tls: TLSClientContext?, loop: EventLoop, timeout: UInt64) {
     timer = loop.schedule(after: timeout) { [weak self] in self?.finish(0, "no answer in \(timeout / 1_000_000) ms") }
     attempt = Connector.connect(
-      host: endpoint.host, port: endpoint.port, tls: endpoint.isSecure ? tls : nil, loop: loop, timeout: timeout, handler: self
+      host: endpoint.host, port: endpoint.port, tls: endpoint.isSecure ? tls : nil, loop: loop, timeout: timeout,
+      handler: self
     ) { [self] result in
       switch result {
       case .success(let connection):

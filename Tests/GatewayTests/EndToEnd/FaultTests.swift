@@ -65,15 +65,19 @@ struct FaultTests {
 
   @Test("Kraken: a lost book update costs one symbol")
   func krakenGap() async throws {
-    try await oneSymbol("kraken", "kraken:ZEC-USD", other: "kraken:BTC-USD", fault: "gap=ZEC-USD", reason: "checksum mismatch")
+    try await oneSymbol(
+      "kraken", "kraken:ZEC-USD", other: "kraken:BTC-USD", fault: "gap=ZEC-USD", reason: "checksum mismatch")
   }
 
   @Test("Binance: a gap in the update ids costs one symbol")
   func gap() async throws {
-    try await oneSymbol("binance", "binance:ZEC-USDT", other: "binance:BTC-USDT", fault: "gap=ZEC-USDT", reason: "sequence gap")
+    try await oneSymbol(
+      "binance", "binance:ZEC-USDT", other: "binance:BTC-USDT", fault: "gap=ZEC-USDT", reason: "sequence gap")
   }
 
-  @Test("a dropped connection: everybody is told, everything is resynchronised", arguments: ["kraken", "coinbase", "binance"])
+  @Test(
+    "a dropped connection: everybody is told, everything is resynchronised",
+    arguments: ["kraken", "coinbase", "binance"])
   func drop(venue: String) async throws {
     let harness = try GatewayHarness(venues: [venue])
     try await harness.waitUntilLive()
@@ -88,7 +92,9 @@ struct FaultTests {
     try await probe.first("a fresh snapshot", from: before) {
       $0.type == "snapshot" && $0.symbol == symbol && $0["reason"] as? String == "resync"
     }
-    try await probe.first("live again", from: before + 1) { $0.channel == "status" && $0.text.contains("\"state\":\"live\"") }
+    try await probe.first("live again", from: before + 1) {
+      $0.channel == "status" && $0.text.contains("\"state\":\"live\"")
+    }
     #expect(Links.problems(probe.messages) == [])
     try await rightAgain(harness, probe, symbol)
     await harness.stop()

@@ -21,7 +21,8 @@ final class GatewayHarness: Sendable {
 
   /// - Parameter change: changes the configuration before the start.
   init(
-    venues: [String] = ["kraken", "coinbase", "binance"], faults: [String: [Fault]] = [:], seed: UInt64 = 7, rate: Double = 20,
+    venues: [String] = ["kraken", "coinbase", "binance"], faults: [String: [Fault]] = [:], seed: UInt64 = 7,
+    rate: Double = 20,
     loops: Int = 2, change: (inout GatewayConfiguration) -> Void = { _ in }
   ) throws {
     simulatorLoop = try EventLoop(index: 0, label: "test.simulator")
@@ -41,7 +42,8 @@ final class GatewayHarness: Sendable {
     var exchanges: [String: SimulatedExchange] = [:]
     for venue in venues {
       let exchange = try SimulatedExchange(
-        venue: venue, seed: seed, rate: rate, faults: faults[venue] ?? [], listen: SocketAddress(host: "127.0.0.1", port: 0),
+        venue: venue, seed: seed, rate: rate, faults: faults[venue] ?? [],
+        listen: SocketAddress(host: "127.0.0.1", port: 0),
         tls: tls, loop: simulatorLoop)
       exchanges[venue] = exchange
       configuration.feeds.append(

@@ -130,7 +130,9 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
       if let found { return found }
       if let failure { throw ProbeError(description: "waiting for \(what): \(failure)") }
       try await patience.wait(
-        for: state.withLock { "\(what); \($0.messages.count) messages, last: \($0.messages.last?.text.prefix(300) ?? "none")" })
+        for: state.withLock {
+          "\(what); \($0.messages.count) messages, last: \($0.messages.last?.text.prefix(300) ?? "none")"
+        })
     }
   }
 }
