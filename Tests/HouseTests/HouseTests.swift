@@ -13,9 +13,9 @@ struct HouseTests {
     var imports: [String] {
       lines.compactMap { line in
         let words = line.split(separator: " ")
-        guard let index = words.firstIndex(of: "import"), index + 1 < words.count, !line.hasPrefix("//") else { return nil }
-        return words[0...index].allSatisfy { $0 == "import" || $0.hasPrefix("@") || $0 == "package" || $0 == "public" }
-          ? String(words[words.count - 1].split(separator: ".")[0]) : nil
+        guard let index = words.firstIndex(of: "import"), index + 1 < words.count else { return nil }
+        let isImport = words[..<index].allSatisfy { $0.hasPrefix("@") || $0 == "package" || $0 == "public" }
+        return isImport ? String(words[words.count - 1].split(separator: ".")[0]) : nil
       }
     }
   }
