@@ -40,7 +40,7 @@ package final class Gateway: Sendable {
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
     let settings = NodeSettings(
-      node: configuration.node, epoch: hex(SystemRandom.bytes(4)), clientLimits: clientLimits, log: log)
+      node: configuration.node, epoch: RandomName.hex(4), clientLimits: clientLimits, log: log)
     let nodes = loops.map { LoopNode(loop: $0, loops: configuration.loops, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops

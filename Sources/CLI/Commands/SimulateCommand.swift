@@ -49,8 +49,7 @@ struct SimulateCommand: AsyncParsableCommand {
     _ = try faults
     let names = VenueRegistry.venues.map(\.name).sorted()
     if !names.contains(venue) {
-      let near = NearMiss.of(venue, in: names).map { " Did you mean \($0)?" } ?? ""
-      throw ValidationError("--venue \"\(venue)\" is not allowed; give one of \(names.joined(separator: ", ")).\(near)")
+      throw ValidationError("--venue: \(VenueRegistry.unknownVenue(venue))")
     }
     if (try? SocketAddress(parsing: listen)) == nil {
       throw ValidationError("--listen \"\(listen)\" is not allowed; give HOST:PORT with a numeric host or localhost.")

@@ -91,7 +91,7 @@ final class FeedSession: Feed, ConnectionHandler {
 
   private func connectIfPrepared(_ now: Timestamp) {
     guard case .preparing = phase, pipeline.handler.isPrepared else { return }
-    guard let endpoint = Endpoint(pipeline.handler.url) else {
+    guard let endpoint = EndpointURL(pipeline.handler.url) else {
       return lost("\(pipeline.handler.url) is not a WebSocket URL", now)
     }
     phase = .connecting
@@ -106,7 +106,7 @@ final class FeedSession: Feed, ConnectionHandler {
     }
   }
 
-  private func handshake(on connection: Connection, _ endpoint: Endpoint) {
+  private func handshake(on connection: Connection, _ endpoint: EndpointURL) {
     self.connection = connection
     phase = .handshaking
     connects += 1
@@ -114,7 +114,7 @@ final class FeedSession: Feed, ConnectionHandler {
     response = HTTPResponseParser(limits: HTTPLimits())
     webSocket = WebSocketConnection(role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit))
     let head = WebSocketHandshake.request(
-      host: endpoint.authority, target: endpoint.path, key: handshakeKey,
+      host: endpoint.authority, target: endpoint.target, key: handshakeKey,
       fields: [HTTPField("User-Agent", "tidegate/\(TidegateVersion.current)")])
     scratch.removeAll()
     HTTPEncoder.append(head, bodyLength: 0, to: &scratch)
@@ -306,7 +306,7 @@ final class FeedSession: Feed, ConnectionHandler {
 
   private func get(_ path: String, request id: Int, bodyLimit: Int, _ now: Timestamp) {
     let base = pipeline.handler.configuration.restEndpoint ?? venue.restEndpoint
-    guard let endpoint = Endpoint(base) else {
+    guard let endpoint = EndpointURL(base) else {
       return lost("\(base) is not an HTTP URL", now)
     }
     requests[id] = RESTRequest.get(path, from: endpoint, bodyLimit: bodyLimit, tls: tls, loop: loop) {
