@@ -1,3 +1,5 @@
+import Transport
+
 /// A value that is made and used on one loop only, while it travels through others.
 struct LoopBound<T>: @unchecked Sendable {
   // `@unchecked`: whoever carries it between loops does not open it; see `LoopNode.ask`.
