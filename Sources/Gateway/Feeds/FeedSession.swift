@@ -19,6 +19,11 @@ final class FeedSession: Feed, ConnectionHandler {
   /// After this long the feed counts as live even if some book is still on its way, µs.
   private static let syncLimit = 10 * Microseconds.second
 
+  /// After this much silence the connection is probed with a ping, µs. Quiet is not dead: a market may have nothing to say.
+  private static let probeAfter = 2 * Microseconds.second
+  /// A probe that is not answered for this long makes the feed stale, µs.
+  private static let probeLimit = 2 * Microseconds.second
+
   private enum Phase {
     case idle, preparing(since: Timestamp), connecting, handshaking, open(since: Timestamp), waiting
   }
@@ -46,6 +51,12 @@ final class FeedSession: Feed, ConnectionHandler {
   private var requests: [Int: RESTRequest] = [:]
   private var scratch = ByteBuffer()
   private var liveSince: Timestamp?
+  /// When anything last came on this connection, pongs included.
+  private var heardAt = Timestamp.distantPast
+  /// When the ping went out that nothing has come after; nil if there is none.
+  private var probedAt: Timestamp?
+  /// Whether this connection's venue answers pings at all; only then is a missing pong a sign.
+  private var answersPings = false
 
   init(
     pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, tls: TLSClientContext?,
@@ -191,6 +202,9 @@ final class FeedSession: Feed, ConnectionHandler {
     input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - head.count)...])
     phase = .open(since: now)
     status.attempt = nil
+    heardAt = now
+    answersPings = false
+    probe(now)
     recorder?.opened(url: pipeline.handler.url, at: now)
     set(.syncing, reason: nil, now)
     pipeline.connected(now: now)
@@ -201,6 +215,8 @@ final class FeedSession: Feed, ConnectionHandler {
   private func handle(_ event: WebSocketEvent, _ now: Timestamp) {
     switch event {
     case .text(let payload), .binary(let payload):
+      status.lastMessage = now
+      if status.gapFrom != nil, status.gapTo == nil { status.gapTo = now }
       heard(now)
       recorder?.received(payload, at: now)
       pipeline.receive(payload.bytes, now: now)
@@ -208,7 +224,9 @@ final class FeedSession: Feed, ConnectionHandler {
     case .ping(let payload):
       heard(now)
       send(.pong, payload.bytes)
-    case .pong: heard(now)
+    case .pong:
+      answersPings = true
+      heard(now)
     case .close(let code, let reason, let mustReply):
       if mustReply, let connection {
         scratch.removeAll()
@@ -221,9 +239,14 @@ final class FeedSession: Feed, ConnectionHandler {
   }
 
   private func heard(_ now: Timestamp) {
-    status.lastMessage = now
-    if status.gapFrom != nil, status.gapTo == nil { status.gapTo = now }
+    heardAt = now
+    probedAt = nil
     if status.state == .stale { set(.syncing, reason: "data again", now) }
+  }
+
+  private func probe(_ now: Timestamp) {
+    probedAt = now
+    send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes)
   }
 
   func connectionDidDrain(_ connection: Connection) {}
@@ -340,13 +363,19 @@ final class FeedSession: Feed, ConnectionHandler {
       pipeline.tick(now: now)
       settle(now)
       guard case .open = phase else { return }
-      let heardAt = max(status.lastMessage ?? since, since)
       let silence = now - heardAt
       if silence > 2 * venue.staleAfter {
         return lost("nothing came for \(silence / Microseconds.second) s", now)
       }
       if silence > venue.staleAfter {
         return set(.stale, reason: "nothing came for \(silence / Microseconds.second) s", now)
+      }
+      if let probedAt {
+        if answersPings, now - probedAt > FeedSession.probeLimit {
+          return set(.stale, reason: "no answer to a ping for \((now - probedAt) / Microseconds.second) s", now)
+        }
+      } else if silence > FeedSession.probeAfter {
+        probe(now)
       }
       updateLiveness(since, now)
       if let liveSince, backoff.attempt > 0, now - liveSince >= FeedSession.steadyAfter { backoff.reset() }

@@ -122,4 +122,39 @@ struct FaultTests {
     try await rightAgain(harness, probe, symbol)
     await harness.stop()
   }
+
+  @Test("silence on an open connection: the feed is called stale, and live again when data comes")
+  func silence() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    try await harness.waitUntilLive()
+    let symbol = "kraken:BTC-USD"
+    let probe = try await harness.probe()
+    probe.send(Self.subscribe([symbol]))
+    try await probe.first("an update") { $0.type == "update" && $0.symbol == symbol }
+    let before = probe.count
+    harness.exchanges["kraken"]!.inject(try Fault(parsing: "silence=8"))
+    try await probe.first("the status", from: before) { $0.channel == "status" && $0.text.contains("\"stale\"") }
+    let told = probe.count
+    try await probe.first("a heartbeat that says so", from: before) {
+      $0.type == "heartbeat" && $0.text.contains("\"state\":\"stale\"")
+    }
+    try await probe.first("live again", from: told) { $0.channel == "status" && $0.text.contains("\"state\":\"live\"") }
+    try await probe.first("updates again", from: told) { $0.type == "update" && $0.symbol == symbol }
+    #expect(Links.problems(probe.messages) == [])
+    try await rightAgain(harness, probe, symbol)
+    await harness.stop()
+  }
+
+  @Test("a slow handshake is waited for, and clients are served meanwhile")
+  func slowHandshake() async throws {
+    let harness = try GatewayHarness(
+      venues: ["coinbase", "kraken"], faults: ["coinbase": [try Fault(parsing: "slow-handshake=1")]])
+    let status = try await harness.get("/v1/status")
+    #expect(status.status == 200)
+    try await harness.waitUntilLive()
+    let probe = try await harness.probe()
+    probe.send(Self.subscribe(["coinbase:BTC-USD"]))
+    try await probe.first("a snapshot") { $0.type == "snapshot" && $0.channel == "book" }
+    await harness.stop()
+  }
 }
