@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Gateway
 import Logging
+import MarketData
 import Synchronization
 import Transport
 import VenueSimulator
@@ -179,17 +180,36 @@ func simulate(_ command: SimulateCommand) async throws {
     }
     tls = try TLSServerContext(certificate: certificate)
   }
+  let listen = try SocketAddress(parsing: command.listen)
   let loop = try EventLoop(index: 0, label: "tidegate.simulator")
-  let exchange = try SimulatedExchange(
-    venue: command.venue, seed: command.seed, rate: Double(command.rate), faults: try command.faults,
-    listen: try SocketAddress(parsing: command.listen), tls: tls, loop: loop, log: log)
+  let exchange: SimulatedExchange
+  let title: String
+  let symbols: [String]
+  if let path = command.from {
+    let (recording, names) = try loadRecording(path)
+    if let venue = command.venue, venue != recording.venue {
+      throw CommandFailure("--venue \(venue): \(path) is a recording of \(recording.venue); leave --venue out")
+    }
+    exchange = try SimulatedExchange(
+      recording: recording, faults: try command.faults, listen: listen, tls: tls, loop: loop, log: log)
+    title = "\(recording.venue) as recorded (\(recording.count) frames of \(Int(recording.seconds.rounded())) s)"
+    symbols = names
+  } else {
+    let (venue, seed, rate) = (command.venue ?? "", command.seed ?? 1, command.rate ?? 20)
+    exchange = try SimulatedExchange(
+      venue: venue, seed: seed, rate: Double(rate), faults: try command.faults, listen: listen, tls: tls, loop: loop,
+      log: log)
+    title = "A simulated \(venue) (seed \(seed), rate \(rate))"
+    symbols = venue == "binance" ? ["BTC-USDT", "ZEC-USDT"] : ["BTC-USD", "ZEC-USD"]
+  }
   let ca = command.caOut.map { " --ca \($0)" } ?? ""
-  let symbols = command.venue == "binance" ? "BTC-USDT,ZEC-USDT" : "BTC-USD,ZEC-USD"
+  // A recorder may have followed hundreds; the hint need not.
+  let feed = "\(exchange.venue)=\(symbols.prefix(10).joined(separator: ","))"
   print(
     """
-    A simulated \(command.venue) (seed \(command.seed), rate \(command.rate)) is at \(exchange.webSocketURL)
+    \(title) is at \(exchange.webSocketURL)
     Follow it:
-      \(CommandLine.arguments[0]) serve --feed \(command.venue)=\(symbols) --endpoint \(command.venue)=\(exchange.webSocketURL)\(ca)
+      \(CommandLine.arguments[0]) serve --feed \(feed) --endpoint \(exchange.venue)=\(exchange.webSocketURL)\(ca)
     """)
   fflush(nil)
   _ = await waitForEnd()
@@ -198,4 +218,45 @@ func simulate(_ command: SimulateCommand) async throws {
   log.notice(
     "stopped",
     metadata: ["frames": "\(statistics.framesSent)", "faults": "\(statistics.faultsInjected)"])
+}
+
+/// Reads a recording whole, for an exchange to send; with the symbols that it has, in the gateway's words.
+func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, symbols: [String]) {
+  let source = try ReplaySource(path: path)
+  let endpoint = Endpoint(source.venue.endpoint)
+  var recording = RecordedSource(venue: source.venue.name, path: endpoint?.path ?? "/")
+  let reader = try RecordingReader(path: path)
+  func fail(_ field: String, _ reason: String) -> RecordingError {
+    RecordingError(path: path, line: reader.lineNumber, field: field, reason)
+  }
+  while let record = try reader.next() {
+    var isTaken = true
+    switch record.kind {
+    case .text: isTaken = recording.add(frame: reader.payload.unsafeBytes, at: record.time)
+    case .http:
+      isTaken = recording.add(
+        answer: reader.payload.unsafeBytes, to: record.url ?? "", status: record.status, at: record.time)
+    case .binary: throw fail("k", "binary frame: \(source.venue.title) sends none")
+    // One session plays all connections; the client's own words are the client's to say again.
+    case .open, .sent, .close: break
+    }
+    if !isTaken { throw fail("m", "more than \(RecordedSource.byteLimit >> 20) MB of frames; simulate holds them in memory") }
+  }
+  guard recording.count > 0 else { throw RecordingError(path: path, "has no frames to send") }
+  if let url = instrumentListURL(source.venue), !recording.hasAnswer(to: url), !source.instruments.isEmpty {
+    let isAdded = source.instruments.withUnsafeBytes {
+      recording.add(answer: $0, to: url, status: 200, at: .distantPast)
+    }
+    precondition(isAdded, "a list made from the header is small")
+  }
+  return (recording, source.symbols)
+}
+
+/// Where a venue has the list of its instruments; nil if that comes in the stream.
+private func instrumentListURL(_ venue: Venue) -> String? {
+  switch venue.name {
+  case "binance": venue.restEndpoint + "/api/v3/exchangeInfo"
+  case "coinbase": venue.restEndpoint + "/products"
+  default: nil
+  }
 }

@@ -10,6 +10,10 @@ package struct WatchTable: Sendable {
     var bid: ExactDecimal?, ask: ExactDecimal?
     var points: [Double?] = []
     var error: String?
+
+    var isComplete: Bool {
+      !price.isEmpty && changePercent24h != nil && bid != nil && ask != nil && !points.isEmpty
+    }
   }
 
   private enum Link: Sendable {
@@ -27,10 +31,25 @@ package struct WatchTable: Sendable {
   private(set) var rows: [String: Row] = [:]
   private var feeds: [String: FeedReport] = [:]
 
-  package init(url: String) { self.url = url }
+  /// - Parameter symbols: those that get a row at once; a pattern like `kraken:*` gets its rows with their data.
+  package init(url: String, symbols: [String] = []) {
+    self.url = url
+    for symbol in symbols where !symbol.contains("*") { rows[symbol] = Row() }
+  }
 
-  /// Whether every row has a price or an error.
-  package var isComplete: Bool { !rows.isEmpty && rows.values.allSatisfy { !$0.price.isEmpty || $0.error != nil } }
+  /// Whether every row has all that it can show, or an error, and the states of the feeds are known.
+  package var isComplete: Bool {
+    !rows.isEmpty && !feeds.isEmpty && rows.values.allSatisfy { $0.isComplete || $0.error != nil }
+  }
+
+  /// How many rows there are.
+  package var count: Int { rows.count }
+
+  /// One line about the connection: for output that cannot be redrawn. Nil while it is as it should be.
+  package var trouble: String? {
+    guard case .lost(let reason) = link else { return nil }
+    return "● disconnected from \(url): \(Self.printable(reason))"
+  }
 
   /// Takes an event in; the symbol whose row changed, if one did.
   package mutating func apply(_ event: TidegateEvent) -> String? {
@@ -53,13 +72,14 @@ package struct WatchTable: Sendable {
   }
 
   private func apply(_ payload: TidegateEvent.Payload, to row: inout Row) {
-    row.error = nil
     switch payload {
     case .pulse(let pulse):
+      row.error = nil
       row.price = pulse.price.description
       row.direction = pulse.direction
       row.changePercent24h = pulse.changePercent24h ?? row.changePercent24h
     case .ticker(let ticker):
+      row.error = nil
       row.price = ticker.last?.description ?? row.price
       row.changePercent24h = ticker.changePercent24h ?? row.changePercent24h
       row.bid = ticker.bid ?? row.bid
@@ -171,6 +191,12 @@ package struct WatchTable: Sendable {
     return columns > 1 ? String(text.prefix(columns - 1)) + "…" : String(text.prefix(max(0, columns)))
   }
 
+  /// Text from the network without control characters, which a terminal would obey.
+  static func printable(_ text: String) -> String {
+    String(
+      String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
+  }
+
   /// Cells of one line from left to right, two spaces between them; what does not fit is left out.
   private struct Cells {
     let width: Int
@@ -189,17 +215,12 @@ package struct WatchTable: Sendable {
       guard room > 0 else { return }
       // Half a number would be a wrong one.
       if alignRight, room < columns, content.count > room { used = width; return }
-      let shown = WatchTable.fit(Self.printable(content), room)
+      let shown = WatchTable.fit(WatchTable.printable(content), room)
       let padding = String(repeating: " ", count: room - shown.count)
       let tinted = color && tint != nil && !shown.isEmpty ? "\u{1B}[\(tint!.rawValue)m\(shown)\u{1B}[0m" : shown
       text += String(repeating: " ", count: gap) + (alignRight ? padding + tinted : tinted + padding)
       used += gap + room
     }
 
-    /// Text from the network without control characters, which a terminal would obey.
-    static func printable(_ text: String) -> String {
-      String(
-        String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
-    }
   }
 }
