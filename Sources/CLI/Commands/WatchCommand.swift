@@ -65,8 +65,7 @@ struct WatchCommand: AsyncParsableCommand {
     for await event in events {
       switch event {
       case .frame(let text):
-        print(text)
-        fflush(nil)
+        StandardOutput.write(text + "\n")
         if once, text.contains("\"type\":\"snapshot\"") { return }
       case .disconnected(let reason, let retryIn):
         printError("disconnected: \(reason.description)\(retryIn == nil ? "" : "; reconnecting")")

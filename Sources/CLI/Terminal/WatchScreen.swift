@@ -18,6 +18,8 @@ struct WatchScreen {
   private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
   /// Ten frames a second: faster than that nobody reads.
   private static let frameInterval = Duration.milliseconds(100)
+  /// Columns where there is no terminal to ask.
+  private static let plainWidth = 120
   /// How long `--once` waits for rows that stay empty.
   private static let onceLimit = Duration.seconds(5)
   /// How long `--once` waits for another row of a pattern, whose rows nobody knows beforehand.
@@ -87,23 +89,23 @@ struct WatchScreen {
       let now = ContinuousClock.now
       let isComplete = state.table.isComplete && (!hasPattern || now - state.lastRow >= Self.patternPause)
       guard isComplete || now >= deadline else { return false }
-      let lines = state.table.lines(width: 100, height: 1_000, color: Self.hasColor)
-      Self.put(lines.joined(separator: "\n") + "\n")
+      let lines = state.table.lines(width: Self.plainWidth, height: 1_000, color: Self.hasColor)
+      StandardOutput.write(lines.joined(separator: "\n") + "\n")
       return true
     }
   }
 
   private func draw(_ table: WatchTable, _ events: TidegateEvents) async throws -> String? {
-    Self.put(Self.enter)
+    StandardOutput.write(Self.enter)
     let isResized = Atomic(true)
     let ends = Interrupt.sources { number in
-      Self.put(Self.leave)
+      StandardOutput.write(Self.leave)
       exit(128 + number)
     }
     let resizes = Interrupt.sources([SIGWINCH]) { _ in isResized.store(true, ordering: .relaxed) }
     defer {
       for source in ends + resizes { source.cancel() }
-      Self.put(Self.leave)
+      StandardOutput.write(Self.leave)
     }
     return try await onTimer(table, events) { state in
       let isResized = isResized.exchange(false, ordering: .relaxed)
@@ -111,7 +113,7 @@ struct WatchScreen {
       state.isChanged = false
       let size = Self.terminalSize
       let lines = state.table.lines(width: size.columns, height: size.rows, color: Self.hasColor)
-      Self.put("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
+      StandardOutput.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
       return false
     }
   }
@@ -126,12 +128,12 @@ struct WatchScreen {
       let changed = table.apply(event)
       let trouble = table.trouble
       if let trouble, case .disconnected(_, let retryIn) = event {
-        Self.put(trouble + (retryIn == nil ? "\n" : "; coming back\n"))
+        StandardOutput.write(trouble + (retryIn == nil ? "\n" : "; coming back\n"))
       } else if wasLost, trouble == nil {
-        Self.put("● connected to \(url)\n")
+        StandardOutput.write("● connected to \(url)\n")
       }
       wasLost = trouble != nil
-      if let changed, let line = table.line(changed, width: 100, color: false) { Self.put(line + "\n") }
+      if let changed, let line = table.line(changed, width: Self.plainWidth, color: false) { StandardOutput.write(line + "\n") }
     }
     return end
   }
@@ -139,8 +141,6 @@ struct WatchScreen {
   private static var hasColor: Bool {
     isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"]?.isEmpty ?? true
   }
-
-  private static func put(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 
   private static var terminalSize: (columns: Int, rows: Int) {
     var size = winsize()

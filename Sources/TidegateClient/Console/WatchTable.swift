@@ -109,9 +109,10 @@ package struct WatchTable: Sendable {
     var cells = Cells(width: width, color: color)
     let (dot, text, dotColor) = status(of: symbol)
     cells.add(color ? dot : "\(dot) \(text)", columns: color ? 1 : 14, dotColor)
-    cells.add(symbol, columns: 22)
+    let columns = columns(width: width, color: color)
+    cells.add(symbol, columns: columns.symbol)
     if let error = row.error {
-      cells.add(error, columns: max(0, width - 26), .red)
+      cells.add(error, columns: width, .red)
       return cells.text
     }
     let arrow: (String, Color?) =
@@ -126,9 +127,17 @@ package struct WatchTable: Sendable {
     cells.add(
       row.changePercent24h.map { ($0.doubleValue > 0 ? "+" : "") + $0.description + " %" } ?? "", columns: 9,
       change.map { $0 < 0 ? .red : .green }, alignRight: true)
-    cells.add(BlockSparkline.text(row.points, width: 24), columns: 24)
+    cells.add(BlockSparkline.text(row.points, width: columns.sparkline), columns: columns.sparkline)
     cells.add(spread(row), columns: 12, .dim, alignRight: true)
     return cells.text
+  }
+
+  /// The columns that give way: symbols take what the longest needs, the curve what is left before the spread.
+  private func columns(width: Int, color: Bool) -> (symbol: Int, sparkline: Int) {
+    let symbol = min(max(rows.keys.map(\.count).max() ?? 0, 6), 24)
+    // Feed, price, arrow, change and spread, with two spaces before each column but the first.
+    let others = (color ? 1 : 14) + 14 + 1 + 9 + 12 + 6 * 2
+    return (symbol, min(max(width - others - symbol, 8), 24))
   }
 
   private func spread(_ row: Row) -> String {
@@ -177,11 +186,12 @@ package struct WatchTable: Sendable {
   private func title(width: Int, color: Bool) -> String {
     var cells = Cells(width: width, color: color)
     cells.add(color ? "" : "feed", columns: color ? 1 : 14, .dim)
-    cells.add("symbol", columns: 22, .dim)
+    let columns = columns(width: width, color: color)
+    cells.add("symbol", columns: columns.symbol, .dim)
     cells.add("price", columns: 14, .dim, alignRight: true)
     cells.add("", columns: 1)
     cells.add("24 h", columns: 9, .dim, alignRight: true)
-    cells.add("last 24 h", columns: 24, .dim)
+    cells.add("last 24 h", columns: columns.sparkline, .dim)
     cells.add("spread", columns: 12, .dim, alignRight: true)
     return cells.text
   }
