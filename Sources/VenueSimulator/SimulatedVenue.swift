@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Why a simulated venue could not be made.
-package enum SimulatorError: Error, Sendable, Equatable {
+package enum SimulatorError: Error, Sendable, Equatable, CustomStringConvertible {
   case unknownVenue(String)
   case badRate(Double)
   case fault(FaultError)
