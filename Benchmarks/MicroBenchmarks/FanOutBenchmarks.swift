@@ -44,7 +44,8 @@ final class FanOutBench {
     directory.entries[MarketBench.symbol] = DirectoryEntry(
       loop: 0, market: 0, instrument: bench.market.instrument, bookState: .live)
     fanOut.directory = directory
-    let request = Array(#"{"op":"subscribe","id":1,"streams":[{"channel":"trades","symbols":["\#(MarketBench.symbol)"]}]}"#.utf8)
+    let request = Array(
+      #"{"op":"subscribe","id":1,"streams":[{"channel":"trades","symbols":["\#(MarketBench.symbol)"]}]}"#.utf8)
     for number in 0..<FanOutBenchmarks.clients {
       let client = fanOut.open(session: "s_\(number)", now: bench.market.now)
       request.withUnsafeBytes {

@@ -75,7 +75,8 @@ enum FeedBenchmarks {
     let taken = session.receive(frames, applies: applies)
     guard session.rejected == 0, taken >= frames.count else {
       throw BenchmarkUnavailable(
-        "\(venue.name) took \(taken) events of \(frames.count) frames and refused \(session.rejected): \(session.lastError)")
+        "\(venue.name) took \(taken) events of \(frames.count) frames and refused \(session.rejected): \(session.lastError)"
+      )
     }
     return PreparedBenchmark(
       bytes: frames.bytes.count, reset: { session.begin(frames) },

@@ -8,8 +8,12 @@ import TestSupport
 enum HubBenchmarks {
   static var all: [MicroBenchmark] {
     [
-      hub("hub: apply and encode a trade", StreamKey(channel: .trades, symbol: MarketBench.symbol)) { $0.trade(step: $1) },
-      hub("hub: apply and encode a quote", StreamKey(channel: .quote, symbol: MarketBench.symbol)) { $0.quote(step: $1) },
+      hub("hub: apply and encode a trade", StreamKey(channel: .trades, symbol: MarketBench.symbol)) {
+        $0.trade(step: $1)
+      },
+      hub("hub: apply and encode a quote", StreamKey(channel: .quote, symbol: MarketBench.symbol)) {
+        $0.quote(step: $1)
+      },
       MicroBenchmark(name: "market: apply a book delta of 20 levels") {
         let bench = MarketBench()
         let steps = Self.steps
@@ -68,7 +72,8 @@ final class HubBench {
     hub.perform(
       .join(
         JoinRequest(
-          key: key, market: slot, instrument: InstrumentID(0), loop: 0, client: ClientID(slot: 0, generation: 1), request: 1,
+          key: key, market: slot, instrument: InstrumentID(0), loop: 0, client: ClientID(slot: 0, generation: 1),
+          request: 1,
           item: 0, reason: .subscribe)), now: market.now, into: &deliveries)
   }
 

@@ -56,7 +56,8 @@ struct MarketGenerator {
   mutating func binanceTrade() -> String {
     trade += 1
     milliseconds += 3
-    return "{\"stream\":\"btcusdt@trade\",\"data\":{\"e\":\"trade\",\"E\":\(milliseconds),\"s\":\"BTCUSDT\",\"t\":\(trade)"
+    return
+      "{\"stream\":\"btcusdt@trade\",\"data\":{\"e\":\"trade\",\"E\":\(milliseconds),\"s\":\"BTCUSDT\",\"t\":\(trade)"
       + ",\"p\":\"\(Self.decimal(price(isBid: true), scale: 2))000000\""
       + ",\"q\":\"\(Self.decimal(Int64.random(in: 1...99_999, using: &random), scale: Self.sizeScale))000\""
       + ",\"T\":\(milliseconds - 1),\"m\":\(Bool.random(using: &random)),\"M\":true}}"

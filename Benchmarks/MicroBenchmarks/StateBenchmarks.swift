@@ -117,7 +117,8 @@ final class MarketBench {
   static let symbol = "binance:BTC-USDT"
   static let middle: Int64 = 6_412_350
   let instrument = Instrument(
-    id: InstrumentID(0), venue: "binance", venueSymbol: "BTCUSDT", base: "BTC", quote: "USDT", priceScale: 2, sizeScale: 5)
+    id: InstrumentID(0), venue: "binance", venueSymbol: "BTCUSDT", base: "BTC", quote: "USDT", priceScale: 2,
+    sizeScale: 5)
   let market = Market(configuration: .init(quotesFromBook: false, bookDepthLimit: nil, checksum: nil))
   var changes = MarketChanges()
   private(set) var now = Timestamp(milliseconds: 1_790_000_000_000)

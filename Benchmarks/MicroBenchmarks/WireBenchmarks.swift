@@ -17,8 +17,12 @@ enum WireBenchmarks {
           return sink.bytes.count
         }
       },
-      MicroBenchmark(name: "websocket: decode a 100-byte masked frame") { decode(size: 100, role: .server, perRead: 1) },
-      MicroBenchmark(name: "websocket: decode a 2,000-byte unmasked frame") { decode(size: 2_000, role: .client, perRead: 8) },
+      MicroBenchmark(name: "websocket: decode a 100-byte masked frame") {
+        decode(size: 100, role: .server, perRead: 1)
+      },
+      MicroBenchmark(name: "websocket: decode a 2,000-byte unmasked frame") {
+        decode(size: 2_000, role: .client, perRead: 8)
+      },
     ]
   }
 

@@ -7,7 +7,7 @@ let benchmarks: @Sendable () -> Void = {
     Benchmark(
       micro.name,
       configuration: .init(
-        metrics: [.wallClock, .throughput, .mallocCountTotal], warmupIterations: 3, scalingFactor: .kilo,
+        metrics: [.wallClock, .throughput], warmupIterations: 3, scalingFactor: .kilo,
         maxDuration: .seconds(1), maxIterations: 10_000)
     ) { benchmark in
       let prepared: PreparedBenchmark

@@ -1,3 +1,4 @@
+import CLoad
 import Glibc
 
 /// The floor's server as a process of its own, so that its CPU time is told apart.
@@ -5,9 +6,10 @@ struct ChildServer {
   let pid: pid_t
   let port: UInt16
 
-  /// Starts this executable again as `floor-server` and hands it the trace on its standard input.
+  /// Starts this executable again as `floor-server`, on the processors that process `peer` may use, and hands it the trace on
+  /// its standard input.
   /// - Throws: `LoadError` if it does not start to listen.
-  init(clients: Int, gathers: Bool, lifetime: Double, trace: Trace) throws {
+  init(beside peer: pid_t, clients: Int, gathers: Bool, lifetime: Double, trace: Trace) throws {
     var input: [Int32] = [0, 0]
     var output: [Int32] = [0, 0]
     guard pipe(&input) == 0, pipe(&output) == 0 else {
@@ -19,7 +21,9 @@ struct ChildServer {
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, input[0], 0)
     posix_spawn_file_actions_adddup2(&actions, output[1], 1)
-    var words = ["tidegate-load", "floor-server", "--clients", "\(clients)", "--lifetime", "\(Int(lifetime))", "--trace", "-"]
+    var words = [
+      "tidegate-load", "floor-server", "--clients", "\(clients)", "--lifetime", "\(Int(lifetime))", "--trace", "-",
+    ]
     if gathers { words.append("--gather") }
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
@@ -29,6 +33,7 @@ struct ChildServer {
     close(output[1])
     guard code == 0 else { throw LoadError("the floor's server did not start: \(Sockets.reason(code))") }
     pid = child
+    _ = cload_copy_affinity(peer, child)
     let text = Array(trace.text.utf8)
     var sent = 0
     while sent < text.count {

@@ -36,27 +36,33 @@ struct Comparison {
 
   /// A table for people.
   var text: String {
-    var lines = "              deliveries/s  per receive  CPU ns/delivery   p50 µs   p99 µs  p99.9 µs   gaps  tool CPU\n"
+    var lines =
+      "              deliveries/s  per receive  CPU ns/delivery   p50 µs   p99 µs  p99.9 µs   gaps  tool CPU\n"
     for (index, pair) in zip(gateway, floor).enumerated() {
       lines += Self.row("\(index + 1) gateway", pair.0) + Self.row("\(index + 1) floor", pair.1)
     }
     lines += "ratio gateway/floor of CPU per delivery: \(Decimal.text(Self.median(ratios), digits: 2))"
     lines += " (\(ratios.map { Decimal.text($0, digits: 2) }.joined(separator: ", ")))\n"
     if (gateway + floor).contains(where: \.isToolBound) {
-      lines += "The load test itself was the bottleneck of a turn: its latencies and rates say more of it than of the server.\n"
+      lines +=
+        "The load test itself was the bottleneck of a turn: its latencies and rates say more of it than of the server.\n"
     }
     return lines
   }
 
   private static func row(_ name: String, _ figures: Figures) -> String {
-    func cell(_ text: String, _ width: Int) -> String { String(repeating: " ", count: max(0, width - text.count)) + text }
+    func cell(_ text: String, _ width: Int) -> String {
+      String(repeating: " ", count: max(0, width - text.count)) + text
+    }
     let latency = figures.latency
     let has = latency.totalCount > 0
     return name + String(repeating: " ", count: max(0, 12 - name.count))
       + cell(Decimal.text(figures.deliveriesPerSecond, digits: 0), 14)
-      + cell(Decimal.text(figures.receives > 0 ? Double(figures.deliveries) / Double(figures.receives) : 0, digits: 2), 13)
+      + cell(
+        Decimal.text(figures.receives > 0 ? Double(figures.deliveries) / Double(figures.receives) : 0, digits: 2), 13)
       + cell(figures.cpuPerDelivery.map { Decimal.text($0, digits: 0) } ?? "-", 17)
-      + cell(has ? "\(latency.valueAtPercentile(50))" : "-", 9) + cell(has ? "\(latency.valueAtPercentile(99))" : "-", 9)
+      + cell(has ? "\(latency.valueAtPercentile(50))" : "-", 9)
+      + cell(has ? "\(latency.valueAtPercentile(99))" : "-", 9)
       + cell(has ? "\(latency.valueAtPercentile(99.9))" : "-", 10) + cell("\(figures.gaps)", 7)
       + cell(Decimal.text(figures.toolCPUFraction, digits: 2), 10) + "\n"
   }

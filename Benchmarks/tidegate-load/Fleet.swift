@@ -152,7 +152,9 @@ struct Fleet: ~Copyable {
     isMeasuring = false
     // What is under way gets time to arrive: a broken link is a gap only if no snapshot follows.
     pump(until: Clock.monotonic + 500_000_000)
-    for cell in 0..<(plan.clients * max(plan.streamsPerClient, 1)) where links[cell] == Link.broken { figures.gaps += 1 }
+    for cell in 0..<(plan.clients * max(plan.streamsPerClient, 1)) where links[cell] == Link.broken {
+      figures.gaps += 1
+    }
     for i in slowCount..<plan.clients { figures.missing += slots[i].missing }
     closeAll()
     return figures
@@ -167,7 +169,8 @@ struct Fleet: ~Copyable {
       let now = Clock.monotonic
       guard now < deadline else {
         throw LoadError(
-          "only \(openCount) of \(plan.clients) clients were connected within \(Int(patience)) s. \(figures.firstError)")
+          "only \(openCount) of \(plan.clients) clients were connected within \(Int(patience)) s. \(figures.firstError)"
+        )
       }
       let allowed = Double(now - start) / 1e9 * plan.connectRate + 1
       while started < plan.clients, inFlight < Self.connectsInFlight, Double(started) < allowed {
@@ -255,7 +258,9 @@ struct Fleet: ~Copyable {
     let name = plan.label + String(repeating: " ", count: max(0, 7 - plan.label.count))
     var line = "\(name) \(Decimal.text(elapsed, digits: 0)) s  \(figures.deliveries - deliveriesAtSecond) deliveries/s"
     line += "  p99 \(p99)  gaps \(figures.gaps)  clients \(openCount)"
-    if let resident = plan.probe?.residentBytes { line += "  RSS \(Decimal.text(Double(resident) / 1e6, digits: 1)) MB" }
+    if let resident = plan.probe?.residentBytes {
+      line += "  RSS \(Decimal.text(Double(resident) / 1e6, digits: 1)) MB"
+    }
     Terminal.say(line + "\n")
     deliveriesAtSecond = figures.deliveries
     figures.latency.add(second)
@@ -455,7 +460,8 @@ struct Fleet: ~Copyable {
       case 0x89:
         // A pong with the same payload under the mask 0, which leaves it as it is.
         if length <= 125 {
-          transmit(i, [0x8A, 0x80 | UInt8(length), 0, 0, 0, 0] + Array(UnsafeBufferPointer(start: payload, count: length)))
+          transmit(
+            i, [0x8A, 0x80 | UInt8(length), 0, 0, 0, 0] + Array(UnsafeBufferPointer(start: payload, count: length)))
         }
       case 0x8A: break
       default: protocolError(i, "a frame that begins with byte \(first)")
@@ -470,7 +476,9 @@ struct Fleet: ~Copyable {
     guard let head = MessageHead(bytes, count) else { return protocolError(i, "a text frame that is no JSON object") }
     switch head.kind {
     case .update:
-      guard head.found.isSuperset(of: .update) else { return protocolError(i, "an update without stream, prev, seq or time") }
+      guard head.found.isSuperset(of: .update) else {
+        return protocolError(i, "an update without stream, prev, seq or time")
+      }
       slots[i].frames &+= 1
       follow(i, head)
       guard isMeasuring else { return }
@@ -485,7 +493,9 @@ struct Fleet: ~Copyable {
       _ = second.record(min(UInt64(max(late, 0)), Figures.latencyLimit))
       if i == slowCount { figures.trace.append(time: head.time, bytes: frame) }
     case .snapshot:
-      guard head.found.isSuperset(of: .snapshot) else { return protocolError(i, "a snapshot without stream, seq or time") }
+      guard head.found.isSuperset(of: .snapshot) else {
+        return protocolError(i, "a snapshot without stream, seq or time")
+      }
       slots[i].frames &+= 1
       if let cell = cell(i, head.stream) {
         if links[cell] == Link.broken { figures.resyncs &+= 1 }

@@ -364,7 +364,8 @@ struct FloorServer: ~Copyable {
           index = streams.count - 1
         }
         items.append(
-          "{\"stream\":\(index + 1),\"channel\":\"\(channel)\",\"symbol\":\"\(symbol)\",\"epoch\":\"f\",\"seq\":\(seqs[index])}")
+          "{\"stream\":\(index + 1),\"channel\":\"\(channel)\",\"symbol\":\"\(symbol)\",\"epoch\":\"f\",\"seq\":\(seqs[index])}"
+        )
         let snapshot = Array(
           ("{\"type\":\"snapshot\",\"channel\":\"\(channel)\",\"symbol\":\"\(symbol)\",\"stream\":\(index + 1),"
             + "\"seq\":\(seqs[index]),\"reason\":\"subscribe\",\"time\":\(Clock.utc),\"data\":{}}").utf8)

@@ -10,7 +10,9 @@ enum WebSocketAccept {
     var padded = message + [0x80]
     while padded.count % 64 != 56 { padded.append(0) }
     let bits = UInt64(message.count) * 8
-    for shift in stride(from: 56, through: 0, by: -8) { padded.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift))) }
+    for shift in stride(from: 56, through: 0, by: -8) {
+      padded.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift)))
+    }
     for block in stride(from: 0, to: padded.count, by: 64) {
       var w = [UInt32](repeating: 0, count: 80)
       for t in 0..<16 { for k in 0..<4 { w[t] = w[t] << 8 | UInt32(padded[block + t * 4 + k]) } }

@@ -41,7 +41,9 @@ struct RunCommand: ParsableCommand {
     guard slowFraction >= 0, slowFraction < 1, slowBytesPerSecond > 0 else {
       throw ValidationError("--slow-fraction takes 0 to below 1: one client at least must read at full speed")
     }
-    guard !floor || pid != nil else { throw ValidationError("--floor compares CPU time and needs --pid of the gateway") }
+    guard !floor || pid != nil else {
+      throw ValidationError("--floor compares CPU time and needs --pid of the gateway")
+    }
     guard !idle || pid != nil else { throw ValidationError("--idle measures memory and needs --pid of the gateway") }
     guard !(floor && idle) else { throw ValidationError("--idle and --floor exclude each other") }
     guard rounds >= 1, symbolCount >= 1 else { throw ValidationError("--rounds and --symbol-count take 1 or more") }
@@ -77,7 +79,8 @@ struct RunCommand: ParsableCommand {
     }
     try write(report)
     for figures in (gatewayRuns + floorRuns).prefix(1) where figures.isToolBound {
-      Terminal.say("The load test used \(Decimal.text(figures.toolCPUFraction, digits: 2)) of its core: it was the bottleneck.\n")
+      Terminal.say(
+        "The load test used \(Decimal.text(figures.toolCPUFraction, digits: 2)) of its core: it was the bottleneck.\n")
     }
     if floor { Terminal.say(Comparison(gateway: gatewayRuns, floor: floorRuns, gathers: floorGathers).text) }
   }
@@ -95,7 +98,9 @@ struct RunCommand: ParsableCommand {
       channels: channels.split(separator: ",").map(String.init), symbols: names, depth: depth, intervalMs: intervalMs)
   }
 
-  private func run(_ target: StreamURL, _ subscription: Subscription, label: String, probe: ProcessProbe?) throws -> Figures {
+  private func run(
+    _ target: StreamURL, _ subscription: Subscription, label: String, probe: ProcessProbe?
+  ) throws -> Figures {
     var fleet = try Fleet(
       FleetPlan(
         label: label, url: target, clients: clients, requests: subscription.frames,
@@ -110,7 +115,8 @@ struct RunCommand: ParsableCommand {
       throw LoadError("the gateway published fewer than two updates in \(duration) s: there is no rate to repeat")
     }
     let child = try ChildServer(
-      clients: clients, gathers: floorGathers, lifetime: 120 + duration + warmup + Double(clients) / connectRate,
+      beside: pid ?? getpid(), clients: clients, gathers: floorGathers,
+      lifetime: 120 + duration + warmup + Double(clients) / connectRate,
       trace: gateway.trace)
     defer { child.stop() }
     return try run(
@@ -149,7 +155,8 @@ struct FloorServerCommand: ParsableCommand {
   @Option(help: "Updates per second.") var rate = 100.0
   @Option(help: "Repeat this trace instead: lines of 'offset_us bytes' from a file, or - for standard input.")
   var trace: String?
-  @Option(help: "bare: frames from the upgrade on; tidegate: answers subscribe requests first.") var `protocol` = "tidegate"
+  @Option(help: "bare: frames from the upgrade on; tidegate: answers subscribe requests first.") var `protocol` =
+    "tidegate"
   @Flag(help: "Frames of one instant go out in one send per client.") var gather = false
   @Option(help: "Exit after so many seconds.") var lifetime = 3600.0
 

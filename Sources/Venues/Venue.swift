@@ -23,7 +23,8 @@ package struct Venue: Sendable {
   package let makeHandler: @Sendable (FeedConfiguration) -> FeedHandler
 
   package init(
-    name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64, messageLimit: Int,
+    name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64,
+    messageLimit: Int,
     symbolLimit: Int, market: Market.Configuration, makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
   ) {
     self.name = name

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Lets clients written with other people's libraries use a gateway with a simulated market. What is not installed and cannot
-# be had is skipped, and said so. TIDEGATE_PEER_SECONDS (default 10) is how long each client watches.
+# be had is skipped, and said so. PEER_SECONDS (default 10) is how long each client watches.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-export TIDEGATE_PEER_SECONDS="${TIDEGATE_PEER_SECONDS:-10}"
-binary="${TIDEGATE_BINARY:-$(swift build --show-bin-path)/tidegate}"
+export PEER_SECONDS="${PEER_SECONDS:-10}"
+binary="${PEER_BINARY:-$(swift build --show-bin-path)/tidegate}"
 [ -x "$binary" ] || { echo "error: $binary is not built (swift build)" >&2; exit 1; }
 
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 // A client of tidegate.v1 with Node's built-in WebSocket: every channel, snapshot first, every update linked.
-// Usage: node stream_client.mjs ws://HOST:PORT   (TIDEGATE_PEER_SECONDS: how long to watch)
+// Usage: node stream_client.mjs ws://HOST:PORT   (PEER_SECONDS: how long to watch)
 const url = process.argv[2];
-const seconds = Number(process.env.TIDEGATE_PEER_SECONDS ?? 10);
+const seconds = Number(process.env.PEER_SECONDS ?? 10);
 const fail = (message) => {
   console.log(`  ${message}`);
   process.exit(1);

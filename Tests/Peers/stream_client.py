@@ -1,6 +1,6 @@
 """A client of tidegate.v1 written with the `websockets` package: checks what the protocol promises.
 
-Usage: stream_client.py ws://HOST:PORT   (TIDEGATE_PEER_SECONDS: how long to watch)
+Usage: stream_client.py ws://HOST:PORT   (PEER_SECONDS: how long to watch)
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import urllib.request
 
 import websockets
 
-SECONDS = float(os.environ.get("TIDEGATE_PEER_SECONDS", "10"))
+SECONDS = float(os.environ.get("PEER_SECONDS", "10"))
 CHANNELS = ["trades", "quote", "ticker", "pulse", "book", "sparkline", "status"]
 
 

@@ -148,7 +148,9 @@ package final class RecordingReader {
         default:
           // \u: rare, left to the scanner, which knows surrogates.
           var end = index
-          while end + 6 <= bytes.count, bytes[end] == UInt8(ascii: "\\"), bytes[end + 1] == UInt8(ascii: "u") { end += 6 }
+          while end + 6 <= bytes.count, bytes[end] == UInt8(ascii: "\\"), bytes[end + 1] == UInt8(ascii: "u") {
+            end += 6
+          }
           guard end > index else { return index }
           var buffer = ByteBuffer(capacity: end - index + 2)
           buffer.append(UInt8(ascii: "\""))

@@ -33,7 +33,8 @@ package final class RecordingSink: FeedRecorder, Sendable {
     let header = RecordingHeader(
       venue: venue.name, market: "spot",
       symbols: configuration.symbols.map { $0.split(separator: "-").joined(separator: venue.separator) }, channels: [],
-      started: Timestamp(microseconds: GatewayClock.wallMicroseconds()), note: "recorded by tidegate \(TidegateVersion.current)")
+      started: Timestamp(microseconds: GatewayClock.wallMicroseconds()),
+      note: "recorded by tidegate \(TidegateVersion.current)")
     let writer = try RecordingWriter(path: path, header: header)
     self.state = Mutex(State(writer: writer))
   }
@@ -48,7 +49,9 @@ package final class RecordingSink: FeedRecorder, Sendable {
   func received(_ message: UnsafeRawBufferPointer, at now: Timestamp) {
     let copy = [UInt8](message)
     submit(bytes: copy.count) { writer, connection throws(RecordingError) in
-      try Self.withBytes(copy) { bytes throws(RecordingError) in try writer.text(bytes, connection: max(0, connection), at: now) }
+      try Self.withBytes(copy) { bytes throws(RecordingError) in
+        try writer.text(bytes, connection: max(0, connection), at: now)
+      }
     }
   }
 
@@ -61,12 +64,16 @@ package final class RecordingSink: FeedRecorder, Sendable {
   func answered(url: String, status: Int, body: [UInt8], at now: Timestamp) {
     guard status != 0 else { return }
     submit(bytes: body.count) { writer, _ throws(RecordingError) in
-      try Self.withBytes(body) { bytes throws(RecordingError) in try writer.http(url: url, status: status, body: bytes, at: now) }
+      try Self.withBytes(body) { bytes throws(RecordingError) in
+        try writer.http(url: url, status: status, body: bytes, at: now)
+      }
     }
   }
 
   func closed(at now: Timestamp) {
-    submit(bytes: 0) { writer, connection throws(RecordingError) in try writer.close(connection: max(0, connection), at: now) }
+    submit(bytes: 0) { writer, connection throws(RecordingError) in
+      try writer.close(connection: max(0, connection), at: now)
+    }
   }
 
   /// Writes what waits and makes the file whole; then calls `completion` on a queue of its own.

@@ -22,7 +22,8 @@ package final class RecordingWriter {
   /// Makes or empties the file at `path` and writes the header.
   package init(path: String, header: RecordingHeader) throws(RecordingError) {
     self.path = path
-    guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path) else {
+    guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path)
+    else {
       throw RecordingError(path: path, "cannot be written; is its folder there, and may it be written?")
     }
     self.file = file

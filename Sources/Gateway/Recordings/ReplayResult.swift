@@ -164,7 +164,8 @@ package struct ReplayResult: Sendable {
       Self.append(symbol.finalBids, to: &out)
       out.append(", \"final_asks\": ")
       Self.append(symbol.finalAsks, to: &out)
-      out.append(", \"levels\": [\(symbol.bidLevels), \(symbol.askLevels)], \"crossed_at_end\": \(symbol.isCrossedAtEnd)")
+      out.append(
+        ", \"levels\": [\(symbol.bidLevels), \(symbol.askLevels)], \"crossed_at_end\": \(symbol.isCrossedAtEnd)")
       out.append(", \"last_trade_price\": ")
       if let price = symbol.lastTradePrice { out.append(json: price) } else { out.append("null") }
       out.append("}")

@@ -7,7 +7,8 @@ package struct ReplaySource {
   private static let searchLimit = 4096
   /// Quote currencies by which a Binance symbol is taken apart where the recording has no instrument list; longest match.
   private static let quotes = [
-    "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "USDP", "BTC", "ETH", "BNB", "TRY", "EUR", "BRL", "RUB", "GBP", "AUD", "JPY", "USD",
+    "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "USDP", "BTC", "ETH", "BNB", "TRY", "EUR", "BRL", "RUB", "GBP", "AUD",
+    "JPY", "USD",
     "DAI", "XRP", "TRX", "DOGE",
   ]
 
@@ -32,7 +33,9 @@ package struct ReplaySource {
       case .text:
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
       case .http:
-        if list == nil, let url = record.url, url.contains("/exchangeInfo") || url.contains("/products"), record.status == 200 {
+        if list == nil, let url = record.url, url.contains("/exchangeInfo") || url.contains("/products"),
+          record.status == 200
+        {
           list = [UInt8](reader.payload.unsafeBytes)
         }
       case .binary, .sent, .close: break

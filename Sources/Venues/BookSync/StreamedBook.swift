@@ -19,6 +19,8 @@ struct StreamedBook {
 
   private(set) var state = State.unsubscribed
   private var backoff = Backoff(first: Microseconds.second, limit: Microseconds.minute)
+  /// Whether the book was rebuilt since it was last settled.
+  private var isUnsettled = false
   /// Subscriptions in a row that no snapshot answered.
   private(set) var silentAttempts = 0
 
@@ -43,10 +45,12 @@ struct StreamedBook {
   /// Asks for a rebuild; true if that takes the book out of sync now.
   mutating func resync(now: Timestamp) -> Bool {
     guard case .live(let since) = state else { return false }
-    if now - since >= Self.settled { backoff.reset() }
-    let wait = backoff.failures == 0 ? 0 : backoff.next()
-    if wait == 0 { _ = backoff.next() }
-    state = .scheduled(now + wait)
+    if now - since >= Self.settled {
+      backoff.reset()
+      isUnsettled = false
+    }
+    state = .scheduled(now + (isUnsettled ? backoff.next() : 0))
+    isUnsettled = true
     return true
   }
 

@@ -15,7 +15,8 @@ package final class KrakenHandler: SymbolHandler {
   static let instrumentTimeout = 15 * Microseconds.second
 
   package static let venue = Venue(
-    name: "kraken", title: "Kraken", separator: "/", endpoint: "wss://ws.kraken.com/v2", restEndpoint: "https://api.kraken.com",
+    name: "kraken", title: "Kraken", separator: "/", endpoint: "wss://ws.kraken.com/v2",
+    restEndpoint: "https://api.kraken.com",
     // A heartbeat comes every second in which there was nothing else.
     staleAfter: 10 * Microseconds.second,
     // The instrument snapshot is the largest message: some 1,500 pairs and 600 assets, under 1 MB.

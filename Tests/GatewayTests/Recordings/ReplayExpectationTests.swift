@@ -42,7 +42,8 @@ struct ReplayExpectationTests {
 
   @Test(
     "every count, level and price of a recording comes out",
-    .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"), arguments: recordings)
+    .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"),
+    arguments: recordings)
   func replays(_ name: String) throws {
     let folder = try #require(recordingsFolder)
     let data = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name).expected.json"))

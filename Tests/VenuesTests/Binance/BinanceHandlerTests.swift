@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 import Testing
 
@@ -16,7 +17,9 @@ struct BinanceHandlerTests {
     return feed
   }
 
-  private func depth(_ first: Int, _ last: Int, wrapped: Bool = true, bids: String = #"["0.00240000","10.00000000"]"#)
+  private func depth(
+    _ first: Int, _ last: Int, wrapped: Bool = true, bids: String = #"["0.00240000","10.00000000"]"#
+  )
     -> String
   {
     let event =
@@ -171,7 +174,8 @@ struct BinanceHandlerTests {
     #expect(feed.handler.symbolCounts[0].missedTrades == 2)
     // Aggregates say nothing new where trades come.
     feed.receive(
-      #"{"e":"aggTrade","E":1,"s":"BNBBTC","a":9,"p":"0.001","q":"100","f":100,"l":105,"T":1672515782136,"m":true,"M":true}"#)
+      #"{"e":"aggTrade","E":1,"s":"BNBBTC","a":9,"p":"0.001","q":"100","f":100,"l":105,"T":1672515782136,"m":true,"M":true}"#
+    )
     #expect(feed.trades.isEmpty)
     #expect(feed.handler.symbolCounts[0].trades == 2)
   }
@@ -201,7 +205,8 @@ struct BinanceHandlerTests {
     #expect(
       feed.quotes == [
         Quote(
-          instrument: InstrumentID(0), bid: 2_535_190_000, bidSize: 3_121_000_000, ask: 2_536_520_000, askSize: 4_066_000_000,
+          instrument: InstrumentID(0), bid: 2_535_190_000, bidSize: 3_121_000_000, ask: 2_536_520_000,
+          askSize: 4_066_000_000,
           time: feed.now)
       ])
   }

@@ -32,7 +32,8 @@ struct RequestPacerTests {
   func concurrency() throws {
     var pacer = RequestPacer(weightPerMinute: 6000, requestWeight: 50, concurrency: 2)
     for subject in [0, 1, 2, 0, 0] { pacer.want(subject) }
-    let first = try #require(pacer.next(now: start))
+    let next = pacer.next(now: start)
+    let first = try #require(next)
     #expect(pacer.next(now: start)?.subject == 1)
     #expect(pacer.next(now: start) == nil)
     pacer.want(0)

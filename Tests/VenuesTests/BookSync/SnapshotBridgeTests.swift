@@ -22,7 +22,11 @@ struct SnapshotBridgeTests {
     let id = bridge.updates[0].numbers.first
     #expect(!bridge.isStale(id - 1))
     var applied: [Int64] = []
-    #expect(bridge.bridge(id - 1) { _, update, bids, _ in applied += bids.map(\.price); #expect(bids[bids.startIndex].price == update.numbers.first) })
+    let isWhole = bridge.bridge(id - 1) { _, update, bids, _ in
+      applied += bids.map(\.price)
+      #expect(bids[bids.startIndex].price == update.numbers.first)
+    }
+    #expect(isWhole)
     #expect(applied == Array(id...Int64(SnapshotBridge.messageLimit + 1)))
 
     bridge.reset()
@@ -37,11 +41,13 @@ struct SnapshotBridgeTests {
   func holeInBuffer() {
     var bridge = SnapshotBridge(rule: .binanceSpot)
     for id in [Int64(1), 2, 5, 6] { _ = receive(&bridge, id, id) }
-    #expect(!bridge.bridge(1) { _, _, _, _ in })
+    var isWhole = bridge.bridge(1) { _, _, _, _ in }
+    #expect(!isWhole)
     #expect(!bridge.isLive)
     #expect(bridge.updates.map(\.numbers.first) == [5, 6])
     var applied: [Int64] = []
-    #expect(bridge.bridge(5) { verdict, update, bids, _ in if verdict != .old { applied += bids.map(\.price) } })
+    isWhole = bridge.bridge(5) { verdict, _, bids, _ in if verdict != .old { applied += bids.map(\.price) } }
+    #expect(isWhole)
     #expect(applied == [6])
   }
 
@@ -57,7 +63,10 @@ struct SnapshotBridgeTests {
         UpdateNumbers(first: first, last: last, previous: previous), bids: [], asks: [], time: .distantPast)
     }
     #expect(receive(100, 110, 90) == .buffered)
-    #expect(bridge.bridge(110) { verdict, _, _, _ in #expect(verdict == .joined) })
+    var verdicts: [SnapshotBridge.Verdict] = []
+    let isWhole = bridge.bridge(110) { verdict, _, _, _ in verdicts.append(verdict) }
+    #expect(isWhole)
+    #expect(verdicts == [.joined])
     #expect(receive(150, 160, 110) == .followed)
     #expect(receive(161, 170, 150) == .gap)
   }

@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 import Testing
 
@@ -21,7 +22,8 @@ struct CoinbaseHandlerTests {
     let feed = connected()
     feed.connect()
     feed.receive(
-      #"{"type":"snapshot","product_id":"BTC-USD","asks":[["80691.53","0.20084671"]],"bids":[["80688.08","0.59153273"]]}"#)
+      #"{"type":"snapshot","product_id":"BTC-USD","asks":[["80691.53","0.20084671"]],"bids":[["80688.08","0.59153273"]]}"#
+    )
     return feed
   }
 
@@ -85,7 +87,8 @@ struct CoinbaseHandlerTests {
     #expect(feed.bids == [PriceLevel(price: 8_068_807, size: 50_000_000)])
     #expect(feed.handler.counts.rejectedLevels == 2)
     feed.receive(
-      #"{"type":"l2update","product_id":"BTC-USD","changes":[["buy","80688.08","1"]],"time":"0001-01-01T00:00:00.000000Z"}"#)
+      #"{"type":"l2update","product_id":"BTC-USD","changes":[["buy","80688.08","1"]],"time":"0001-01-01T00:00:00.000000Z"}"#
+    )
     #expect(feed.books.first?.time == Timestamp(microseconds: 1_787_628_957_000_000))
   }
 
@@ -125,7 +128,8 @@ struct CoinbaseHandlerTests {
     let feed = live()
     func beat(_ id: Int) {
       feed.receive(
-        #"{"type":"heartbeat","sequence":90,"last_trade_id":\#(id),"product_id":"BTC-USD","time":"2014-11-07T08:19:28.464459Z"}"#)
+        #"{"type":"heartbeat","sequence":90,"last_trade_id":\#(id),"product_id":"BTC-USD","time":"2014-11-07T08:19:28.464459Z"}"#
+      )
     }
     feed.receive(
       #"{"type":"match","trade_id":20,"side":"buy","size":"1","price":"1.00","product_id":"BTC-USD","time":"2014-11-07T08:19:28.464459Z"}"#

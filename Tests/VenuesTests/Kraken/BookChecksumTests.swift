@@ -8,9 +8,10 @@ import Testing
 struct BookChecksumTests {
   private func level(_ text: String, price: UInt8, size: UInt8) throws -> PriceLevel {
     let parts = text.split(separator: "/").map { Array($0.utf8) }
+    let (priceText, sizeText) = (parts[0], parts[1])
     return PriceLevel(
-      price: try DecimalText.parse(parts[0].span.bytes, scale: price),
-      size: try DecimalText.parse(parts[1].span.bytes, scale: size))
+      price: try DecimalText.parse(priceText.span.bytes, scale: price),
+      size: try DecimalText.parse(sizeText.span.bytes, scale: size))
   }
 
   @Test("CRC-32 of known texts, at lengths around its step of eight bytes")
