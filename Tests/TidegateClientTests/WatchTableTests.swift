@@ -123,7 +123,7 @@ struct WatchTableTests {
 
   @Test("a number is left out rather than cut")
   func numbersAreWhole() {
-    let line = Self.table().line("kraken:BTC-USD", width: 44, color: false) ?? ""
+    let line = Self.table().line("kraken:BTC-USD", width: 38, color: false) ?? ""
     #expect(!line.contains("6412"))
   }
 

@@ -97,7 +97,8 @@ final class Recorders: Sendable {
     if path.hasSuffix("/") {
       try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
       let day = ISO8601DateFormatter.string(
-        from: Date(), timeZone: TimeZone(identifier: "UTC")!, formatOptions: [.withYear, .withMonth, .withDay, .withTime])
+        from: Date(), timeZone: TimeZone(identifier: "UTC")!,
+        formatOptions: [.withYear, .withMonth, .withDay, .withTime])
       file = "\(path)\(venue.name)-spot-\(day).ndjson.gz"
     }
     do throws(RecordingError) {
@@ -144,7 +145,8 @@ func replay(files: [String], json: Bool) async throws {
 func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {
   guard let path = configuration.record else { throw CommandFailure("--out is missing") }
   guard configuration.feeds.count == 1 || path.hasSuffix("/") else {
-    throw CommandFailure("\(configuration.feeds.count) venues need a folder: give --out FOLDER/ to get a file per venue")
+    throw CommandFailure(
+      "\(configuration.feeds.count) venues need a folder: give --out FOLDER/ to get a file per venue")
   }
   var configuration = configuration
   // The ports are of no use here; any free ones on loopback.
@@ -242,7 +244,9 @@ func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, sy
     // One session plays all connections; the client's own words are the client's to say again.
     case .open, .sent, .close: break
     }
-    if !isTaken { throw fail("m", "more than \(RecordedSource.byteLimit >> 20) MB of frames; simulate holds them in memory") }
+    if !isTaken {
+      throw fail("m", "more than \(RecordedSource.byteLimit >> 20) MB of frames; simulate holds them in memory")
+    }
   }
   guard recording.count > 0 else { throw RecordingError(path: path, "has no frames to send") }
   if let url = instrumentListURL(source.venue), !recording.hasAnswer(to: url), !source.instruments.isEmpty {

@@ -57,7 +57,8 @@ struct SimulateCommand: AsyncParsableCommand {
       throw ValidationError("--venue \"\(venue)\" is not allowed; give one of \(names.joined(separator: ", ")).\(near)")
     }
     if venue == nil, from == nil {
-      throw ValidationError("--venue is missing; give one of \(names.joined(separator: ", ")), or a recording with --from.")
+      throw ValidationError(
+        "--venue is missing; give one of \(names.joined(separator: ", ")), or a recording with --from.")
     }
     if (try? SocketAddress(parsing: listen)) == nil {
       throw ValidationError("--listen \"\(listen)\" is not allowed; give HOST:PORT with a numeric host or localhost.")

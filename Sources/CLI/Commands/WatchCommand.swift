@@ -57,7 +57,11 @@ struct WatchCommand: AsyncParsableCommand {
       .init(channels: [.status]),
       .init(channels: [.pulse, .quote, .ticker], symbols: symbols, intervalMilliseconds: 250),
       .init(channels: [.sparkline], symbols: symbols, points: 24))
-    if json { try await printFrames(events) } else { try await WatchScreen(url: url, symbols: symbols, once: once).run(events) }
+    if json {
+      try await printFrames(events)
+    } else {
+      try await WatchScreen(url: url, symbols: symbols, once: once).run(events)
+    }
   }
 
   /// Every message verbatim; what is not a message (no connection) goes to standard error.

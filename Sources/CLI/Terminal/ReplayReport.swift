@@ -4,8 +4,13 @@ import Venues
 /// A replay's result for people: one line per symbol, then the speed.
 enum ReplayReport {
   static func text(_ result: ReplayResult) -> String {
-    var lines = ["\(result.recording): \(result.frames) frames of \(Int(result.seconds)) s, \(result.connections) connection(s)"]
-    let header = ["symbol", "deltas", "snapshots", "links", "gaps", "checksums", "trades", "last", "best bid", "best ask", "levels", "book"]
+    var lines = [
+      "\(result.recording): \(result.frames) frames of \(Int(result.seconds)) s, \(result.connections) connection(s)"
+    ]
+    let header = [
+      "symbol", "deltas", "snapshots", "links", "gaps", "checksums", "trades", "last", "best bid", "best ask", "levels",
+      "book",
+    ]
     var rows = [header]
     for symbol in result.symbols {
       rows.append([
@@ -25,7 +30,8 @@ enum ReplayReport {
     }
     for (symbol, reason) in result.failed.sorted(by: { $0.key < $1.key }) { lines.append("  \(symbol): \(reason)") }
     lines.append(
-      "  \(Int(result.messagesPerSecond)) messages/s, \(rounded(result.cpuSeconds)) s of CPU, \(result.frameBytes >> 10) KB of frames")
+      "  \(Int(result.messagesPerSecond)) messages/s, \(rounded(result.cpuSeconds)) s of CPU, \(result.frameBytes >> 10) KB of frames"
+    )
     return lines.joined(separator: "\n")
   }
 

@@ -133,7 +133,9 @@ struct WatchScreen {
         StandardOutput.write("● connected to \(url)\n")
       }
       wasLost = trouble != nil
-      if let changed, let line = table.line(changed, width: Self.plainWidth, color: false) { StandardOutput.write(line + "\n") }
+      if let changed, let line = table.line(changed, width: Self.plainWidth, color: false) {
+        StandardOutput.write(line + "\n")
+      }
     }
     return end
   }

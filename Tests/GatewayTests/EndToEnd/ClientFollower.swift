@@ -27,6 +27,8 @@ final class ClientFollower: Sendable {
   deinit { task.cancel() }
 
   var events: [TidegateEvent] { state.mutex.withLock { $0.events } }
+  /// What should not have happened.
+  var trouble: [TidegateEvent] { events.filter { $0.isTrouble } }
   var isOver: Bool { state.mutex.withLock { $0.isOver } }
 
   /// Waits until `look` finds something in the events from the `from`th on; 30 s at most.

@@ -1,9 +1,11 @@
+import Bytes
 import Foundation
 import MarketData
 import Testing
 import TidegateClient
 import Transport
 import VenueSimulator
+import Venues
 
 @testable import Gateway
 
@@ -42,11 +44,13 @@ struct ClientRecordingTests {
     let reader = try RecordingReader(path: path)
     while let record = try reader.next() {
       guard record.kind == .text else { continue }
-      #expect(recording.add(frame: reader.payload.unsafeBytes, at: record.time))
+      let isAdded = recording.add(frame: reader.payload.unsafeBytes, at: record.time)
+      #expect(isAdded)
     }
-    source.instruments.withUnsafeBytes {
-      #expect(recording.add(answer: $0, to: "https://h/products", status: 200, at: .distantPast))
+    let isAdded = source.instruments.withUnsafeBytes {
+      recording.add(answer: $0, to: "https://h/products", status: 200, at: .distantPast)
     }
+    #expect(isAdded)
     return recording
   }
 
@@ -82,7 +86,7 @@ struct ClientRecordingTests {
       for event in events where view.apply(event) {
         let isThere =
           view.bids.count == 52 && view.bids.first?.price.description == "10.50"
-          && view.asks.map(\.size.description) == ["3", "4"]
+          && view.asks.map(\.size.doubleValue) == [3, 4]
         if isThere, !wasThere { times += 1 }
         wasThere = isThere
       }
