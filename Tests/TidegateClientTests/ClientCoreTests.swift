@@ -329,6 +329,19 @@ struct ClientCoreTests {
     #expect(line.trend == .down)
   }
 
+  @Test("a status tells of each feed what is syncing and what was refused")
+  func status() {
+    var it = CoreHarness([.init(channels: [.status])])
+    it.live("status")
+    let text =
+      #"{"type":"snapshot","channel":"status","stream":1,"seq":11,"time":1,"data":{"feeds":[{"venue":"kraken","state":"live","indicator":"connected","since":7,"gap":{"from":1,"to":2,"backfilled":false},"syncing":{"kraken:A-USD":"sequence gap"},"failed":{"kraken:B-USD":"unknown"}}]}}"#
+    var feed = FeedReport(venue: "kraken", state: "live", indicator: .connected, since: 7)
+    feed.syncing = ["kraken:A-USD": "sequence gap"]
+    feed.failed = ["kraken:B-USD": "unknown"]
+    guard case .snapshot(_, .status(let feeds))? = it.receive(text).events.first else { return #expect(Bool(false)) }
+    #expect(feeds == [feed])
+  }
+
   @Test("unknown types and fields are ignored; text that is not JSON ends the connection")
   func tolerance() {
     var it = CoreHarness()

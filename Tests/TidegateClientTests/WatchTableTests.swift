@@ -110,6 +110,31 @@ struct WatchTableTests {
     #expect(table.isComplete)
   }
 
+  @Test("changes of a feed and of a symbol's book are told, once each")
+  func news() {
+    var table = Self.table()
+    let info = TidegateEvent.StreamInfo(channel: .status, symbol: "", stream: 2, reason: "")
+    func status(_ feed: FeedReport) -> [String] {
+      _ = table.apply(.update(info, .status([feed])))
+      return table.news
+    }
+    var feed = FeedReport(venue: "kraken", state: "live", indicator: .connected)
+    #expect(status(feed) == [])
+    feed.syncing = ["kraken:BTC-USD": "checksum mismatch", "kraken:XRP-USD": "not shown"]
+    #expect(status(feed) == ["● kraken:BTC-USD out of sync: checksum mismatch"])
+    #expect(status(feed) == [])
+    #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● syncing  ") == true)
+    // A heartbeat does not say what is syncing.
+    _ = table.apply(.heartbeat(.init(time: 0, sent: 0, feeds: [feed])))
+    #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● syncing  ") == true)
+    feed.syncing = [:]
+    #expect(status(feed) == ["● kraken:BTC-USD in sync again"])
+    feed.state = "reconnecting"
+    feed.indicator = .reconnecting
+    feed.reason = "closed by the venue"
+    #expect(status(feed) == ["● kraken reconnecting: closed by the venue"])
+  }
+
   @Test("a lost connection has a line of its own, until it is back")
   func trouble() {
     var table = Self.table()

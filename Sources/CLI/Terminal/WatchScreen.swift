@@ -118,7 +118,7 @@ struct WatchScreen {
     }
   }
 
-  /// A line for each change of a row, and one when the connection is lost and when it is back.
+  /// A line for each change of a row or of a feed's state, and one when the connection is lost and when it is back.
   private func printLines(_ table: WatchTable, _ events: TidegateEvents) async -> String? {
     var table = table
     var wasLost = false
@@ -133,6 +133,7 @@ struct WatchScreen {
         StandardOutput.write("● connected to \(url)\n")
       }
       wasLost = trouble != nil
+      for line in table.news { StandardOutput.write(line + "\n") }
       if let changed, let line = table.line(changed, width: Self.plainWidth, color: false) {
         StandardOutput.write(line + "\n")
       }

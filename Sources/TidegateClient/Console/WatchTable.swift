@@ -30,6 +30,10 @@ package struct WatchTable: Sendable {
   private var link = Link.connecting
   private(set) var rows: [String: Row] = [:]
   private var feeds: [String: FeedReport] = [:]
+  /// The last status of each feed.
+  private var told: [String: FeedReport] = [:]
+  /// What the last event said of the feeds, a line each: for output that cannot be redrawn.
+  package private(set) var news: [String] = []
 
   /// - Parameter symbols: those that get a row at once; a pattern like `kraken:*` gets its rows with their data.
   package init(url: String, symbols: [String] = []) {
@@ -51,17 +55,42 @@ package struct WatchTable: Sendable {
     return "● disconnected from \(url): \(Self.printable(reason))"
   }
 
+  private mutating func take(_ feed: FeedReport) {
+    let old = told.updateValue(feed, forKey: feed.venue)
+    feeds[feed.venue] = feed
+    let isNews = old.map { $0.state != feed.state || $0.reason != feed.reason } ?? (feed.state != "live")
+    if isNews {
+      news.append("● \(feed.venue) \(feed.state)" + (feed.reason.map { ": " + Self.printable($0) } ?? ""))
+    }
+    for (symbol, reason) in feed.syncing.sorted(by: { $0.key < $1.key })
+    where rows[symbol] != nil && old?.syncing[symbol] != reason {
+      news.append("● \(symbol) out of sync: \(Self.printable(reason))")
+    }
+    for symbol in (old?.syncing.keys.sorted() ?? [])
+    where rows[symbol] != nil && feed.syncing[symbol] == nil && feed.indicator == .connected {
+      news.append("● \(symbol) in sync again")
+    }
+  }
+
   /// Takes an event in; the symbol whose row changed, if one did.
   package mutating func apply(_ event: TidegateEvent) -> String? {
+    news.removeAll()
     switch event {
     case .connected(let welcome): link = .connected(node: welcome.node)
     case .disconnected(let reason, _): link = .lost(reason.description)
-    case .heartbeat(let heartbeat): for feed in heartbeat.feeds { feeds[feed.venue] = feed }
+    case .heartbeat(let heartbeat):
+      for feed in heartbeat.feeds {
+        // Heartbeats tell less of a feed than its status does.
+        var known = feeds[feed.venue] ?? feed
+        known.state = feed.state
+        known.indicator = feed.indicator
+        feeds[feed.venue] = known
+      }
     case .failed(let item) where !item.symbol.isEmpty:
       rows[item.symbol, default: Row()].error = item.message
       return item.symbol
     case .snapshot(_, .status(let reports)), .update(_, .status(let reports)):
-      for feed in reports { feeds[feed.venue] = feed }
+      for feed in reports { take(feed) }
     case .snapshot(let info, let payload), .update(let info, let payload):
       apply(payload, to: &rows[info.symbol, default: Row()])
       if case .sparkline = payload { return nil }
@@ -165,6 +194,7 @@ package struct WatchTable: Sendable {
     }
     let venue = String(symbol.prefix { $0 != ":" })
     guard let feed = feeds[venue] else { return ("●", "connected", .green) }
+    if feed.indicator == .connected, feed.syncing[symbol] != nil { return ("●", "syncing", .yellow) }
     return switch feed.indicator {
     case .connected: ("●", "connected", .green)
     case .reconnecting: ("●", "reconnecting", .yellow)

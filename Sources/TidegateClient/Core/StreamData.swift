@@ -121,6 +121,8 @@ extension JSONScanner {
       case "reason": feed.reason = try json.word()
       case "since": feed.since = try json.int64()
       case "attempt": feed.attempt = try json.int64()
+      case "syncing": try json.object { symbol, json in feed.syncing[symbol] = try json.word() }
+      case "failed": try json.object { symbol, json in feed.failed[symbol] = try json.word() }
       default: try json.skipValue()
       }
     }
