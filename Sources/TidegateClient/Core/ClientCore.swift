@@ -128,37 +128,6 @@ struct ClientCore {
     if isPaused { ask("pause", now: now, into: &actions) }
   }
 
-  // MARK: What the consumer wants
-
-  /// Heartbeats alone until `resume`, also after a reconnection.
-  mutating func pause(now: UInt64, into actions: inout [ClientAction]) {
-    guard !isPaused else { return }
-    isPaused = true
-    if phase == .open { ask("pause", now: now, into: &actions) }
-  }
-
-  /// Data again, with a snapshot of every stream.
-  mutating func resume(now: UInt64, into actions: inout [ClientAction]) {
-    guard isPaused else { return }
-    isPaused = false
-    if phase == .open { ask("resume", now: now, into: &actions) }
-  }
-
-  /// Moves every subscription to another rate, also after a reconnection.
-  mutating func configure(interval: Int, now: UInt64, into actions: inout [ClientAction]) {
-    for index in items.indices { items[index].interval = interval }
-    for key in streams.keys { streams[key]?.item.interval = interval }
-    for index in repeats.indices {
-      for item in repeats[index].items.indices { repeats[index].items[item].interval = interval }
-    }
-    guard phase == .open else { return }
-    actions.append(.send(Requests.configure(id: takeID(.other, now: now), interval: interval)))
-  }
-
-  private mutating func ask(_ op: StaticString, now: UInt64, into actions: inout [ClientAction]) {
-    actions.append(.send(Requests.plain(op, id: takeID(.other, now: now))))
-  }
-
   /// The transport is gone; `code` is nil if there was no close frame.
   mutating func closed(code: UInt16?, reason: String, now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .connecting || phase == .open else { return }
@@ -242,39 +211,7 @@ struct ClientCore {
 
   // MARK: Parts
 
-  /// The subscription of each `from` is another stream from here on; its snapshot follows.
-  private mutating func moved(_ moves: [ServerMessage.Accepted], into actions: inout [ClientAction]) {
-    // All are taken away before any is put back: a number may be both the old one of one and the new one of another.
-    let taken = moves.compactMap { move -> (move: ServerMessage.Accepted, from: Int64, item: Item)? in
-      guard let from = move.from, from != move.stream, let item = streams.removeValue(forKey: from)?.item else {
-        return nil
-      }
-      gapped.remove(from)
-      return (move, from, item)
-    }
-    for (move, from, item) in taken {
-      streams[move.stream] = Stream(item: item, seq: move.seq)
-      gapped.remove(move.stream)
-      let info = TidegateEvent.StreamInfo(
-        channel: item.channel, symbol: item.symbol, stream: move.stream, reason: "")
-      actions.append(.emit(.moved(info, from: from)))
-    }
-  }
-
-  /// Data that the gateway sent and that did not come, of any stream: nothing that is shown can be trusted.
-  private mutating func compare(_ sent: Int64, now: UInt64, into actions: inout [ClientAction]) {
-    guard sent != received else { return }
-    received = sent
-    let keys = streams.keys.sorted()
-    for key in keys {
-      guard let item = streams[key]?.item else { continue }
-      let info = TidegateEvent.StreamInfo(channel: item.channel, symbol: item.symbol, stream: key, reason: "")
-      actions.append(.emit(.gap(info)))
-    }
-    subscribeAgain(keys, now: now, into: &actions)
-  }
-
-  private mutating func subscribeAgain(_ keys: [Int64], now: UInt64, into actions: inout [ClientAction]) {
+  mutating func subscribeAgain(_ keys: [Int64], now: UInt64, into actions: inout [ClientAction]) {
     guard !keys.isEmpty else { return }
     let items = keys.compactMap { streams[$0]?.item }
     for key in keys {
@@ -398,7 +335,7 @@ struct ClientCore {
     }
   }
 
-  private mutating func takeID(_ request: Pending, now: UInt64) -> Int64 {
+  mutating func takeID(_ request: Pending, now: UInt64) -> Int64 {
     defer { nextID += 1 }
     pending[nextID] = (request, now + options.replyTimeout.nanoseconds)
     return nextID
