@@ -77,6 +77,7 @@ var package = Package(
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
     .target(name: "TestSupport", dependencies: ["Bytes"], path: "Tests/TestSupport", swiftSettings: settings),
+    tests("House", []),
     tests("Bytes", ["Bytes"]),
     tests("HTTP1", ["HTTP1", "Bytes"]),
     tests("Transport", ["Transport", "Bytes"]),

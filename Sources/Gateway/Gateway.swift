@@ -40,7 +40,7 @@ package final class Gateway: Sendable {
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
     let settings = NodeSettings(
-      node: configuration.node, epoch: hex(SystemRandom.bytes(4)), clientLimits: clientLimits, log: log)
+      node: configuration.node, epoch: RandomName.hex(4), clientLimits: clientLimits, log: log)
     let nodes = loops.map { LoopNode(loop: $0, loops: configuration.loops, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
@@ -54,7 +54,8 @@ package final class Gateway: Sendable {
     let publicAPI = nodes.map {
       PublicAPI(node: $0, origins: configuration.origins, clientLimit: configuration.limits.clients)
     }
-    self.publicListener = try Listener(address: configuration.listen, loops: loops, tls: tls, limits: limits) { connection in
+    self.publicListener = try Listener(address: configuration.listen, loops: loops, tls: tls, limits: limits) {
+      connection in
       publicAPI[connection.loop.index].accept(connection)
     }
     let started = startedAt

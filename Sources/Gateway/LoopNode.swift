@@ -70,7 +70,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   /// Adds a feed of this loop; `number` is its place among all feeds of the gateway. On the loop.
-  func add(feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?, recorder: (any FeedRecorder)?) {
+  func add(
+    feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?,
+    recorder: (any FeedRecorder)?
+  ) {
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
     let slot = hub.add(market: pipeline.market, venue: venue.name)
     begin(
@@ -193,7 +196,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Takes over a connection that has upgraded.
   func admit(_ connection: Connection, rest: UnsafeMutableRawBufferPointer) {
     httpSessions[ObjectIdentifier(connection)] = nil
-    let client = fanOut.open(session: "s_" + hex(SystemRandom.bytes(12)), now: clock.now())
+    let client = fanOut.open(session: "s_" + RandomName.hex(12), now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes))
@@ -205,7 +208,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
   }
 
-  func register(_ session: HTTPSession, for connection: Connection) { httpSessions[ObjectIdentifier(connection)] = session }
+  func register(_ session: HTTPSession, for connection: Connection) {
+    httpSessions[ObjectIdentifier(connection)] = session
+  }
   func forget(_ connection: Connection) { httpSessions[ObjectIdentifier(connection)] = nil }
 
   func receive(_ message: RawSpan, from session: StreamSession) {
@@ -308,7 +313,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func session(of client: ClientID) -> StreamSession? {
-    guard Int(client.slot) < sessions.count, let session = sessions[Int(client.slot)], session.client == client else { return nil }
+    guard Int(client.slot) < sessions.count, let session = sessions[Int(client.slot)], session.client == client else {
+      return nil
+    }
     return session
   }
 
@@ -324,7 +331,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private func write(to session: StreamSession, _ now: Timestamp) {
     let connection = session.connection
     while connection.isWritable {
-      fanOut.take(from: session.client, byteLimit: StreamSession.handOverBytes, now: now, into: &frames, actions: &actions)
+      fanOut.take(
+        from: session.client, byteLimit: StreamSession.handOverBytes, now: now, into: &frames, actions: &actions)
       var bytes = 0
       for frame in frames {
         bytes += frame.count
@@ -365,19 +373,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
   }
 
-  // MARK: Across loops
-
-  /// Runs `work` on the node of `loop` and `then` with its result back here. On the loop.
-  func ask<T: Sendable>(_ target: Int, _ work: @escaping @Sendable (LoopNode) -> T, then: @escaping (T) -> Void) {
-    if target == loop.index { return then(work(self)) }
-    let node = nodes[target]
-    let reply = LoopBound(value: then)
-    node.loop.execute { [self] in
-      let result = work(node)
-      loop.execute { reply.value(result) }
-    }
-  }
-
   // MARK: Drain
 
   /// Closes every client: 4201 where the protocol is spoken. On the loop.
@@ -397,24 +392,4 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   var openClients: Int { sessions.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }
-}
-
-/// A value that is made and used on one loop only, while it travels through others.
-struct LoopBound<T>: @unchecked Sendable {
-  // `@unchecked`: whoever carries it between loops does not open it; see `LoopNode.ask`.
-  let value: T
-}
-
-/// What all nodes of a gateway share.
-struct NodeSettings: Sendable {
-  var node: String
-  /// Of this run: tells clients that stream numbers started over.
-  var epoch: String
-  var clientLimits: ClientLimits
-  var log: Logger
-}
-
-func hex(_ bytes: [UInt8]) -> String {
-  let digits = Array("0123456789abcdef")
-  return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
 }

@@ -56,7 +56,7 @@ struct RequestTests {
       ("{\"channel\":\"book\",\"symbols\":[\"kraen:BTC-USD\"]}", "unknown_symbol", "there is no venue `kraen`"),
       ("{\"channel\":\"book\",\"symbols\":[\"BTC\"]}", "unknown_symbol", "is not a symbol"),
       ("{\"channel\":\"boook\",\"symbols\":[\"kraken:BTC-USD\"]}", "unknown_channel", "did you mean `book`?"),
-      ("{\"channel\":\"book\",\"depth\":11,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "10, 25, 100, or 0"),
+      ("{\"channel\":\"book\",\"depth\":11,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "10, 25, 100 or"),
       ("{\"channel\":\"sparkline\",\"points\":1,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "2 to 1440"),
       ("{\"channel\":\"sparkline\",\"range\":\"7d\",\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "24h"),
       (

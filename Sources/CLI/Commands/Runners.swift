@@ -96,7 +96,7 @@ final class Recorders: Sendable {
     if path.hasSuffix("/") {
       try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
       let day = ISO8601DateFormatter.string(
-        from: Date(), timeZone: TimeZone(identifier: "UTC")!,
+        from: Date(), timeZone: TimeZone(secondsFromGMT: 0)!,
         formatOptions: [.withYear, .withMonth, .withDay, .withTime])
       file = "\(path)\(venue.name)-spot-\(day).ndjson.gz"
     }

@@ -53,8 +53,7 @@ struct SimulateCommand: AsyncParsableCommand {
     _ = try faults
     let names = VenueRegistry.venues.map(\.name).sorted()
     if let venue, !names.contains(venue) {
-      let near = NearMiss.of(venue, in: names).map { " Did you mean \($0)?" } ?? ""
-      throw ValidationError("--venue \"\(venue)\" is not allowed; give one of \(names.joined(separator: ", ")).\(near)")
+      throw ValidationError("--venue: \(VenueRegistry.unknownVenue(venue))")
     }
     if venue == nil, from == nil {
       throw ValidationError(

@@ -4,9 +4,8 @@ import Venues
 /// A replay's result for people: one line per symbol, then the speed.
 enum ReplayReport {
   static func text(_ result: ReplayResult) -> String {
-    var lines = [
-      "\(result.recording): \(result.frames) frames of \(Int(result.seconds)) s, \(result.connections) connection(s)"
-    ]
+    let connections = result.connections == 1 ? "1 connection" : "\(result.connections) connections"
+    var lines = ["\(result.recording): \(result.frames) frames in \(Int(result.seconds)) s on \(connections)"]
     let header = [
       "symbol", "deltas", "snapshots", "links", "gaps", "checksums", "trades", "last", "best bid", "best ask", "levels",
       "book",
@@ -29,9 +28,8 @@ enum ReplayReport {
       lines.append("  " + cells.joined(separator: "  "))
     }
     for (symbol, reason) in result.failed.sorted(by: { $0.key < $1.key }) { lines.append("  \(symbol): \(reason)") }
-    lines.append(
-      "  \(Int(result.messagesPerSecond)) messages/s, \(rounded(result.cpuSeconds)) s of CPU, \(result.frameBytes >> 10) KB of frames"
-    )
+    let speed = "\(Int(result.messagesPerSecond)) messages/s, \(rounded(result.cpuSeconds)) s of CPU"
+    lines.append("  \(speed), \(result.frameBytes >> 10) KB of frames")
     return lines.joined(separator: "\n")
   }
 

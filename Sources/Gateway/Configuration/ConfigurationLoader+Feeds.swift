@@ -1,4 +1,5 @@
 import Foundation
+import MarketData
 import Transport
 
 /// Feeds, whose keys hold the name of a venue, and the checks across settings.
@@ -21,7 +22,7 @@ extension ConfigurationLoader {
       problems.append(
         ConfigurationProblem(
           name: key, place: place, message: "unknown key", allowed: Self.feedFields.joined(separator: ", "),
-          suggestion: NearMiss.of(field, in: Self.feedFields).map { "feeds.\(path[1]).\($0)" }))
+          suggestion: NearNames.of(field, among: Self.feedFields, limit: 1).first.map { "feeds.\(path[1]).\($0)" }))
     }
   }
 
@@ -63,7 +64,7 @@ extension ConfigurationLoader {
       ConfigurationProblem(
         name: name, place: place, message: "there is no venue \"\(venue)\"",
         allowed: venues.map(\.name).sorted().joined(separator: ", "),
-        suggestion: NearMiss.of(venue, in: venues.map(\.name))))
+        suggestion: NearNames.of(venue, among: venues.map(\.name), limit: 1).first))
     return false
   }
 

@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import MarketData
 import Synchronization
 import Venues
 
@@ -151,7 +152,7 @@ package struct ConfigurationLoader: Sendable {
         problems.append(
           ConfigurationProblem(
             name: key, place: place, message: "unknown key",
-            suggestion: NearMiss.of(key, in: Setting.all.map(\.key) + ["feeds"])))
+            suggestion: NearNames.of(key, among: Setting.all.map(\.key) + ["feeds"], limit: 1).first))
       }
     }
   }
@@ -174,7 +175,9 @@ package struct ConfigurationLoader: Sendable {
         problems.append(
           ConfigurationProblem(
             name: name, place: place, message: "unknown variable",
-            suggestion: NearMiss.of(name, in: Array(settings.keys.sorted()) + ["TIDEGATE_FEEDS", "TIDEGATE_ENDPOINTS"]))
+            suggestion: NearNames.of(
+              name, among: Array(settings.keys.sorted()) + ["TIDEGATE_FEEDS", "TIDEGATE_ENDPOINTS"], limit: 1
+            ).first)
         )
       }
     }

@@ -12,13 +12,21 @@ package struct EndpointURL: Sendable, Equatable {
   /// Whether the connection is under TLS.
   package var isSecure: Bool { scheme == .wss || scheme == .https }
 
-  /// `host:port`, IPv6 in brackets.
-  package var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  /// The value of a `Host` field: the host, IPv6 in brackets, and the port unless it is the scheme's own.
+  package var authority: String {
+    let name = host.contains(":") ? "[\(host)]" : host
+    return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+  }
 
   package var description: String { "\(scheme.rawValue)://\(authority)\(target)" }
 
   /// `http` for `ws`, `https` for `wss`, on the same host and port, without a path.
   package var restBase: String { "\(isSecure ? "https" : "http")://\(authority)" }
+
+  /// The target of a request for `path` under this URL, with one slash between.
+  package func target(of path: String) -> String {
+    (target == "/" ? "" : target.hasSuffix("/") ? String(target.dropLast()) : target) + path
+  }
 
   /// Nil if `text` is not such a URL.
   package init?(_ text: String) {

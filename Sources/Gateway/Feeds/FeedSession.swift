@@ -48,7 +48,8 @@ final class FeedSession: Feed, ConnectionHandler {
   private var liveSince: Timestamp?
 
   init(
-    pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, tls: TLSClientContext?, recorder: (any FeedRecorder)?,
+    pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, tls: TLSClientContext?,
+    recorder: (any FeedRecorder)?,
     log: Logger, now: Timestamp
   ) {
     self.pipeline = pipeline
@@ -90,7 +91,7 @@ final class FeedSession: Feed, ConnectionHandler {
 
   private func connectIfPrepared(_ now: Timestamp) {
     guard case .preparing = phase, pipeline.handler.isPrepared else { return }
-    guard let endpoint = Endpoint(pipeline.handler.url) else {
+    guard let endpoint = EndpointURL(pipeline.handler.url) else {
       return lost("\(pipeline.handler.url) is not a WebSocket URL", now)
     }
     phase = .connecting
@@ -105,7 +106,7 @@ final class FeedSession: Feed, ConnectionHandler {
     }
   }
 
-  private func handshake(on connection: Connection, _ endpoint: Endpoint) {
+  private func handshake(on connection: Connection, _ endpoint: EndpointURL) {
     self.connection = connection
     phase = .handshaking
     connects += 1
@@ -113,7 +114,7 @@ final class FeedSession: Feed, ConnectionHandler {
     response = HTTPResponseParser(limits: HTTPLimits())
     webSocket = WebSocketConnection(role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit))
     let head = WebSocketHandshake.request(
-      host: endpoint.authority, target: endpoint.path, key: handshakeKey,
+      host: endpoint.authority, target: endpoint.target, key: handshakeKey,
       fields: [HTTPField("User-Agent", "tidegate/\(TidegateVersion.current)")])
     scratch.removeAll()
     HTTPEncoder.append(head, bodyLength: 0, to: &scratch)
@@ -305,10 +306,11 @@ final class FeedSession: Feed, ConnectionHandler {
 
   private func get(_ path: String, request id: Int, bodyLimit: Int, _ now: Timestamp) {
     let base = pipeline.handler.configuration.restEndpoint ?? venue.restEndpoint
-    guard let endpoint = Endpoint(base) else {
+    guard let endpoint = EndpointURL(base) else {
       return lost("\(base) is not an HTTP URL", now)
     }
-    requests[id] = RESTRequest.get(path, from: endpoint, bodyLimit: bodyLimit, tls: tls, loop: loop) { [self] status, body in
+    requests[id] = RESTRequest.get(path, from: endpoint, bodyLimit: bodyLimit, tls: tls, loop: loop) {
+      [self] status, body in
       requests[id] = nil
       let now = self.now
       recorder?.answered(url: base + path, status: status, body: body, at: now)
@@ -359,7 +361,9 @@ final class FeedSession: Feed, ConnectionHandler {
 
   private func updateLiveness(_ since: Timestamp, _ now: Timestamp) {
     guard status.state == .syncing || status.state == .live, !pipeline.market.instruments.isEmpty else { return }
-    let waiting = pipeline.market.instruments.contains { $0.bookState != .live && status.failed[$0.instrument.symbol] == nil }
+    let waiting = pipeline.market.instruments.contains {
+      $0.bookState != .live && status.failed[$0.instrument.symbol] == nil
+    }
     let anyLive = pipeline.market.instruments.contains { $0.bookState == .live }
     if !waiting || (anyLive && now - since > FeedSession.syncLimit) {
       if liveSince == nil { liveSince = now }

@@ -13,7 +13,7 @@ final class RESTRequest: ConnectionHandler {
   private static let headLimit = 32 << 10
 
   private let target: String
-  private let endpoint: Endpoint
+  private let endpoint: EndpointURL
   private var parser: HTTPResponseParser
   private var completion: Completion?
   private var attempt: ConnectAttempt?
@@ -22,15 +22,16 @@ final class RESTRequest: ConnectionHandler {
 
   /// Asks for `path` under `endpoint` within `timeout` ns and calls `completion` once, on `loop`, unless cancelled.
   static func get(
-    _ path: String, from endpoint: Endpoint, bodyLimit: Int, tls: TLSClientContext?, loop: EventLoop,
+    _ path: String, from endpoint: EndpointURL, bodyLimit: Int, tls: TLSClientContext?, loop: EventLoop,
     timeout: UInt64 = 15_000_000_000, completion: @escaping Completion
   ) -> RESTRequest {
-    let request = RESTRequest(target: endpoint.target(path), endpoint: endpoint, bodyLimit: bodyLimit, completion: completion)
+    let request = RESTRequest(
+      target: endpoint.target(of: path), endpoint: endpoint, bodyLimit: bodyLimit, completion: completion)
     request.start(tls: tls, loop: loop, timeout: timeout)
     return request
   }
 
-  private init(target: String, endpoint: Endpoint, bodyLimit: Int, completion: @escaping Completion) {
+  private init(target: String, endpoint: EndpointURL, bodyLimit: Int, completion: @escaping Completion) {
     self.target = target
     self.endpoint = endpoint
     self.parser = HTTPResponseParser(limits: HTTPLimits(headBytes: RESTRequest.headLimit, bodyBytes: bodyLimit))
@@ -46,7 +47,8 @@ final class RESTRequest: ConnectionHandler {
   private func start(tls: TLSClientContext?, loop: EventLoop, timeout: UInt64) {
     timer = loop.schedule(after: timeout) { [weak self] in self?.finish(0, "no answer in \(timeout / 1_000_000) ms") }
     attempt = Connector.connect(
-      host: endpoint.host, port: endpoint.port, tls: endpoint.isSecure ? tls : nil, loop: loop, timeout: timeout, handler: self
+      host: endpoint.host, port: endpoint.port, tls: endpoint.isSecure ? tls : nil, loop: loop, timeout: timeout,
+      handler: self
     ) { [self] result in
       switch result {
       case .success(let connection):

@@ -30,7 +30,8 @@ final class ReplaySession: Feed {
   private var shift: Int64 = 0
 
   init(
-    replayer: Replayer, speed: GatewayConfiguration.ReplaySpeed, slot: Int, owner: any FeedOwner, loop: EventLoop, log: Logger,
+    replayer: Replayer, speed: GatewayConfiguration.ReplaySpeed, slot: Int, owner: any FeedOwner, loop: EventLoop,
+    log: Logger,
     now: Timestamp
   ) {
     self.replayer = replayer

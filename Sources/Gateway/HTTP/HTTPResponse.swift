@@ -14,9 +14,11 @@ struct HTTPResponse: Sendable {
       fields: [HTTPField("Cache-Control", cacheSeconds > 0 ? "public, max-age=\(cacheSeconds)" : "no-cache")])
   }
 
-  static func text(_ body: String, status: Int = 200, contentType: String = "text/plain; charset=utf-8") -> HTTPResponse {
+  static func text(_ body: String, status: Int = 200, contentType: String = "text/plain; charset=utf-8") -> HTTPResponse
+  {
     HTTPResponse(
-      status: status, contentType: contentType, body: Array(body.utf8), fields: [HTTPField("Cache-Control", "no-store")])
+      status: status, contentType: contentType, body: Array(body.utf8), fields: [HTTPField("Cache-Control", "no-store")]
+    )
   }
 
   /// An error in the protocol's shape: what is wrong, what it meant for the request, what to do.

@@ -43,7 +43,10 @@ final class HTTPSession: ConnectionHandler {
   func closeIfIdle(at moment: Int64) {
     guard !isAnswering, !isFinished, moment - progressAt > HTTPSession.timeLimit else { return }
     if parser.pendingBytes > 0 {
-      send(.error(408, code: "timeout", message: "the request was not complete after \(HTTPSession.timeLimit / 1_000_000) s"), keepAlive: false)
+      send(
+        .error(
+          408, code: "timeout", message: "the request was not complete after \(HTTPSession.timeLimit / 1_000_000) s"),
+        keepAlive: false)
     }
     isFinished = true
     connection.close()
@@ -151,7 +154,8 @@ final class HTTPSession: ConnectionHandler {
     if bodyLength != nil { fields.append("Content-Type", response.contentType) }
     var out = ByteBuffer(capacity: 512 + response.body.count)
     HTTPEncoder.append(
-      HTTPResponseHead(status: status, fields: fields), bodyLength: bodyLength, keepAlive: keepAlive, date: responder.httpDate,
+      HTTPResponseHead(status: status, fields: fields), bodyLength: bodyLength, keepAlive: keepAlive,
+      date: responder.httpDate,
       to: &out)
     if bodyLength != nil, !isHead { out.append(response.body) }
     connection.write(out.bytes)

@@ -33,19 +33,24 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     node.forget(connection)
   }
 
-  func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool { false }
+  func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
+    false
+  }
   var httpDate: String { node.httpDate }
 
   func respond(to request: HTTPRequestHead, reply: @escaping (HTTPResponse) -> Void) {
     guard request.method == "GET" || request.method == "HEAD" else {
-      return reply(.error(405, code: "method_not_allowed", message: "use GET", fields: [HTTPField("Allow", "GET, HEAD")]))
+      return reply(
+        .error(405, code: "method_not_allowed", message: "use GET", fields: [HTTPField("Allow", "GET, HEAD")]))
     }
     switch request.path {
     case "/livez": reply(.text("ok\n"))
     case "/readyz", "/healthz": reply(ready())
     case "/metrics": metrics(reply)
     default:
-      reply(.error(404, code: "not_found", message: "there is no \(request.path)", hint: "/livez /readyz /healthz /metrics"))
+      reply(
+        .error(404, code: "not_found", message: "there is no \(request.path)", hint: "/livez /readyz /healthz /metrics")
+      )
     }
   }
 
@@ -62,7 +67,9 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     let total = Total()
     let count = node.loopCount
     for loop in 0..<count {
-      node.ask(loop) { node in (node.metrics, node.feedMetrics()) } then: { [unowned self] part in
+      node.ask(loop) { node in
+        (node.metrics, node.feedMetrics())
+      } then: { [unowned self] part in
         total.metrics.add(part.0)
         total.feeds += part.1
         total.parts += 1

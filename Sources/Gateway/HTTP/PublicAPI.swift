@@ -92,7 +92,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       reply(
         .error(
           404, code: "not_found", message: "there is no \(path)",
-          hint: "try /v1/instruments, /v1/snapshot?symbols=…, /v1/books/{symbol}, /v1/status; the stream is /v1/stream"))
+          hint: "try /v1/instruments, /v1/snapshot?symbols=…, /v1/books/{symbol}, /v1/status; the stream is /v1/stream")
+      )
     }
   }
 
@@ -164,13 +165,15 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       }
       node.ask(entry.loop) { node -> [UInt8]? in
         var out = ByteBuffer(capacity: 4096)
-        return node.hub.bookBody(market: market, id: id, depth: depth, now: node.clock.now(), into: &out) ? out.takeBytes() : nil
+        return node.hub.bookBody(market: market, id: id, depth: depth, now: node.clock.now(), into: &out)
+          ? out.takeBytes() : nil
       } then: { body in
         reply(body.map { .json($0) } ?? PublicAPI.notReady(symbol, "its book is not in sync"))
       }
     case .sparkline:
       if let range = request.query.first(where: { $0.name == "range" })?.value, range != "24h" {
-        return reply(.error(400, code: "bad_parameter", message: "range=\(range) is not served", hint: "range may be 24h"))
+        return reply(
+          .error(400, code: "bad_parameter", message: "range=\(range) is not served", hint: "range may be 24h"))
       }
       let points: Int
       switch number("points", in: request, allowed: 2...1440, default: 96) {
@@ -199,7 +202,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       }
       node.ask(entry.loop) { node -> [UInt8]? in
         var out = ByteBuffer(capacity: 4096)
-        return node.hub.tradesBody(market: market, id: id, limit: limit, now: node.clock.now(), into: &out) ? out.takeBytes() : nil
+        return node.hub.tradesBody(market: market, id: id, limit: limit, now: node.clock.now(), into: &out)
+          ? out.takeBytes() : nil
       } then: { body in
         reply(body.map { .json($0) } ?? PublicAPI.notReady(symbol, "it has not traded yet"))
       }
@@ -215,11 +219,15 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   private func snapshot(_ request: HTTPRequestHead, _ reply: @escaping (HTTPResponse) -> Void) {
     let list = request.query.filter { $0.name == "symbols" }.flatMap { $0.value.split(separator: ",").map(String.init) }
     guard !list.isEmpty else {
-      return reply(.error(400, code: "bad_parameter", message: "symbols is missing", hint: "/v1/snapshot?symbols=kraken:BTC-USD,…"))
+      return reply(
+        .error(400, code: "bad_parameter", message: "symbols is missing", hint: "/v1/snapshot?symbols=kraken:BTC-USD,…")
+      )
     }
     guard list.count <= PublicAPI.snapshotLimit else {
       return reply(
-        .error(400, code: "bad_parameter", message: "\(list.count) symbols; the limit is \(PublicAPI.snapshotLimit)", hint: "ask in parts"))
+        .error(
+          400, code: "bad_parameter", message: "\(list.count) symbols; the limit is \(PublicAPI.snapshotLimit)",
+          hint: "ask in parts"))
     }
     let points: Int
     switch number("points", in: request, allowed: 2...1440, default: 96) {
@@ -264,7 +272,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   private struct Problem: Error { let response: HTTPResponse }
 
   private func number(
-    _ name: String, in request: HTTPRequestHead, allowed: ClosedRange<Int>, default standard: Int, also words: [String: Int] = [:]
+    _ name: String, in request: HTTPRequestHead, allowed: ClosedRange<Int>, default standard: Int,
+    also words: [String: Int] = [:]
   ) -> Result<Int, Problem> {
     guard let text = request.query.first(where: { $0.name == name })?.value else { return .success(standard) }
     if let value = words[text] { return .success(value) }

@@ -116,7 +116,7 @@ extension FanOut {
     }
     let venue = String(shown[..<colon])
     let name = shown[shown.index(after: colon)...]
-    let near = looksUp ? NearMatches.of(shown, among: directory.entries.keys, limit: 3) : []
+    let near = looksUp ? NearNames.of(shown, among: directory.entries.keys, limit: 3) : []
     let guess = near.isEmpty ? "" : "did you mean \(near.joined(separator: ", "))? "
     guard venue == "*" || directory.venues.contains(venue) else {
       return ProtocolError(

@@ -1,4 +1,5 @@
 import Bytes
+import MarketData
 
 /// Reads a client's message. Fields may come in any order; unknown ones are ignored, wrong types are named.
 enum RequestParser {
@@ -141,7 +142,7 @@ enum RequestParser {
     case "ping": return .ping(time: try optionalInteger(fields.time, "time", json))
     default:
       let known = ClientRequest.ops
-      let near = NearMatches.of(op, among: known, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
+      let near = NearNames.of(op, among: known, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
       throw ProtocolError(
         .unknownOp, "unknown op `\(op.prefix(40))`", hint: near + "one of: \(known.joined(separator: ", "))")
     }
@@ -252,7 +253,7 @@ enum RequestParser {
           item.channel = channel
         } else {
           let names = ChannelName.allCases.map(\.rawValue)
-          let near = NearMatches.of(text, among: names, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
+          let near = NearNames.of(text, among: names, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
           item.error = ProtocolError(
             .unknownChannel, "there is no channel `\(text.prefix(40))`",
             hint: near + "one of: \(names.joined(separator: ", "))")

@@ -239,27 +239,4 @@ struct ConfigurationLoaderTests {
     ]
     #expect(loaded.configuration == expected)
   }
-
-  @Test(
-    "a near miss is at most two edits away",
-    arguments: [
-      ("lisetn", "listen"), ("feds", "feeds"), ("log_level", "log-level"), ("LOOPS", "loops"), ("abc", nil), ("x", nil),
-      ("", nil),
-    ])
-  func nearMiss(name: String, meant: String?) {
-    #expect(NearMiss.of(name, in: ["listen", "feeds", "log-level", "loops"]) == meant)
-  }
-
-  @Test("URLs are taken apart")
-  func urls() throws {
-    let url = try #require(EndpointURL("wss://[::1]:9443/ws?x=1"))
-    #expect(url.host == "::1" && url.port == 9443 && url.target == "/ws?x=1" && url.isSecure)
-    #expect(url.restBase == "https://[::1]:9443")
-    #expect(EndpointURL("http://a.b")?.port == 80)
-    for bad in [
-      "", "a.b", "ftp://a", "ws://", "ws://a:0", "ws://u@a", "ws://a#b", "ws://a b", "ws://[::1", "ws://a:1:2",
-    ] {
-      #expect(EndpointURL(bad) == nil, "\(bad)")
-    }
-  }
 }

@@ -65,15 +65,19 @@ struct FaultTests {
 
   @Test("Kraken: a lost book update costs one symbol")
   func krakenGap() async throws {
-    try await oneSymbol("kraken", "kraken:ZEC-USD", other: "kraken:BTC-USD", fault: "gap=ZEC-USD", reason: "checksum mismatch")
+    try await oneSymbol(
+      "kraken", "kraken:ZEC-USD", other: "kraken:BTC-USD", fault: "gap=ZEC-USD", reason: "checksum mismatch")
   }
 
   @Test("Binance: a gap in the update ids costs one symbol")
   func gap() async throws {
-    try await oneSymbol("binance", "binance:ZEC-USDT", other: "binance:BTC-USDT", fault: "gap=ZEC-USDT", reason: "sequence gap")
+    try await oneSymbol(
+      "binance", "binance:ZEC-USDT", other: "binance:BTC-USDT", fault: "gap=ZEC-USDT", reason: "sequence gap")
   }
 
-  @Test("a dropped connection: everybody is told, everything is resynchronised", arguments: ["kraken", "coinbase", "binance"])
+  @Test(
+    "a dropped connection: everybody is told, everything is resynchronised",
+    arguments: ["kraken", "coinbase", "binance"])
   func drop(venue: String) async throws {
     let harness = try GatewayHarness(venues: [venue])
     try await harness.waitUntilLive()
@@ -88,7 +92,9 @@ struct FaultTests {
     try await probe.first("a fresh snapshot", from: before) {
       $0.type == "snapshot" && $0.symbol == symbol && $0["reason"] as? String == "resync"
     }
-    try await probe.first("live again", from: before + 1) { $0.channel == "status" && $0.text.contains("\"state\":\"live\"") }
+    try await probe.first("live again", from: before + 1) {
+      $0.channel == "status" && $0.text.contains("\"state\":\"live\"")
+    }
     #expect(Links.problems(probe.messages) == [])
     try await rightAgain(harness, probe, symbol)
     await harness.stop()
@@ -103,12 +109,11 @@ struct FaultTests {
     probe.send(Self.subscribe([symbol]))
     try await probe.first("an update") { $0.type == "update" && $0.symbol == symbol }
     harness.exchanges[venue]!.inject(try Fault(parsing: "malformed"))
-    let deadline = ContinuousClock.now + .seconds(30)
+    var patience = Patience()
     while true {
       let metrics = try await harness.get("/metrics", internal: true).text
       if metrics.contains("tidegate_feed_rejected_total{venue=\"\(venue)\"} 1") { break }
-      try #require(ContinuousClock.now < deadline, "\(metrics)")
-      try await Task.sleep(for: .milliseconds(20))
+      try await patience.wait(for: "the refused frame to be counted; \(metrics)")
     }
     try await harness.waitUntilLive()
     let seen = probe.count

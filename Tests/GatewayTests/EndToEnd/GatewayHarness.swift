@@ -21,7 +21,8 @@ final class GatewayHarness: Sendable {
 
   /// - Parameter change: changes the configuration before the start.
   init(
-    venues: [String] = ["kraken", "coinbase", "binance"], faults: [String: [Fault]] = [:], seed: UInt64 = 7, rate: Double = 20,
+    venues: [String] = ["kraken", "coinbase", "binance"], faults: [String: [Fault]] = [:], seed: UInt64 = 7,
+    rate: Double = 20,
     loops: Int = 2, change: (inout GatewayConfiguration) -> Void = { _ in }
   ) throws {
     simulatorLoop = try EventLoop(index: 0, label: "test.simulator")
@@ -41,7 +42,8 @@ final class GatewayHarness: Sendable {
     var exchanges: [String: SimulatedExchange] = [:]
     for venue in venues {
       let exchange = try SimulatedExchange(
-        venue: venue, seed: seed, rate: rate, faults: faults[venue] ?? [], listen: SocketAddress(host: "127.0.0.1", port: 0),
+        venue: venue, seed: seed, rate: rate, faults: faults[venue] ?? [],
+        listen: SocketAddress(host: "127.0.0.1", port: 0),
         tls: tls, loop: simulatorLoop)
       exchanges[venue] = exchange
       configuration.feeds.append(
@@ -66,17 +68,14 @@ final class GatewayHarness: Sendable {
 
   /// Waits until every instrument of every venue is live.
   func waitUntilLive() async throws {
-    let deadline = ContinuousClock.now + .seconds(30)
-    var last = ""
-    while ContinuousClock.now < deadline {
+    let expected = exchanges.keys.reduce(0) { $0 + Self.symbols[$1]!.count }
+    var patience = Patience()
+    while true {
       let answer = try await get("/v1/instruments")
       let instruments = answer.json["instruments"] as? [[String: Any]] ?? []
-      last = answer.text
-      let expected = exchanges.keys.reduce(0) { $0 + Self.symbols[$1]!.count }
       if instruments.count == expected, instruments.allSatisfy({ $0["state"] as? String == "live" }) { return }
-      try await Task.sleep(for: .milliseconds(20))
+      try await patience.wait(for: "every book to be live; \(answer.text)")
     }
-    throw ProbeError(description: "not live after 30 s: \(last) \((try? await get("/v1/status").text) ?? "")")
   }
 
   func stop() async {

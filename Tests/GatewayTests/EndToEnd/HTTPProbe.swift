@@ -33,7 +33,8 @@ final class HTTPProbe: ConnectionHandler {
           case .success(let connection):
             var out = ByteBuffer()
             let all = [HTTPField("Host", address.description), HTTPField("Connection", "close")] + fields
-            HTTPEncoder.append(HTTPRequestHead(method: method, target: target, fields: HTTPFields(all)), bodyLength: 0, to: &out)
+            HTTPEncoder.append(
+              HTTPRequestHead(method: method, target: target, fields: HTTPFields(all)), bodyLength: 0, to: &out)
             connection.write(out.bytes)
           case .failure(let error): probe.finish(.failure(ProbeError(description: error.description)))
           }
@@ -48,7 +49,8 @@ final class HTTPProbe: ConnectionHandler {
       guard let (head, body) = try parser.next(&input) else { return }
       let json = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:]
       finish(
-        .success(Answer(status: head.status, fields: head.fields, text: String(decoding: body, as: UTF8.self), json: json)))
+        .success(
+          Answer(status: head.status, fields: head.fields, text: String(decoding: body, as: UTF8.self), json: json)))
       connection.abort()
     } catch {
       finish(.failure(ProbeError(description: "\(error)")))

@@ -124,17 +124,15 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   func closeCode() async throws -> UInt16 { try await wait("a close frame") { $0.closeCode } }
 
   private func wait<T: Sendable>(_ what: String, _ look: @Sendable (State) -> T?) async throws -> T {
-    let deadline = ContinuousClock.now + .seconds(30)
+    var patience = Patience()
     while true {
       let (found, failure) = state.withLock { (look($0), $0.failure) }
       if let found { return found }
       if let failure { throw ProbeError(description: "waiting for \(what): \(failure)") }
-      guard ContinuousClock.now < deadline else {
-        let seen = state.withLock { "\($0.messages.count) messages, last: \($0.messages.last?.text.prefix(300) ?? "none")" }
-        throw ProbeError(description: "waited 30 s for \(what); \(seen)")
-      }
-      // Polling what another thread collects; the bound above is what decides, never this interval.
-      try await Task.sleep(for: .milliseconds(5))
+      try await patience.wait(
+        for: state.withLock {
+          "\(what); \($0.messages.count) messages, last: \($0.messages.last?.text.prefix(300) ?? "none")"
+        })
     }
   }
 }

@@ -78,7 +78,8 @@ struct StreamTests {
     let probe = try await harness.probe()
     probe.send("{nonsense")
     probe.send(#"{"op":"fly","id":2}"#)
-    probe.send(#"{"op":"subscribe","id":3,"streams":[{"channel":"book","symbols":["coinbase:BTC-USD","coinbase:BCT-USD"]}]}"#)
+    probe.send(
+      #"{"op":"subscribe","id":3,"streams":[{"channel":"book","symbols":["coinbase:BTC-USD","coinbase:BCT-USD"]}]}"#)
     probe.send(#"{"op":"subscribe","id":4,"streams":[{"channel":"boook","symbols":["coinbase:BTC-USD"]}]}"#)
     probe.send(#"{"op":"ping","id":5,"time":17}"#)
     let pong = try await probe.first("the pong") { $0.type == "pong" }
@@ -114,7 +115,9 @@ enum Links {
     for message in messages {
       switch message.type {
       case "subscribed":
-        for item in message["ok"] as? [[String: Any]] ?? [] { if let stream = item["stream"] as? Int { known.insert(stream) } }
+        for item in message["ok"] as? [[String: Any]] ?? [] {
+          if let stream = item["stream"] as? Int { known.insert(stream) }
+        }
       case "snapshot":
         if !known.contains(message.stream) { problems.append("snapshot before the reply: \(message.text.prefix(120))") }
         last[message.stream] = message.seq

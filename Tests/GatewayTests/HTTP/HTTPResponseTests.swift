@@ -26,7 +26,8 @@ struct HTTPResponseTests {
   @Test(
     "If-None-Match is a list, weak tags included",
     arguments: [
-      ("\"a\"", true), ("\"b\", \"a\"", true), ("W/\"a\"", true), ("*", true), ("\"b\"", false), ("a", false), ("", false),
+      ("\"a\"", true), ("\"b\", \"a\"", true), ("W/\"a\"", true), ("*", true), ("\"b\"", false), ("a", false),
+      ("", false),
     ])
   func ifNoneMatch(list: String, matches: Bool) {
     #expect(HTTPSession.matches(list, "\"a\"") == matches)

@@ -8,7 +8,8 @@ struct MetricsTextTests {
   @Test("every family has a help, a type and its samples, and a feed's state is one of its states")
   func render() {
     let feed = FeedMetrics(
-      venue: "kraken", state: "live", messages: 10, rejected: 1, bytes: 2, connects: 3, instruments: 4, booksLive: 4, gaps: 5,
+      venue: "kraken", state: "live", messages: 10, rejected: 1, bytes: 2, connects: 3, instruments: 4, booksLive: 4,
+      gaps: 5,
       trades: 6, lastMessage: 1_000_000)
     let text = MetricsText.render(
       NodeMetrics(clients: 7), feeds: [feed], uptimeSeconds: 1.5, now: Timestamp(microseconds: 3_500_000))

@@ -1,16 +1,18 @@
-/// Names close to a misspelled one, for error messages.
+/// Names close to a misspelled one, for error messages: symbols, venues, channels, settings.
 package enum NearNames {
-  /// Of `candidates`, at most `limit` that differ from `name` by few edits, nearest first. O(candidates × length²).
+  /// Of `candidates`, at most `limit` that differ from `name` in at most a third of its letters (1 to 4 of them), nearest first,
+  /// then by name. Letter case does not count, nor what stands behind the 64th letter. O(candidates × length²).
   package static func of(_ name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
     let wanted = Array(name.lowercased().utf8.prefix(64))
-    let reach = max(1, wanted.count / 3)
-    return
-      candidates
-      .map { (name: $0, distance: distance(wanted, Array($0.lowercased().utf8.prefix(64)))) }
-      .filter { $0.distance <= reach }
-      .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
-      .prefix(limit)
-      .map(\.name)
+    let reach = min(4, max(1, wanted.count / 3))
+    var found: [(distance: Int, name: String)] = []
+    for candidate in candidates {
+      let other = Array(candidate.lowercased().utf8.prefix(64))
+      guard abs(other.count - wanted.count) <= reach else { continue }
+      let distance = distance(wanted, other)
+      if distance <= reach { found.append((distance, candidate)) }
+    }
+    return found.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(limit).map(\.name)
   }
 
   /// ` (did you mean kraken?)`, or nothing.

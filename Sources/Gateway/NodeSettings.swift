@@ -1,0 +1,21 @@
+import Logging
+import PubSub
+import Transport
+
+/// What all nodes of a gateway share.
+struct NodeSettings: Sendable {
+  var node: String
+  /// Of this run: tells clients that stream numbers started over.
+  var epoch: String
+  var clientLimits: ClientLimits
+  var log: Logger
+}
+
+/// Names made of random bytes.
+enum RandomName {
+  /// `count` random bytes in hexadecimal digits.
+  static func hex(_ count: Int) -> String {
+    let digits = Array("0123456789abcdef")
+    return String(SystemRandom.bytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+  }
+}

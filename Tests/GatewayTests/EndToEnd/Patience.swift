@@ -1,0 +1,15 @@
+/// How long a test looks for something that other threads bring about: 30 s, and at least 500 looks, because a busy machine may
+/// let this test look only now and then. It decides failure only; success is seen at the first look that shows it.
+struct Patience {
+  private let deadline = ContinuousClock.now + .seconds(30)
+  private var looks = 0
+
+  /// Waits a little before the next look; throws when it is over.
+  mutating func wait(for what: @autoclosure () -> String) async throws {
+    looks += 1
+    guard looks < 500 || ContinuousClock.now < deadline else {
+      throw ProbeError(description: "waited 30 s for \(what())")
+    }
+    try await Task.sleep(for: .milliseconds(5))
+  }
+}
