@@ -81,6 +81,11 @@ final class ClientSession: Sendable {
     }
   }
 
+  /// Lets the core do what the consumer wants.
+  func want(_ body: @Sendable (inout ClientCore, UInt64, inout [ClientAction]) -> Void) {
+    state.withLock { state in perform(&state, body) }
+  }
+
   private func received(_ event: ClientTransportEvent, generation: Int) {
     state.withLock { state in
       guard generation == state.generation else { return }

@@ -58,6 +58,20 @@ public struct TidegateEvents: AsyncSequence, Sendable {
 
   let session: ClientSession
 
+  /// Asks for heartbeats alone, until `resume`: what a screen that is off needs. Stays in force over reconnections.
+  public func pause() { session.want { core, now, actions in core.pause(now: now, into: &actions) } }
+
+  /// Asks for data again. A snapshot of every stream comes first.
+  public func resume() { session.want { core, now, actions in core.resume(now: now, into: &actions) } }
+
+  /// Changes the least time between two updates of every stream; the subscriptions' own are forgotten. Each stream that is another
+  /// at the new rate is announced by `.moved`. Stays in force over reconnections.
+  /// - Parameter intervalMilliseconds: 0…60,000; others are brought into that range.
+  public func configure(intervalMilliseconds: Int) {
+    let interval = Swift.min(Swift.max(intervalMilliseconds, 0), 60_000)
+    session.want { core, now, actions in core.configure(interval: interval, now: now, into: &actions) }
+  }
+
   /// Opens the connection. A second iteration of the same sequence gets no events.
   public func makeAsyncIterator() -> Iterator { Iterator(lease: ClientSession.Lease(session)) }
 

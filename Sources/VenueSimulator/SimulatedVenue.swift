@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Why a simulated venue could not be made.
-package enum SimulatorError: Error, Sendable, Equatable {
+package enum SimulatorError: Error, Sendable, Equatable, CustomStringConvertible {
   case unknownVenue(String)
   case badRate(Double)
   case fault(FaultError)
@@ -73,6 +73,18 @@ package final class SimulatedVenue {
     }
   }
 
+  /// A venue that sends a recording to each client, from its beginning.
+  package init(recording: RecordedSource, faults list: [Fault], start: Timestamp) throws(SimulatorError) {
+    let injector = FaultInjector(now: start)
+    market = SimulatedMarket(instruments: [], seed: 0, rate: 1, start: start)
+    venueProtocol = RecordedProtocol(source: recording, market: market, faults: injector)
+    faults = injector
+    nextTick = start + VenueProtocol.tickInterval
+    for fault in list {
+      do throws(FaultError) { try inject(fault) } catch { throw .fault(error) }
+    }
+  }
+
   /// The venue's time.
   package var now: Timestamp { faults.now }
   package var faultsInjected: Int { faults.injected }
@@ -85,7 +97,11 @@ package final class SimulatedVenue {
 
   /// Lets a fault happen: at once if its `at` is 0, else that many seconds from now; again and again if it has `every`.
   package func inject(_ fault: Fault) throws(FaultError) {
-    if let reason = type(of: venueProtocol).objection(to: fault.kind) {
+    if venueProtocol is RecordedProtocol {
+      if let reason = RecordedProtocol.objection(to: fault) {
+        throw .notApplicable(fault.kind, venue: "a recording", reason: reason)
+      }
+    } else if let reason = type(of: venueProtocol).objection(to: fault.kind) {
       throw .notApplicable(fault.kind, venue: venueProtocol.name, reason: reason)
     }
     if let symbol = fault.symbol, market.index(named: symbol) == nil {
@@ -188,6 +204,7 @@ package final class SimulatedVenue {
       }
     }
     faults.now = max(faults.now, limit)
+    if faults.silence == nil { venueProtocol.advance(to: faults.now) }
   }
 
   private func endSilence(_ from: Timestamp, _ end: Timestamp) {
@@ -258,6 +275,11 @@ package final class SimulatedVenue {
   package func receivedPong(_ payload: UnsafeRawBufferPointer, from session: SimulatedSession) {
     guard !session.isEnded, !session.isHalfOpen else { return }
     venueProtocol.receivedPong(payload, from: session)
+  }
+
+  /// µs by which the answer to a GET is to be late.
+  package func delay(path: String, query: [(name: String, value: String)]) -> Int64 {
+    faults.isBanned ? 0 : venueProtocol.delay(path: path, query: query)
   }
 
   /// Answers a GET.

@@ -54,6 +54,10 @@ package class VenueProtocol {
   func publish(_ change: SimulatedChange) {}
   /// Another 50 ms have passed.
   func tick(_ now: Timestamp, sessions: [SimulatedSession]) {}
+  /// Time has come this far, outside a silence.
+  func advance(to now: Timestamp) {}
+  /// µs by which the answer to a GET is to be late.
+  func delay(path: String, query: [(name: String, value: String)]) -> Int64 { 0 }
   func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
     SimulatedResponse(status: 404, body: "{}")
   }

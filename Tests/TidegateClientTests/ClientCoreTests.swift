@@ -124,7 +124,7 @@ struct ClientCoreTests {
     var it = CoreHarness()
     it.live()
     #expect(it.pass(milliseconds: 12_499).isEmpty)
-    _ = it.receive(#"{"type":"heartbeat","time":1,"sent":2,"feeds":{}}"#)
+    _ = it.receive(#"{"type":"heartbeat","time":1,"sent":0,"feeds":{}}"#)
     #expect(it.pass(milliseconds: 12_499).isEmpty)
     let actions = it.pass(milliseconds: 1)
     #expect(actions.first == .close(code: 1000, reason: "no heartbeat"))
@@ -220,6 +220,99 @@ struct ClientCoreTests {
     #expect(actions.events == [.disconnected(reason: .draining, retryIn: .zero)])
   }
 
+  /// `stream` 12 instead of 1.
+  static let moved = TidegateEvent.StreamInfo(channel: .quote, symbol: "kraken:BTC-USD", stream: 12, reason: "")
+  static let move =
+    #""streams":[{"stream":12,"from":1,"channel":"quote","symbol":"kraken:BTC-USD","interval_ms":1000,"epoch":"k","seq":88,"state":"live"}]"#
+
+  /// The quote messages of the harness, of stream 12.
+  static func quote12(_ type: String, prev: Int? = nil, seq: Int) -> String {
+    CoreHarness.quote(type, prev: prev, seq: seq).replacing("\"stream\":1,", with: "\"stream\":12,")
+  }
+
+  @Test("a subscription that was slowed down goes on under its new number")
+  func degraded() {
+    var it = CoreHarness()
+    it.live()
+    let notice =
+      #"{"type":"notice","code":"slow","action":"degraded","interval_ms":1000,"queued_bytes":262144,\#(Self.move)}"#
+    #expect(
+      it.receive(notice).events == [
+        .notice(.slow(action: "degraded", intervalMilliseconds: 1000)), .moved(Self.moved, from: 1),
+      ])
+    // What the old stream still had under way is nobody's.
+    #expect(it.receive(CoreHarness.quote("update", prev: 10, seq: 11)).isEmpty)
+    #expect(it.receive(Self.quote12("snapshot", seq: 90)).events == [.snapshot(Self.moved, Self.quote("1.5"))])
+    #expect(it.receive(Self.quote12("update", prev: 90, seq: 91)).events == [.update(Self.moved, Self.quote("1.5"))])
+    #expect(it.receive(Self.quote12("update", prev: 95, seq: 96)).events == [.gap(Self.moved)])
+  }
+
+  @Test("another rate is asked for, followed to the new stream, and kept over a reconnection")
+  func configure() {
+    var it = CoreHarness()
+    it.live()
+    #expect(
+      it.act { $0.configure(interval: 1000, now: $1, into: &$2) }.sent == [
+        #"{"op":"configure","id":4,"interval_ms":1000}"#
+      ])
+    #expect(
+      it.receive(#"{"type":"configured","id":4,"interval_ms":1000,"total":1,\#(Self.move)}"#).events == [
+        .moved(Self.moved, from: 1)
+      ])
+    #expect(it.core.pending.isEmpty)
+    #expect(it.receive(Self.quote12("snapshot", seq: 90)).events == [.snapshot(Self.moved, Self.quote("1.5"))])
+    _ = it.closed(nil)
+    _ = it.passToDeadline()
+    #expect(it.opened().sent.last?.contains(#""interval_ms":1000"#) == true)
+  }
+
+  @Test("streams that swap their numbers are not confused")
+  func swap() {
+    var it = CoreHarness([.init(channels: [.quote], symbols: ["kraken:A-USD", "kraken:B-USD"])])
+    _ = it.start()
+    _ = it.opened()
+    func item(_ stream: Int, _ symbol: String, _ from: String = "") -> String {
+      #"{"stream":\#(stream),\#(from)"channel":"quote","symbol":"kraken:\#(symbol)-USD","seq":5}"#
+    }
+    _ = it.receive(#"{"type":"subscribed","id":3,"ok":[\#(item(1, "A")),\#(item(2, "B"))],"failed":[]}"#)
+    let swapped = #"[\#(item(2, "A", "\"from\":1,")),\#(item(1, "B", "\"from\":2,"))]"#
+    _ = it.receive(#"{"type":"configured","streams":\#(swapped)}"#)
+    #expect(it.core.streams[1]?.item.symbol == "kraken:B-USD" && it.core.streams[2]?.item.symbol == "kraken:A-USD")
+  }
+
+  @Test("data that was sent and did not come is a gap of every stream, which is subscribed to again")
+  func countOfSent() {
+    var it = CoreHarness()
+    it.live()
+    _ = it.receive(CoreHarness.quote("snapshot", seq: 12))
+    _ = it.receive(#"{"type":"update","channel":"weather","stream":9,"seq":1,"data":{}}"#)
+    let heartbeat = TidegateEvent.Heartbeat(time: 1, sent: 2, feeds: [])
+    #expect(it.receive(#"{"type":"heartbeat","time":1,"sent":2,"feeds":{}}"#) == [.emit(.heartbeat(heartbeat))])
+    let actions = it.receive(#"{"type":"heartbeat","time":1,"sent":3,"feeds":{}}"#)
+    #expect(actions.events.first == .gap(Self.info))
+    #expect(
+      actions.sent == [
+        #"{"op":"unsubscribe","id":4,"streams":[1]}"#,
+        #"{"op":"subscribe","id":5,"streams":[{"channel":"quote","symbols":["kraken:BTC-USD"]}]}"#,
+      ])
+    // Once is enough: the count goes on from there.
+    #expect(it.receive(#"{"type":"heartbeat","time":1,"sent":3,"feeds":{}}"#).sent.isEmpty)
+  }
+
+  @Test("a pause outlives a reconnection, and ends with a resume")
+  func pause() {
+    var it = CoreHarness()
+    it.live()
+    #expect(it.act { $0.pause(now: $1, into: &$2) }.sent == [#"{"op":"pause","id":4}"#])
+    #expect(it.act { $0.pause(now: $1, into: &$2) }.isEmpty)
+    #expect(it.receive(#"{"type":"paused","id":4}"#).isEmpty && it.core.pending.isEmpty)
+    _ = it.closed(nil)
+    _ = it.passToDeadline()
+    #expect(it.opened().sent.last?.contains(#""op":"pause""#) == true)
+    let resume = it.act { $0.resume(now: $1, into: &$2) }.sent
+    #expect(resume.count == 1 && resume[0].contains(#""op":"resume""#))
+  }
+
   @Test("a sparkline is always handed out whole, and its window moves")
   func sparkline() {
     func text(_ type: String, _ link: String, _ data: String) -> String {
@@ -234,6 +327,19 @@ struct ClientCoreTests {
     #expect(line.points.map { $0?.description } == ["2", "3", "0.5"])
     #expect(line.from == 10_000_000)
     #expect(line.trend == .down)
+  }
+
+  @Test("a status tells of each feed what is syncing and what was refused")
+  func status() {
+    var it = CoreHarness([.init(channels: [.status])])
+    it.live("status")
+    let text =
+      #"{"type":"snapshot","channel":"status","stream":1,"seq":11,"time":1,"data":{"feeds":[{"venue":"kraken","state":"live","indicator":"connected","since":7,"gap":{"from":1,"to":2,"backfilled":false},"syncing":{"kraken:A-USD":"sequence gap"},"failed":{"kraken:B-USD":"unknown"}}]}}"#
+    var feed = FeedReport(venue: "kraken", state: "live", indicator: .connected, since: 7)
+    feed.syncing = ["kraken:A-USD": "sequence gap"]
+    feed.failed = ["kraken:B-USD": "unknown"]
+    guard case .snapshot(_, .status(let feeds))? = it.receive(text).events.first else { return #expect(Bool(false)) }
+    #expect(feeds == [feed])
   }
 
   @Test("unknown types and fields are ignored; text that is not JSON ends the connection")

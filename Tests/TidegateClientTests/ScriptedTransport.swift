@@ -62,7 +62,7 @@ struct CoreHarness {
     return act { $0.advance(to: $1, into: &$2) }
   }
 
-  private mutating func act(_ body: (inout ClientCore, UInt64, inout [ClientAction]) -> Void) -> [ClientAction] {
+  mutating func act(_ body: (inout ClientCore, UInt64, inout [ClientAction]) -> Void) -> [ClientAction] {
     var actions: [ClientAction] = []
     body(&core, now, &actions)
     return actions

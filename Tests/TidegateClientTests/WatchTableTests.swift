@@ -51,11 +51,11 @@ struct WatchTableTests {
     #expect(lines[0].hasPrefix("● connected to gw-a (ws://127.0.0.1:8080/v1/stream)"))
     #expect(
       lines[2]
-        == "● reconnecting  coinbase:ETH-USD                  3000  ▼     -0.5 %                                        "
+        == "● reconnecting  coinbase:ETH-USD            3000  ▼     -0.5 %                                        "
     )
     #expect(
       lines[3]
-        == "● connected     kraken:BTC-USD                64123.50  ▲    +1.27 %  ▁▅█                                0.2"
+        == "● connected     kraken:BTC-USD          64123.50  ▲    +1.27 %  ▁▅█                                0.2"
     )
   }
 
@@ -75,9 +75,80 @@ struct WatchTableTests {
     #expect(lines.allSatisfy { $0.count <= width })
   }
 
+  @Test("on a terminal of 80 columns the curve gives way and the spread is shown")
+  func narrow() {
+    let lines = Self.table().lines(width: 80, height: 24, color: false)
+    #expect(lines[1].hasPrefix("feed            symbol"))
+    let colored = Self.table().line("kraken:BTC-USD", width: 80, color: true) ?? ""
+    #expect(colored.contains("▁▅█") && colored.contains("0.2"))
+    #expect(Self.table().lines(width: 80, height: 24, color: true)[1].contains("spread"))
+  }
+
+  @Test("is complete when every symbol that was asked for has all its values, not when the first has")
+  func complete() {
+    func info(_ channel: TidegateChannel, _ symbol: String) -> TidegateEvent.StreamInfo {
+      .init(channel: channel, symbol: symbol, stream: 1, reason: "")
+    }
+    var table = WatchTable(url: "ws://h/", symbols: ["kraken:BTC-USD", "kraken:FOO-USD", "coinbase:*"])
+    #expect(table.count == 2)
+    let line = Sparkline(range: "24h", from: 0, stepSeconds: 1, points: [ExactDecimal("1")], trend: .up)
+    let ticker = Ticker(
+      last: ExactDecimal("5"), bid: ExactDecimal("4"), ask: ExactDecimal("6"), changePercent24h: ExactDecimal("1"))
+    let events: [TidegateEvent] = [
+      .connected(.init(session: "s", node: "n", version: "1", heartbeatSeconds: 5)),
+      .snapshot(
+        .init(channel: .status, symbol: "", stream: 2, reason: ""),
+        .status([FeedReport(venue: "kraken", state: "live", indicator: .connected)])),
+      .snapshot(info(.ticker, "kraken:BTC-USD"), .ticker(ticker)),
+      .snapshot(info(.sparkline, "kraken:BTC-USD"), .sparkline(line)),
+      .failed(.init(channel: "pulse", symbol: "kraken:FOO-USD", code: "x", message: "no FOO", hint: "")),
+    ]
+    for event in events {
+      #expect(!table.isComplete)
+      _ = table.apply(event)
+    }
+    #expect(table.isComplete)
+  }
+
+  @Test("changes of a feed and of a symbol's book are told, once each")
+  func news() {
+    var table = Self.table()
+    let info = TidegateEvent.StreamInfo(channel: .status, symbol: "", stream: 2, reason: "")
+    func status(_ feed: FeedReport) -> [String] {
+      _ = table.apply(.update(info, .status([feed])))
+      return table.news
+    }
+    var feed = FeedReport(venue: "kraken", state: "live", indicator: .connected)
+    #expect(status(feed) == [])
+    feed.syncing = ["kraken:BTC-USD": "checksum mismatch", "kraken:XRP-USD": "not shown"]
+    #expect(status(feed) == ["● kraken:BTC-USD out of sync: checksum mismatch"])
+    #expect(status(feed) == [])
+    #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● syncing  ") == true)
+    // A heartbeat does not say what is syncing.
+    _ = table.apply(.heartbeat(.init(time: 0, sent: 0, feeds: [feed])))
+    #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● syncing  ") == true)
+    feed.syncing = [:]
+    #expect(status(feed) == ["● kraken:BTC-USD in sync again"])
+    feed.state = "reconnecting"
+    feed.indicator = .reconnecting
+    feed.reason = "closed by the venue"
+    #expect(status(feed) == ["● kraken reconnecting: closed by the venue"])
+  }
+
+  @Test("a lost connection has a line of its own, until it is back")
+  func trouble() {
+    var table = Self.table()
+    #expect(table.trouble == nil)
+    _ = table.apply(.disconnected(reason: .transport("refused"), retryIn: .zero))
+    #expect(table.trouble == "● disconnected from ws://127.0.0.1:8080/v1/stream: refused")
+    #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● disconnected") == true)
+    _ = table.apply(.connected(.init(session: "s", node: "n", version: "1", heartbeatSeconds: 5)))
+    #expect(table.trouble == nil)
+  }
+
   @Test("a number is left out rather than cut")
   func numbersAreWhole() {
-    let line = Self.table().line("kraken:BTC-USD", width: 44, color: false) ?? ""
+    let line = Self.table().line("kraken:BTC-USD", width: 38, color: false) ?? ""
     #expect(!line.contains("6412"))
   }
 

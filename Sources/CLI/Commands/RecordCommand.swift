@@ -5,7 +5,7 @@ struct RecordCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "record",
     abstract: "Record what exchanges send, for replay and simulate.",
-    discussion: "  tidegate record --feed kraken=BTC-USD --out kraken.jsonl --for 60")
+    discussion: "  tidegate record --feed kraken=BTC-USD --out kraken.ndjson.gz --for 60")
 
   @Option(help: ArgumentHelp("Record these symbols of a venue. Repeatable.", valueName: "venue=sym,sym"))
   var feed: [String]

@@ -181,17 +181,38 @@ func simulate(_ command: SimulateCommand) async throws {
     }
     tls = try TLSServerContext(certificate: certificate)
   }
+  let listen = try SocketAddress(parsing: command.listen)
   let loop = try EventLoop(index: 0, label: "tidegate.simulator")
-  let exchange = try SimulatedExchange(
-    venue: command.venue, seed: command.seed, rate: Double(command.rate), faults: try command.faults,
-    listen: try SocketAddress(parsing: command.listen), tls: tls, loop: loop, log: log)
+  let exchange: SimulatedExchange
+  let title: String
+  let symbols: [String]
+  if let path = command.from {
+    let (recording, names) = try loadRecording(path)
+    if let venue = command.venue, venue != recording.venue {
+      throw CommandFailure("--venue \(venue): \(path) is a recording of \(recording.venue); leave --venue out")
+    }
+    exchange = try SimulatedExchange(
+      recording: recording, faults: try command.faults, listen: listen, tls: tls, loop: loop, log: log)
+    title = "\(recording.venue) as recorded (\(recording.count) frames of \(Int(recording.seconds.rounded())) s)"
+    symbols = names
+  } else {
+    let (venue, seed, rate) = (command.venue ?? "", command.seed ?? 1, command.rate ?? 20)
+    exchange = try SimulatedExchange(
+      venue: venue, seed: seed, rate: Double(rate), faults: try command.faults, listen: listen, tls: tls, loop: loop,
+      log: log)
+    title = "A simulated \(venue) (seed \(seed), rate \(rate))"
+    symbols = venue == "binance" ? ["BTC-USDT", "ZEC-USDT"] : ["BTC-USD", "ZEC-USD"]
+  }
   let ca = command.caOut.map { " --ca \($0)" } ?? ""
-  let symbols = command.venue == "binance" ? "BTC-USDT,ZEC-USDT" : "BTC-USD,ZEC-USD"
+  // A recorder may have followed hundreds; the hint need not.
+  let feed = "\(exchange.venue)=\(symbols.prefix(10).joined(separator: ","))"
+  // Kraken tells its instruments and books in the stream.
+  let rest = exchange.venue == "kraken" ? "" : " --endpoint \(exchange.venue).rest=\(exchange.restURL)"
   print(
     """
-    A simulated \(command.venue) (seed \(command.seed), rate \(command.rate)) is at \(exchange.webSocketURL)
+    \(title) is at \(exchange.webSocketURL)
     Follow it:
-      \(CommandLine.arguments[0]) serve --feed \(command.venue)=\(symbols) --endpoint \(command.venue)=\(exchange.webSocketURL)\(ca)
+      \(CommandLine.arguments[0]) serve --feed \(feed) --endpoint \(exchange.venue)=\(exchange.webSocketURL)\(rest)\(ca)
     """)
   fflush(nil)
   _ = await waitForEnd()

@@ -11,17 +11,21 @@ struct SimulateCommand: AsyncParsableCommand {
     abstract: "Be an exchange on this machine, in its own protocol, with faults on demand.",
     discussion: """
         tidegate simulate --venue kraken --listen 127.0.0.1:9001
-        tidegate serve --feed kraken=BTC-USD --endpoint kraken=ws://127.0.0.1:9001
+        tidegate serve --feed kraken=BTC-USD --endpoint kraken=ws://127.0.0.1:9001/v2
+
+      With --from it sends a recording: to each client from the beginning, from its first message on, at the pace it was recorded, whatever
+      the client subscribes to. At the end it closes the connection; a client that comes back gets it again.
+        tidegate simulate --from kraken.ndjson.gz --listen 127.0.0.1:9001
       """)
 
-  @Option(help: ArgumentHelp("The exchange to be.", valueName: "venue"))
-  var venue: String
+  @Option(help: ArgumentHelp("The exchange to be; with --from, that of the recording.", valueName: "venue"))
+  var venue: String?
   @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"))
   var listen: String
-  @Option(help: ArgumentHelp("Seed of the market.", valueName: "n"))
-  var seed: UInt64 = 1
-  @Option(help: ArgumentHelp("Messages per second and symbol, 1 to 100000.", valueName: "n"))
-  var rate = 20
+  @Option(help: ArgumentHelp("Seed of the market (default: 1).", valueName: "n"))
+  var seed: UInt64?
+  @Option(help: ArgumentHelp("Messages per second and symbol, 1 to 10000 (default: 20).", valueName: "n"))
+  var rate: Int?
   @Option(help: ArgumentHelp("Send this recording instead of a made-up market.", valueName: "recording"))
   var from: String?
   @Option(help: ArgumentHelp("Do something wrong now and then. Repeatable.", valueName: "kind[=value][@seconds]"))
@@ -48,13 +52,22 @@ struct SimulateCommand: AsyncParsableCommand {
   func validate() throws {
     _ = try faults
     let names = VenueRegistry.venues.map(\.name).sorted()
-    if !names.contains(venue) {
+    if let venue, !names.contains(venue) {
       throw ValidationError("--venue: \(VenueRegistry.unknownVenue(venue))")
+    }
+    if venue == nil, from == nil {
+      throw ValidationError(
+        "--venue is missing; give one of \(names.joined(separator: ", ")), or a recording with --from.")
     }
     if (try? SocketAddress(parsing: listen)) == nil {
       throw ValidationError("--listen \"\(listen)\" is not allowed; give HOST:PORT with a numeric host or localhost.")
     }
-    if !(1...100_000).contains(rate) { throw ValidationError("--rate \(rate) is not allowed; give 1 to 100000.") }
+    if let rate, !(1...10_000).contains(rate) {
+      throw ValidationError("--rate \(rate) is not allowed; give 1 to 10000.")
+    }
+    if from != nil, let flag = rate != nil ? "--rate" : seed != nil ? "--seed" : nil {
+      throw ValidationError("\(flag) cannot be had with --from: a recording is played as it was recorded.")
+    }
     if let from, !FileManager.default.isReadableFile(atPath: from) {
       throw ValidationError("--from \"\(from)\" cannot be read; give a recording.")
     }

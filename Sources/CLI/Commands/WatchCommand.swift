@@ -23,7 +23,7 @@ struct WatchCommand: AsyncParsableCommand {
   var json = false
   @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
   var ca: String?
-  @Flag(help: "Print one table when every symbol has a price, or after 5 s, and exit.")
+  @Flag(help: "Print one table when every row is full, or after 5 s, and exit.")
   var once = false
 
   var hasURL: Bool { arguments.first?.contains("://") == true }
@@ -55,9 +55,13 @@ struct WatchCommand: AsyncParsableCommand {
     guard let client = TidegateClient(url: url, options: options) else { throw ExitCode.validationFailure }
     let events = client.events(
       .init(channels: [.status]),
-      .init(channels: [.pulse, .ticker], symbols: symbols, intervalMilliseconds: 250),
+      .init(channels: [.pulse, .quote, .ticker], symbols: symbols, intervalMilliseconds: 250),
       .init(channels: [.sparkline], symbols: symbols, points: 24))
-    if json { try await printFrames(events) } else { try await WatchScreen(url: url, once: once).run(events) }
+    if json {
+      try await printFrames(events)
+    } else {
+      try await WatchScreen(url: url, symbols: symbols, once: once).run(events)
+    }
   }
 
   /// Every message verbatim; what is not a message (no connection) goes to standard error.
@@ -65,8 +69,7 @@ struct WatchCommand: AsyncParsableCommand {
     for await event in events {
       switch event {
       case .frame(let text):
-        print(text)
-        fflush(nil)
+        StandardOutput.write(text + "\n")
         if once, text.contains("\"type\":\"snapshot\"") { return }
       case .disconnected(let reason, let retryIn):
         printError("disconnected: \(reason.description)\(retryIn == nil ? "" : "; reconnecting")")

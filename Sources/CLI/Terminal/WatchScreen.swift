@@ -11,57 +11,139 @@ import TidegateClient
 /// Draws a `WatchTable` until it is interrupted: in place on a terminal, line by line elsewhere.
 struct WatchScreen {
   let url: String
+  let symbols: [String]
   let once: Bool
 
   private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
   private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
+  /// Ten frames a second: faster than that nobody reads.
+  private static let frameInterval = Duration.milliseconds(100)
+  /// Columns where there is no terminal to ask.
+  private static let plainWidth = 120
+  /// How long `--once` waits for rows that stay empty.
+  private static let onceLimit = Duration.seconds(5)
+  /// How long `--once` waits for another row of a pattern, whose rows nobody knows beforehand.
+  private static let patternPause = Duration.milliseconds(500)
 
   func run(_ events: TidegateEvents) async throws {
-    let isTerminal = isatty(STDOUT_FILENO) == 1 && !once
-    let hasColor = isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"]?.isEmpty ?? true
-    let table = Mutex(WatchTable(url: url))
-    if isTerminal { write(Self.enter) }
-    let signals = Interrupt.sources { number in
-      if isTerminal { Self.put(Self.leave) }
-      exit(128 + number)
-    }
-    defer {
-      for source in signals { source.cancel() }
-      if isTerminal { write(Self.leave) }
-    }
-    var lastDrawn = ContinuousClock.now - .seconds(1)
-    let deadline = ContinuousClock.now + .seconds(5)
-    var refusal: String?
-    for await event in events {
-      if case .disconnected(let reason, nil) = event { refusal = reason.description }
-      let changed = table.withLock { $0.apply(event) }
-      let now = ContinuousClock.now
+    let table = WatchTable(url: url, symbols: symbols)
+    let end =
       if once {
-        guard table.withLock({ $0.isComplete }) || now >= deadline else { continue }
-        return put(lines: table.withLock { $0.lines(width: 100, height: 1_000, color: hasColor) })
+        try await printOnce(table, events)
+      } else if isatty(STDOUT_FILENO) == 1 {
+        try await draw(table, events)
+      } else {
+        await printLines(table, events)
       }
-      if isTerminal {
-        // Ten frames a second: faster than that nobody reads.
-        guard now - lastDrawn >= .milliseconds(100) else { continue }
-        lastDrawn = now
-        let size = Self.terminalSize
-        let lines = table.withLock { $0.lines(width: size.columns, height: size.rows, color: hasColor) }
-        write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
-      } else if let changed, let line = table.withLock({ $0.line(changed, width: 100, color: false) }) {
-        write(line + "\n")
-      }
-    }
-    if let refusal {
-      if isTerminal { write(Self.leave) }
-      printError("error: \(refusal)")
+    if let end {
+      printError("error: \(end)")
       throw ExitCode.failure
     }
   }
 
-  private func put(lines: [String]) { write(lines.joined(separator: "\n") + "\n") }
-  private func write(_ text: String) { Self.put(text) }
+  /// What the drawing and the events share.
+  private final class Shared: Sendable {
+    struct State {
+      var table: WatchTable
+      var isChanged = true
+      var lastRow = ContinuousClock.now
+      /// Why there will be no more events; nil while there may be.
+      var end: String?
+    }
+    let state: Mutex<State>
 
-  private static func put(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+    init(_ table: WatchTable) { state = Mutex(State(table: table)) }
+
+    func follow(_ events: TidegateEvents) async {
+      for await event in events {
+        state.withLock { state in
+          let rows = state.table.count
+          _ = state.table.apply(event)
+          state.isChanged = true
+          if state.table.count > rows { state.lastRow = .now }
+          if case .disconnected(let reason, nil) = event { state.end = reason.description }
+        }
+      }
+      state.withLock { $0.end = $0.end ?? "the connection is over" }
+    }
+  }
+
+  /// Runs `body` ten times a second, whether or not anything arrives, until it answers true; returns why the events ended, if they did.
+  private func onTimer(
+    _ table: WatchTable, _ events: TidegateEvents, _ body: (inout Shared.State) -> Bool
+  ) async throws -> String? {
+    let shared = Shared(table)
+    let following = Task { await shared.follow(events) }
+    defer { following.cancel() }
+    while true {
+      if shared.state.withLock({ body(&$0) }) { return nil }
+      if let end = shared.state.withLock({ $0.end }) { return end }
+      try await Task.sleep(for: Self.frameInterval)
+    }
+  }
+
+  private func printOnce(_ table: WatchTable, _ events: TidegateEvents) async throws -> String? {
+    let hasPattern = symbols.contains { $0.contains("*") }
+    let deadline = ContinuousClock.now + Self.onceLimit
+    return try await onTimer(table, events) { state in
+      let now = ContinuousClock.now
+      let isComplete = state.table.isComplete && (!hasPattern || now - state.lastRow >= Self.patternPause)
+      guard isComplete || now >= deadline else { return false }
+      let lines = state.table.lines(width: Self.plainWidth, height: 1_000, color: Self.hasColor)
+      StandardOutput.write(lines.joined(separator: "\n") + "\n")
+      return true
+    }
+  }
+
+  private func draw(_ table: WatchTable, _ events: TidegateEvents) async throws -> String? {
+    StandardOutput.write(Self.enter)
+    let isResized = Atomic(true)
+    let ends = Interrupt.sources { number in
+      StandardOutput.write(Self.leave)
+      exit(128 + number)
+    }
+    let resizes = Interrupt.sources([SIGWINCH]) { _ in isResized.store(true, ordering: .relaxed) }
+    defer {
+      for source in ends + resizes { source.cancel() }
+      StandardOutput.write(Self.leave)
+    }
+    return try await onTimer(table, events) { state in
+      let isResized = isResized.exchange(false, ordering: .relaxed)
+      guard state.isChanged || isResized else { return false }
+      state.isChanged = false
+      let size = Self.terminalSize
+      let lines = state.table.lines(width: size.columns, height: size.rows, color: Self.hasColor)
+      StandardOutput.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
+      return false
+    }
+  }
+
+  /// A line for each change of a row or of a feed's state, and one when the connection is lost and when it is back.
+  private func printLines(_ table: WatchTable, _ events: TidegateEvents) async -> String? {
+    var table = table
+    var wasLost = false
+    var end: String?
+    for await event in events {
+      if case .disconnected(let reason, nil) = event { end = reason.description }
+      let changed = table.apply(event)
+      let trouble = table.trouble
+      if let trouble, case .disconnected(_, let retryIn) = event {
+        StandardOutput.write(trouble + (retryIn == nil ? "\n" : "; coming back\n"))
+      } else if wasLost, trouble == nil {
+        StandardOutput.write("● connected to \(url)\n")
+      }
+      wasLost = trouble != nil
+      for line in table.news { StandardOutput.write(line + "\n") }
+      if let changed, let line = table.line(changed, width: Self.plainWidth, color: false) {
+        StandardOutput.write(line + "\n")
+      }
+    }
+    return end
+  }
+
+  private static var hasColor: Bool {
+    isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"]?.isEmpty ?? true
+  }
 
   private static var terminalSize: (columns: Int, rows: Int) {
     var size = winsize()
@@ -73,8 +155,10 @@ struct WatchScreen {
 /// Ctrl-C and SIGTERM.
 enum Interrupt {
   /// Calls `handler` with the number of each signal, on a global queue, until the sources are cancelled.
-  static func sources(_ handler: @escaping @Sendable (Int32) -> Void) -> [any DispatchSourceSignal] {
-    [SIGINT, SIGTERM].map { number in
+  static func sources(
+    _ numbers: [Int32] = [SIGINT, SIGTERM], _ handler: @escaping @Sendable (Int32) -> Void
+  ) -> [any DispatchSourceSignal] {
+    numbers.map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { @Sendable in handler(number) }

@@ -2,7 +2,7 @@ import Bytes
 import Venues
 
 /// What has to be known of a recording before it can be played: its venue, its symbols in the gateway's words, its instruments.
-struct ReplaySource {
+package struct ReplaySource {
   /// How many records are looked through for the instrument list; recorders ask for it first.
   private static let searchLimit = 4096
   /// Quote currencies by which a Binance symbol is taken apart where the recording has no instrument list; longest match.
@@ -12,13 +12,15 @@ struct ReplaySource {
     "DAI", "XRP", "TRX", "DOGE",
   ]
 
-  let venue: Venue
+  package let venue: Venue
   /// `BTC-USDT`
-  let symbols: [String]
+  package let symbols: [String]
   /// The instrument list to answer with: the recorded one, or one made from the header.
-  let instruments: [UInt8]
+  package let instruments: [UInt8]
 
-  init(path: String) throws(RecordingError) {
+  /// Looks through the beginning of the recording.
+  /// - Throws: what is wrong with it, or that its venue is none of those that can be replayed.
+  package init(path: String) throws(RecordingError) {
     let reader = try RecordingReader(path: path)
     let header = reader.header
     var list: [UInt8]?

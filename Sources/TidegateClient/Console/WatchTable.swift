@@ -10,6 +10,10 @@ package struct WatchTable: Sendable {
     var bid: ExactDecimal?, ask: ExactDecimal?
     var points: [Double?] = []
     var error: String?
+
+    var isComplete: Bool {
+      !price.isEmpty && changePercent24h != nil && bid != nil && ask != nil && !points.isEmpty
+    }
   }
 
   private enum Link: Sendable {
@@ -26,23 +30,67 @@ package struct WatchTable: Sendable {
   private var link = Link.connecting
   private(set) var rows: [String: Row] = [:]
   private var feeds: [String: FeedReport] = [:]
+  /// The last status of each feed.
+  private var told: [String: FeedReport] = [:]
+  /// What the last event said of the feeds, a line each: for output that cannot be redrawn.
+  package private(set) var news: [String] = []
 
-  package init(url: String) { self.url = url }
+  /// - Parameter symbols: those that get a row at once; a pattern like `kraken:*` gets its rows with their data.
+  package init(url: String, symbols: [String] = []) {
+    self.url = url
+    for symbol in symbols where !symbol.contains("*") { rows[symbol] = Row() }
+  }
 
-  /// Whether every row has a price or an error.
-  package var isComplete: Bool { !rows.isEmpty && rows.values.allSatisfy { !$0.price.isEmpty || $0.error != nil } }
+  /// Whether every row has all that it can show, or an error, and the states of the feeds are known.
+  package var isComplete: Bool {
+    !rows.isEmpty && !feeds.isEmpty && rows.values.allSatisfy { $0.isComplete || $0.error != nil }
+  }
+
+  /// How many rows there are.
+  package var count: Int { rows.count }
+
+  /// One line about the connection: for output that cannot be redrawn. Nil while it is as it should be.
+  package var trouble: String? {
+    guard case .lost(let reason) = link else { return nil }
+    return "● disconnected from \(url): \(Self.printable(reason))"
+  }
+
+  private mutating func take(_ feed: FeedReport) {
+    let old = told.updateValue(feed, forKey: feed.venue)
+    feeds[feed.venue] = feed
+    let isNews = old.map { $0.state != feed.state || $0.reason != feed.reason } ?? (feed.state != "live")
+    if isNews {
+      news.append("● \(feed.venue) \(feed.state)" + (feed.reason.map { ": " + Self.printable($0) } ?? ""))
+    }
+    for (symbol, reason) in feed.syncing.sorted(by: { $0.key < $1.key })
+    where rows[symbol] != nil && old?.syncing[symbol] != reason {
+      news.append("● \(symbol) out of sync: \(Self.printable(reason))")
+    }
+    for symbol in (old?.syncing.keys.sorted() ?? [])
+    where rows[symbol] != nil && feed.syncing[symbol] == nil && feed.indicator == .connected {
+      news.append("● \(symbol) in sync again")
+    }
+  }
 
   /// Takes an event in; the symbol whose row changed, if one did.
   package mutating func apply(_ event: TidegateEvent) -> String? {
+    news.removeAll()
     switch event {
     case .connected(let welcome): link = .connected(node: welcome.node)
     case .disconnected(let reason, _): link = .lost(reason.description)
-    case .heartbeat(let heartbeat): for feed in heartbeat.feeds { feeds[feed.venue] = feed }
+    case .heartbeat(let heartbeat):
+      for feed in heartbeat.feeds {
+        // Heartbeats tell less of a feed than its status does.
+        var known = feeds[feed.venue] ?? feed
+        known.state = feed.state
+        known.indicator = feed.indicator
+        feeds[feed.venue] = known
+      }
     case .failed(let item) where !item.symbol.isEmpty:
       rows[item.symbol, default: Row()].error = item.message
       return item.symbol
     case .snapshot(_, .status(let reports)), .update(_, .status(let reports)):
-      for feed in reports { feeds[feed.venue] = feed }
+      for feed in reports { take(feed) }
     case .snapshot(let info, let payload), .update(let info, let payload):
       apply(payload, to: &rows[info.symbol, default: Row()])
       if case .sparkline = payload { return nil }
@@ -53,13 +101,14 @@ package struct WatchTable: Sendable {
   }
 
   private func apply(_ payload: TidegateEvent.Payload, to row: inout Row) {
-    row.error = nil
     switch payload {
     case .pulse(let pulse):
+      row.error = nil
       row.price = pulse.price.description
       row.direction = pulse.direction
       row.changePercent24h = pulse.changePercent24h ?? row.changePercent24h
     case .ticker(let ticker):
+      row.error = nil
       row.price = ticker.last?.description ?? row.price
       row.changePercent24h = ticker.changePercent24h ?? row.changePercent24h
       row.bid = ticker.bid ?? row.bid
@@ -89,9 +138,10 @@ package struct WatchTable: Sendable {
     var cells = Cells(width: width, color: color)
     let (dot, text, dotColor) = status(of: symbol)
     cells.add(color ? dot : "\(dot) \(text)", columns: color ? 1 : 14, dotColor)
-    cells.add(symbol, columns: 22)
+    let columns = columns(width: width, color: color)
+    cells.add(symbol, columns: columns.symbol)
     if let error = row.error {
-      cells.add(error, columns: max(0, width - 26), .red)
+      cells.add(error, columns: width, .red)
       return cells.text
     }
     let arrow: (String, Color?) =
@@ -106,9 +156,17 @@ package struct WatchTable: Sendable {
     cells.add(
       row.changePercent24h.map { ($0.doubleValue > 0 ? "+" : "") + $0.description + " %" } ?? "", columns: 9,
       change.map { $0 < 0 ? .red : .green }, alignRight: true)
-    cells.add(BlockSparkline.text(row.points, width: 24), columns: 24)
+    cells.add(BlockSparkline.text(row.points, width: columns.sparkline), columns: columns.sparkline)
     cells.add(spread(row), columns: 12, .dim, alignRight: true)
     return cells.text
+  }
+
+  /// The columns that give way: symbols take what the longest needs, the curve what is left before the spread.
+  private func columns(width: Int, color: Bool) -> (symbol: Int, sparkline: Int) {
+    let symbol = min(max(rows.keys.map(\.count).max() ?? 0, 6), 24)
+    // Feed, price, arrow, change and spread, with two spaces before each column but the first.
+    let others = (color ? 1 : 14) + 14 + 1 + 9 + 12 + 6 * 2
+    return (symbol, min(max(width - others - symbol, 8), 24))
   }
 
   private func spread(_ row: Row) -> String {
@@ -136,6 +194,7 @@ package struct WatchTable: Sendable {
     }
     let venue = String(symbol.prefix { $0 != ":" })
     guard let feed = feeds[venue] else { return ("●", "connected", .green) }
+    if feed.indicator == .connected, feed.syncing[symbol] != nil { return ("●", "syncing", .yellow) }
     return switch feed.indicator {
     case .connected: ("●", "connected", .green)
     case .reconnecting: ("●", "reconnecting", .yellow)
@@ -157,11 +216,12 @@ package struct WatchTable: Sendable {
   private func title(width: Int, color: Bool) -> String {
     var cells = Cells(width: width, color: color)
     cells.add(color ? "" : "feed", columns: color ? 1 : 14, .dim)
-    cells.add("symbol", columns: 22, .dim)
+    let columns = columns(width: width, color: color)
+    cells.add("symbol", columns: columns.symbol, .dim)
     cells.add("price", columns: 14, .dim, alignRight: true)
     cells.add("", columns: 1)
     cells.add("24 h", columns: 9, .dim, alignRight: true)
-    cells.add("last 24 h", columns: 24, .dim)
+    cells.add("last 24 h", columns: columns.sparkline, .dim)
     cells.add("spread", columns: 12, .dim, alignRight: true)
     return cells.text
   }
@@ -169,6 +229,12 @@ package struct WatchTable: Sendable {
   static func fit(_ text: String, _ columns: Int) -> String {
     guard text.count > columns else { return text }
     return columns > 1 ? String(text.prefix(columns - 1)) + "…" : String(text.prefix(max(0, columns)))
+  }
+
+  /// Text from the network without control characters, which a terminal would obey.
+  static func printable(_ text: String) -> String {
+    String(
+      String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
   }
 
   /// Cells of one line from left to right, two spaces between them; what does not fit is left out.
@@ -189,17 +255,12 @@ package struct WatchTable: Sendable {
       guard room > 0 else { return }
       // Half a number would be a wrong one.
       if alignRight, room < columns, content.count > room { used = width; return }
-      let shown = WatchTable.fit(Self.printable(content), room)
+      let shown = WatchTable.fit(WatchTable.printable(content), room)
       let padding = String(repeating: " ", count: room - shown.count)
       let tinted = color && tint != nil && !shown.isEmpty ? "\u{1B}[\(tint!.rawValue)m\(shown)\u{1B}[0m" : shown
       text += String(repeating: " ", count: gap) + (alignRight ? padding + tinted : tinted + padding)
       used += gap + room
     }
 
-    /// Text from the network without control characters, which a terminal would obey.
-    static func printable(_ text: String) -> String {
-      String(
-        String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
-    }
   }
 }

@@ -42,6 +42,8 @@ struct ClientCore {
   enum Pending {
     case hello
     case subscribe([Item])
+    /// One whose answer says no more than that it was done.
+    case other
   }
 
   /// Items per request, so that it stays well under the gateway's limit of 64 KiB.
@@ -64,6 +66,9 @@ struct ClientCore {
   var heartbeatInterval: UInt64?
   var heartbeatAt: UInt64 = 0
   var drainAt: UInt64?
+  /// Snapshots and updates received on this connection, to be compared with the `sent` of its heartbeats.
+  var received: Int64 = 0
+  var isPaused = false
   var random: UInt64
 
   /// - Parameter seed: of the jitter.
@@ -120,6 +125,7 @@ struct ClientCore {
     let id = takeID(.hello, now: now)
     actions.append(.send(Requests.hello(id: id, options: options)))
     subscribe(items, now: now, into: &actions)
+    if isPaused { ask("pause", now: now, into: &actions) }
   }
 
   /// The transport is gone; `code` is nil if there was no close frame.
@@ -151,20 +157,8 @@ struct ClientCore {
     let due = repeats.filter { $0.due <= now }
     repeats.removeAll { $0.due <= now }
     for entry in due { subscribe(entry.items, now: now, into: &actions) }
-    let stuck = gapped.sorted().compactMap { key -> (key: Int64, item: Item)? in
-      guard let stream = streams[key], stream.gapDeadline ?? .max <= now else { return nil }
-      return (key, stream.item)
-    }
-    if !stuck.isEmpty {
-      for entry in stuck {
-        streams[entry.key] = nil
-        gapped.remove(entry.key)
-      }
-      let id = nextID
-      nextID += 1
-      actions.append(.send(Requests.unsubscribe(id: id, streams: stuck.map(\.key))))
-      subscribe(stuck.map(\.item), now: now, into: &actions)
-    }
+    subscribeAgain(
+      gapped.sorted().filter { streams[$0]?.gapDeadline ?? .max <= now }, now: now, into: &actions)
   }
 
   /// A message of the gateway.
@@ -187,10 +181,19 @@ struct ClientCore {
       actions.append(.emit(.connected(welcome)))
     case .subscribed(let id, let ok, let failed):
       subscribed(id: id, ok: ok, failed: failed, into: &actions)
-    case .unsubscribed, .unknown: break
-    case .stream(let message): received(message, now: now, into: &actions)
+    case .done(let id): if let id { pending[id] = nil }
+    case .moved(let id, let moves, let notice):
+      if let id { pending[id] = nil }
+      if let notice { actions.append(.emit(.notice(notice))) }
+      moved(moves, into: &actions)
+    case .unknown: break
+    case .unknownData: received += 1
+    case .stream(let message):
+      received += 1
+      received(message, now: now, into: &actions)
     case .heartbeat(let heartbeat):
       heartbeatAt = now
+      compare(heartbeat.sent, now: now, into: &actions)
       // The connection has proved itself: the next trouble is a new one.
       attempt = 0
       actions.append(.emit(.heartbeat(heartbeat)))
@@ -207,6 +210,21 @@ struct ClientCore {
   }
 
   // MARK: Parts
+
+  mutating func subscribeAgain(_ keys: [Int64], now: UInt64, into actions: inout [ClientAction]) {
+    guard !keys.isEmpty else { return }
+    let items = keys.compactMap { streams[$0]?.item }
+    for key in keys {
+      streams[key] = nil
+      gapped.remove(key)
+    }
+    // 64 KiB hold more than 3000 numbers of 20 digits.
+    for start in stride(from: 0, to: keys.count, by: 2_000) {
+      let part = Array(keys[start..<min(start + 2_000, keys.count)])
+      actions.append(.send(Requests.unsubscribe(id: takeID(.other, now: now), streams: part)))
+    }
+    subscribe(items, now: now, into: &actions)
+  }
 
   private mutating func subscribed(
     id: Int64?, ok: [ServerMessage.Accepted], failed: [TidegateEvent.FailedItem], into actions: inout [ClientAction]
@@ -317,7 +335,7 @@ struct ClientCore {
     }
   }
 
-  private mutating func takeID(_ request: Pending, now: UInt64) -> Int64 {
+  mutating func takeID(_ request: Pending, now: UInt64) -> Int64 {
     defer { nextID += 1 }
     pending[nextID] = (request, now + options.replyTimeout.nanoseconds)
     return nextID
@@ -331,6 +349,7 @@ struct ClientCore {
     repeats.removeAll()
     heartbeatInterval = nil
     drainAt = nil
+    received = 0
   }
 
   private mutating func disconnect(

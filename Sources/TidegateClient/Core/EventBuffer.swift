@@ -11,7 +11,7 @@ struct EventBuffer {
   private struct Entry {
     var event: TidegateEvent
     var key: Key?
-    /// How many breaks (gap, disconnection) stood before it: a value is not merged backwards over a break.
+    /// How many breaks (gap, move, disconnection) stood before it: a value is not merged backwards over a break.
     var era: Int
   }
 
@@ -41,7 +41,7 @@ struct EventBuffer {
     case .snapshot(let info, _) where info.channel.isState, .update(let info, _) where info.channel.isState:
       key = .stream(info.stream)
     case .heartbeat: key = .heartbeat
-    case .disconnected, .gap:
+    case .disconnected, .gap, .moved:
       era += 1
       key = nil
     default: key = nil

@@ -65,6 +65,27 @@ enum Requests {
     return out.description
   }
 
+  /// `pause`, `resume`.
+  static func plain(_ op: StaticString, id: Int64) -> String {
+    var out = ByteBuffer()
+    out.append("{\"op\":\"")
+    out.append(op)
+    out.append("\",\"id\":")
+    out.append(integer: id)
+    out.append("}")
+    return out.description
+  }
+
+  static func configure(id: Int64, interval: Int) -> String {
+    var out = ByteBuffer()
+    out.append("{\"op\":\"configure\",\"id\":")
+    out.append(integer: id)
+    out.append(",\"interval_ms\":")
+    out.append(integer: Int64(interval))
+    out.append("}")
+    return out.description
+  }
+
   static func unsubscribe(id: Int64, streams: [Int64]) -> String {
     var out = ByteBuffer()
     out.append("{\"op\":\"unsubscribe\",\"id\":")

@@ -18,6 +18,8 @@ enum ServerMessage {
     var channel: String
     var symbol: String
     var seq: UInt64?
+    /// The stream that the subscription had before it was moved here.
+    var from: Int64?
   }
 
   struct ErrorReply {
@@ -31,12 +33,17 @@ enum ServerMessage {
 
   case welcome(id: Int64?, TidegateEvent.Welcome)
   case subscribed(id: Int64?, ok: [Accepted], failed: [TidegateEvent.FailedItem])
-  case unsubscribed(id: Int64?)
+  /// The answer to a request that asks for no data.
+  case done(id: Int64?)
+  /// Subscriptions are other streams now: the answer to `configure` (with its `id`) or part of a notice.
+  case moved(id: Int64?, [Accepted], TidegateEvent.Notice?)
   case stream(StreamMessage)
   case heartbeat(TidegateEvent.Heartbeat)
   case notice(TidegateEvent.Notice)
   case error(ErrorReply)
-  /// A type that this version does not know, or data of a channel it does not know.
+  /// Data of a channel that this version does not know.
+  case unknownData
+  /// A type that this version does not know.
   case unknown
 }
 
@@ -70,6 +77,7 @@ private struct Fields {
   var heartbeat: Double?
   var data: JSONSlice?
   var ok: [ServerMessage.Accepted] = []
+  var streams: [ServerMessage.Accepted] = []
   var failed: [TidegateEvent.FailedItem] = []
   var feeds: [FeedReport] = []
 
@@ -104,6 +112,11 @@ private struct Fields {
     case "heartbeat_s": heartbeat = try json.exact()?.doubleValue
     case "data": data = try json.rawValue()
     case "ok": ok = try json.accepted()
+    // Plain numbers in `unsubscribed`, which need not be read.
+    case "streams":
+      let rest = try json.rawValue()
+      var inside = JSONScanner(json.text(rest))
+      streams = try inside.moves()
     case "failed": failed = try json.failed()
     case "feeds": feeds = json.peek() == .object ? try json.feedMap() : try json.feedList()
     default: try json.skipValue()
@@ -116,12 +129,17 @@ private struct Fields {
       return .welcome(
         id: id, .init(session: session, node: node, version: version, heartbeatSeconds: heartbeat ?? 5))
     case "subscribed": return .subscribed(id: id, ok: ok, failed: failed)
-    case "unsubscribed": return .unsubscribed(id: id)
+    case "unsubscribed", "paused", "resumed": return .done(id: id)
+    case "configured": return .moved(id: id, streams, nil)
     case "snapshot", "update":
-      guard let stream, let seq, let data, let known = TidegateChannel(rawValue: channel) else { return .unknown }
+      guard let stream, let seq, let data, let known = TidegateChannel(rawValue: channel) else {
+        return .unknownData
+      }
       let whole = JSONScanner(text.span.bytes)
       var json = JSONScanner(whole.text(data))
-      guard let content = try json.streamData(known, isSnapshot: type == "snapshot") else { return .unknown }
+      guard let content = try json.streamData(known, isSnapshot: type == "snapshot") else {
+        return .unknownData
+      }
       return .stream(
         .init(
           isSnapshot: type == "snapshot", channel: channel, symbol: symbol, stream: stream, prev: prev, seq: seq,
@@ -129,7 +147,7 @@ private struct Fields {
     case "heartbeat": return .heartbeat(.init(time: time ?? 0, sent: sent ?? 0, feeds: feeds))
     case "notice":
       switch code {
-      case "slow": return .notice(.slow(action: action, intervalMilliseconds: interval))
+      case "slow": return .moved(id: nil, streams, .slow(action: action, intervalMilliseconds: interval))
       case "lost":
         guard let stream, let fromSeq, let toSeq else { return .unknown }
         return .notice(.lost(stream: stream, from: fromSeq, to: toSeq, count: count ?? 0))

@@ -39,20 +39,34 @@ extension JSONScanner {
   mutating func accepted() throws -> [ServerMessage.Accepted] {
     var items: [ServerMessage.Accepted] = []
     try arrayStart()
+    while try nextElement() { items.append(try stream()) }
+    return items
+  }
+
+  /// Streams that were moved; elements that are no objects are passed over.
+  mutating func moves() throws -> [ServerMessage.Accepted] {
+    var items: [ServerMessage.Accepted] = []
+    guard peek() == .array else { return [] }
+    try arrayStart()
     while try nextElement() {
-      var item = ServerMessage.Accepted(stream: -1, channel: "", symbol: "", seq: nil)
-      try object { key, json in
-        switch key {
-        case "stream": item.stream = try json.int64()
-        case "channel": item.channel = try json.word()
-        case "symbol": item.symbol = try json.word()
-        case "seq": item.seq = try json.uint64()
-        default: try json.skipValue()
-        }
-      }
-      items.append(item)
+      if peek() == .object { items.append(try stream()) } else { try skipValue() }
     }
     return items
+  }
+
+  private mutating func stream() throws -> ServerMessage.Accepted {
+    var item = ServerMessage.Accepted(stream: -1, channel: "", symbol: "", seq: nil)
+    try object { key, json in
+      switch key {
+      case "stream": item.stream = try json.int64()
+      case "from": item.from = try json.int64()
+      case "channel": item.channel = try json.word()
+      case "symbol": item.symbol = try json.word()
+      case "seq": item.seq = try json.uint64()
+      default: try json.skipValue()
+      }
+    }
+    return item
   }
 
   mutating func failed() throws -> [TidegateEvent.FailedItem] {
@@ -107,6 +121,8 @@ extension JSONScanner {
       case "reason": feed.reason = try json.word()
       case "since": feed.since = try json.int64()
       case "attempt": feed.attempt = try json.int64()
+      case "syncing": try json.object { symbol, json in feed.syncing[symbol] = try json.word() }
+      case "failed": try json.object { symbol, json in feed.failed[symbol] = try json.word() }
       default: try json.skipValue()
       }
     }

@@ -27,6 +27,7 @@ public struct BookView: Sendable, Equatable {
     case .snapshot(_, .book(let levels)): replace(with: levels)
     case .update(_, .book(let levels)) where isSynced: update(with: levels)
     case .gap(let info) where info.channel == .book: isSynced = false
+    case .moved(let info, _) where info.channel == .book: isSynced = false
     case .disconnected: isSynced = false
     default: return false
     }

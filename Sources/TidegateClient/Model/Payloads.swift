@@ -114,4 +114,8 @@ public struct FeedReport: Sendable, Equatable {
   public var since: Int64?
   /// The number of the reconnection attempt.
   public var attempt: Int64?
+  /// Symbols whose book is being put in order, with the reason; only in `.status`.
+  public var syncing: [String: String] = [:]
+  /// Symbols that the exchange refused, with the reason; only in `.status`.
+  public var failed: [String: String] = [:]
 }

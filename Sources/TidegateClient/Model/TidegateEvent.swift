@@ -8,8 +8,11 @@ public enum TidegateEvent: Sendable, Equatable {
   case snapshot(StreamInfo, Payload)
   /// A change of a stream.
   case update(StreamInfo, Payload)
-  /// A stream missed something. What is shown is old until its next snapshot, which has been asked for; `trades` go on at once.
+  /// A stream missed something, or a heartbeat shows that anything on the connection did. What is shown is old until its next snapshot, which has been asked for; `trades` go on at once.
   case gap(StreamInfo)
+  /// A subscription has another rate from here on, and with it another stream: what had the number `from` goes on as this one,
+  /// beginning with a snapshot.
+  case moved(StreamInfo, from: Int64)
   /// The gateway says something about the connection.
   case notice(Notice)
   /// The gateway refused a subscription; the others are unharmed.
@@ -39,7 +42,7 @@ public enum TidegateEvent: Sendable, Equatable {
     public var channel: TidegateChannel
     /// `kraken:BTC-USD`; empty for `.status`.
     public var symbol: String
-    /// The number of the stream on this connection.
+    /// The number of the stream on this connection; another after `.moved`.
     public var stream: Int64
     /// Why a snapshot was sent: `subscribe`, `resync`, `slow`, …; empty otherwise.
     public var reason: String

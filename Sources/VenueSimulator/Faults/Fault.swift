@@ -128,7 +128,7 @@ package struct Fault: Sendable, Equatable {
 }
 
 /// Why a fault was refused.
-package enum FaultError: Error, Sendable, Equatable {
+package enum FaultError: Error, Sendable, Equatable, CustomStringConvertible {
   case unknownKind(String)
   case badValue(Fault.Kind, String)
   case badTime(String)

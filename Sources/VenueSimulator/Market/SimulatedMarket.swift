@@ -10,7 +10,9 @@ package final class SimulatedMarket {
   package private(set) var change = SimulatedChange()
   package private(set) var now: Timestamp
 
-  /// - Parameter rate: moments a second and instrument on average; above 0.
+  /// - Parameters:
+  ///   - instruments: none for a market where nothing happens.
+  ///   - rate: moments a second and instrument on average; above 0.
   package init(instruments: [SimulatedInstrument], seed: UInt64, rate: Double, start: Timestamp) {
     var random = MarketRandom(seed: seed)
     self.instruments = instruments.map { InstrumentMarket($0, seed: random.next(), rate: rate, start: start) }
@@ -19,7 +21,7 @@ package final class SimulatedMarket {
 
   /// Lets the next moment at or before `limit` happen and puts it into `change`; false if there is none. O(instruments).
   package func next(until limit: Timestamp) -> Bool {
-    while true {
+    while !instruments.isEmpty {
       var first = 0
       for index in 1..<instruments.count where instruments[index].nextEvent < instruments[first].nextEvent {
         first = index
@@ -33,6 +35,8 @@ package final class SimulatedMarket {
       instruments[first].happen(into: &change)
       if !change.isEmpty { return true }
     }
+    now = max(now, limit)
+    return false
   }
 
   /// Everything up to `limit`, as a list.

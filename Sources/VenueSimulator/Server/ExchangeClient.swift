@@ -43,6 +43,7 @@ final class ExchangeClient: ConnectionHandler {
         core.countRequest()
         core.catchUp()
         guard WebSocketHandshake.isUpgrade(head) else {
+          if wait(for: head) { return }
           answer(head)
           continue
         }
@@ -53,6 +54,20 @@ final class ExchangeClient: ConnectionHandler {
       write(error.response, body: error.reason, keepAlive: false)
       connection.close()
     }
+  }
+
+  /// Answers later if the venue wants it so. Clients here have one request at a time under way, so that nothing after it is lost.
+  private func wait(for head: HTTPRequestHead) -> Bool {
+    let delay = head.method == "GET" ? core.venue.delay(path: head.path, query: head.query) : 0
+    guard delay > 0 else { return false }
+    connection.pauseReading()
+    connection.loop.schedule(after: UInt64(delay) * 1_000) { [weak self] in
+      guard let self, connection.isOpen else { return }
+      core.catchUp()
+      answer(head)
+      connection.resumeReading()
+    }
+    return true
   }
 
   private func answer(_ head: HTTPRequestHead) {

@@ -39,17 +39,37 @@ package final class SimulatedExchange: Sendable {
   ///   - faults: what goes wrong, counted from now.
   ///   - listen: port 0 for any.
   /// - Throws: `SimulatorError`, or `TransportError` if the address cannot be listened on.
-  package init(
+  package convenience init(
     venue: String, seed: UInt64, rate: Double, faults: [Fault] = [], listen: SocketAddress, tls: TLSServerContext?,
     loop: EventLoop, log: Logger = Logger(label: "tidegate.simulator")
   ) throws {
-    let simulated = try SimulatedVenue(
-      venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock())
+    try self.init(
+      SimulatedVenue(venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock()),
+      listen: listen, tls: tls, loop: loop, log: log)
+  }
+
+  /// Starts an exchange that sends a recording to every client, from its beginning and at its pace.
+  /// - Parameters:
+  ///   - faults: what goes wrong, counted from now; without symbols.
+  ///   - listen: port 0 for any.
+  /// - Throws: `SimulatorError`, or `TransportError` if the address cannot be listened on.
+  package convenience init(
+    recording: RecordedSource, faults: [Fault] = [], listen: SocketAddress, tls: TLSServerContext?, loop: EventLoop,
+    log: Logger = Logger(label: "tidegate.simulator")
+  ) throws {
+    try self.init(
+      SimulatedVenue(recording: recording, faults: faults, start: ExchangeCore.wallClock()), listen: listen, tls: tls,
+      loop: loop, log: log)
+  }
+
+  private init(
+    _ simulated: SimulatedVenue, listen: SocketAddress, tls: TLSServerContext?, loop: EventLoop, log: Logger
+  ) throws {
     let core = ExchangeCore(simulated, loop: loop, log: log)
     listener = try Listener(
       address: listen, loops: [loop], tls: tls, limits: Connection.Limits(queuedBytes: ExchangeCore.queueLimit)
     ) { connection in core.accept(connection) }
-    self.venue = venue
+    venue = simulated.venueProtocol.name
     self.loop = loop
     self.core = core
     address = listener.address

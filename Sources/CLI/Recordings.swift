@@ -1,0 +1,48 @@
+import Bytes
+import Gateway
+import MarketData
+import VenueSimulator
+import Venues
+
+/// Reads a recording whole, for an exchange to send; with the symbols that it has, in the gateway's words.
+func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, symbols: [String]) {
+  let source = try ReplaySource(path: path)
+  let endpoint = Endpoint(source.venue.endpoint)
+  var recording = RecordedSource(venue: source.venue.name, path: endpoint?.path ?? "/")
+  let reader = try RecordingReader(path: path)
+  func fail(_ field: String, _ reason: String) -> RecordingError {
+    RecordingError(path: path, line: reader.lineNumber, field: field, reason)
+  }
+  while let record = try reader.next() {
+    var isTaken = true
+    switch record.kind {
+    case .text: isTaken = recording.add(frame: reader.payload.unsafeBytes, at: record.time)
+    case .http:
+      isTaken = recording.add(
+        answer: reader.payload.unsafeBytes, to: record.url ?? "", status: record.status, at: record.time)
+    case .binary: throw fail("k", "binary frame: \(source.venue.title) sends none")
+    // One session plays all connections; the client's own words are the client's to say again.
+    case .open, .sent, .close: break
+    }
+    if !isTaken {
+      throw fail("m", "more than \(RecordedSource.byteLimit >> 20) MB of frames; simulate holds them in memory")
+    }
+  }
+  guard recording.count > 0 else { throw RecordingError(path: path, "has no frames to send") }
+  if let url = instrumentListURL(source.venue), !recording.hasAnswer(to: url), !source.instruments.isEmpty {
+    let isAdded = source.instruments.withUnsafeBytes {
+      recording.add(answer: $0, to: url, status: 200, at: .distantPast)
+    }
+    precondition(isAdded, "a list made from the header is small")
+  }
+  return (recording, source.symbols)
+}
+
+/// Where a venue has the list of its instruments; nil if that comes in the stream.
+private func instrumentListURL(_ venue: Venue) -> String? {
+  switch venue.name {
+  case "binance": venue.restEndpoint + "/api/v3/exchangeInfo"
+  case "coinbase": venue.restEndpoint + "/products"
+  default: nil
+  }
+}
