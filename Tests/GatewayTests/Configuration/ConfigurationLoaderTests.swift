@@ -100,7 +100,7 @@ struct ConfigurationLoaderTests {
           restEndpoint: "http://127.0.0.1:9002/api"),
         .init(
           venue: "coinbase", symbols: ["SOL-USD"], endpoint: "wss://c.example/ws",
-          restEndpoint: "https://c.example:443"),
+          restEndpoint: "https://c.example"),
         .init(
           venue: "kraken", symbols: ["XRP-USD"], endpoint: "ws://127.0.0.1:9003", restEndpoint: "http://127.0.0.1:9003"),
       ])
