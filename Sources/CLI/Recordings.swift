@@ -7,8 +7,8 @@ import Venues
 /// Reads a recording whole, for an exchange to send; with the symbols that it has, in the gateway's words.
 func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, symbols: [String]) {
   let source = try ReplaySource(path: path)
-  let endpoint = Endpoint(source.venue.endpoint)
-  var recording = RecordedSource(venue: source.venue.name, path: endpoint?.path ?? "/")
+  let endpoint = EndpointURL(source.venue.endpoint)
+  var recording = RecordedSource(venue: source.venue.name, path: endpoint?.target ?? "/")
   let reader = try RecordingReader(path: path)
   func fail(_ field: String, _ reason: String) -> RecordingError {
     RecordingError(path: path, line: reader.lineNumber, field: field, reason)
