@@ -206,13 +206,11 @@ func simulate(_ command: SimulateCommand) async throws {
   let ca = command.caOut.map { " --ca \($0)" } ?? ""
   // A recorder may have followed hundreds; the hint need not.
   let feed = "\(exchange.venue)=\(symbols.prefix(10).joined(separator: ","))"
-  // Kraken tells its instruments and books in the stream.
-  let rest = exchange.venue == "kraken" ? "" : " --endpoint \(exchange.venue).rest=\(exchange.restURL)"
   print(
     """
     \(title) is at \(exchange.webSocketURL)
     Follow it:
-      \(CommandLine.arguments[0]) serve --feed \(feed) --endpoint \(exchange.venue)=\(exchange.webSocketURL)\(rest)\(ca)
+      \(CommandLine.arguments[0]) serve --feed \(feed) --endpoint \(exchange.venue)=\(exchange.webSocketURL)\(ca)
     """)
   fflush(nil)
   _ = await waitForEnd()

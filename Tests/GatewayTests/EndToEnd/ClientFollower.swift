@@ -31,18 +31,14 @@ final class ClientFollower: Sendable {
   var trouble: [TidegateEvent] { events.filter { $0.isTrouble } }
   var isOver: Bool { state.mutex.withLock { $0.isOver } }
 
-  /// Waits until `look` finds something in the events from the `from`th on; 30 s at most.
+  /// Waits until `look` finds something in the events from the `from`th on.
   @discardableResult
   func wait<T>(_ what: String, from: Int = 0, _ look: ([TidegateEvent]) -> T?) async throws -> T {
-    let deadline = ContinuousClock.now + .seconds(30)
+    var patience = Patience()
     while true {
       let events = events
       if let found = look(Array(events.dropFirst(from))) { return found }
-      guard ContinuousClock.now < deadline else {
-        throw ProbeError(description: "waited 30 s for \(what); \(events.count) events, the last: \(events.suffix(3))")
-      }
-      // Polling what another task collects; the bound above is what decides, never this interval.
-      try await Task.sleep(for: .milliseconds(5))
+      try await patience.wait(for: "\(what); \(events.count) events, the last: \(events.suffix(3))")
     }
   }
 

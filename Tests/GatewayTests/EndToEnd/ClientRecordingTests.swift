@@ -70,10 +70,9 @@ struct ClientRecordingTests {
         .init(venue: "coinbase", symbols: ["ABC-USD"], endpoint: exchange.webSocketURL, restEndpoint: exchange.restURL)
       ]
     }
-    let deadline = ContinuousClock.now + .seconds(30)
+    var patience = Patience()
     while try await harness.get("/v1/instruments").text.contains("ABC-USD") == false {
-      try #require(ContinuousClock.now < deadline)
-      try await Task.sleep(for: .milliseconds(10))
+      try await patience.wait(for: "the instrument")
     }
     let follower = ClientFollower(
       try #require(TidegateClient(url: "ws://\(harness.gateway.address.description)/v1/stream")).events(
