@@ -24,7 +24,9 @@ struct EndpointURLTests {
   @Test(
     "what is not such a URL is refused",
     arguments: [
-      "", "kraken", "wss://a b", "wss://a:1:2", "ftp://host/", "wss://", "wss://host:0/", "wss://host:99999/", "wss://host:/", "wss://user@host/",
+      "", "kraken", "wss://a b", "wss://a:1:2", "ftp://host/", "wss://", "wss://host:0/", "wss://host:99999/",
+      "wss://host:/",
+      "wss://user@host/",
       "wss://[::1/", "wss://[::1]x/", "wss://host/#fragment",
     ])
   func refused(url: String) { #expect(EndpointURL(url) == nil) }
