@@ -322,7 +322,12 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private func writeDirty(_ now: Timestamp) {
     for client in fanOut.dirty {
       guard let session = sessions[Int(client.slot)], session.client == client else { continue }
-      write(to: session, now)
+      if session.connection.isWritable, let frame = fanOut.takeOnly(from: client) {
+        session.connection.write(frame)
+        metrics.framesSent &+= 1
+      } else {
+        write(to: session, now)
+      }
     }
     fanOut.removeDirty()
   }

@@ -34,6 +34,8 @@ struct ClientSlot {
     static let queued = Flags(rawValue: 8)
     /// No client, or one that is being closed.
     static let closed = Flags(rawValue: 16)
+    /// In the list of clients that are looked after: their progress is noted (`ClientState.isWatched`).
+    static let watched = Flags(rawValue: 32)
   }
   /// A single frame that waits: the common case needs no queue.
   var first: StreamFrame?

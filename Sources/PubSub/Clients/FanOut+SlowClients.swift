@@ -33,6 +33,7 @@ extension FanOut {
   func watch(_ slot: UInt32, _ state: ClientState) {
     if state.isWatched { return }
     state.isWatched = true
+    slots[Int(slot)].flags.insert(.watched)
     state.progress = slots[Int(slot)].firstTime
     if let oldest = state.queue.oldest, oldest > state.progress { state.progress = oldest }
     if state.unsentSince > state.progress { state.progress = state.unsentSince }
@@ -48,8 +49,10 @@ extension FanOut {
       let client = id(of: slot)
       guard let state = state(of: client), state.isWatched else { continue }
       state.isWatched = false
+      self.slots[Int(slot)].flags.remove(.watched)
       if look(after: client, state, now: now, into: &actions) {
         state.isWatched = true
+        self.slots[Int(slot)].flags.insert(.watched)
         watched.append(slot)
       }
     }

@@ -250,6 +250,8 @@ final class ModelClient {
   func take(byteLimit: Int = .max) {
     var frames: [SharedBytes] = []
     var actions: [FanOutAction] = []
+    // As the gateway does: the short way first.
+    if let only = world.fanOuts[loop].takeOnly(from: id) { frames.append(only) }
     world.fanOuts[loop].take(from: id, byteLimit: byteLimit, now: world.now, into: &frames, actions: &actions)
     world.post(actions, from: loop)
     for frame in frames { receive(payload(of: frame)) }
