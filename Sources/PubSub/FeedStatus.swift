@@ -1,6 +1,6 @@
 import MarketData
 
-/// The state of a feed (MARKET.md, "Feed states").
+/// The state of a feed, as clients see it (Protocol.md).
 package enum FeedState: String, Sendable, CaseIterable {
   case connecting, syncing, live, stale, reconnecting, disconnected, maintenance
 

@@ -12,7 +12,7 @@ import WebSocket
 /// It moves bytes and time between the transport and a `FeedPipeline`; what they mean is decided there. It alone decides the
 /// feed's state and gives the reason of each change.
 final class FeedSession: Feed, ConnectionHandler {
-  /// After this long in `live` the back-off starts over, µs (MARKET, "Feed states").
+  /// After this long in `live` the back-off starts over, µs.
   private static let steadyAfter = 60 * Microseconds.second
   /// Preparation (instrument lists) that takes longer has failed, µs.
   private static let prepareLimit = 30 * Microseconds.second

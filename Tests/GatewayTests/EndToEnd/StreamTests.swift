@@ -106,7 +106,7 @@ struct StreamTests {
   }
 }
 
-/// What PROTOCOL promises of links, checked over all that a probe has received.
+/// What the protocol promises of links, checked over all that a probe has received.
 enum Links {
   static func problems(_ messages: [Message]) -> [String] {
     var last: [Int: Int] = [:]
