@@ -107,7 +107,7 @@ if withBenchmarks {
     .target(
       name: "MicroBenchmarks",
       dependencies: ["PubSub", "Venues", "MarketData", "WebSocket", "Bytes", "CZlib", "TestSupport"],
-      path: "Benchmarks/MicroBenchmarks", swiftSettings: settings),
+      path: "Benchmarks/MicroBenchmarks", swiftSettings: confinedSettings),
     .executableTarget(
       name: "TidegateBenchmarks",
       dependencies: ["MicroBenchmarks", .product(name: "Benchmark", package: "benchmark")],
