@@ -34,13 +34,15 @@ package final class Gateway: Sendable {
       loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)"))
     }
     var clientLimits = ClientLimits()
+    clientLimits.clients = configuration.limits.clients
     clientLimits.subscriptions = configuration.limits.subscriptions
     clientLimits.requestsPerSecond = configuration.limits.requestsPerSecond
     clientLimits.messageBytes = configuration.limits.messageBytes
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
     let settings = NodeSettings(
-      node: configuration.node, epoch: RandomName.hex(4), clientLimits: clientLimits, log: log)
+      node: configuration.node, epoch: RandomName.hex(4), clientLimits: clientLimits,
+      heartbeatSeconds: configuration.heartbeatSeconds, log: log)
     let nodes = loops.map { LoopNode(loop: $0, loops: configuration.loops, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops

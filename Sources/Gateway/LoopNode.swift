@@ -50,7 +50,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     self.hub = Hub(loop: loop.index, loops: loops, epoch: settings.epoch)
     self.fanOut = FanOut(
       loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
-      limits: settings.clientLimits)
+      limits: settings.clientLimits, heartbeatSeconds: settings.heartbeatSeconds)
     self.mailbags = Array(repeating: [], count: loops)
   }
 

@@ -8,6 +8,8 @@ struct NodeSettings: Sendable {
   /// Of this run: tells clients that stream numbers started over.
   var epoch: String
   var clientLimits: ClientLimits
+  /// Seconds between heartbeats where a client does not say, 1…60.
+  var heartbeatSeconds: Int
   var log: Logger
 }
 

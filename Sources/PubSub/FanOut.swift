@@ -28,7 +28,7 @@ package final class FanOut {
   }
 
   /// Seconds between heartbeats if the client does not say.
-  package static let defaultHeartbeatSeconds = 5
+  package let heartbeatSeconds: Int
 
   let loop: Int
   let loops: Int
@@ -81,8 +81,13 @@ package final class FanOut {
   /// - Parameters:
   ///   - loop: this loop.
   ///   - loops: 1…64.
-  package init(loop: Int, loops: Int, identity: Identity, limits: ClientLimits = .init()) {
+  ///   - heartbeatSeconds: 1…60.
+  package init(
+    loop: Int, loops: Int, identity: Identity, limits: ClientLimits = .init(), heartbeatSeconds: Int = 5
+  ) {
     precondition((1...64).contains(loops) && (0..<loops).contains(loop), "loops are 1 to 64")
+    precondition((1...60).contains(heartbeatSeconds), "heartbeats come every 1 to 60 s")
+    self.heartbeatSeconds = heartbeatSeconds
     self.loop = loop
     self.loops = loops
     self.identity = identity
@@ -110,7 +115,7 @@ package final class FanOut {
       slot = UInt32(used)
       used += 1
     }
-    let ticks = Int32(Self.defaultHeartbeatSeconds) * HeartbeatWheel.ticksPerSecond
+    let ticks = Int32(heartbeatSeconds) * HeartbeatWheel.ticksPerSecond
     let state = ClientState(session: session, heartbeatTicks: ticks, isAuthorized: requiredToken == nil)
     let pointer = slots + Int(slot)
     pointer.pointee.generation &+= 1

@@ -99,8 +99,9 @@ struct StreamTests {
     let harness = try GatewayHarness(venues: ["binance"])
     try await harness.waitUntilLive()
     let probe = try await harness.probe()
-    probe.send(#"{"op":"ping","id":1}"#)
-    try await probe.first("a pong") { $0.type == "pong" }
+    probe.send(#"{"op":"hello","id":1}"#)
+    let welcome = try await probe.first("a welcome") { $0.type == "welcome" }
+    #expect(welcome["heartbeat_s"] as? Int == 1, "the configured cadence")
     await withCheckedContinuation { continuation in harness.gateway.stop(deadline: 2_000) { continuation.resume() } }
     #expect(try await probe.closeCode() == 4201)
   }
