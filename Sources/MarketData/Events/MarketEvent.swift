@@ -9,12 +9,17 @@ package struct TradeID: Sendable {
   @usableFromInline var storage: InlineArray<40, UInt8>
   @usableFromInline var length: UInt8
 
-  /// The first 40 bytes of `text`.
+  /// The first 40 bytes of `text`; what JSON would have to escape, and what is not ASCII, becomes `_`, so that an id can be
+  /// written between quotes as it is.
   @inlinable
   package init(_ text: RawSpan) {
     storage = InlineArray(repeating: 0)
     length = UInt8(min(text.byteCount, 40))
-    for i in 0..<Int(length) { storage[i] = text.unsafeLoad(fromUncheckedByteOffset: i, as: UInt8.self) }
+    for i in 0..<Int(length) {
+      let byte = text.unsafeLoad(fromUncheckedByteOffset: i, as: UInt8.self)
+      let isPlain = byte &- 0x20 < 0x5F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+      storage[i] = isPlain ? byte : UInt8(ascii: "_")
+    }
   }
 
   /// A number in decimal digits.
