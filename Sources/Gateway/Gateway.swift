@@ -42,7 +42,8 @@ package final class Gateway: Sendable {
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
     let settings = NodeSettings(
       node: configuration.node, epoch: RandomName.hex(4), clientLimits: clientLimits,
-      heartbeatSeconds: configuration.heartbeatSeconds, log: log)
+      heartbeatSeconds: configuration.heartbeatSeconds, reconnectLimitSeconds: configuration.reconnectLimitSeconds,
+      log: log)
     let nodes = loops.map { LoopNode(loop: $0, loops: configuration.loops, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops

@@ -78,7 +78,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let slot = hub.add(market: pipeline.market, venue: venue.name)
     begin(
       FeedSession(
-        pipeline: pipeline, slot: slot, owner: self, loop: loop, tls: tls, recorder: recorder, log: settings.log,
+        pipeline: pipeline, slot: slot, owner: self, loop: loop, tls: tls, recorder: recorder,
+        reconnectLimitSeconds: settings.reconnectLimitSeconds, log: settings.log,
         now: clock.now()), number: number)
   }
 

@@ -10,6 +10,8 @@ struct NodeSettings: Sendable {
   var clientLimits: ClientLimits
   /// Seconds between heartbeats where a client does not say, 1…60.
   var heartbeatSeconds: Int
+  /// The longest wait between attempts to reach a venue, s.
+  var reconnectLimitSeconds = 30
   var log: Logger
 }
 

@@ -93,6 +93,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var limits = Limits()
   /// Seconds between heartbeats to clients, 1…60.
   package var heartbeatSeconds = 5
+  /// The longest wait between attempts to reach a venue, s, 1…600; each wait is drawn from 0 to a ceiling that doubles up to it.
+  package var reconnectLimitSeconds = 30
   /// `Origin` values that browsers may come from, compared exactly; any if empty.
   package var origins: [String] = []
   /// This gateway's name in `welcome` and metrics; the host's name by default.

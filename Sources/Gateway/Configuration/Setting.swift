@@ -68,6 +68,7 @@ struct Setting: Sendable {
     integer("limits.message-bytes", (1 << 10)...(16 << 20), \.limits.messageBytes),
     integer("limits.queued-bytes", (64 << 10)...(256 << 20), \.limits.queuedBytes),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
+    integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
     Setting(
       key: "origins", allowed: "origins like https://example.com, without a path", isList: true,
       set: { configuration, values in

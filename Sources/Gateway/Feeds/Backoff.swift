@@ -4,13 +4,16 @@ struct Backoff {
   /// The first ceiling, ms.
   static let base: UInt64 = 250
   /// The last ceiling, ms.
-  static let limit: UInt64 = 30_000
+  let limit: UInt64
 
   /// Attempts since the last reset.
   private(set) var attempt = 0
 
+  /// - Parameter limitSeconds: the last ceiling, at least 1.
+  init(limitSeconds: Int = 30) { limit = UInt64(max(1, limitSeconds)) * 1_000 }
+
   /// The ceiling of the next wait, ms.
-  var ceiling: UInt64 { min(Backoff.limit, Backoff.base << UInt64(min(attempt, 16))) }
+  var ceiling: UInt64 { min(limit, Backoff.base << UInt64(min(attempt, 16))) }
 
   /// The next wait in ms, for a random number.
   mutating func next(random: UInt64) -> UInt64 {

@@ -42,7 +42,7 @@ final class FeedSession: Feed, ConnectionHandler {
   private let recorder: (any FeedRecorder)?
   private var log: Logger
   private var phase = Phase.idle
-  private var backoff = Backoff()
+  private var backoff: Backoff
   private var connection: Connection?
   private var attempt: ConnectAttempt?
   private var response = HTTPResponseParser(limits: HTTPLimits())
@@ -61,8 +61,9 @@ final class FeedSession: Feed, ConnectionHandler {
   init(
     pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, tls: TLSClientContext?,
     recorder: (any FeedRecorder)?,
-    log: Logger, now: Timestamp
+    reconnectLimitSeconds: Int = 30, log: Logger, now: Timestamp
   ) {
+    self.backoff = Backoff(limitSeconds: reconnectLimitSeconds)
     self.pipeline = pipeline
     self.slot = slot
     self.owner = owner

@@ -39,6 +39,7 @@ final class GatewayHarness: Sendable {
     configuration.loops = loops
     configuration.caFile = caFile
     configuration.heartbeatSeconds = 1
+    configuration.reconnectLimitSeconds = 1
     var exchanges: [String: SimulatedExchange] = [:]
     for venue in venues {
       let exchange = try SimulatedExchange(

@@ -1,4 +1,4 @@
-/// How long a test looks for something that other threads bring about: 30 s, and at least 500 looks, because a busy machine may
+/// How long a test looks for something that other threads bring about: 30 s, and at least 3,000 looks, because a busy machine may
 /// let this test look only now and then. It decides failure only; success is seen at the first look that shows it.
 struct Patience {
   private let deadline = ContinuousClock.now + .seconds(30)
@@ -7,7 +7,7 @@ struct Patience {
   /// Waits a little before the next look; throws when it is over.
   mutating func wait(for what: @autoclosure () -> String) async throws {
     looks += 1
-    guard looks < 500 || ContinuousClock.now < deadline else {
+    guard looks < 3_000 || ContinuousClock.now < deadline else {
       throw ProbeError(description: "waited 30 s for \(what())")
     }
     try await Task.sleep(for: .milliseconds(5))
