@@ -43,6 +43,7 @@ private func instrumentListURL(_ venue: Venue) -> String? {
   switch venue.name {
   case "binance": venue.restEndpoint + "/api/v3/exchangeInfo"
   case "coinbase": venue.restEndpoint + "/products"
+  case "bybit": venue.restEndpoint + "/v5/market/instruments-info"
   default: nil
   }
 }

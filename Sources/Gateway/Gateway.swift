@@ -90,17 +90,16 @@ package final class Gateway: Sendable {
     let tls = try TLSClientContext(caFile: configuration.caFile)
     let replayers = try configuration.replay.map { LoopBound(value: try Replayer(path: $0)) }
     for node in nodes { node.start() }
-    for (number, feed) in configuration.feeds.enumerated() {
-      guard let venue = VenueRegistry.venue(named: feed.venue) else { continue }
+    let connections = configuration.feedConnections
+    for (number, (venue, settings)) in connections.enumerated() {
       let node = nodes[number % nodes.count]
-      let settings = feed.feedConfiguration
       let recording = recorder(venue, settings)
       node.loop.execute {
         node.add(feed: venue, configuration: settings, number: number, tls: tls, recorder: recording)
       }
     }
     for (index, replayer) in replayers.enumerated() {
-      let number = configuration.feeds.count + index
+      let number = connections.count + index
       let node = nodes[number % nodes.count]
       let speed = configuration.speed
       node.loop.execute { node.add(replay: replayer.value, speed: speed, number: number) }

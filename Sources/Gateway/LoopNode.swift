@@ -142,7 +142,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   private func learn(ages: [(Int, Timestamp?)]) {
     for (number, heard) in ages { statuses[number]?.lastMessage = heard }
-    fanOut.feeds = statuses.sorted { $0.key < $1.key }.map(\.value)
+    fanOut.feeds = venueStatuses
   }
 
   /// Tells every loop what changed about this loop's feeds: their states, instruments and books.
@@ -169,14 +169,18 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private func learn(_ status: FeedStatus, number: Int, entries: [DirectoryEntry], _ now: Timestamp) {
     loop.assertOnLoop()
     statuses[number] = status
-    let all = statuses.sorted { $0.key < $1.key }.map(\.value)
+    let all = venueStatuses
     for entry in entries { fanOut.directory.entries[entry.instrument.symbol] = entry }
     if !fanOut.directory.venues.contains(status.venue) { fanOut.directory.venues.append(status.venue) }
     fanOut.feeds = all
     if loop.index == 0 { hub.publish(status: all, now: now, into: &outgoing) }
   }
 
-  /// The present state of every feed.
+  private var venueStatuses: [FeedStatus] {
+    FeedStatus.byVenue(statuses.sorted { $0.key < $1.key }.map(\.value))
+  }
+
+  /// The present state of every venue.
   var feedStatuses: [FeedStatus] { fanOut.feeds }
 
   func feedMetrics() -> [FeedMetrics] {
@@ -184,7 +188,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       let handler = feed.pipeline.handler
       let counts = handler.symbolCounts
       return FeedMetrics(
-        venue: handler.venue.name, state: feed.status.state.rawValue, messages: handler.counts.messages,
+        venue: handler.venue.label, state: feed.status.state.rawValue, messages: handler.counts.messages,
         rejected: handler.counts.rejected, bytes: feed.bytesReceived, connects: feed.connects,
         instruments: feed.pipeline.market.instruments.count,
         booksLive: feed.pipeline.market.instruments.count { $0.bookState == .live },

@@ -33,10 +33,16 @@ package final class SimulatedVenue {
   static let kinds: [Kind] = [
     Kind(name: "kraken", listing: SimulatedListing.kraken) { KrakenProtocol(market: $0, faults: $1) },
     Kind(name: "coinbase", listing: SimulatedListing.coinbase) { CoinbaseProtocol(market: $0, faults: $1) },
+    Kind(name: "bybit", listing: SimulatedListing.bybit) { BybitProtocol(market: $0, faults: $1) },
+    Kind(name: "okx", listing: SimulatedListing.okx) { OKXProtocol(market: $0, faults: $1) },
     Kind(name: "binance", listing: SimulatedListing.binance) { BinanceProtocol(market: $0, faults: $1) },
   ]
 
   package static var names: [String] { kinds.map(\.name) }
+  /// What a simulated venue lists, in the gateway's words; empty if there is no such venue.
+  package static func symbols(of name: String) -> [String] {
+    kinds.first { $0.name == name }?.listing.map(\.symbol) ?? []
+  }
   /// The largest rate, in moments a second and instrument.
   package static let rateLimit = 10_000.0
   /// Clients at once; more are refused with 503.

@@ -18,14 +18,21 @@ package struct Venue: Sendable {
   package let messageLimit: Int
   /// Symbols one connection may carry.
   package let symbolLimit: Int
+  /// The kinds of market that are carried.
+  package let kinds: Set<Instrument.Kind.Family>
+  /// Which of the venue's connections this is, where it has several; nil if it is the only one.
+  package let part: String?
+  /// Where a venue keeps its kinds of market on endpoints of their own: a value for each, with a handler of its own. To
+  /// clients they are one venue.
+  package let parts: [Venue]
   /// How the market state is kept for it.
   package let market: Market.Configuration
   package let makeHandler: @Sendable (FeedConfiguration) -> FeedHandler
 
   package init(
     name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64,
-    messageLimit: Int,
-    symbolLimit: Int, market: Market.Configuration, makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
+    messageLimit: Int, symbolLimit: Int, kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil,
+    market: Market.Configuration, makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
   ) {
     self.name = name
     self.title = title
@@ -35,7 +42,90 @@ package struct Venue: Sendable {
     self.staleAfter = staleAfter
     self.messageLimit = messageLimit
     self.symbolLimit = symbolLimit
+    self.kinds = kinds
+    self.part = part
+    self.parts = []
     self.market = market
     self.makeHandler = makeHandler
+  }
+
+  /// A venue with a connection for each of `parts`, which share name, title, separator and REST URL unless they have their own.
+  /// The first stands for the venue where there can be one only. Precondition: at least two, each with a name of its own.
+  package init(title: String, parts: [Venue]) {
+    precondition(parts.count > 1 && parts.allSatisfy { $0.part != nil && $0.name == parts[0].name })
+    let first = parts[0]
+    name = first.name
+    self.title = title
+    separator = first.separator
+    endpoint = first.endpoint
+    restEndpoint = first.restEndpoint
+    staleAfter = first.staleAfter
+    messageLimit = first.messageLimit
+    symbolLimit = parts.map(\.symbolLimit).min() ?? first.symbolLimit
+    kinds = parts.reduce(into: []) { $0.formUnion($1.kinds) }
+    part = nil
+    self.parts = parts
+    market = first.market
+    makeHandler = first.makeHandler
+  }
+
+  /// What tells its connections apart in logs and metrics: `bybit`, `bybit-linear`.
+  package var label: String { part.map { "\(name)-\($0)" } ?? name }
+
+  /// What recordings call the markets of this connection: `spot`, the part's name, or `mixed`.
+  package var marketName: String { part ?? (kinds == [.spot] ? "spot" : "mixed") }
+
+  /// What a recording calls a configured symbol before the venue's own name is known: a spot market by the venue's rule, others
+  /// as they are configured.
+  package func recordedName(_ symbol: String) -> String {
+    guard let wanted = FeedSymbol(symbol), wanted.kind == .spot else { return symbol }
+    return wanted.base + separator + wanted.quote
+  }
+
+  /// The connections that carry a feed, each with its part of the symbols; one that would carry nothing is left out.
+  ///
+  /// What is no symbol, or of a kind that the venue has not, goes to the first, which refuses it. An endpoint without a path
+  /// gets the venue's own, and one that is to serve several parts each part's.
+  package func connections(for configuration: FeedConfiguration) -> [(venue: Venue, configuration: FeedConfiguration)] {
+    guard !parts.isEmpty else {
+      var configuration = configuration
+      configuration.endpoint = configuration.endpoint.map {
+        Self.path(of: $0) == "/" ? Self.base(of: $0) + Self.path(of: endpoint) : $0
+      }
+      return [(self, configuration)]
+    }
+    var symbols = Array(repeating: [String](), count: parts.count)
+    for symbol in configuration.symbols {
+      let family = FeedSymbol(symbol)?.kind.family
+      symbols[parts.firstIndex { part in family.map(part.kinds.contains) ?? false } ?? 0].append(symbol)
+    }
+    return zip(parts, symbols).filter { !$1.isEmpty }.map { part, symbols in
+      let configured = FeedConfiguration(
+        symbols: symbols, endpoint: configuration.endpoint.map { endpoint(of: part, at: $0) },
+        restEndpoint: configuration.restEndpoint)
+      return (part, configured)
+    }
+  }
+
+  /// The URL of one part at an endpoint that was given for the venue: what is there of another part's path is replaced.
+  private func endpoint(of part: Venue, at given: String) -> String {
+    var base = given
+    for other in parts where base.hasSuffix(Self.path(of: other.endpoint)) {
+      base.removeLast(Self.path(of: other.endpoint).count)
+    }
+    while base.hasSuffix("/") { base.removeLast() }
+    return base + Self.path(of: part.endpoint)
+  }
+
+  /// From the first slash after the host; `/` if there is none.
+  static func path(of url: String) -> String {
+    let path = url.dropFirst(base(of: url).count)
+    return path.isEmpty ? "/" : String(path)
+  }
+
+  /// Scheme, host and port.
+  static func base(of url: String) -> String {
+    let host = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+    return String(url[..<(url[host...].firstIndex(of: "/") ?? url.endIndex)])
   }
 }

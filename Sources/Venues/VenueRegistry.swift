@@ -4,8 +4,10 @@ import MarketData
 package enum VenueRegistry {
   package static let venues: [Venue] = [
     BinanceHandler.venue,
+    BybitHandler.venue,
     CoinbaseHandler.venue,
     KrakenHandler.venue,
+    OKXHandler.venue,
   ]
 
   package static func venue(named name: String) -> Venue? { venues.first { $0.name == name } }

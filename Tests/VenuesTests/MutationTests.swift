@@ -35,6 +35,29 @@ struct MutationTests {
           #"{"type":"error","message":"Failed to subscribe","reason":"ETH-USD is delisted"}"#,
         ]
       )
+    case "bybit":
+      return (
+        BybitHandlerTests.live(),
+        [
+          BybitHandlerTests.book("snapshot", 100, bids: #"["80688.1","0.591532"]"#, asks: #"["80691.5","0.2"]"#),
+          BybitHandlerTests.book("delta", 101, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
+          BybitHandlerTests.book("snapshot", 9, bids: #"["80688.1","0.5"]"#, topic: "orderbook.1.BTCUSDT"),
+          #"{"topic":"publicTrade.BTCUSDT","type":"snapshot","ts":1672304486868,"data":[{"T":1672304486865,"s":"BTCUSDT","S":"Buy","v":"0.001","p":"16578.50","i":"20f43950","BT":false}]}"#,
+          #"{"topic":"tickers.BTCUSDT","ts":1673853746003,"type":"snapshot","data":{"symbol":"BTCUSDT","lastPrice":"21109.7","price24hPcnt":"0.0196"}}"#,
+        ]
+      )
+    case "okx":
+      return (
+        OKXHandlerTests.live(),
+        [
+          OKXHandlerTests.book(
+            "snapshot", 100, -1, bids: #"["80688.1","0.5","0","1"]"#, asks: #"["80691.5","0.2","0","1"]"#),
+          OKXHandlerTests.book(
+            "update", 132, 100, bids: #"["80688.1","0","0","0"]"#, asks: #"["80691.4","0.3","0","2"]"#),
+          #"{"arg":{"channel":"trades","instId":"BTC-USDT"},"data":[{"instId":"BTC-USDT","tradeId":"130","px":"42219.9","sz":"0.12060306","side":"sell","ts":"1700000000500","count":"3"}]}"#,
+          #"{"event":"error","code":"60018","msg":"Wrong URL or channel:books,instId:BTC-USDT-SWAP doesn't exist.","connId":"ed8c407d"}"#,
+        ]
+      )
     default:
       let feed = HandlerHarness(venue, ["BNB-BTC", "ETH-BTC"])
       feed.prepare()

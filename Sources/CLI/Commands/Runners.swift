@@ -79,7 +79,7 @@ struct CommandFailure: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// The recordings of a run: one file, or one per venue in a folder.
+/// The recordings of a run: one file, or one for each connection in a folder.
 final class Recorders: Sendable {
   private let path: String?
   private let log: Logger
@@ -98,7 +98,13 @@ final class Recorders: Sendable {
       let day = ISO8601DateFormatter.string(
         from: Date(), timeZone: TimeZone(secondsFromGMT: 0)!,
         formatOptions: [.withYear, .withMonth, .withDay, .withTime])
-      file = "\(path)\(venue.name)-spot-\(day).ndjson.gz"
+      file = "\(path)\(venue.name)-\(venue.marketName)-\(day).ndjson.gz"
+    }
+    if sinks.withLock({ $0.contains { $0.path == file } }) {
+      log.error(
+        "cannot record",
+        metadata: ["venue": "\(venue.label)", "reason": "\(file) is another connection's; record into a folder/"])
+      return nil
     }
     do throws(RecordingError) {
       let sink = try RecordingSink(path: file, venue: venue, configuration: configuration, log: log)
@@ -143,9 +149,9 @@ func replay(files: [String], json: Bool) async throws {
 /// Records feeds, without serving clients, until Ctrl-C or for so many seconds.
 func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {
   guard let path = configuration.record else { throw CommandFailure("--out is missing") }
-  guard configuration.feeds.count == 1 || path.hasSuffix("/") else {
-    throw CommandFailure(
-      "\(configuration.feeds.count) venues need a folder: give --out FOLDER/ to get a file per venue")
+  let connections = configuration.feedConnections.count
+  guard connections == 1 || path.hasSuffix("/") else {
+    throw CommandFailure("\(connections) connections need a folder: give --out FOLDER/ to get a file for each")
   }
   var configuration = configuration
   // The ports are of no use here; any free ones on loopback.
@@ -201,7 +207,7 @@ func simulate(_ command: SimulateCommand) async throws {
       venue: venue, seed: seed, rate: Double(rate), faults: try command.faults, listen: listen, tls: tls, loop: loop,
       log: log)
     title = "A simulated \(venue) (seed \(seed), rate \(rate))"
-    symbols = venue == "binance" ? ["BTC-USDT", "ZEC-USDT"] : ["BTC-USD", "ZEC-USD"]
+    symbols = SimulatedVenue.symbols(of: venue).filter { $0.hasPrefix("BTC-") || $0.hasPrefix("ZEC-") }
   }
   let ca = command.caOut.map { " --ca \($0)" } ?? ""
   // A recorder may have followed hundreds; the hint need not.

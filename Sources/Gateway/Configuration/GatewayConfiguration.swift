@@ -35,6 +35,13 @@ package struct GatewayConfiguration: Sendable, Equatable {
     }
   }
 
+  /// The connections of all feeds, in order: one each, or one for each of a venue's parts that a feed has symbols of.
+  package var feedConnections: [(venue: Venue, configuration: FeedConfiguration)] {
+    feeds.flatMap { feed in
+      VenueRegistry.venue(named: feed.venue)?.connections(for: feed.feedConfiguration) ?? []
+    }
+  }
+
   /// PEM files to serve `wss` and `https` with.
   package struct TLSFiles: Sendable, Equatable {
     /// The chain, leaf first.

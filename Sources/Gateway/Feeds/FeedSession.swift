@@ -71,7 +71,7 @@ final class FeedSession: Feed, ConnectionHandler {
     self.tls = tls
     self.recorder = recorder
     self.log = log
-    self.log[metadataKey: "venue"] = "\(pipeline.handler.venue.name)"
+    self.log[metadataKey: "venue"] = "\(pipeline.handler.venue.label)"
     self.status = FeedStatus(venue: pipeline.handler.venue.name, state: .connecting, since: now)
   }
 

@@ -32,8 +32,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
     self.path = path
     self.log = log
     let header = RecordingHeader(
-      venue: venue.name, market: "spot",
-      symbols: configuration.symbols.map { $0.split(separator: "-").joined(separator: venue.separator) }, channels: [],
+      venue: venue.name, market: venue.marketName, symbols: configuration.symbols.map(venue.recordedName), channels: [],
       started: Timestamp(microseconds: Kernel.system.wallMicroseconds()),
       note: "recorded by tidegate \(TidegateVersion.current)")
     let writer = try RecordingWriter(path: path, header: header)

@@ -33,7 +33,8 @@ package struct ReplaySource {
       case .text:
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
       case .http:
-        if list == nil, let url = record.url, url.contains("/exchangeInfo") || url.contains("/products"),
+        if list == nil, let url = record.url,
+          ["/exchangeInfo", "/products", "/instruments-info"].contains(where: url.contains),
           record.status == 200
         {
           list = [UInt8](reader.payload.unsafeBytes)
@@ -58,11 +59,17 @@ package struct ReplaySource {
       venue = VenueRegistry.venue(named: "kraken")!
       symbols = header.symbols.map { $0.split(separator: "/").joined(separator: "-") }
       instruments = []
+    case ("bybit", "spot"), ("bybit", "linear"):
+      let isSpot = header.market == "spot"
+      let pairs = try Self.bybitPairs(header.symbols, isSpot: isSpot, path: path)
+      symbols = pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text }
+      venue = VenueRegistry.venue(named: "bybit")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
+      instruments = list ?? Self.bybitList(pairs, isSpot: isSpot)
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",
-        "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr), the Coinbase Exchange "
-          + "feed and Kraken spot v2 can")
+        "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr), Bybit v5 spot and "
+          + "linear, the Coinbase Exchange feed and Kraken spot v2 can")
     }
   }
 
@@ -147,6 +154,41 @@ package struct ReplaySource {
       out.append("}")
     }
     out.append("]}")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Spot markets and perpetuals; a name is one of the venue, or a symbol as it was configured.
+  private static func bybitPairs(_ names: [String], isSpot: Bool, path: String) throws(RecordingError) -> [Pair] {
+    var pairs: [Pair] = []
+    for name in names {
+      if let symbol = FeedSymbol(name), symbol.kind == .perpetual {
+        pairs.append(
+          Pair(
+            name: symbol.base + (symbol.quote == "USDC" ? "PERP" : symbol.quote), base: symbol.base, quote: symbol.quote
+          ))
+      } else if !isSpot, name.hasSuffix("PERP"), name != "PERP" {
+        pairs.append(Pair(name: name, base: String(name.dropLast(4)), quote: "USDC"))
+      } else {
+        pairs += try binancePairs([name], list: nil, path: path)
+      }
+    }
+    return pairs
+  }
+
+  private static func bybitList(_ pairs: [Pair], isSpot: Bool) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("{\"retCode\":0,\"result\":{\"list\":[")
+    for (index, pair) in pairs.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append("{\"symbol\":")
+      out.append(json: pair.name)
+      out.append(isSpot ? ",\"baseCoin\":" : ",\"contractType\":\"LinearPerpetual\",\"baseCoin\":")
+      out.append(json: pair.base)
+      out.append(",\"quoteCoin\":")
+      out.append(json: pair.quote)
+      out.append("}")
+    }
+    out.append("]}}")
     return [UInt8](out.unsafeBytes)
   }
 

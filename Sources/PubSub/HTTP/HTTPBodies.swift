@@ -40,6 +40,21 @@ package enum HTTPBodies {
     out.append(json: instrument.base)
     out.append(",\"quote\":")
     out.append(json: instrument.quote)
+    if instrument.kind != .spot {
+      out.append(",\"kind\":\"")
+      out.append(instrument.kind.family.rawValue)
+      out.append(UInt8(ascii: "\""))
+    }
+    if case .future(let expiry) = instrument.kind {
+      out.append(",\"expiry\":\"")
+      out.append(expiry)
+      out.append(UInt8(ascii: "\""))
+    }
+    if instrument.contractSize != Decimal64(mantissa: 1, scale: 0) {
+      out.append(",\"contract_size\":\"")
+      out.append(instrument.contractSize)
+      out.append(UInt8(ascii: "\""))
+    }
     if let increment = instrument.priceIncrement {
       out.append(",\"price_increment\":\"")
       out.append(increment)

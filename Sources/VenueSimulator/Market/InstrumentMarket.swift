@@ -45,7 +45,9 @@ package final class InstrumentMarket {
     self.instrument = instrument
     var random = MarketRandom(seed: seed)
     let priceUnits = Double(DecimalText.power(instrument.priceScale)) / Double(instrument.tick)
-    let sizeUnits = Double(DecimalText.power(instrument.sizeScale)) / Double(instrument.lot)
+    let contract = Double(instrument.contractSize.mantissa) / Double(DecimalText.power(instrument.contractSize.scale))
+    // Lots in one base unit.
+    let sizeUnits = Double(DecimalText.power(instrument.sizeScale)) / Double(instrument.lot) / contract
     anchor = instrument.reference * priceUnits
     basisPoint = anchor * 1e-4
     spacing = max(0.5, basisPoint * 0.2)

@@ -1,4 +1,6 @@
 import Bytes
+import MarketData
+import Venues
 
 /// What a simulated venue trades, with the increments that the real one has for it.
 package struct SimulatedInstrument: Sendable, Hashable {
@@ -8,6 +10,9 @@ package struct SimulatedInstrument: Sendable, Hashable {
   package let quote: String
   /// The venue's own name: `BTC/USD`, `BTC-USD`, `BTCUSDT`.
   package let venueSymbol: String
+  package let kind: Instrument.Kind
+  /// Base units in one unit of printed sizes; 1 unless the venue counts contracts.
+  package let contractSize: Decimal64
   /// Digits after the point in printed prices. Prices are `Int64` counts of 10^-`priceScale`.
   package let priceScale: UInt8
   /// Digits after the point in printed sizes. Sizes are `Int64` counts of 10^-`sizeScale`.
@@ -29,15 +34,35 @@ package struct SimulatedInstrument: Sendable, Hashable {
     return max(1, Int64(lots)) * lot
   }
 
+  init(
+    base: String, quote: String, venueSymbol: String, kind: Instrument.Kind = .spot,
+    contractSize: Decimal64 = Decimal64(mantissa: 1, scale: 0), priceScale: UInt8, sizeScale: UInt8, tick: Int64,
+    lot: Int64, reference: Double, activity: Double, levels: Int
+  ) {
+    self.base = base
+    self.quote = quote
+    self.venueSymbol = venueSymbol
+    self.kind = kind
+    self.contractSize = contractSize
+    self.priceScale = priceScale
+    self.sizeScale = sizeScale
+    self.tick = tick
+    self.lot = lot
+    self.reference = reference
+    self.activity = activity
+    self.levels = levels
+  }
+
   /// The same with books of another depth.
   func with(levels: Int) -> SimulatedInstrument {
     SimulatedInstrument(
-      base: base, quote: quote, venueSymbol: venueSymbol, priceScale: priceScale, sizeScale: sizeScale, tick: tick,
-      lot: lot, reference: reference, activity: activity, levels: levels)
+      base: base, quote: quote, venueSymbol: venueSymbol, kind: kind, contractSize: contractSize,
+      priceScale: priceScale, sizeScale: sizeScale, tick: tick, lot: lot, reference: reference, activity: activity,
+      levels: levels)
   }
 
-  /// The name in the gateway's words: `BTC-USD`.
-  package var symbol: String { "\(base)-\(quote)" }
+  /// The name in the gateway's words: `BTC-USD`, `BTC-USDT-PERP`.
+  package var symbol: String { FeedSymbol(base: base, quote: quote, kind: kind).text }
 }
 
 /// A part of what a venue lists, with books of another depth: a market that costs little.
@@ -103,6 +128,45 @@ package enum SimulatedListing {
         base: $0.base, quote: "USD", venueSymbol: "\($0.base)-USD", priceScale: price, sizeScale: size, tick: 1, lot: 1,
         reference: $0.price, activity: $0.activity, levels: $0.levels)
     }
+  }()
+
+  /// Bybit: spot and linear perpetuals by the same names, and a dated future of BTC. Sizes are in base units on all.
+  package static let bybit: [SimulatedInstrument] = {
+    let digits: [String: (price: UInt8, spotSize: UInt8, size: UInt8)] = [
+      "BTC": (2, 6, 3), "ETH": (2, 5, 2), "SOL": (2, 4, 1), "ZEC": (2, 4, 2), "XRP": (4, 2, 0), "ADA": (4, 2, 0),
+      "DOGE": (5, 1, 0), "LTC": (2, 5, 1),
+    ]
+    func instrument(_ asset: Asset, _ name: String, _ kind: Instrument.Kind, _ part: Double) -> SimulatedInstrument {
+      let scale = digits[asset.base]!
+      return SimulatedInstrument(
+        base: asset.base, quote: "USDT", venueSymbol: name, kind: kind, priceScale: scale.price,
+        sizeScale: kind == .spot ? scale.spotSize : scale.size, tick: 1, lot: 1, reference: asset.price,
+        activity: asset.activity * part, levels: asset.levels)
+    }
+    return assets.flatMap {
+      [instrument($0, "\($0.base)USDT", .spot, 0.8), instrument($0, "\($0.base)USDT", .perpetual, 1.2)]
+    } + [instrument(assets[0], "BTCUSDT-25DEC26", .future(expiry: "20261225"), 0.3)]
+  }()
+
+  /// OKX: spot, perpetuals in contracts, and a dated future of BTC.
+  package static let okx: [SimulatedInstrument] = {
+    let digits: [String: (price: UInt8, size: UInt8, contract: Decimal64)] = [
+      "BTC": (1, 8, Decimal64(mantissa: 1, scale: 2)), "ETH": (2, 6, Decimal64(mantissa: 1, scale: 1)),
+      "SOL": (2, 6, Decimal64(mantissa: 1, scale: 0)), "ZEC": (2, 6, Decimal64(mantissa: 1, scale: 1)),
+      "XRP": (4, 6, Decimal64(mantissa: 100, scale: 0)), "ADA": (4, 4, Decimal64(mantissa: 100, scale: 0)),
+      "DOGE": (5, 4, Decimal64(mantissa: 1_000, scale: 0)), "LTC": (2, 6, Decimal64(mantissa: 1, scale: 0)),
+    ]
+    func instrument(_ asset: Asset, _ suffix: String, _ kind: Instrument.Kind, _ part: Double) -> SimulatedInstrument {
+      let (price, size, contract) = digits[asset.base]!
+      let isSpot = kind == .spot
+      return SimulatedInstrument(
+        base: asset.base, quote: "USDT", venueSymbol: "\(asset.base)-USDT\(suffix)", kind: kind,
+        contractSize: isSpot ? Decimal64(mantissa: 1, scale: 0) : contract, priceScale: price,
+        sizeScale: isSpot ? size : 2, tick: 1, lot: 1, reference: asset.price, activity: asset.activity * part,
+        levels: asset.levels)
+    }
+    return assets.flatMap { [instrument($0, "", .spot, 0.8), instrument($0, "-SWAP", .perpetual, 1.2)] }
+      + [instrument(assets[0], "-261225", .future(expiry: "20261225"), 0.3)]
   }()
 
   /// Binance: everything is printed with eight digits; `tickSize` and `stepSize` are coarser.

@@ -79,10 +79,7 @@ package final class CoinbaseHandler: SymbolHandler {
 
   private func take(_ list: [String: CoinbaseProduct], into batch: inout EventBatch) {
     for symbol in configuration.symbols {
-      guard FeedSymbol(symbol) != nil else {
-        refuse(symbol, "\(symbol) is not a symbol: \(FeedSymbol.advice)")
-        continue
-      }
+      guard wanted(symbol) != nil else { continue }
       guard let product = list[symbol] else {
         refuse(symbol, "Coinbase has no product \(symbol)\(NearNames.question(symbol, among: list.keys))")
         continue

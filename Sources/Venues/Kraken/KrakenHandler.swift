@@ -107,10 +107,7 @@ package final class KrakenHandler: SymbolHandler {
     instrumentsDue = nil
     var places: [Int] = []
     for symbol in configuration.symbols {
-      guard let wanted = FeedSymbol(symbol) else {
-        refuse(symbol, "\(symbol) is not a symbol: \(FeedSymbol.advice)")
-        continue
-      }
+      guard let wanted = wanted(symbol) else { continue }
       guard let pair = pairs[wanted.base + "/" + wanted.quote] else {
         refuse(symbol, Self.unknown(wanted, among: pairs))
         continue

@@ -16,12 +16,35 @@ package class SymbolHandler: FeedHandler {
   final var seen: [SymbolCounts] = []
   /// The largest price and size of each instrument so far: what a wider scale has to have room for.
   private final var peaks: [PriceLevel] = []
+  /// By what the venue's sizes are multiplied, and the digits that this adds.
+  private struct SizeUnit {
+    var factor: Int64
+    var scale: UInt8
+  }
+  private final var sizeUnits: [SizeUnit] = []
+  private static let one = Decimal64(mantissa: 1, scale: 0)
   /// Configured symbols that were refused: told once.
   final private(set) var refusedSymbols: Set<String> = []
   /// Set when a value had more digits than its instrument's scale.
   private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
 
   package final override var symbolCounts: [SymbolCounts] { seen }
+
+  /// A configured symbol taken apart; refused, and nil, if it is none or of a kind that is not carried here.
+  final func wanted(_ symbol: String) -> FeedSymbol? {
+    guard let wanted = FeedSymbol(symbol) else {
+      refuse(symbol, "\(symbol) is not a symbol: \(FeedSymbol.advice)")
+      return nil
+    }
+    guard venue.kinds.contains(wanted.kind.family) else {
+      let kinds = venue.kinds.map(\.rawValue).sorted().joined(separator: " and ")
+      refuse(
+        symbol,
+        "\(symbol) is a \(wanted.kind.family.rawValue) market; \(venue.title) is carried for \(kinds) markets only")
+      return nil
+    }
+    return wanted
+  }
 
   // MARK: For subclasses
 
@@ -46,20 +69,29 @@ package class SymbolHandler: FeedHandler {
 
   /// Adds an instrument, or brings the one of that venue symbol up to date; scales never shrink. Appends `.instrument`
   /// if something changed. Returns its place; nil if the table is full.
+  ///
+  /// Size scale and increment are the venue's: where it counts contracts of `contractSize` base units, they are brought to base units
+  /// here, and so is every size that `size` reads. A contract's size never changes; where it does, the venue lists another.
   final func add(
-    venueSymbol: String, base: String, quote: String, priceScale: UInt8, sizeScale: UInt8,
-    priceIncrement: Decimal64? = nil,
-    sizeIncrement: Decimal64? = nil, into batch: inout EventBatch
+    venueSymbol: String, base: String, quote: String, kind: Instrument.Kind = .spot, contractSize: Decimal64? = nil,
+    priceScale: UInt8, sizeScale: UInt8, priceIncrement: Decimal64? = nil, sizeIncrement: Decimal64? = nil,
+    into batch: inout EventBatch
   ) -> Int? {
     guard let place = table.insert(venueSymbol) else { return nil }
+    let contract = place < instruments.count ? instruments[place].contractSize : (contractSize ?? Self.one).trimmed
+    precondition(contract.mantissa > 0 && contract.scale <= Self.widestScale, "what is no contract is refused before")
+    let sizeScale = sizeScale + contract.scale
+    let sizeIncrement = sizeIncrement.flatMap { contract == Self.one ? $0 : $0.multiplied(by: contract) }
     if place == instruments.count {
       instruments.append(
         Instrument(
-          id: InstrumentID(place), venue: venue.name, venueSymbol: venueSymbol, base: base, quote: quote,
-          priceScale: min(priceScale, Self.widestScale), sizeScale: min(sizeScale, Self.widestScale),
+          id: InstrumentID(place), venue: venue.name, venueSymbol: venueSymbol, base: base, quote: quote, kind: kind,
+          contractSize: contract, priceScale: min(priceScale, Self.widestScale),
+          sizeScale: min(sizeScale, Self.widestScale),
           priceIncrement: priceIncrement, sizeIncrement: sizeIncrement))
       seen.append(SymbolCounts())
       peaks.append(PriceLevel(price: 0, size: 0))
+      sizeUnits.append(SizeUnit(factor: contract.mantissa, scale: contract.scale))
       batch.append(instrument: instruments[place])
       return place
     }
@@ -96,14 +128,23 @@ package class SymbolHandler: FeedHandler {
   private final func decimal(
     _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
   ) throws(FeedError) -> Int64 {
-    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
     reader.field = field
+    let unit = sizeUnits[place]
+    let added = isPrice ? 0 : unit.scale
+    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale - added
+    let value: Int64
     do throws(JSONError) {
-      return try reader.json.decimal(scale: scale)
+      value = try reader.json.decimal(scale: scale)
     } catch {
-      if case .decimal(.tooPrecise(let needed)) = error.reason { widening = (place, isPrice, needed) }
+      if case .decimal(.tooPrecise(let needed)) = error.reason { widening = (place, isPrice, needed + added) }
       throw reader.failure(error)
     }
+    if isPrice || unit.factor == 1 { return value }
+    let (product, overflow) = value.multipliedReportingOverflow(by: unit.factor)
+    guard !overflow else {
+      throw FeedError(.decimal, "field \(field) at offset \(reader.offset): \(FeedError.words(.overflow))")
+    }
+    return product
   }
 
   /// A price of the venue's own statistics: what does not fit the scale is left out, it widens nothing.

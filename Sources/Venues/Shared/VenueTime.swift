@@ -62,6 +62,20 @@ enum VenueTime {
     }
   }
 
+  /// The day of a moment in UTC: `20261225`.
+  static func day(_ time: Timestamp) -> String {
+    // Days to civil date, in eras of 400 years that begin on 1 March; never before 1970.
+    let shifted = max(0, time.microseconds) / Microseconds.day + 719_468
+    let era = shifted / 146_097
+    let dayOfEra = shifted % 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthIndex = (5 * dayOfYear + 2) / 153
+    let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    return String(year * 10_000 + month * 100 + dayOfYear - (153 * monthIndex + 2) / 5 + 1)
+  }
+
   /// Reads a count of ms or µs since 1970: above 10^14 it can only be µs (10^14 ms is the year 5138).
   static func epoch(_ value: Int64) -> Timestamp? {
     guard value > 0 else { return nil }

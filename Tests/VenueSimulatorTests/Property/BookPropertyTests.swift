@@ -14,11 +14,12 @@ struct BookPropertyTests {
     let venue: Venue
     let symbols: [String]
     let oversight: VenueTrial.Oversight
-    var testDescription: String { name }
+    var testDescription: String { venue.label }
 
+    /// - Parameter symbols: of one of the venue's connections.
     init(_ name: String, _ symbols: [String], _ oversight: VenueTrial.Oversight) {
       self.name = name
-      venue = VenueRegistry.venue(named: name)!
+      venue = VenueRegistry.venue(named: name)!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       self.symbols = symbols
       self.oversight = oversight
     }
@@ -36,6 +37,15 @@ struct BookPropertyTests {
     Setup(
       "binance", ["BTC-USDT", "ZEC-USDT"],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+    Setup(
+      "bybit", ["BTC-USDT", "ZEC-USDT"],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
+    Setup(
+      "okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
+    Setup(
+      "bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
   ]
 
   static let seedCount = environment("TIDEGATE_SEEDS").flatMap { Int($0) } ?? 200
@@ -49,13 +59,13 @@ struct BookPropertyTests {
         excerpt: SimulatedExcerpt(bases: ["BTC", "ZEC"], levels: [30, 110]), oversight: setup.oversight, seed: seed)
       let figures = trial.run()
       for problem in figures.problems {
-        Issue.record("TIDEGATE_SEED=\(seed), \(setup.name): \(problem)")
+        Issue.record("TIDEGATE_SEED=\(seed), \(setup.venue.label): \(problem)")
       }
       total = total + figures
       if total.problems.count >= 3 { break }
     }
     print(
-      "\(setup.name): \(total.messages) messages, \(total.faults) faults, \(total.connections) connections,",
+      "\(setup.venue.label): \(total.messages) messages, \(total.faults) faults, \(total.connections) connections,",
       "\(total.resyncs) resyncs, \(total.comparisons) books compared whole and \(total.comparisonsInPart) in part")
     #expect(total.comparisons > total.messages / 20, "the truth was hardly ever looked at")
     #expect(total.faults > 0 && total.connections > 0)

@@ -83,6 +83,8 @@ final class VenueTrial {
   private let oversight: Oversight
   private let simulated: SimulatedVenue
   private let pipeline: FeedPipeline
+  /// The simulated instruments that the feed carries.
+  private let wanted: [Int]
   private let venue: Venue
   private let start = Timestamp(microseconds: 1_795_000_000_000_000)
   private var random: SeededGenerator
@@ -116,6 +118,7 @@ final class VenueTrial {
       venue: simulation, seed: random.next(), rate: Double.random(in: 2...8, using: &random), faults: [], start: start,
       excerpt: excerpt)
     simulated.isWitnessed = true
+    wanted = symbols.map { simulated.market.index(named: $0)! }
     pipeline = FeedPipeline(venue: venue, configuration: FeedConfiguration(symbols: symbols))
     streamLatency = Int64.random(in: 1_000...60_000, using: &random)
     restLatency = Int64.random(in: 20_000...1_500_000, using: &random)
@@ -154,7 +157,7 @@ final class VenueTrial {
     for _ in 0..<Int.random(in: 4...10, using: &random) {
       let kind = kinds.randomElement(using: &random)!
       var fault = Fault(kind, at: Double.random(in: 0.05...20, using: &random))
-      let symbol = simulated.market.instruments.randomElement(using: &random)!.instrument.symbol
+      let symbol = simulated.market.instruments[wanted.randomElement(using: &random)!].instrument.symbol
       switch kind {
       case .drop, .halfOpen, .serverReset, .plannedShutdown: break
       case .silence, .slow: fault.seconds = Double.random(in: 0.2...15, using: &random)
@@ -174,7 +177,7 @@ final class VenueTrial {
   /// Whether all books that can be are live.
   private var isWell: Bool {
     guard case .open = phase else { return false }
-    return simulated.market.instruments.indices.allSatisfy { index in
+    return wanted.allSatisfy { index in
       guard !refused.contains(index) else { return true }
       return place(of: index).map { pipeline.market[$0].bookState == .live } ?? false
     }
@@ -245,7 +248,7 @@ final class VenueTrial {
       send { [unowned self] session in payload.withUnsafeBytes { simulated.receivedPong($0, from: session) } }
     case .output(.close(let code, let reason)):
       // A venue has nothing for a client all of whose symbols it refuses.
-      let isRefused = refused.count == simulated.market.instruments.count
+      let isRefused = refused.count == wanted.count
       if code == 1008, !isRefused { report("the venue closed for misbehaviour: \(reason)") }
       lost("closed \(code) \(reason)")
     case .output(.abort): lost("cut")
@@ -430,8 +433,8 @@ final class VenueTrial {
 
   private func place(of instrument: Int) -> InstrumentID? {
     if let place = places[instrument] { return place }
-    let name = simulated.market.instruments[instrument].instrument.venueSymbol
-    let place = pipeline.market.instruments.first { $0.instrument.venueSymbol == name }?.instrument.id
+    let name = "\(venue.name):\(name(instrument))"
+    let place = pipeline.market.instruments.first { $0.instrument.symbol == name }?.instrument.id
     places[instrument] = place
     return place
   }
@@ -455,12 +458,16 @@ final class VenueTrial {
     if reference.isExcused { figures.comparisonsInPart += 1 } else { figures.comparisons += 1 }
     guard depth > 0 else { return }
     let scale = TruthScale(simulatedInstrument, state.instrument)
-    if let difference = scale.difference(state.book.bids, reference.truth.book.bids, depth) {
+    if let difference = scale.difference(
+      state.book.bids, reference.truth.book.bids, depth, isPart: reference.isExcused)
+    {
       report(
         "\(state.instrument.symbol) is live with other bids than the venue's at \(reference.truth.updateID): \(difference)"
       )
     }
-    if let difference = scale.difference(state.book.asks, reference.truth.book.asks, depth) {
+    if let difference = scale.difference(
+      state.book.asks, reference.truth.book.asks, depth, isPart: reference.isExcused)
+    {
       report(
         "\(state.instrument.symbol) is live with other asks than the venue's at \(reference.truth.updateID): \(difference)"
       )
@@ -475,13 +482,14 @@ struct TruthScale {
 
   init(_ simulated: SimulatedInstrument, _ instrument: Instrument) {
     price = Int64(DecimalText.power(instrument.priceScale - simulated.priceScale))
-    size = Int64(DecimalText.power(instrument.sizeScale - simulated.sizeScale))
+    let contract = simulated.contractSize
+    size = contract.mantissa * Int64(DecimalText.power(instrument.sizeScale - simulated.sizeScale - contract.scale))
   }
 
-  /// What is different among the best `depth` levels; nil if nothing is. Both sides stand worst first.
-  func difference(_ got: [PriceLevel], _ want: [PriceLevel], _ depth: Int) -> String? {
+  /// What is different among the best `depth` levels; nil if nothing is. Both sides stand worst first. `isPart`: there may be more.
+  func difference(_ got: [PriceLevel], _ want: [PriceLevel], _ depth: Int, isPart: Bool) -> String? {
     let count = min(want.count, depth)
-    guard got.count >= count, depth < want.count || got.count == count else {
+    guard isPart ? got.count >= count : got.count == count else {
       return "\(got.count) levels instead of \(want.count)"
     }
     var g = got.count

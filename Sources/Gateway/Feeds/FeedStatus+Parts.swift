@@ -1,0 +1,48 @@
+import MarketData
+import PubSub
+
+extension FeedStatus {
+  /// One status for each venue, in the order of the first connection of each: clients know venues, and nothing of the connections
+  /// that a venue may need several of.
+  ///
+  /// Of several connections the worst state is told, with its reason; the time of the last message is that of the one that has been
+  /// quiet longest; symbols are those of all.
+  static func byVenue(_ connections: [FeedStatus]) -> [FeedStatus] {
+    var venues: [FeedStatus] = []
+    for status in connections {
+      if let index = venues.firstIndex(where: { $0.venue == status.venue }) {
+        venues[index].join(status)
+      } else {
+        venues.append(status)
+      }
+    }
+    return venues
+  }
+
+  private mutating func join(_ other: FeedStatus) {
+    var joined = other.state.badness > state.badness ? other : self
+    joined.lastMessage = lastMessage.flatMap { mine in other.lastMessage.map { min(mine, $0) } }
+    if joined.gapFrom == nil {
+      joined.gapFrom = gapFrom ?? other.gapFrom
+      joined.gapTo = gapFrom == nil ? other.gapTo : gapTo
+    }
+    joined.syncing = syncing.merging(other.syncing) { mine, _ in mine }
+    joined.failed = failed.merging(other.failed) { mine, _ in mine }
+    self = joined
+  }
+}
+
+extension FeedState {
+  /// How much of a feed is missing in this state; the larger is told.
+  fileprivate var badness: Int {
+    switch self {
+    case .live: 0
+    case .syncing: 1
+    case .maintenance: 2
+    case .stale: 3
+    case .connecting: 4
+    case .reconnecting: 5
+    case .disconnected: 6
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import MarketData
+
+/// What clients of a stream have been shown of a book: its best levels as they stood when they were last told. The venue tells the
+/// difference, levels that left the window included.
+struct BookWindow {
+  let depth: Int
+  private var bids: [PriceLevel] = []
+  private var asks: [PriceLevel] = []
+
+  init(depth: Int) { self.depth = depth }
+
+  /// Moves the window to `book`; what changed, best first, with size 0 for levels that are gone or have fallen out. O(depth).
+  mutating func move(to book: SimulatedBook) -> (bids: [PriceLevel], asks: [PriceLevel]) {
+    let newBids = book.top(.bid, depth)
+    let newAsks = book.top(.ask, depth)
+    defer {
+      bids = newBids
+      asks = newAsks
+    }
+    return (
+      Self.difference(bids, newBids) { $0 > $1 }, Self.difference(asks, newAsks) { $0 < $1 }
+    )
+  }
+
+  /// Both sides best first.
+  private static func difference(
+    _ old: [PriceLevel], _ new: [PriceLevel], isBetter: (Int64, Int64) -> Bool
+  ) -> [PriceLevel] {
+    var list: [PriceLevel] = []
+    var index = 0
+    for level in new {
+      while index < old.count, isBetter(old[index].price, level.price) {
+        list.append(PriceLevel(price: old[index].price, size: 0))
+        index += 1
+      }
+      if index < old.count, old[index].price == level.price {
+        if old[index].size != level.size { list.append(level) }
+        index += 1
+      } else {
+        list.append(level)
+      }
+    }
+    for level in old[index...] { list.append(PriceLevel(price: level.price, size: 0)) }
+    return list
+  }
+}

@@ -1,0 +1,294 @@
+import Bytes
+import MarketData
+
+/// Bybit v5: spot, and linear perpetuals and futures (settled in USDT or USDC), without a key.
+///
+/// A venue with two connections, as one socket carries one family of markets. Instruments come by REST before the connection, then
+/// `orderbook.200` (a snapshot in the stream, then changes every 100 ms), `orderbook.1` as quotes (10 ms, and again every
+/// 3 s when nothing changed), `publicTrade` and `tickers`. Sizes of linear contracts are in base units already.
+///
+/// Books have no checksum. `u` rises by one with every message, which was measured over 100,000 of them and is documented for the
+/// full book only; so a jump costs the book a new subscription and nothing else.
+package final class BybitHandler: SymbolHandler {
+  /// Levels a side that are subscribed; those that fall out of the window come as removals.
+  static let bookTopic = "orderbook.200."
+  static let quoteTopic = "orderbook.1."
+  /// Quiet time on the client's side after which a ping is sent: every 20 s by the documentation.
+  static let pingAfter = 20 * Microseconds.second
+  /// Room for one page of 1,000 instruments: about 1 MB.
+  static let listLimit = 16 << 20
+  /// Pages of the instrument list: some 700 linear contracts are one page of 1,000 and part of another.
+  static let pageLimit = 20
+  /// Subscriptions sent in one go, and the time between two goes. 200 at once have been taken; nothing promises it.
+  static let requestsAtOnce = 10
+  static let requestInterval = 100 * Microseconds.millisecond
+
+  static let spot: Venue = connection("spot", kinds: [.spot])
+  static let linear: Venue = connection("linear", kinds: [.perpetual, .future])
+  package static let venue = Venue(title: "Bybit", parts: [spot, linear])
+
+  private static func connection(_ part: String, kinds: Set<Instrument.Kind.Family>) -> Venue {
+    Venue(
+      name: "bybit", title: "Bybit \(part)", separator: "", endpoint: "wss://stream.bybit.com/v5/public/\(part)",
+      restEndpoint: "https://api.bybit.com",
+      // `orderbook.1` is sent again after 3 s without a change, and pings are answered.
+      staleAfter: 15 * Microseconds.second,
+      // The largest is a message of 1,024 trades: about 200 KB.
+      messageLimit: 2 << 20,
+      // 21,000 characters of topics a connection: four topics of a symbol are about 100.
+      symbolLimit: 150, kinds: kinds, part: part,
+      market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil),
+      makeHandler: { BybitHandler(part: part, configuration: $0) })
+  }
+
+  struct Feed {
+    var book = StreamedBook()
+    /// `u` of the newest book message; 0 before the first snapshot.
+    var last: Int64 = 0
+    var quote: Quote?
+    var ticker: Ticker?
+  }
+
+  /// A subscription under way, by its number, for a refusal that names no symbol.
+  private struct Request {
+    var place: Int
+    var topics: [String]
+  }
+
+  let part: String
+  var feeds: [Feed] = []
+  private var isListed = false
+  private var listRequest: Int?
+  private var listDue = Timestamp.distantPast
+  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var listed: [BybitInstrument] = []
+  private var pages = 0
+  private var cursor = ""
+  private var requestID = 0
+  private var isConnected = false
+  private var outbox: [String] = []
+  private var requests: [Int: Request] = [:]
+  private var sendDue = Timestamp.distantPast
+  private var lastPing = Timestamp.distantPast
+
+  init(part: String, configuration: FeedConfiguration) {
+    self.part = part
+    super.init(venue: part == "spot" ? Self.spot : Self.linear, configuration: configuration)
+  }
+
+  // MARK: Instruments
+
+  package override var isPrepared: Bool { isListed }
+
+  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
+    guard !isListed, listRequest == nil, now >= listDue else { return }
+    requestID += 1
+    listRequest = requestID
+    listDue = now + RequestPacer.answerTimeout
+    var path = "/v5/market/instruments-info?category=\(part)"
+    // Spot has no pages.
+    if part != "spot" { path += "&limit=1000" }
+    if !cursor.isEmpty { path += "&cursor=" + BinanceHandler.percentEncoded(cursor) }
+    actions.append(.get(request: requestID, path: path, bodyLimit: Self.listLimit))
+  }
+
+  package override func response(
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard request == listRequest else { return }
+    listRequest = nil
+    do throws(FeedError) {
+      guard status == 200 else { throw FeedError(.refused, "GET instruments-info: status \(status)") }
+      let page = try readInstruments(body)
+      listed += page.instruments
+      pages += 1
+      listDue = now
+      // A cursor that does not end is not followed for ever.
+      if page.cursor.isEmpty || page.cursor == cursor || pages >= Self.pageLimit {
+        take(listed, into: &batch)
+        isListed = true
+        restartList()
+        listBackoff.reset()
+      } else {
+        cursor = page.cursor
+        prepare(now: now, into: &batch)
+      }
+    } catch {
+      counts.rejected += 1
+      restartList()
+      // 403 is "access too frequent", for ten minutes.
+      listDue =
+        now + (status == 403 ? 10 * Microseconds.minute : status == 429 ? Microseconds.minute : listBackoff.next())
+    }
+  }
+
+  private func restartList() {
+    listed = []
+    pages = 0
+    cursor = ""
+  }
+
+  private func take(_ list: [BybitInstrument], into batch: inout EventBatch) {
+    for symbol in configuration.symbols {
+      guard let wanted = wanted(symbol) else { continue }
+      guard let found = list.first(where: { $0.symbol == wanted }) else {
+        let question = NearNames.question(symbol, among: list.lazy.map(\.symbol.text))
+        refuse(symbol, "Bybit has no \(part) market \(symbol)\(question)")
+        continue
+      }
+      let place = add(
+        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
+        priceScale: found.priceIncrement?.scale ?? 0, sizeScale: found.sizeIncrement?.scale ?? 0,
+        priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
+      guard let place else {
+        refuse(symbol, "too many symbols on one connection")
+        continue
+      }
+      if place == feeds.count { feeds.append(Feed()) }
+    }
+  }
+
+  // MARK: Connection
+
+  package override func connected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = true
+    lastPing = now
+    sendDue = now
+    // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten topics at most.
+    for place in feeds.indices {
+      subscribe(place, [Self.bookTopic, Self.quoteTopic, "publicTrade.", "tickers."].map { $0 + name(place) })
+      feeds[place].book.subscribed(now: now)
+    }
+    flush(now)
+  }
+
+  package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = false
+    // Asked for again before the next connection: contracts are listed and delisted.
+    isListed = false
+    if listRequest != nil { listDue = now }
+    listRequest = nil
+    restartList()
+    outbox.removeAll()
+    requests.removeAll()
+    for place in feeds.indices {
+      feeds[place].book.disconnected()
+      feeds[place].last = 0
+      feeds[place].quote = nil
+      feeds[place].ticker = nil
+    }
+  }
+
+  package override func tick(now: Timestamp, into batch: inout EventBatch) {
+    guard isConnected else {
+      if listRequest != nil, now >= listDue { listRequest = nil }
+      prepare(now: now, into: &batch)
+      return
+    }
+    for place in feeds.indices where feeds[place].book.isDue(now: now) {
+      let topic = Self.bookTopic + name(place)
+      send(#""op":"unsubscribe","args":\#(JSONText.array([topic]))"#)
+      subscribe(place, [topic])
+      feeds[place].book.subscribed(now: now)
+    }
+    if now - lastPing >= Self.pingAfter {
+      lastPing = now
+      send(#""op":"ping""#)
+    }
+    flush(now)
+  }
+
+  package override func resync(
+    _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard isConnected, feeds.indices.contains(instrument.index), feeds[instrument.index].book.resync(now: now) else {
+      return
+    }
+    tick(now: now, into: &batch)
+  }
+
+  func name(_ place: Int) -> String { instruments[place].venueSymbol }
+
+  private func subscribe(_ place: Int, _ topics: [String]) {
+    let id = send(#""op":"subscribe","args":\#(JSONText.array(topics))"#)
+    requests[id] = Request(place: place, topics: topics)
+  }
+
+  @discardableResult
+  private func send(_ text: String) -> Int {
+    requestID += 1
+    outbox.append(#"{"req_id":"\#(requestID)",\#(text)}"#)
+    return requestID
+  }
+
+  private func flush(_ now: Timestamp) {
+    guard !outbox.isEmpty, now >= sendDue else { return }
+    sendDue = now + Self.requestInterval
+    for text in outbox.prefix(Self.requestsAtOnce) { actions.append(.send(text)) }
+    outbox.removeFirst(min(outbox.count, Self.requestsAtOnce))
+  }
+
+  // MARK: Replies
+
+  /// `{"success":…,"ret_msg":…,"req_id":…,"op":…}`
+  func replied(_ reply: BybitReply, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    let request = reply.id.flatMap { requests.removeValue(forKey: $0) }
+    if reply.isPong {
+      batch.events.append(.heartbeat)
+      return
+    }
+    guard !reply.succeeded else { return }
+    guard let request else { throw FeedError(.refused, "\(reply.operation): \(reply.message)") }
+    if reply.message.contains("already subscribed") {
+      // The other topics of the request were refused with the one that is there already, which goes on.
+      let rest = request.topics.filter { !reply.message.hasSuffix("topic:" + $0) }
+      if rest.count < request.topics.count, !rest.isEmpty {
+        subscribe(request.place, rest)
+        flush(now)
+      }
+      return
+    }
+    if request.topics.count == 1, feeds[request.place].book.isLive {
+      throw FeedError(.refused, "subscribe \(request.topics[0]): \(reply.message)")
+    }
+    feeds[request.place].book.disconnected()
+    refuse(symbolText(request.place), reply.message)
+  }
+
+  /// The symbol as it was configured.
+  private func symbolText(_ place: Int) -> String {
+    let instrument = instruments[place]
+    return FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
+  }
+
+  // MARK: Messages
+
+  override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    try readMessage(message, now: now, into: &batch)
+  }
+
+  override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    guard Salvage.contains(message, "\"orderbook.") else { return }
+    for place in Salvage.symbols(message, key: "\"s\"", in: table) where feeds[place].book.resync(now: now) {
+      batch.events.append(.bookReset(InstrumentID(place), .malformed))
+    }
+    tick(now: now, into: &batch)
+  }
+}
+
+/// An entry of the instrument list, as far as it is used.
+struct BybitInstrument {
+  var name: String
+  var symbol: FeedSymbol
+  var priceIncrement: Decimal64?
+  var sizeIncrement: Decimal64?
+}
+
+/// The answer to a request.
+struct BybitReply {
+  var succeeded = true
+  var message = ""
+  var id: Int?
+  var operation = "request"
+  var isPong = false
+}

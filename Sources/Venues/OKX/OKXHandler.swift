@@ -1,0 +1,301 @@
+import Bytes
+import MarketData
+
+/// OKX v5: spot, linear perpetuals (`SWAP`) and linear dated futures on one connection, without a key.
+///
+/// Instruments come by REST before the connection, then `books` (400 levels, a snapshot in the stream, then changes every 100 ms),
+/// `bbo-tbt` as quotes (10 ms), `trades` and `tickers`. Books are chained: each update names the number before it. The checksum
+/// has been 0 since June 2026 and is not looked at.
+///
+/// Sizes of contracts are in contracts: they are multiplied by `ctVal` × `ctMult` as they are read. Inverse contracts, whose worth is
+/// fixed in dollars, are not carried.
+package final class OKXHandler: SymbolHandler {
+  /// Quiet time after which a ping is sent; OKX drops a connection on which nothing was said for 30 s.
+  static let pingAfter = 20 * Microseconds.second
+  /// Room for an instrument list: about 1,000 instruments of 700 bytes.
+  static let listLimit = 16 << 20
+  /// Subscriptions of a connection in an hour, counted by the argument, which is the stricter reading of 480 "operations". Beyond
+  /// it a new connection is made, which begins a count of its own.
+  static let operationLimit = 470
+  /// Arguments in one request: 100 of them are about 5 KB of the 64 KB that are allowed.
+  static let argumentsPerRequest = 100
+  static let requestInterval = 250 * Microseconds.millisecond
+  static let channels = ["books", "bbo-tbt", "trades", "tickers"]
+
+  package static let venue = Venue(
+    name: "okx", title: "OKX", separator: "-", endpoint: "wss://ws.okx.com:8443/ws/v5/public",
+    restEndpoint: "https://www.okx.com",
+    // Pings go out after 20 s of silence and are answered.
+    staleAfter: 30 * Microseconds.second,
+    // A snapshot of 400 levels a side is about 40 KB.
+    messageLimit: 2 << 20,
+    // Four arguments a symbol of `operationLimit`, with room for books that are subscribed again.
+    symbolLimit: 100, kinds: [.spot, .perpetual, .future],
+    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 400, checksum: nil),
+    makeHandler: { OKXHandler(configuration: $0) })
+
+  struct Feed {
+    var book = StreamedBook()
+    /// `seqId` of the newest book message, and of the one before it.
+    var last: Int64 = 0
+    var previous: Int64 = 0
+    var lastTrade: Int64 = 0
+    var subscribed = Timestamp.distantPast
+    var hasTraded = false
+    var isRefused = false
+  }
+
+  var feeds: [Feed] = []
+  /// Instrument lists that are still to be asked for.
+  private var missing: [String] = []
+  private var listed: [OKXInstrument] = []
+  private var isListed = false
+  private var listRequest: Int?
+  private var listDue = Timestamp.distantPast
+  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var requestID = 0
+  private var isConnected = false
+  private var isLeaving = false
+  private var heardAt = Timestamp.distantPast
+  private var lastPing = Timestamp.distantPast
+  private var outbox: [String] = []
+  private var sendDue = Timestamp.distantPast
+  private var operations = 0
+  private var hour = Timestamp.distantPast
+
+  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+
+  // MARK: Instruments
+
+  package override var isPrepared: Bool { isListed }
+
+  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
+    guard !isListed, listRequest == nil, now >= listDue else { return }
+    if missing.isEmpty {
+      listed = []
+      missing = Self.types(of: configuration.symbols)
+    }
+    guard let type = missing.first else { return finishList(into: &batch) }
+    requestID += 1
+    listRequest = requestID
+    listDue = now + RequestPacer.answerTimeout
+    actions.append(
+      .get(request: requestID, path: "/api/v5/public/instruments?instType=\(type)", bodyLimit: Self.listLimit))
+  }
+
+  /// The kinds of instrument that the symbols are of, by OKX's names, in a fixed order.
+  private static func types(of symbols: [String]) -> [String] {
+    let families = Set(symbols.compactMap { FeedSymbol($0)?.kind.family })
+    let names: [(Instrument.Kind.Family, String)] = [(.spot, "SPOT"), (.perpetual, "SWAP"), (.future, "FUTURES")]
+    return names.filter { families.contains($0.0) }.map(\.1)
+  }
+
+  package override func response(
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard request == listRequest else { return }
+    listRequest = nil
+    do throws(FeedError) {
+      guard status == 200 else { throw FeedError(.refused, "GET instruments: status \(status)") }
+      listed += try readInstruments(body)
+      missing.removeFirst()
+      listDue = now
+      if missing.isEmpty { finishList(into: &batch) } else { prepare(now: now, into: &batch) }
+    } catch {
+      counts.rejected += 1
+      listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
+    }
+  }
+
+  private func finishList(into batch: inout EventBatch) {
+    isListed = true
+    listBackoff.reset()
+    take(listed, into: &batch)
+    listed = []
+  }
+
+  private func take(_ list: [OKXInstrument], into batch: inout EventBatch) {
+    for symbol in configuration.symbols {
+      guard let wanted = wanted(symbol) else { continue }
+      guard let found = list.first(where: { $0.symbol == wanted }) else {
+        let question = NearNames.question(symbol, among: list.lazy.map(\.symbol.text))
+        refuse(symbol, "OKX has no market \(symbol)\(question)")
+        continue
+      }
+      guard let contract = found.contractSize else {
+        refuse(
+          symbol,
+          "\(found.name) is an inverse contract or says no contract size: its sizes have no exact value in \(wanted.base)"
+        )
+        continue
+      }
+      let place = add(
+        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind, contractSize: contract,
+        priceScale: found.priceIncrement?.scale ?? 0, sizeScale: found.sizeIncrement?.scale ?? 0,
+        priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
+      guard let place else {
+        refuse(symbol, "too many symbols on one connection")
+        continue
+      }
+      if place == feeds.count { feeds.append(Feed()) }
+    }
+  }
+
+  // MARK: Connection
+
+  package override func connected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = true
+    isLeaving = false
+    heardAt = now
+    lastPing = now
+    sendDue = now
+    operations = 0
+    hour = now
+    let places = feeds.indices.filter { !feeds[$0].isRefused }
+    let arguments = places.flatMap { place in Self.channels.map { argument($0, place) } }
+    for start in stride(from: 0, to: arguments.count, by: Self.argumentsPerRequest) {
+      send("subscribe", Array(arguments[start..<min(start + Self.argumentsPerRequest, arguments.count)]), now)
+    }
+    for place in places {
+      feeds[place].book.subscribed(now: now)
+      feeds[place].subscribed = now
+    }
+    flush(now)
+  }
+
+  package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = false
+    isListed = false
+    if listRequest != nil { listDue = now }
+    listRequest = nil
+    missing = []
+    outbox.removeAll()
+    for place in feeds.indices {
+      feeds[place].book.disconnected()
+      feeds[place].lastTrade = 0
+      feeds[place].hasTraded = false
+    }
+  }
+
+  package override func tick(now: Timestamp, into batch: inout EventBatch) {
+    guard isConnected else {
+      if listRequest != nil, now >= listDue { listRequest = nil }
+      prepare(now: now, into: &batch)
+      return
+    }
+    let due = feeds.indices.filter { !feeds[$0].isRefused && feeds[$0].book.isDue(now: now) }
+    if !due.isEmpty {
+      let arguments = due.map { argument("books", $0) }
+      send("unsubscribe", arguments, now)
+      send("subscribe", arguments, now)
+      for place in due { feeds[place].book.subscribed(now: now) }
+    }
+    if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
+      lastPing = now
+      actions.append(.send("ping"))
+    }
+    flush(now)
+  }
+
+  package override func resync(
+    _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard isConnected, feeds.indices.contains(instrument.index), feeds[instrument.index].book.resync(now: now) else {
+      return
+    }
+    tick(now: now, into: &batch)
+  }
+
+  private func argument(_ channel: String, _ place: Int) -> String {
+    #"{"channel":"\#(channel)","instId":"\#(instruments[place].venueSymbol)"}"#
+  }
+
+  private func send(_ operation: String, _ arguments: [String], _ now: Timestamp) {
+    if now - hour >= Microseconds.hour {
+      hour = now
+      operations = 0
+    }
+    operations += arguments.count
+    guard operations <= Self.operationLimit else { return leave("the subscriptions of an hour are used up") }
+    requestID += 1
+    outbox.append(#"{"id":"\#(requestID)","op":"\#(operation)","args":[\#(arguments.joined(separator: ","))]}"#)
+  }
+
+  private func flush(_ now: Timestamp) {
+    guard !outbox.isEmpty, now >= sendDue else { return }
+    sendDue = now + Self.requestInterval
+    // An unsubscription and the subscription that follows it are of one piece.
+    for text in outbox.prefix(2) { actions.append(.send(text)) }
+    outbox.removeFirst(min(outbox.count, 2))
+  }
+
+  func leave(_ reason: String) {
+    guard !isLeaving else { return }
+    isLeaving = true
+    actions.append(.reconnect(reason: reason))
+  }
+
+  // MARK: Replies
+
+  /// `{"event":…}`: an acknowledgement of one argument, a refusal that names its argument in the text only, or a notice.
+  func heard(_ event: String, code: String, message: String, now: Timestamp) throws(FeedError) {
+    switch event {
+    case "error":
+      if code == "60018", let place = places(namedIn: message).first {
+        guard !feeds[place].isRefused else { return }
+        feeds[place].isRefused = true
+        feeds[place].book.disconnected()
+        let instrument = instruments[place]
+        refuse(FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text, message)
+        return
+      }
+      throw FeedError(.refused, "code \(code): \(message)")
+    case "notice":
+      // 64008: the connection will be closed for an upgrade in about a minute.
+      if code == "64008" { leave("the venue announced a service upgrade") }
+    default: break
+    }
+  }
+
+  /// Whose name follows `instId:` in a refusal.
+  private func places(namedIn message: String) -> [Int] {
+    guard let start = message.firstRange(of: "instId:")?.upperBound else { return [] }
+    var name = String(message[start...].prefix { $0 != " " && $0 != "," && $0 != "\"" })
+    let place = name.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
+    return place >= 0 ? [place] : []
+  }
+
+  // MARK: Messages
+
+  override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    heardAt = now
+    if Self.isPong(message) {
+      batch.events.append(.heartbeat)
+      return
+    }
+    try readMessage(message, now: now, into: &batch)
+  }
+
+  /// The answer to `ping` is the bare word.
+  private static func isPong(_ message: RawSpan) -> Bool {
+    message.byteCount == 4 && message.withUnsafeBytes { $0.elementsEqual("pong".utf8) }
+  }
+
+  override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    guard Salvage.contains(message, "\"books\"") else { return }
+    for place in Salvage.symbols(message, key: "\"instId\"", in: table) where feeds[place].book.resync(now: now) {
+      batch.events.append(.bookReset(InstrumentID(place), .malformed))
+    }
+    tick(now: now, into: &batch)
+  }
+}
+
+/// An entry of an instrument list, as far as it is used.
+struct OKXInstrument {
+  var name: String
+  var symbol: FeedSymbol
+  /// Base units in a contract, 1 on spot; nil for inverse contracts.
+  var contractSize: Decimal64?
+  var priceIncrement: Decimal64?
+  var sizeIncrement: Decimal64?
+}
