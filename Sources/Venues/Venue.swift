@@ -69,8 +69,8 @@ package struct Venue: Sendable {
     makeHandler = first.makeHandler
   }
 
-  /// What tells its connections apart in logs and metrics: `bybit`, `bybit-linear`.
-  package var label: String { part.map { "\(name)-\($0)" } ?? name }
+  /// What tells its connections apart in logs and metrics: `bybit` for spot, `bybit-linear`.
+  package var label: String { part.flatMap { $0 == "spot" ? nil : "\(name)-\($0)" } ?? name }
 
   /// What recordings call the markets of this connection: `spot`, the part's name, or `mixed`.
   package var marketName: String { part ?? (kinds == [.spot] ? "spot" : "mixed") }
@@ -107,14 +107,18 @@ package struct Venue: Sendable {
     }
   }
 
-  /// The URL of one part at an endpoint that was given for the venue: what is there of another part's path is replaced.
+  /// The URL of one part at an endpoint that was given for the venue: the path of any part at its end, or a path that is none, is
+  /// replaced by this one's. A path of somebody else's making is taken as it is for the first part.
   private func endpoint(of part: Venue, at given: String) -> String {
-    var base = given
-    for other in parts where base.hasSuffix(Self.path(of: other.endpoint)) {
-      base.removeLast(Self.path(of: other.endpoint).count)
+    let own = Self.path(of: part.endpoint)
+    let known = parts.map { Self.path(of: $0.endpoint) }.filter(given.hasSuffix).max { $0.count < $1.count }
+    if let known {
+      var base = given.dropLast(known.count)
+      while base.last == "/" { base.removeLast() }
+      return base + own
     }
-    while base.hasSuffix("/") { base.removeLast() }
-    return base + Self.path(of: part.endpoint)
+    if Self.path(of: given) != "/", part.part == parts[0].part { return given }
+    return Self.base(of: given) + own
   }
 
   /// From the first slash after the host; `/` if there is none.

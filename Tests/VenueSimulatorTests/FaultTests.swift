@@ -168,7 +168,7 @@ struct FaultTests {
   func witness() throws {
     let venue = try SimulatedVenue(
       venue: "binance", seed: 3, rate: 60, faults: [], start: testStart,
-      excerpt: SimulatedExcerpt(bases: ["ZEC", "BTC"], levels: [20, 40]))
+      excerpt: SimulatedExcerpt(symbols: ["ZEC-USDT", "BTC-USDT"], levels: [20, 40]))
     #expect(venue.market.instruments.map(\.instrument.symbol) == ["ZEC-USDT", "BTC-USDT"])
     #expect(venue.market.instruments[1].book.bids.count == 40)
     venue.isWitnessed = true

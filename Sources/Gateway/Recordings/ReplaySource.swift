@@ -1,4 +1,5 @@
 import Bytes
+import MarketData
 import Venues
 
 /// What has to be known of a recording before it can be played: its venue, its symbols in the gateway's words, its instruments.
@@ -59,6 +60,11 @@ package struct ReplaySource {
       venue = VenueRegistry.venue(named: "kraken")!
       symbols = header.symbols.map { $0.split(separator: "/").joined(separator: "-") }
       instruments = []
+    case ("binance", "usdm"):
+      let pairs = try Self.binancePairs(header.symbols, list: list, path: path)
+      symbols = pairs.map(Self.contract)
+      venue = VenueRegistry.venue(named: "binance")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
+      instruments = list ?? Self.binanceList(pairs, isFutures: true)
     case ("bybit", "spot"), ("bybit", "linear"):
       let isSpot = header.market == "spot"
       let pairs = try Self.bybitPairs(header.symbols, isSpot: isSpot, path: path)
@@ -68,7 +74,7 @@ package struct ReplaySource {
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",
-        "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr), Bybit v5 spot and "
+        "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bybit v5 spot and "
           + "linear, the Coinbase Exchange feed and Kraken spot v2 can")
     }
   }
@@ -92,8 +98,10 @@ package struct ReplaySource {
     for name in names {
       if let pair = known.first(where: { $0.name == name }) {
         found.append(pair)
-      } else if let quote = quotes.filter({ name.hasSuffix($0) && name != $0 }).max(by: { $0.count < $1.count }) {
-        found.append(Pair(name: name, base: String(name.dropLast(quote.count)), quote: quote))
+      } else if let pair = name.split(separator: "_").first,
+        let quote = quotes.filter({ pair.hasSuffix($0) && pair != $0 }).max(by: { $0.count < $1.count })
+      {
+        found.append(Pair(name: name, base: String(pair.dropLast(quote.count)), quote: quote))
       } else {
         throw RecordingError(
           path: path, line: 1, field: "symbols",
@@ -140,12 +148,19 @@ package struct ReplaySource {
     return pairs
   }
 
-  private static func binanceList(_ pairs: [Pair]) -> [UInt8] {
+  /// A contract's symbol by its name: `BTCUSDT`, `BTCUSDT_261225`.
+  private static func contract(_ pair: Pair) -> String {
+    let parts = pair.name.split(separator: "_")
+    let kind: Instrument.Kind = parts.count == 2 ? .future(expiry: "20" + parts[1]) : .perpetual
+    return FeedSymbol(base: pair.base, quote: pair.quote, kind: kind).text
+  }
+
+  private static func binanceList(_ pairs: [Pair], isFutures: Bool = false) -> [UInt8] {
     var out = ByteBuffer()
     out.append("{\"symbols\":[")
     for (index, pair) in pairs.enumerated() {
       if index > 0 { out.append(",") }
-      out.append("{\"symbol\":")
+      out.append(isFutures ? "{\"contractType\":\"PERPETUAL\",\"symbol\":" : "{\"symbol\":")
       out.append(json: pair.name)
       out.append(",\"baseAsset\":")
       out.append(json: pair.base)

@@ -58,7 +58,8 @@ package struct Instrument: Sendable, Hashable {
 
   package init(
     id: InstrumentID, venue: String, venueSymbol: String, base: String, quote: String, kind: Kind = .spot,
-    contractSize: Decimal64 = Decimal64(mantissa: 1, scale: 0), priceScale: UInt8, sizeScale: UInt8, priceIncrement: Decimal64? = nil, sizeIncrement: Decimal64? = nil
+    contractSize: Decimal64 = Decimal64(mantissa: 1, scale: 0), priceScale: UInt8, sizeScale: UInt8,
+    priceIncrement: Decimal64? = nil, sizeIncrement: Decimal64? = nil
   ) {
     self.id = id
     self.venue = venue

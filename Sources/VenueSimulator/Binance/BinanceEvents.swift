@@ -1,7 +1,8 @@
 import Bytes
 import MarketData
 
-/// The events of Binance's spot streams as JSON.
+/// The events of Binance's streams as JSON. Futures add the time of the matching engine (`T`) and, for books, the number before
+/// (`pu`), and print each market with digits of its own.
 enum BinanceEvents {
   private static func append(_ time: Timestamp, _ isMicroseconds: Bool, to out: inout ByteBuffer) {
     out.append(integer: isMicroseconds ? time.rawValue : time.rawValue / 1_000)
@@ -15,12 +16,26 @@ enum BinanceEvents {
     out.append(event)
     out.append(#"","E":"#)
     append(time, isMicroseconds, to: &out)
+    if instrument.kind != .spot {
+      out.append(#","T":"#)
+      append(time - 3_000, isMicroseconds, to: &out)
+    }
     out.append(#","s":""#)
     out.append(instrument.venueSymbol)
     out.append("\"")
   }
 
-  private static func field(_ name: StaticString, _ value: Int64, to out: inout ByteBuffer, scale: UInt8 = 8) {
+  /// A number of a book as the venue has it: futures count for a whole matching engine, so that a market's own numbers jump.
+  static func number(_ id: Int64, _ instrument: SimulatedInstrument) -> Int64 {
+    instrument.kind == .spot ? id : id * 3
+  }
+
+  /// The first number of an update that follows `id`.
+  private static func first(_ id: Int64, _ instrument: SimulatedInstrument) -> Int64 {
+    instrument.kind == .spot ? id : id * 3 - 1
+  }
+
+  private static func field(_ name: StaticString, _ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
     out.append(name)
     out.append(quoted: value, scale: scale)
   }
@@ -29,52 +44,64 @@ enum BinanceEvents {
   static func trade(
     _ trade: SimulatedTrade, _ instrument: SimulatedInstrument, _ isMicroseconds: Bool, to out: inout ByteBuffer
   ) {
-    head("trade", trade.time + 850, instrument, isMicroseconds, to: &out)
+    // Futures have the time of the trade in front.
+    head(
+      "trade", instrument.kind == .spot ? trade.time + 850 : trade.time + 3_000, instrument, isMicroseconds, to: &out)
     out.append(#","t":"#)
     out.append(integer: trade.id)
-    tail(trade, isMicroseconds, to: &out)
+    field(#","p":"#, trade.price, instrument.priceScale, to: &out)
+    field(#","q":"#, trade.size, instrument.sizeScale, to: &out)
+    if instrument.kind != .spot { out.append(#","X":"MARKET""#) }
+    end(trade, instrument, isMicroseconds, to: &out)
   }
 
   /// Every trade is its own aggregate.
   static func aggregateTrade(
     _ trade: SimulatedTrade, _ instrument: SimulatedInstrument, _ isMicroseconds: Bool, to out: inout ByteBuffer
   ) {
-    head("aggTrade", trade.time + 850, instrument, isMicroseconds, to: &out)
+    head("aggTrade", trade.time + (instrument.kind == .spot ? 850 : 3_000), instrument, isMicroseconds, to: &out)
     out.append(#","a":"#)
     out.append(integer: trade.id - 100_000_000)
-    field(#","p":"#, trade.price, to: &out)
-    field(#","q":"#, trade.size, to: &out)
+    field(#","p":"#, trade.price, instrument.priceScale, to: &out)
+    field(#","q":"#, trade.size, instrument.sizeScale, to: &out)
     out.append(#","f":"#)
     out.append(integer: trade.id)
     out.append(#","l":"#)
     out.append(integer: trade.id)
-    end(trade, isMicroseconds, to: &out)
+    end(trade, instrument, isMicroseconds, to: &out)
   }
 
-  private static func tail(_ trade: SimulatedTrade, _ isMicroseconds: Bool, to out: inout ByteBuffer) {
-    field(#","p":"#, trade.price, to: &out)
-    field(#","q":"#, trade.size, to: &out)
-    end(trade, isMicroseconds, to: &out)
-  }
-
-  private static func end(_ trade: SimulatedTrade, _ isMicroseconds: Bool, to out: inout ByteBuffer) {
+  private static func end(
+    _ trade: SimulatedTrade, _ instrument: SimulatedInstrument, _ isMicroseconds: Bool, to out: inout ByteBuffer
+  ) {
+    guard instrument.kind == .spot else {
+      out.append(trade.side == .sell ? #","m":true,"st":1}"# : #","m":false,"st":1}"#)
+      return
+    }
     out.append(#","T":"#)
     append(trade.time, isMicroseconds, to: &out)
     out.append(trade.side == .sell ? #","m":true,"M":true}"# : #","m":false,"M":true}"#)
   }
 
-  /// Without event type and time.
-  static func bookTicker(_ state: InstrumentMarket, to out: inout ByteBuffer) {
+  /// On spot without event type and time.
+  static func bookTicker(_ state: InstrumentMarket, _ now: Timestamp, to out: inout ByteBuffer) {
+    let instrument = state.instrument
     let (bid, ask) = (state.book.bestBid, state.book.bestAsk)
-    out.append(#"{"u":"#)
-    out.append(integer: state.updateID)
+    out.append(instrument.kind == .spot ? #"{"u":"# : #"{"e":"bookTicker","u":"#)
+    out.append(integer: number(state.updateID, instrument))
     out.append(#","s":""#)
-    out.append(state.instrument.venueSymbol)
+    out.append(instrument.venueSymbol)
     out.append("\"")
-    field(#","b":"#, bid?.price ?? 0, to: &out)
-    field(#","B":"#, bid?.size ?? 0, to: &out)
-    field(#","a":"#, ask?.price ?? 0, to: &out)
-    field(#","A":"#, ask?.size ?? 0, to: &out)
+    field(#","b":"#, bid?.price ?? 0, instrument.priceScale, to: &out)
+    field(#","B":"#, bid?.size ?? 0, instrument.sizeScale, to: &out)
+    field(#","a":"#, ask?.price ?? 0, instrument.priceScale, to: &out)
+    field(#","A":"#, ask?.size ?? 0, instrument.sizeScale, to: &out)
+    if instrument.kind != .spot {
+      out.append(#","T":"#)
+      out.append(integer: now.rawValue / 1_000)
+      out.append(#","E":"#)
+      out.append(integer: now.rawValue / 1_000)
+    }
     out.append("}")
   }
 
@@ -84,9 +111,13 @@ enum BinanceEvents {
   ) {
     head("depthUpdate", now, state.instrument, isMicroseconds, to: &out)
     out.append(#","U":"#)
-    out.append(integer: first)
+    out.append(integer: Self.first(first, state.instrument))
     out.append(#","u":"#)
-    out.append(integer: state.updateID)
+    out.append(integer: number(state.updateID, state.instrument))
+    if state.instrument.kind != .spot {
+      out.append(#","pu":"#)
+      out.append(integer: number(first - 1, state.instrument))
+    }
     out.append(#","b":"#)
     out.append(pairs: levels.sortedBids, state.instrument)
     out.append(#","a":"#)
@@ -99,7 +130,7 @@ enum BinanceEvents {
     _ book: SimulatedBook, _ updateID: Int64, _ instrument: SimulatedInstrument, _ depth: Int, to out: inout ByteBuffer
   ) {
     out.append(#"{"lastUpdateId":"#)
-    out.append(integer: updateID)
+    out.append(integer: number(updateID, instrument))
     out.append(#","bids":"#)
     out.append(pairs: book.bids.suffix(depth).reversed(), instrument)
     out.append(#","asks":"#)
@@ -107,9 +138,11 @@ enum BinanceEvents {
     out.append("}")
   }
 
-  /// Turnover with eight digits.
-  static func turnover(_ value: Int128, _ instrument: SimulatedInstrument) -> Int64 {
-    Int64(clamping: value / Int128(DecimalText.power(instrument.priceScale + instrument.sizeScale - 8)))
+  /// Turnover with eight digits, or as many as price and size have together.
+  private static func turnover(_ value: Int128, _ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
+    let digits = instrument.priceScale + instrument.sizeScale
+    let excess = digits > 8 ? digits - 8 : 0
+    field(#","q":"#, Int64(clamping: value / Int128(DecimalText.power(excess))), digits - excess, to: &out)
   }
 
   static func ticker(_ state: InstrumentMarket, _ now: Timestamp, _ isMicroseconds: Bool, to out: inout ByteBuffer) {
@@ -117,21 +150,21 @@ enum BinanceEvents {
     let (bid, ask) = (state.book.bestBid, state.book.bestAsk)
     let last = state.recentTrades.last
     head("24hrTicker", now, state.instrument, isMicroseconds, to: &out)
-    field(#","p":"#, day.last - day.open, to: &out)
-    field(#","P":"#, Int64(Int128(day.last - day.open) * 100_000 / Int128(day.open)), to: &out, scale: 3)
-    field(#","w":"#, day.vwap, to: &out)
-    field(#","x":"#, day.open, to: &out)
-    field(#","c":"#, day.last, to: &out)
-    field(#","Q":"#, last?.size ?? 0, to: &out)
-    field(#","b":"#, bid?.price ?? 0, to: &out)
-    field(#","B":"#, bid?.size ?? 0, to: &out)
-    field(#","a":"#, ask?.price ?? 0, to: &out)
-    field(#","A":"#, ask?.size ?? 0, to: &out)
-    field(#","o":"#, day.open, to: &out)
-    field(#","h":"#, day.high, to: &out)
-    field(#","l":"#, day.low, to: &out)
-    field(#","v":"#, day.volume, to: &out)
-    field(#","q":"#, turnover(day.turnover, state.instrument), to: &out)
+    field(#","p":"#, day.last - day.open, state.instrument.priceScale, to: &out)
+    field(#","P":"#, Int64(Int128(day.last - day.open) * 100_000 / Int128(day.open)), 3, to: &out)
+    field(#","w":"#, day.vwap, state.instrument.priceScale, to: &out)
+    field(#","x":"#, day.open, state.instrument.priceScale, to: &out)
+    field(#","c":"#, day.last, state.instrument.priceScale, to: &out)
+    field(#","Q":"#, last?.size ?? 0, state.instrument.sizeScale, to: &out)
+    field(#","b":"#, bid?.price ?? 0, state.instrument.priceScale, to: &out)
+    field(#","B":"#, bid?.size ?? 0, state.instrument.sizeScale, to: &out)
+    field(#","a":"#, ask?.price ?? 0, state.instrument.priceScale, to: &out)
+    field(#","A":"#, ask?.size ?? 0, state.instrument.sizeScale, to: &out)
+    field(#","o":"#, day.open, state.instrument.priceScale, to: &out)
+    field(#","h":"#, day.high, state.instrument.priceScale, to: &out)
+    field(#","l":"#, day.low, state.instrument.priceScale, to: &out)
+    field(#","v":"#, day.volume, state.instrument.sizeScale, to: &out)
+    turnover(day.turnover, state.instrument, to: &out)
     out.append(#","O":"#)
     append(now - Microseconds.day, isMicroseconds, to: &out)
     out.append(#","C":"#)
@@ -150,12 +183,12 @@ enum BinanceEvents {
   ) {
     let day = state.day
     head("24hrMiniTicker", now, state.instrument, isMicroseconds, to: &out)
-    field(#","c":"#, day.last, to: &out)
-    field(#","o":"#, day.open, to: &out)
-    field(#","h":"#, day.high, to: &out)
-    field(#","l":"#, day.low, to: &out)
-    field(#","v":"#, day.volume, to: &out)
-    field(#","q":"#, turnover(day.turnover, state.instrument), to: &out)
+    field(#","c":"#, day.last, state.instrument.priceScale, to: &out)
+    field(#","o":"#, day.open, state.instrument.priceScale, to: &out)
+    field(#","h":"#, day.high, state.instrument.priceScale, to: &out)
+    field(#","l":"#, day.low, state.instrument.priceScale, to: &out)
+    field(#","v":"#, day.volume, state.instrument.sizeScale, to: &out)
+    turnover(day.turnover, state.instrument, to: &out)
     out.append("}")
   }
 }

@@ -9,29 +9,42 @@ final class BinanceSession: SimulatedSession {
   var isCombined: Bool
   /// Whether times are in microseconds.
   let isMicroseconds: Bool
+  /// The futures route that it came by; nil on spot.
+  let route: BinanceRoute?
   var nextPing: Timestamp
   /// When the earliest unanswered ping was sent, and the payloads that still count as its answer.
   var unanswered: Timestamp?
   var pings: [[UInt8]] = []
 
-  init(id: Int, faults: FaultInjector, isCombined: Bool, isMicroseconds: Bool) {
+  init(id: Int, faults: FaultInjector, isCombined: Bool, isMicroseconds: Bool, route: BinanceRoute?) {
     self.isCombined = isCombined
     self.isMicroseconds = isMicroseconds
-    nextPing = faults.now + BinanceProtocol.pingInterval
+    self.route = route
+    nextPing = faults.now + (route == nil ? BinanceProtocol.pingInterval : BinanceProtocol.futuresPingInterval)
     super.init(id: id, faults: faults)
   }
 }
 
-/// Binance's spot market streams: `/ws` raw and `/stream` combined, live SUBSCRIBE and its kin; pings every 20 s, five client
-/// messages a second, 1,024 streams. REST in `BinanceREST`.
+/// Where a stream of futures is to be had: a name on the other route is acknowledged and stays silent.
+enum BinanceRoute: String {
+  case publicRoute = "/public"
+  case market = "/market"
+}
+
+/// Binance's market streams: `/ws` raw and `/stream` combined, live SUBSCRIBE and its kin; pings every 20 s, five client
+/// messages a second, 1,024 streams. REST in `BinanceREST`. USD-M futures by the routes `/public` and `/market`, with pings every 3
+/// minutes and ten messages a second.
 ///
-/// Numbers are strings with eight digits. A name that is no stream is acknowledged and stays silent.
+/// Numbers are strings, on spot with eight digits. A name that is no stream is acknowledged and stays silent.
 final class BinanceProtocol: VenueProtocol {
   static let pingInterval = 20 * Microseconds.second
+  static let futuresPingInterval = 180 * Microseconds.second
   /// Without a pong for it, the connection is closed.
   static let pongLimit = 60 * Microseconds.second
+  static let futuresPongLimit = 10 * Microseconds.minute
   /// Client messages a second: requests, pings and pongs alike.
   static let messageLimit = 5
+  static let futuresMessageLimit = 10
   static let streamLimit = 1_024
 
   private var streams: [[BinanceStream: Subscribers<BinanceSession>]]
@@ -69,6 +82,8 @@ final class BinanceProtocol: VenueProtocol {
     let isMicroseconds = query.contains { $0.name == "timeUnit" && $0.value.lowercased() == "microsecond" }
     var names: [String] = []
     let isCombined: Bool
+    let route = [BinanceRoute.publicRoute, .market].first { path.hasPrefix($0.rawValue + "/") }
+    let path = route.map { String(path.dropFirst($0.rawValue.count)) } ?? path
     if path == "/stream" || path == "/stream/" {
       isCombined = true
       if let list = query.first(where: { $0.name == "streams" })?.value {
@@ -81,7 +96,8 @@ final class BinanceProtocol: VenueProtocol {
       throw SimulatedRefusal(status: 404, reason: "Not Found")
     }
     guard names.count <= Self.streamLimit else { throw SimulatedRefusal(status: 400, reason: "Bad Request") }
-    let session = BinanceSession(id: id, faults: faults, isCombined: isCombined, isMicroseconds: isMicroseconds)
+    let session = BinanceSession(
+      id: id, faults: faults, isCombined: isCombined, isMicroseconds: isMicroseconds, route: route)
     for name in names { add(name, session) }
     return session
   }
@@ -107,7 +123,7 @@ final class BinanceProtocol: VenueProtocol {
 
   /// True if the message is one too many; the connection is then closed.
   private func isFlooded(_ session: BinanceSession) -> Bool {
-    guard session.exceeds(Self.messageLimit) else { return false }
+    guard session.exceeds(session.route == nil ? Self.messageLimit : Self.futuresMessageLimit) else { return false }
     session.close(1008, "Too many requests")
     return true
   }
@@ -199,7 +215,7 @@ final class BinanceProtocol: VenueProtocol {
   private func add(_ name: String, _ session: BinanceSession) {
     guard !session.names.contains(name) else { return }
     session.names.append(name)
-    guard let (index, stream) = stream(name), !isRefused(index) else { return }
+    guard let (index, stream) = stream(name, session), !isRefused(index) else { return }
     // The first to come begins the range of update ids at the next change.
     if case .depth(let isFast) = stream, streams[index][stream]?.isEmpty ?? true {
       let batch = DepthBatch(first: market.instruments[index].updateID + 1)
@@ -210,15 +226,25 @@ final class BinanceProtocol: VenueProtocol {
 
   private func remove(_ name: String, _ session: BinanceSession) {
     session.names.removeAll { $0 == name }
-    if let (index, stream) = stream(name) { streams[index][stream]?.remove(session) }
+    if let (index, stream) = stream(name, session) { streams[index][stream]?.remove(session) }
   }
 
-  /// `btcusdt@depth@100ms`; the symbol must be in lower case.
-  private func stream(_ name: String) -> (Int, BinanceStream)? {
+  /// `btcusdt@depth@100ms`; the symbol must be in lower case, and on futures the stream on the session's route.
+  private func stream(_ name: String, _ session: BinanceSession) -> (Int, BinanceStream)? {
     let parts = name.split(separator: "@", maxSplits: 1)
     guard parts.count == 2, let stream = BinanceStream(suffix: parts[1]),
-      let index = market.instruments.firstIndex(where: { $0.instrument.venueSymbol.lowercased() == parts[0] })
+      let index = market.instruments.firstIndex(where: {
+        $0.instrument.venueSymbol.lowercased() == parts[0] && ($0.instrument.kind == .spot) == (session.route == nil)
+      })
     else { return nil }
+    if let route = session.route {
+      switch stream {
+      case .trade, .bookTicker, .depth: guard route == .publicRoute else { return nil }
+      case .aggregateTrade, .ticker, .miniTicker: guard route == .market else { return nil }
+      // Of another shape on futures, and not simulated.
+      case .partialDepth: return nil
+      }
+    }
     return (index, stream)
   }
 
@@ -234,7 +260,7 @@ final class BinanceProtocol: VenueProtocol {
       send(.aggregateTrade, .trade, index) { BinanceEvents.aggregateTrade(trade, state.instrument, $1, to: &$0) }
     }
     if change.isTopChanged {
-      send(.bookTicker, .quote, index) { out, _ in BinanceEvents.bookTicker(state, to: &out) }
+      send(.bookTicker, .quote, index) { out, _ in BinanceEvents.bookTicker(state, change.time, to: &out) }
     }
   }
 
@@ -257,11 +283,12 @@ final class BinanceProtocol: VenueProtocol {
   }
 
   private func keepAlive(_ session: BinanceSession, _ now: Timestamp) {
-    if let unanswered = session.unanswered, now - unanswered >= Self.pongLimit {
+    let limit = session.route == nil ? Self.pongLimit : Self.futuresPongLimit
+    if let unanswered = session.unanswered, now - unanswered >= limit {
       return session.close(1008, "Pong timeout")
     }
     guard now >= session.nextPing else { return }
-    session.nextPing = now + Self.pingInterval
+    session.nextPing = now + (session.route == nil ? Self.pingInterval : Self.futuresPingInterval)
     let payload = Array(String(now.rawValue / 1_000).utf8)
     session.pings.append(payload)
     if session.unanswered == nil { session.unanswered = now }

@@ -1,13 +1,16 @@
 import Bytes
 import MarketData
 
-/// The REST calls that a client of Binance's spot streams needs: `ping`, `time`, `exchangeInfo`, `depth`.
+/// The REST calls that a client of Binance's streams needs: `ping`, `time`, `exchangeInfo`, `depth`; of futures `exchangeInfo` and
+/// `depth`, which have a weight limit of their own.
 struct BinanceREST {
   let market: SimulatedMarket
   /// Request weight used in the minute under way; the limit is 6,000.
   private var weight = 0
   private var minute: Int64 = 0
   static let weightLimit = 6_000
+  private var futuresWeight = 0
+  static let futuresWeightLimit = 2_400
   /// Books of an earlier moment, each of which is the next snapshot of its instrument.
   var kept: [Int: SimulatedTruth] = [:]
 
@@ -18,6 +21,7 @@ struct BinanceREST {
     if minute != self.minute {
       self.minute = minute
       weight = 0
+      futuresWeight = 0
     }
     func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
     var response: SimulatedResponse
@@ -31,11 +35,17 @@ struct BinanceREST {
     case "/api/v3/exchangeInfo":
       weight += 20
       response = exchangeInfo(symbol: value("symbol"), symbols: value("symbols"), now)
-    case "/api/v3/depth": response = depth(symbol: value("symbol"), limit: value("limit"))
+    case "/api/v3/depth": response = depth(symbol: value("symbol"), limit: value("limit"), isSpot: true)
+    case "/fapi/v1/exchangeInfo":
+      futuresWeight += 1
+      response = exchangeInfo(symbol: nil, symbols: nil, now, isSpot: false)
+    case "/fapi/v1/depth": response = depth(symbol: value("symbol"), limit: value("limit"), isSpot: false)
     default: return SimulatedResponse(status: 404, body: #"{"code":-1000,"msg":"Path \#(path) not found."}"#)
     }
-    if weight > Self.weightLimit {
-      let message = "Too much request weight used; current limit is \(Self.weightLimit) request weight per 1 MINUTE."
+    let isFutures = path.hasPrefix("/fapi/")
+    let (weight, limit) = isFutures ? (futuresWeight, Self.futuresWeightLimit) : (self.weight, Self.weightLimit)
+    if weight > limit {
+      let message = "Too much request weight used; current limit is \(limit) request weight per 1 MINUTE."
       response = SimulatedResponse(status: 429, body: Self.error(-1003, message))
       response.fields.append(("Retry-After", String(60 - now.rawValue / Microseconds.second % 60)))
     }
@@ -59,12 +69,12 @@ struct BinanceREST {
   }
 
   private func find(_ symbol: String) -> InstrumentMarket? {
-    market.instruments.first { $0.instrument.venueSymbol == symbol }
+    market.instruments.first { $0.instrument.venueSymbol == symbol && $0.instrument.kind == .spot }
   }
 
   // MARK: - Depth
 
-  private mutating func depth(symbol: String?, limit: String?) -> SimulatedResponse {
+  private mutating func depth(symbol: String?, limit: String?, isSpot: Bool) -> SimulatedResponse {
     guard let symbol, !symbol.isEmpty else {
       return Self.bad(-1102, "Mandatory parameter 'symbol' was not sent, was empty/null, or malformed.")
     }
@@ -74,9 +84,20 @@ struct BinanceREST {
         return Self.bad(-1100, "Illegal characters found in parameter 'limit'; legal range is '^[0-9]{1,20}$'.")
       }
       count = min(number, 5_000)
+      if !isSpot, ![5, 10, 20, 50, 100, 500, 1_000].contains(count) {
+        return Self.bad(-4021, "\(count) is not valid depth limit")
+      }
     }
-    weight += count <= 100 ? 5 : count <= 500 ? 25 : count <= 1_000 ? 50 : 250
-    guard let index = market.instruments.firstIndex(where: { $0.instrument.venueSymbol == symbol }) else {
+    if isSpot {
+      weight += count <= 100 ? 5 : count <= 500 ? 25 : count <= 1_000 ? 50 : 250
+    } else {
+      futuresWeight += count <= 50 ? 2 : count <= 100 ? 5 : count <= 500 ? 10 : 20
+    }
+    guard
+      let index = market.instruments.firstIndex(where: {
+        $0.instrument.venueSymbol == symbol && ($0.instrument.kind == .spot) == isSpot
+      })
+    else {
       return Self.bad(-1121, "Invalid symbol.")
     }
     let truth = kept.removeValue(forKey: index) ?? market.truth(index, isSnapshot: true)
@@ -89,7 +110,9 @@ struct BinanceREST {
 
   // MARK: - Exchange information
 
-  private func exchangeInfo(symbol: String?, symbols: String?, _ now: Timestamp) -> SimulatedResponse {
+  private func exchangeInfo(
+    symbol: String?, symbols: String?, _ now: Timestamp, isSpot: Bool = true
+  ) -> SimulatedResponse {
     var names: [String]?
     if let symbol { names = [symbol] }
     if let symbols {
@@ -104,7 +127,7 @@ struct BinanceREST {
       }
       names = list
     }
-    var chosen = market.instruments
+    var chosen = market.instruments.filter { ($0.instrument.kind == .spot) == isSpot }
     if let names {
       chosen = []
       for name in names {
@@ -115,7 +138,9 @@ struct BinanceREST {
     var out = ByteBuffer(capacity: 8 << 10)
     out.append(#"{"timezone":"UTC","serverTime":"#)
     out.append(integer: now.rawValue / 1_000)
-    out.append(#","rateLimits":[{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"limit":6000}],"#)
+    out.append(#","rateLimits":[{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"limit":"#)
+    out.append(integer: Int64(isSpot ? Self.weightLimit : Self.futuresWeightLimit))
+    out.append("}],")
     out.append(#""exchangeFilters":[],"symbols":["#)
     for (index, state) in chosen.enumerated() {
       if index > 0 { out.append(",") }
@@ -143,6 +168,7 @@ struct BinanceREST {
   }
 
   private static func append(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
+    guard instrument.kind == .spot else { return append(contract: instrument, to: &out) }
     func field(_ name: StaticString, _ value: Int64) {
       out.append(name)
       out.append(quoted: value, scale: 8)
@@ -172,5 +198,30 @@ struct BinanceREST {
       #"},{"filterType":"NOTIONAL","minNotional":"5.00000000","applyMinToMarket":true,"maxNotional":"9000000.00000000","applyMaxToMarket":false,"avgPriceMins":5}],"#
     )
     out.append(#""permissions":[],"permissionSets":[["SPOT","MARGIN"]]}"#)
+  }
+
+  /// An entry of the futures' list; its precisions are the digits that are printed.
+  private static func append(contract instrument: SimulatedInstrument, to out: inout ByteBuffer) {
+    out.append(#"{"symbol":""#)
+    out.append(instrument.venueSymbol)
+    out.append(#"","pair":""#)
+    out.append(instrument.base)
+    out.append(instrument.quote)
+    out.append(
+      instrument.kind == .perpetual
+        ? #"","contractType":"PERPETUAL","deliveryDate":4133404800000,"status":"TRADING","baseAsset":""#
+        : #"","contractType":"CURRENT_QUARTER","deliveryDate":1798185600000,"status":"TRADING","baseAsset":""#)
+    out.append(instrument.base)
+    out.append(#"","quoteAsset":""#)
+    out.append(instrument.quote)
+    out.append(#"","marginAsset":"USDT","pricePrecision":"#)
+    out.append(integer: Int64(instrument.priceScale))
+    out.append(#","quantityPrecision":"#)
+    out.append(integer: Int64(instrument.sizeScale))
+    out.append(#","filters":[{"filterType":"PRICE_FILTER","tickSize":"#)
+    out.append(quoted: instrument.tick, scale: instrument.priceScale)
+    out.append(#"},{"filterType":"LOT_SIZE","stepSize":"#)
+    out.append(quoted: instrument.lot, scale: instrument.sizeScale)
+    out.append("}]}")
   }
 }

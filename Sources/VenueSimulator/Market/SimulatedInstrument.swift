@@ -67,21 +67,20 @@ package struct SimulatedInstrument: Sendable, Hashable {
 
 /// A part of what a venue lists, with books of another depth: a market that costs little.
 package struct SimulatedExcerpt: Sendable {
-  /// Base assets, in this order: `BTC`.
-  package let bases: [String]
+  /// In the gateway's words, in this order: `BTC-USDT`.
+  package let symbols: [String]
   /// Levels a side of each, in the same order.
   package let levels: [Int]
 
-  package init(bases: [String], levels: [Int]) {
-    precondition(bases.count == levels.count, "an excerpt has as many depths as assets")
-    self.bases = bases
+  package init(symbols: [String], levels: [Int]) {
+    precondition(symbols.count == levels.count, "an excerpt has as many depths as symbols")
+    self.symbols = symbols
     self.levels = levels
   }
 
-  /// Every instrument of `listing` on one of the assets.
   func of(_ listing: [SimulatedInstrument]) -> [SimulatedInstrument] {
-    zip(bases, levels).flatMap { base, levels in
-      listing.filter { $0.base == base }.map { $0.with(levels: levels) }
+    zip(symbols, levels).flatMap { symbol, levels in
+      listing.filter { $0.symbol == symbol }.map { $0.with(levels: levels) }
     }
   }
 }
@@ -169,18 +168,33 @@ package enum SimulatedListing {
       + [instrument(assets[0], "-261225", .future(expiry: "20261225"), 0.3)]
   }()
 
-  /// Binance: everything is printed with eight digits; `tickSize` and `stepSize` are coarser.
+  /// Binance: spot is printed with eight digits, `tickSize` and `stepSize` are coarser; futures have digits of their own.
   package static let binance: [SimulatedInstrument] = {
     let steps: [String: (Int64, Int64)] = [
       "BTC": (1_000_000, 1_000), "ETH": (1_000_000, 10_000), "SOL": (1_000_000, 100_000), "ZEC": (1_000_000, 100_000),
       "XRP": (10_000, 10_000_000), "ADA": (10_000, 10_000_000), "DOGE": (1_000, 100_000_000),
       "LTC": (1_000_000, 100_000),
     ]
-    return assets.map {
+    let spot = assets.map {
       let (tick, lot) = steps[$0.base]!
       return SimulatedInstrument(
         base: $0.base, quote: "USDT", venueSymbol: "\($0.base)USDT", priceScale: 8, sizeScale: 8, tick: tick, lot: lot,
         reference: $0.price, activity: $0.activity, levels: $0.levels)
     }
+    let digits: [String: (UInt8, UInt8)] = [
+      "BTC": (2, 3), "ETH": (2, 3), "SOL": (3, 0), "ZEC": (2, 3), "XRP": (4, 1), "ADA": (5, 0), "DOGE": (6, 0),
+      "LTC": (2, 3),
+    ]
+    func contract(_ asset: Asset, _ suffix: String, _ kind: Instrument.Kind, _ part: Double) -> SimulatedInstrument {
+      let (price, size) = digits[asset.base]!
+      // Printed with two digits and a tick of 0.10, as BTCUSDT is.
+      let tick: Int64 = asset.base == "BTC" ? 10 : 1
+      return SimulatedInstrument(
+        base: asset.base, quote: "USDT", venueSymbol: "\(asset.base)USDT\(suffix)", kind: kind, priceScale: price,
+        sizeScale: size, tick: tick, lot: 1, reference: asset.price, activity: asset.activity * part,
+        levels: asset.levels)
+    }
+    return spot + assets.map { contract($0, "", .perpetual, 1) }
+      + [contract(assets[0], "_261225", .future(expiry: "20261225"), 0.3)]
   }()
 }

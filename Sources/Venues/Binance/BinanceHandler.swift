@@ -1,15 +1,41 @@
 import Bytes
 import MarketData
 
-/// Binance spot: `depth@100ms` joined to REST snapshots, `trade`, `bookTicker`, `ticker`, on the combined endpoint, without a key.
+/// What differs between Binance's markets.
+struct BinanceMarket: Sendable {
+  let part: String
+  let infoPath: String
+  let depthPath: String
+  let rule: SequenceRule
+  /// Request weight of a snapshot of `BinanceHandler.snapshotLimit` levels.
+  let snapshotWeight: Int
+  /// Weight a minute, until the venue has said what an address may use: half of it is taken.
+  let weightPerMinute: Int
+  let streams: [String]
+  /// Digits after the point of every price and size; nil where each market has its own.
+  let scale: UInt8?
+  /// Whether the instrument list can be asked for by names.
+  let selectsSymbols: Bool
+
+  static let spot = BinanceMarket(
+    part: "spot", infoPath: "/api/v3/exchangeInfo", depthPath: "/api/v3/depth", rule: .binanceSpot, snapshotWeight: 50,
+    weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], scale: 8, selectsSymbols: true)
+
+  /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients, `trade`. `ticker`
+  /// and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
+  static let usdm = BinanceMarket(
+    part: "usdm", infoPath: "/fapi/v1/exchangeInfo", depthPath: "/fapi/v1/depth", rule: .binanceFutures,
+    snapshotWeight: 20, weightPerMinute: 1_200, streams: ["depth@100ms", "trade", "bookTicker"], scale: nil,
+    selectsSymbols: false)
+}
+
+/// Binance spot and USD-M futures: `depth@100ms` joined to REST snapshots, `trade`, `bookTicker`, and on spot `ticker`, on the
+/// combined endpoint, without a key. A venue with two connections, as spot and futures have hosts of their own.
 ///
 /// Snapshots are asked for with `limit=1000` (weight 50): a thousand levels a side reach further than clients are shown, and cost a
 /// fifth of the weight and of the bytes of 5,000. A level beyond it is unknown until it changes.
 package final class BinanceHandler: SymbolHandler {
   static let snapshotLimit = 1000
-  static let snapshotWeight = 50
-  /// Digits after the point of every price and size.
-  static let scale: UInt8 = 8
   /// Room for the whole list of instruments (some 16 MB for 3,000 symbols), asked for if the short one is refused.
   static let listLimit = 32 << 20
   /// Room for 1,000 levels a side: about 80 KB.
@@ -23,21 +49,33 @@ package final class BinanceHandler: SymbolHandler {
   static let quietBook = 5 * Microseconds.second
   /// Binance closes after 24 h; leaving before that is planned and quick.
   static let lifetime = 23 * Microseconds.hour + 30 * Microseconds.minute
-  static let streams = ["depth@100ms", "trade", "bookTicker", "ticker"]
 
-  package static let venue = Venue(
-    name: "binance", title: "Binance", separator: "", endpoint: "wss://stream.binance.com:9443/stream",
-    restEndpoint: "https://api.binance.com",
-    // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
-    staleAfter: 30 * Microseconds.second, messageLimit: 4 << 20,
-    // 1,024 streams a connection, four a symbol.
-    symbolLimit: 256,
-    // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.
-    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil),
-    makeHandler: { BinanceHandler(configuration: $0) })
+  // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
+  static let spot: Venue = connection(
+    .spot, title: "Binance", endpoint: "wss://stream.binance.com:9443/stream", rest: "https://api.binance.com",
+    kinds: [.spot], staleAfter: 30 * Microseconds.second)
+  // The server pings every three minutes only; the session's own pings are answered.
+  static let usdm: Venue = connection(
+    .usdm, title: "Binance USD-M", endpoint: "wss://fstream.binance.com/public/stream",
+    rest: "https://fapi.binance.com", kinds: [.perpetual, .future], staleAfter: 30 * Microseconds.second)
+  package static let venue = Venue(title: "Binance", parts: [spot, usdm])
+
+  private static func connection(
+    _ market: BinanceMarket, title: String, endpoint: String, rest: String, kinds: Set<Instrument.Kind.Family>,
+    staleAfter: Int64
+  ) -> Venue {
+    Venue(
+      name: "binance", title: title, separator: "", endpoint: endpoint, restEndpoint: rest, staleAfter: staleAfter,
+      messageLimit: 4 << 20,
+      // 1,024 streams a connection, four a symbol.
+      symbolLimit: 256, kinds: kinds, part: market.part,
+      // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.
+      market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil),
+      makeHandler: { BinanceHandler(market, configuration: $0) })
+  }
 
   struct Feed {
-    var bridge = SnapshotBridge(rule: .binanceSpot)
+    var bridge: SnapshotBridge
     var subscribed = Timestamp.distantFuture
     var heard = false
     var reportedSilent = false
@@ -46,8 +84,9 @@ package final class BinanceHandler: SymbolHandler {
     var hasTrades = false
   }
 
+  let market: BinanceMarket
   var feeds: [Feed] = []
-  private var pacer = RequestPacer(weightPerMinute: 600, requestWeight: snapshotWeight, concurrency: 8)
+  private var pacer: RequestPacer
   private var isListed = false
   private var listRequest: Int?
   private var listDue = Timestamp.distantPast
@@ -59,7 +98,12 @@ package final class BinanceHandler: SymbolHandler {
   private var lastSent = Timestamp.distantPast
   private var isLeaving = false
 
-  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+  init(_ market: BinanceMarket, configuration: FeedConfiguration) {
+    self.market = market
+    pacer = RequestPacer(
+      weightPerMinute: market.weightPerMinute, requestWeight: market.snapshotWeight, concurrency: 8)
+    super.init(venue: market.part == "spot" ? Self.spot : Self.usdm, configuration: configuration)
+  }
 
   // MARK: Instruments
 
@@ -70,10 +114,10 @@ package final class BinanceHandler: SymbolHandler {
     requestID += 1
     listRequest = requestID
     listDue = now + RequestPacer.answerTimeout
-    var path = "/api/v3/exchangeInfo"
+    var path = market.infoPath
     let names = configuration.symbols.compactMap(FeedSymbol.init).map { Self.percentEncoded($0.base + $0.quote) }
     // A list of one name too many is refused whole, and a URL has its limit too: then the whole list is asked for.
-    if !asksWholeList, !names.isEmpty, names.count <= 100 {
+    if market.selectsSymbols, !asksWholeList, !names.isEmpty, names.count <= 100 {
       path += "?symbols=%5B" + names.map { "%22\($0)%22" }.joined(separator: ",") + "%5D"
     }
     actions.append(.get(request: requestID, path: path, bodyLimit: Self.listLimit))
@@ -104,7 +148,7 @@ package final class BinanceHandler: SymbolHandler {
       do throws(FeedError) {
         guard status == 200 else {
           if status == 400 { asksWholeList = true }
-          throw FeedError(.refused, "GET /api/v3/exchangeInfo: status \(status)")
+          throw FeedError(.refused, "GET \(market.infoPath): status \(status)")
         }
         take(try readList(body), into: &batch)
         isListed = true
@@ -125,26 +169,36 @@ package final class BinanceHandler: SymbolHandler {
 
   private func take(_ list: BinanceList, into batch: inout EventBatch) {
     // Half of what the venue says an address may use; other programs share the address.
-    if let weight = list.weightPerMinute { pacer.weightPerMinute = max(weight / 2, Self.snapshotWeight) }
+    if let weight = list.weightPerMinute { pacer.weightPerMinute = max(weight / 2, market.snapshotWeight) }
     for symbol in configuration.symbols {
-      guard let wanted = FeedSymbol(symbol) else {
-        refuse(symbol, "\(symbol) is not a symbol: \(FeedSymbol.advice)")
-        continue
-      }
-      guard let found = list.symbols.first(where: { $0.base == wanted.base && $0.quote == wanted.quote }) else {
-        let question = NearNames.question(symbol, among: list.symbols.lazy.map { $0.base + "-" + $0.quote })
+      guard let wanted = wanted(symbol) else { continue }
+      guard let found = list.symbols.first(where: { symbolText($0) == wanted }) else {
+        let question = NearNames.question(symbol, among: list.symbols.lazy.compactMap { self.symbolText($0)?.text })
         refuse(symbol, "Binance has no market \(symbol)\(question)")
         continue
       }
       let place = add(
-        venueSymbol: found.name, base: found.base, quote: found.quote, priceScale: Self.scale, sizeScale: Self.scale,
+        venueSymbol: found.name, base: found.base, quote: found.quote, kind: wanted.kind,
+        priceScale: market.scale ?? found.priceScale, sizeScale: market.scale ?? found.sizeScale,
         priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
       guard let place else {
         refuse(symbol, "too many symbols on one connection")
         continue
       }
-      if place == feeds.count { feeds.append(Feed()) }
+      if place == feeds.count { feeds.append(Feed(bridge: SnapshotBridge(rule: market.rule))) }
     }
+  }
+
+  /// An entry of the list in the gateway's words; nil for a kind that is not carried. Dated futures have their day in their
+  /// name: `BTCUSDT_261225`.
+  private func symbolText(_ symbol: BinanceList.Symbol) -> FeedSymbol? {
+    guard market.part != "spot" else { return FeedSymbol(base: symbol.base, quote: symbol.quote) }
+    let parts = symbol.name.split(separator: "_")
+    if parts.count == 2, parts[1].utf8.count == 6 {
+      return FeedSymbol(base: symbol.base, quote: symbol.quote, kind: .future(expiry: "20" + parts[1]))
+    }
+    guard symbol.contract.hasSuffix("PERPETUAL") else { return nil }
+    return FeedSymbol(base: symbol.base, quote: symbol.quote, kind: .perpetual)
   }
 
   // MARK: Connection
@@ -153,7 +207,7 @@ package final class BinanceHandler: SymbolHandler {
     connectedAt = now
     isLeaving = false
     let names = instruments.flatMap { instrument in
-      Self.streams.map { instrument.venueSymbol.lowercased() + "@" + $0 }
+      market.streams.map { instrument.venueSymbol.lowercased() + "@" + $0 }
     }
     for start in stride(from: 0, to: names.count, by: Self.namesPerRequest) {
       requestID += 1
@@ -192,8 +246,9 @@ package final class BinanceHandler: SymbolHandler {
       if !feeds[place].bridge.isLive, now - feeds[place].subscribed >= Self.quietBook { pacer.want(place) }
       if !feeds[place].heard, !feeds[place].reportedSilent, now - feeds[place].subscribed >= Self.silenceLimit {
         feeds[place].reportedSilent = true
+        let instrument = instruments[place]
         refuse(
-          "\(instruments[place].base)-\(instruments[place].quote)",
+          FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text,
           "nothing came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
       }
     }
@@ -241,7 +296,7 @@ package final class BinanceHandler: SymbolHandler {
       let symbol = Self.percentEncoded(instruments[place].venueSymbol)
       actions.append(
         .get(
-          request: request, path: "/api/v3/depth?symbol=\(symbol)&limit=\(Self.snapshotLimit)",
+          request: request, path: "\(market.depthPath)?symbol=\(symbol)&limit=\(Self.snapshotLimit)",
           bodyLimit: Self.bodyLimit))
     }
   }
@@ -285,7 +340,7 @@ package final class BinanceHandler: SymbolHandler {
       .book(BookEvent(instrument: instrument, kind: .snapshot, bidRange: bids, askRange: asks, time: now)))
     var verdicts = SymbolCounts()
     // Taken out, so that the closure below does not reach into what is being changed.
-    var moved = SnapshotBridge(rule: .binanceSpot)
+    var moved = SnapshotBridge(rule: market.rule)
     swap(&moved, &feeds[place].bridge)
     var events: [MarketEvent] = []
     var newBids: [PriceLevel] = []

@@ -9,6 +9,11 @@ struct BinanceList {
     var quote = ""
     var priceIncrement: Decimal64?
     var sizeIncrement: Decimal64?
+    /// `PERPETUAL`, `CURRENT_QUARTER`…; empty on spot.
+    var contract = ""
+    /// Digits that futures are printed with. (They are not the tick.)
+    var priceScale: UInt8 = 0
+    var sizeScale: UInt8 = 0
   }
 
   var symbols: [Symbol] = []
@@ -52,6 +57,12 @@ extension BinanceHandler {
         symbol.base = try reader.decodedString("baseAsset")
       } else if reader.equals(key, "quoteAsset") {
         symbol.quote = try reader.decodedString("quoteAsset")
+      } else if reader.equals(key, "contractType") {
+        symbol.contract = try reader.decodedString("contractType")
+      } else if reader.equals(key, "pricePrecision") {
+        symbol.priceScale = UInt8(clamping: try reader.int64("pricePrecision"))
+      } else if reader.equals(key, "quantityPrecision") {
+        symbol.sizeScale = UInt8(clamping: try reader.int64("quantityPrecision"))
       } else if reader.equals(key, "filters") {
         try reader.arrayStart()
         while try reader.nextElement() { try readFilter(&reader, &symbol) }

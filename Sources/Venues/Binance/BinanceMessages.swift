@@ -73,6 +73,8 @@ extension BinanceHandler {
   struct Fields: ~Copyable {
     /// Names `A`…`z`.
     private var slices = InlineArray<58, FieldSlice?>(repeating: nil)
+    /// `pu`, on futures: the last number of the update before.
+    var previous: FieldSlice?
 
     subscript(_ name: Unicode.Scalar) -> FieldSlice? { slices[Int(name.value) - 65] }
 
@@ -95,6 +97,8 @@ extension BinanceHandler {
       if key.count == 1, !key.isEscaped {
         let name = reader.text(key).unsafeLoad(as: UInt8.self)
         fields.set(name, try reader.rawValue("event"))
+      } else if reader.equals(key, "pu") {
+        fields.previous = try reader.rawValue("pu")
       } else if reader.equals(key, "data") {
         data = try reader.rawValue("data")
       } else if reader.equals(key, "result") {
@@ -124,6 +128,8 @@ extension BinanceHandler {
         if key.count == 1, !key.isEscaped {
           let name = event.text(key).unsafeLoad(as: UInt8.self)
           inner.set(name, try event.rawValue("event"))
+        } else if event.equals(key, "pu") {
+          inner.previous = try event.rawValue("pu")
         } else {
           try event.skipValue()
         }
@@ -215,6 +221,13 @@ extension BinanceHandler {
     let first = try integer(fields, reader, "U", "U", "depthUpdate")
     let last = try integer(fields, reader, "u", "u", "depthUpdate")
     guard first <= last else { throw FeedError(.shape, "depthUpdate from \(first) to \(last)") }
+    var previous: Int64 = 0
+    if let slice = fields.previous {
+      var value = reader.reader(slice)
+      previous = try value.int64("pu")
+    } else if market.part != "spot" {
+      throw FeedError.missing("pu", in: "depthUpdate")
+    }
     guard let bids = fields["b"] else { throw FeedError.missing("b", in: "depthUpdate") }
     guard let asks = fields["a"] else { throw FeedError.missing("a", in: "depthUpdate") }
     let bidStart = batch.bids.count
@@ -224,24 +237,44 @@ extension BinanceHandler {
     levels = reader.reader(asks)
     try readLevels(&levels, place, "a", into: &batch.asks)
     let time = try time(fields, reader, "E", "E", now: now)
-    accept(place, UpdateNumbers(first: first, last: last), bidStart, askStart, time, now: now, into: &batch)
+    accept(
+      place, UpdateNumbers(first: first, last: last, previous: previous), bidStart, askStart, time, now: now,
+      into: &batch)
   }
 
+  /// `learns`: the digits that are printed are the scale, zeros at the end included. Snapshots show them where no list has said.
   private func readLevels(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, into levels: inout [PriceLevel]
+    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, learns: Bool = false,
+    into levels: inout [PriceLevel]
   ) throws(FeedError) {
     reader.field = field
     try reader.arrayStart()
     while try reader.nextElement() {
       try reader.arrayStart()
       guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-      let price = try price(&reader, place, field)
+      let price = learns ? try learnt(&reader, place, isPrice: true, field) : try price(&reader, place, field)
       guard try reader.nextElement() else { throw FeedError.missing("size", in: "level") }
-      let size = try size(&reader, place, field)
+      let size = learns ? try learnt(&reader, place, isPrice: false, field) : try size(&reader, place, field)
       // Very old snapshots have an empty third element.
       while try reader.nextElement() { try reader.skipValue() }
       levels.append(PriceLevel(price: price, size: size))
     }
+  }
+
+  /// Reads a number whose printed digits, eight at most, widen the scale even if they are zeros.
+  private func learnt(
+    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
+  ) throws(FeedError) -> Int64 {
+    let slice = try reader.rawValue(field)
+    var value = reader.reader(slice)
+    if value.peek() == .string {
+      let text = try value.string(field)
+      let digits = DecimalText.printedScale(value.text(text))
+      let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
+      if digits > scale, digits <= 8 { throw needs(place, isPrice: isPrice, digits: digits) }
+    }
+    value = reader.reader(slice)
+    return isPrice ? try price(&value, place, field) : try size(&value, place, field)
   }
 
   private func readBookTicker(
@@ -283,6 +316,15 @@ extension BinanceHandler {
     let size = try size(&value, place, "q")
     value = reader.reader(makerSlice)
     let buyerIsMaker = try value.bool("m")
+    if let slice = fields["X"] {
+      // On futures: what the insurance fund takes over and what is closed by force is no price of the market.
+      value = reader.reader(slice)
+      let kind = try value.string("X")
+      guard value.equals(kind, "MARKET") else {
+        counts.ignored += 1
+        return
+      }
+    }
     let time = try time(fields, reader, "T", "T", now: now)
     feeds[place].heard = true
     if isAggregate {
@@ -386,10 +428,10 @@ extension BinanceHandler {
       if reader.equals(key, "lastUpdateId") {
         id = try reader.int64("lastUpdateId")
       } else if reader.equals(key, "bids") {
-        try readLevels(&reader, place, "bids", into: &batch.bids)
+        try readLevels(&reader, place, "bids", learns: market.scale == nil, into: &batch.bids)
         hasBids = true
       } else if reader.equals(key, "asks") {
-        try readLevels(&reader, place, "asks", into: &batch.asks)
+        try readLevels(&reader, place, "asks", learns: market.scale == nil, into: &batch.asks)
         hasAsks = true
       } else {
         try reader.skipValue()

@@ -62,7 +62,7 @@ struct SnapshotBridge {
       keep(numbers, newBids, newAsks, time)
       return .buffered
     }
-    if rule.isOld(numbers, last) { return .old }
+    if joined ? rule.isRepeat(numbers, last) : rule.isOld(numbers, last) { return .old }
     if joined ? rule.follows(numbers, last) : rule.joins(numbers, last) {
       state = .live(last: numbers.last, joined: true)
       return joined ? .followed : .joined
@@ -89,7 +89,7 @@ struct SnapshotBridge {
     var joined = false
     for (index, update) in updates.enumerated() {
       let verdict: Verdict
-      if rule.isOld(update.numbers, last) {
+      if joined ? rule.isRepeat(update.numbers, last) : rule.isOld(update.numbers, last) {
         verdict = .old
       } else if joined ? rule.follows(update.numbers, last) : rule.joins(update.numbers, last) {
         verdict = joined ? .followed : .joined

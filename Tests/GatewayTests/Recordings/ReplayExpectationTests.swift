@@ -12,7 +12,8 @@ private let recordings = [
   "binance-spot-20210404-book3", "binance-spot-20210417-book10", "binance-spot-20210814-book4",
   "binance-spot-20211012-book4", "binance-spot-20240808-btcusdt", "binanceus-spot-20211012-book4",
   "binancetr-spot-20230410-book3", "coinbase-spot-20210417-book10",
-  "bybit-linear-20241201-ob500",
+  "bybit-linear-20241201-ob500", "binance-usdm-20210417-book4", "binance-usdm-20210722-book4",
+  "binance-usdm-20240808-btcusdt",
 ]
 
 @Suite("Recorded sessions replay to what they add up to")

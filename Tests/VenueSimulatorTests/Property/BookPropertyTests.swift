@@ -13,12 +13,15 @@ struct BookPropertyTests {
     let name: String
     let venue: Venue
     let symbols: [String]
+    /// Levels a side of each symbol's book; more than the venue shows for one of them, where that is possible at a price.
+    let levels: [Int]
     let oversight: VenueTrial.Oversight
     var testDescription: String { venue.label }
 
     /// - Parameter symbols: of one of the venue's connections.
-    init(_ name: String, _ symbols: [String], _ oversight: VenueTrial.Oversight) {
+    init(_ name: String, _ symbols: [String], levels: [Int], _ oversight: VenueTrial.Oversight) {
       self.name = name
+      self.levels = levels
       venue = VenueRegistry.venue(named: name)!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       self.symbols = symbols
       self.oversight = oversight
@@ -28,23 +31,26 @@ struct BookPropertyTests {
   static let setups = [
     // The checksum covers ten levels of each side; a hundred are subscribed.
     Setup(
-      "kraken", ["BTC-USD", "ZEC-USD"],
+      "kraken", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
       .init(order: .delivered, blindTo: [.gap, .reorder], vouched: 10, depth: 100)),
     // Nothing numbers its updates; a time that goes back is all that shows.
     Setup(
-      "coinbase", ["BTC-USD", "ZEC-USD"],
+      "coinbase", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
       .init(order: .delivered, blindTo: [.gap, .reorder], seesLate: true, vouched: 0, depth: .max)),
     Setup(
-      "binance", ["BTC-USDT", "ZEC-USDT"],
+      "binance", ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
     Setup(
-      "bybit", ["BTC-USDT", "ZEC-USDT"],
+      "bybit", ["BTC-USDT", "ZEC-USDT"], levels: [30, 215],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
     Setup(
-      "okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"],
+      "binance", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+    Setup(
+      "okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
     Setup(
-      "bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"],
+      "bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
   ]
 
@@ -56,7 +62,7 @@ struct BookPropertyTests {
     for seed in testSeeds(Self.seedCount) {
       let trial = try VenueTrial(
         setup.venue, simulation: setup.name, symbols: setup.symbols,
-        excerpt: SimulatedExcerpt(bases: ["BTC", "ZEC"], levels: [30, 110]), oversight: setup.oversight, seed: seed)
+        excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: setup.levels), oversight: setup.oversight, seed: seed)
       let figures = trial.run()
       for problem in figures.problems {
         Issue.record("TIDEGATE_SEED=\(seed), \(setup.venue.label): \(problem)")

@@ -54,10 +54,7 @@ struct SnapshotBridgeTests {
   @Test("chained numbers need only another rule")
   func chained() {
     // Binance futures: drop u < L; join U <= L <= u or pu == L; then pu == last.
-    let rule = SequenceRule(
-      isOld: { $0.last < $1 }, joins: { ($0.first <= $1 && $1 <= $0.last) || $0.previous == $1 },
-      follows: { $0.previous == $1 })
-    var bridge = SnapshotBridge(rule: rule)
+    var bridge = SnapshotBridge(rule: .binanceFutures)
     func receive(_ first: Int64, _ last: Int64, _ previous: Int64) -> SnapshotBridge.Verdict {
       bridge.receive(
         UpdateNumbers(first: first, last: last, previous: previous), bids: [], asks: [], time: .distantPast)

@@ -88,7 +88,7 @@ struct BybitHandlerTests {
     let venue = BybitHandler.venue
     let symbols = ["BTC-USDT", "BTC-USDT-PERP", "nonsense", "BTC-USDT-20261225"]
     let plain = venue.connections(for: FeedConfiguration(symbols: symbols))
-    #expect(plain.map(\.venue.label) == ["bybit-spot", "bybit-linear"])
+    #expect(plain.map(\.venue.label) == ["bybit", "bybit-linear"])
     #expect(plain.map(\.configuration.symbols) == [["BTC-USDT", "nonsense"], ["BTC-USDT-PERP", "BTC-USDT-20261225"]])
     #expect(plain.allSatisfy { $0.configuration.endpoint == nil })
     for endpoint in [
