@@ -97,7 +97,7 @@ package struct Venue: Sendable {
     var symbols = Array(repeating: [String](), count: parts.count)
     for symbol in configuration.symbols {
       let family = FeedSymbol(symbol)?.kind.family
-      symbols[parts.firstIndex { part in family.map(part.kinds.contains) ?? false } ?? 0].append(symbol)
+      symbols[parts.firstIndex { part in family.map { part.kinds.contains($0) } ?? false } ?? 0].append(symbol)
     }
     return zip(parts, symbols).filter { !$1.isEmpty }.map { part, symbols in
       let configured = FeedConfiguration(
@@ -111,7 +111,7 @@ package struct Venue: Sendable {
   /// replaced by this one's. A path of somebody else's making is taken as it is for the first part.
   private func endpoint(of part: Venue, at given: String) -> String {
     let own = Self.path(of: part.endpoint)
-    let known = parts.map { Self.path(of: $0.endpoint) }.filter(given.hasSuffix).max { $0.count < $1.count }
+    let known = parts.map { Self.path(of: $0.endpoint) }.filter { given.hasSuffix($0) }.max { $0.count < $1.count }
     if let known {
       var base = given.dropLast(known.count)
       while base.last == "/" { base.removeLast() }

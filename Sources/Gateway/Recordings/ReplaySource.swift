@@ -35,7 +35,7 @@ package struct ReplaySource {
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
       case .http:
         if list == nil, let url = record.url,
-          ["/exchangeInfo", "/products", "/instruments-info"].contains(where: url.contains),
+          ["/exchangeInfo", "/products", "/instruments-info"].contains(where: { url.contains($0) }),
           record.status == 200
         {
           list = [UInt8](reader.payload.unsafeBytes)

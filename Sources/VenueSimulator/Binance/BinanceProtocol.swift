@@ -83,15 +83,15 @@ final class BinanceProtocol: VenueProtocol {
     var names: [String] = []
     let isCombined: Bool
     let route = [BinanceRoute.publicRoute, .market].first { path.hasPrefix($0.rawValue + "/") }
-    let path = route.map { String(path.dropFirst($0.rawValue.count)) } ?? path
-    if path == "/stream" || path == "/stream/" {
+    let local = route.map { String(path.dropFirst($0.rawValue.count)) } ?? path
+    if local == "/stream" || local == "/stream/" {
       isCombined = true
       if let list = query.first(where: { $0.name == "streams" })?.value {
         names = list.split(separator: "/").map(String.init)
       }
-    } else if path == "/ws" || path.hasPrefix("/ws/") {
+    } else if local == "/ws" || local.hasPrefix("/ws/") {
       isCombined = false
-      names = path.dropFirst(3).split(separator: "/").map(String.init)
+      names = local.dropFirst(3).split(separator: "/").map(String.init)
     } else {
       throw SimulatedRefusal(status: 404, reason: "Not Found")
     }

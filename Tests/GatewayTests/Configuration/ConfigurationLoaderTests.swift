@@ -113,7 +113,7 @@ struct ConfigurationLoaderTests {
         "listn: 1\nlimits:\n  clients: many\nfeeds:\n  krakn: [BTC-USD]\n",
         environment: ["TIDEGATE_LIMIT_CLIENTS": "1", "TIDEGATE_LOOPS": "0", "TIDEGATE_RECORDINGS": "/x"],
         flags: [ConfigurationFlag("--speed", sets: "speed", to: ["2"])]) == [
-          "feeds.krakn: there is no venue \"krakn\" (file t.yaml, key feeds.krakn); allowed: binance, bybit, coinbase, kraken, okx; did you mean kraken?",
+          "feeds.krakn: there is no venue \"krakn\" (file t.yaml, key feeds.krakn); allowed: binance, coinbase, kraken; did you mean kraken?",
           "limits.clients: \"many\" is not allowed (file t.yaml, key limits.clients); allowed: a whole number, 1…1000000",
           "listn: unknown key (file t.yaml, key listn); did you mean listen?",
           "TIDEGATE_LIMIT_CLIENTS: unknown variable (variable TIDEGATE_LIMIT_CLIENTS); did you mean TIDEGATE_LIMITS_CLIENTS?",
