@@ -47,7 +47,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
     guard request.path == "/v1/stream", WebSocketHandshake.isUpgrade(request) else { return false }
     do throws(HTTPError) {
-      let (response, _) = try WebSocketHandshake.accept(request, subprotocols: PublicAPI.subprotocols, origins: origins)
+      let (response, _, _) = try WebSocketHandshake.accept(request, subprotocols: PublicAPI.subprotocols, origins: origins)
       var out = ByteBuffer(capacity: 256)
       HTTPEncoder.append(response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
       connection.write(out.bytes)
