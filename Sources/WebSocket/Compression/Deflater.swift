@@ -22,7 +22,8 @@ package final class Deflater {
     stream.initialize(to: z_stream())
     // A hash table as large as the window has places: what is reset for each message is then no larger than it must be.
     let status = deflateInit2_(
-      stream, Int32(level), Z_DEFLATED, Int32(-windowBits), Int32(max(4, windowBits - 7)), Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+      stream, Int32(level), Z_DEFLATED, Int32(-windowBits), Int32(max(4, windowBits - 7)), Z_DEFAULT_STRATEGY,
+      ZLIB_VERSION,
       Int32(MemoryLayout<z_stream>.size))
     precondition(status == Z_OK, "zlib has no memory")
   }

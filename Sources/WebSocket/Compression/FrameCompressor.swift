@@ -16,6 +16,7 @@ package final class FrameCompressor {
     package var frames: UInt64 = 0
     package var bytesBefore: UInt64 = 0
     package var bytesAfter: UInt64 = 0
+    package init() {}
   }
 
   package private(set) var counts = Counts()

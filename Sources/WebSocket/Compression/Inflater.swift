@@ -88,13 +88,15 @@ package final class Inflater {
   func finish(limit: Int) throws(Failure) {
     // Senders that end a message with a final block, or send nothing at all, need no tail.
     if hasEnded || isEmpty { return }
+    let before = output.count
     var failure: Failure?
     withUnsafeBytes(of: (0x00, 0x00, 0xFF, 0xFF) as (UInt8, UInt8, UInt8, UInt8)) { tail in
       do throws(Failure) { try inflate(tail, limit: limit) } catch { failure = error }
     }
     if let failure { throw failure }
-    // 128: zlib stands between two blocks; the lower bits count what it has read beyond.
-    guard hasEnded || stream.pointee.data_type & 0xFF == 128 else { throw .damaged }
+    // 128: zlib stands between two blocks; the lower bits count what it has read beyond. The tail was the end of an empty block, or
+    // the message lacked more than that.
+    guard hasEnded || stream.pointee.data_type & 0xFF == 128, output.count == before else { throw .damaged }
   }
 
   /// Drops the message, and its memory if that is more than `bytes`.

@@ -91,7 +91,8 @@ package struct PerMessageDeflate: Sendable, Equatable {
       serverTakesOver: Bool = false, clientTakesOver: Bool = false, serverWindowBits: ClosedRange<Int> = 12...12,
       clientWindowBits: Int = 12
     ) {
-      precondition(serverWindowBits.lowerBound >= 9 && serverWindowBits.upperBound <= 15, "zlib deflates with 9 to 15 bits")
+      precondition(
+        serverWindowBits.lowerBound >= 9 && serverWindowBits.upperBound <= 15, "zlib deflates with 9 to 15 bits")
       precondition((8...15).contains(clientWindowBits), "a window has 8 to 15 bits (RFC 7692 section 7.1.2)")
       self.serverTakesOver = serverTakesOver
       self.clientTakesOver = clientTakesOver
@@ -147,7 +148,8 @@ package struct PerMessageDeflate: Sendable, Equatable {
       throw HTTPError(status: 502, reason: "the server uses an extension that was not offered")
     }
     guard let answer = Answer(element) else {
-      throw HTTPError(status: 502, reason: "the server's answer about permessage-deflate has a parameter that is not allowed")
+      throw HTTPError(
+        status: 502, reason: "the server's answer about permessage-deflate has a parameter that is not allowed")
     }
     for offer in offers {
       if let agreed = answer.fits(offer) { return agreed }

@@ -7,7 +7,9 @@ import Testing
 struct PerMessageDeflateTests {
   private static let key = Array("the sample nonce".utf8)
 
-  private func answer(_ offers: String..., policy: PerMessageDeflate.Policy?) throws -> (
+  private func answer(
+    _ offers: String..., policy: PerMessageDeflate.Policy?
+  ) throws -> (
     field: String?, agreed: PerMessageDeflate?
   ) {
     var head = WebSocketHandshake.request(host: "a", target: "/", key: Self.key)
@@ -78,7 +80,8 @@ struct PerMessageDeflateTests {
     #expect(
       result.agreed
         == PerMessageDeflate(
-          serverNoContextTakeover: true, clientNoContextTakeover: true, serverMaxWindowBits: 12, clientMaxWindowBits: 15))
+          serverNoContextTakeover: true, clientNoContextTakeover: true, serverMaxWindowBits: 12, clientMaxWindowBits: 15
+        ))
     result = try answer("permessage-deflate; client_max_window_bits", policy: policy)
     #expect(result.field == none + "; client_max_window_bits=12")
     #expect(result.agreed?.clientMaxWindowBits == 12)
@@ -100,12 +103,13 @@ struct PerMessageDeflateTests {
   static let malformed = [
     ";", "permessage-deflate;", "permessage-deflate; ", "permessage-deflate; =1", "permessage-deflate; a=",
     "permessage-deflate; a=\"", "permessage-deflate; a=\"\"", "permessage-deflate; a=\"b c\"", "permessage-deflate a",
-    "permessage-deflate; a=b c", "a@b", "permessage-deflate; a=\"b\\", "permessage-deflate, ;", "\"permessage-deflate\"",
+    "permessage-deflate; a=b c", "a@b", "permessage-deflate; a=\"b\\", "permessage-deflate, ;",
+    "\"permessage-deflate\"",
     "permessage-deflate; a==b",
   ]
 
   @Test("a field that is no list of extensions is refused with 400, policy or not", arguments: malformed)
-  func malformed(_ value: String) {
+  func malformedField(_ value: String) {
     for policy in [nil, Self.generous] {
       #expect(throws: HTTPError(status: 400, reason: "Sec-WebSocket-Extensions must be a list of extensions")) {
         try answer(value, policy: policy)
