@@ -16,6 +16,9 @@ package struct Venue: Sendable {
   package let staleAfter: Int64
   /// The largest message it may send, bytes.
   package let messageLimit: Int
+  /// Whether permessage-deflate is offered to it. Only where the venue says that it supports it: others have been seen to answer
+  /// with streams that break.
+  package let offersCompression: Bool
   /// Symbols one connection may carry.
   package let symbolLimit: Int
   /// The kinds of market that are carried.
@@ -31,8 +34,9 @@ package struct Venue: Sendable {
 
   package init(
     name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64,
-    messageLimit: Int, symbolLimit: Int, kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil,
-    market: Market.Configuration, makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
+    messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int,
+    kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, market: Market.Configuration,
+    makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
   ) {
     self.name = name
     self.title = title
@@ -41,6 +45,7 @@ package struct Venue: Sendable {
     self.restEndpoint = restEndpoint
     self.staleAfter = staleAfter
     self.messageLimit = messageLimit
+    self.offersCompression = offersCompression
     self.symbolLimit = symbolLimit
     self.kinds = kinds
     self.part = part
@@ -61,6 +66,7 @@ package struct Venue: Sendable {
     restEndpoint = first.restEndpoint
     staleAfter = first.staleAfter
     messageLimit = first.messageLimit
+    offersCompression = first.offersCompression
     symbolLimit = parts.map(\.symbolLimit).min() ?? first.symbolLimit
     kinds = parts.reduce(into: []) { $0.formUnion($1.kinds) }
     part = nil

@@ -53,7 +53,6 @@ struct CoinbaseHandlerTests {
     update("80687.00", 50)
     update("80686.00", 50)
     #expect(feed.state(0) == .live && feed.resets.isEmpty)
-    feed.now = feed.now + 60_000_000
     update("80685.00", 49)
     #expect(feed.resets == [.gap] && feed.state(0) == .syncing(.gap) && feed.books.isEmpty)
     #expect(feed.handler.symbolCounts[0].gaps == 1)
