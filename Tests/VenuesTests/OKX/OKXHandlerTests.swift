@@ -18,10 +18,8 @@ struct OKXHandlerTests {
   static func connected(_ symbols: [String]) -> HandlerHarness {
     let feed = HandlerHarness(OKXHandler.venue, symbols)
     feed.prepare()
-    var failures: [FeedAction] = []
     while let get = feed.gets.first {
       feed.respond(get.request, 200, lists[String(get.path.split(separator: "=").last!)]!)
-      failures += feed.actions
     }
     feed.connect()
     feed.now = feed.now + 1_000_000
@@ -231,7 +229,7 @@ struct OKXHandlerTests {
         feed.receive(Self.book("update", 300, 200, symbol: name))
         left += feed.actions.count { if case .reconnect = $0 { true } else { false } }
       }
-      feed.wait(15)
+      feed.wait(8)
     }
     #expect(rounds == 6 && left == 1)
   }
