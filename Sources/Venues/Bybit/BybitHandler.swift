@@ -138,7 +138,7 @@ package final class BybitHandler: SymbolHandler {
       }
       let place = add(
         venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
-        priceScale: found.priceIncrement?.scale ?? 0, sizeScale: found.sizeIncrement?.scale ?? 0,
+        priceScale: found.priceScale, sizeScale: found.sizeScale,
         priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
       guard let place else {
         refuse(symbol, "too many symbols on one connection")
@@ -282,6 +282,8 @@ struct BybitInstrument {
   var symbol: FeedSymbol
   var priceIncrement: Decimal64?
   var sizeIncrement: Decimal64?
+  var priceScale: UInt8
+  var sizeScale: UInt8
 }
 
 /// The answer to a request.

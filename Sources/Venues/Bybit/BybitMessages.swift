@@ -396,6 +396,8 @@ extension BybitHandler {
     var delivery: Int64 = 0
     var price: Decimal64?
     var size: Decimal64?
+    var priceScale: UInt8 = 0
+    var sizeScale: UInt8 = 0
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbol") {
@@ -412,7 +414,7 @@ extension BybitHandler {
         try reader.objectStart()
         while let key = try reader.nextKey() {
           if reader.equals(key, "tickSize") {
-            price = try statistic(&reader, "tickSize")
+            (price, priceScale) = try readStep(&reader, "tickSize")
           } else {
             try reader.skipValue()
           }
@@ -422,7 +424,7 @@ extension BybitHandler {
         while let key = try reader.nextKey() {
           // `qtyStep` on linear, `basePrecision` on spot.
           if reader.equals(key, "qtyStep") || reader.equals(key, "basePrecision") {
-            size = try statistic(&reader, "qtyStep")
+            (size, sizeScale) = try readStep(&reader, "qtyStep")
           } else {
             try reader.skipValue()
           }
@@ -444,6 +446,15 @@ extension BybitHandler {
       return nil
     }
     return BybitInstrument(
-      name: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), priceIncrement: price, sizeIncrement: size)
+      name: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), priceIncrement: price, sizeIncrement: size,
+      priceScale: priceScale, sizeScale: sizeScale)
+  }
+
+  /// A step, and the digits it is written with, which are those of the values: `0.10` for prices like `86723.40`.
+  private func readStep(
+    _ reader: inout FieldReader, _ field: StaticString
+  ) throws(FeedError) -> (Decimal64?, UInt8) {
+    let slice = try reader.string(field)
+    return (try? DecimalText.parse(reader.text(slice)), DecimalText.printedScale(reader.text(slice)))
   }
 }

@@ -37,7 +37,7 @@ struct BinanceFuturesTests {
     let instruments = feed.market.instruments.map(\.instrument)
     #expect(instruments.map(\.symbol) == ["binance:BTC-USDT-PERP", "binance:BTC-USDT-20261225"])
     #expect(instruments[0].priceScale == 2 && instruments[0].sizeScale == 3)
-    #expect(instruments[0].priceIncrement == Decimal64(mantissa: 10, scale: 2))
+    #expect(instruments[0].priceIncrement == Decimal64(mantissa: 1, scale: 1))
   }
 
   @Test("spot and futures are one venue of two connections")

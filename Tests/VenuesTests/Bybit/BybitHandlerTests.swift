@@ -64,6 +64,8 @@ struct BybitHandlerTests {
     let instruments = feed.market.instruments.map(\.instrument)
     #expect(instruments.map(\.symbol) == ["bybit:BTC-USDT-PERP", "bybit:BTC-USDC-PERP", "bybit:BTC-USDT-20261225"])
     #expect(instruments.map(\.venueSymbol) == ["BTCUSDT", "BTCPERP", "BTCUSDT-25DEC26"])
+    #expect(
+      instruments[0].priceScale == 2 && instruments[0].sizeScale == 3, "printed with two digits, in steps of 0.10")
     #expect(instruments[2].kind == .future(expiry: "20261225") && instruments[0].kind == .perpetual)
     #expect(feed.failures["BTC-USDT-20261226"]?.contains("did you mean BTC-USDT-20261225?") == true)
   }
