@@ -114,11 +114,12 @@ final class VenueTrial {
     var random = SeededGenerator(seed: seed)
     self.venue = venue
     self.oversight = oversight
-    simulated = try SimulatedVenue(
+    let simulated = try SimulatedVenue(
       venue: simulation, seed: random.next(), rate: Double.random(in: 2...8, using: &random), faults: [], start: start,
       excerpt: excerpt)
     simulated.isWitnessed = true
     wanted = symbols.map { simulated.market.index(named: $0)! }
+    self.simulated = simulated
     pipeline = FeedPipeline(venue: venue, configuration: FeedConfiguration(symbols: symbols))
     streamLatency = Int64.random(in: 1_000...60_000, using: &random)
     restLatency = Int64.random(in: 20_000...1_500_000, using: &random)
