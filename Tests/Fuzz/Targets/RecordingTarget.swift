@@ -1,6 +1,8 @@
+import Bytes
 import CZlib
 import Foundation
 import Gateway
+import MarketData
 
 extension FuzzTarget {
   /// A recording, plain or gzip: read, read again compressed, and replayed.
