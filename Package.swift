@@ -103,8 +103,7 @@ var package = Package(
       "Gateway",
       [
         "Gateway", "VenueSimulator", "TidegateClient", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
-        "Transport",
-        "Bytes",
+        "Transport", "Bytes", "FuzzTargets",
       ]),
     tests("TidegateClient", ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"]),
   ]

@@ -13,7 +13,7 @@ public func fuzzInitialize(_ count: UnsafeMutableRawPointer, _ arguments: Unsafe
   chosen = FuzzTarget.all.first { $0.name == name }
   if chosen == nil {
     let names = FuzzTarget.all.map { "\($0.name) \($0.maxLength)\n" }.joined()
-    fputs(name.isEmpty ? names : "TIDEGATE_FUZZ_TARGET is \"\(name)\"; it must be one of:\n\(names)", stdout)
+    say(name.isEmpty ? names : "TIDEGATE_FUZZ_TARGET is \"\(name)\"; it must be one of:\n\(names)", to: 1)
     exit(name.isEmpty ? 0 : 2)
   }
   return 0
@@ -25,8 +25,13 @@ public func fuzzOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   do throws(FuzzFailure) {
     try chosen!.run(UnsafeRawBufferPointer(start: data, count: size))
   } catch {
-    fputs("\nBROKEN PROMISE of \(chosen!.name): \(error.description.prefix(4000))\n", stderr)
+    say("\nBROKEN PROMISE of \(chosen!.name): \(error.description.prefix(4000))\n", to: 2)
     abort()
   }
   return 0
+}
+
+private func say(_ text: String, to descriptor: Int32) {
+  let bytes = Array(text.utf8)
+  _ = write(descriptor, bytes, bytes.count)
 }

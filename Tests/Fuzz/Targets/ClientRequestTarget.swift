@@ -30,7 +30,8 @@ extension FuzzTarget {
     }
   }
 
-  private static let krakenPrelude = [
+  /// A list with one pair, and its book.
+  static let krakenPrelude = [
     #"{"channel":"instrument","type":"snapshot","data":{"assets":[],"pairs":[{"symbol":"ETH/USD","base":"ETH","quote":"USD","status":"online","qty_precision":8,"qty_increment":0.00000001,"price_precision":2,"price_increment":0.01}]}}"#,
     #"{"channel":"book","type":"snapshot","data":[{"symbol":"ETH/USD","bids":[{"price":1797.24,"qty":0.43393711}],"asks":[{"price":1797.25,"qty":1.40355852}]}]}"#,
   ]

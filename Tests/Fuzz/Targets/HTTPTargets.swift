@@ -106,7 +106,8 @@ extension FuzzTarget {
       let status = (try? parser.next(&input))?.head.status
       try require(status == 101, "an accepted handshake is answered with something unreadable")
     }
-    // What was read, written again, is read the same.
+    // What was read, written again, is read the same. A request without Host (HTTP/1.0) is not to be written.
+    if head.fields["Host"] == nil { return }
     var copy = head
     copy.fields = HTTPFields(
       head.fields.fields.filter { !["transfer-encoding"].contains($0.name.lowercased()) })

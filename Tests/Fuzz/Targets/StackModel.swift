@@ -80,6 +80,16 @@ final class StackModel {
     try settle()
   }
 
+  /// The client goes and another comes.
+  func reopen() throws(FuzzFailure) {
+    fanOut.close(client, into: &fanOutActions)
+    client = fanOut.open(session: "s_0", now: now)
+    isClosed = false
+    frames = 0
+    try settle()
+    try require(fanOut.clientCount == 1, "\(fanOut.clientCount) clients are held for one")
+  }
+
   /// Subscribes to all channels of a symbol.
   func subscribe(_ symbol: String) throws(FuzzFailure) {
     let channels = ["trades", "quote", "ticker", "pulse", "book", "sparkline"]
