@@ -55,7 +55,7 @@ struct GarbageTests {
     }
     guard connected == 0 else { return false }
     // The gateway may have closed before all is sent.
-    _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL.rawValue))
+    _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     shutdown(descriptor, Int32(SHUT_WR))
     var chunk = [UInt8](repeating: 0, count: 16 << 10)
     while true {
