@@ -90,6 +90,10 @@ var package = Package(
       dependencies: ["Gateway", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Bytes", "CZlib"],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests("Fuzz", ["FuzzTargets"]),
+    // What other people's WebSocket test suites are run against.
+    .executableTarget(
+      name: "WebSocketEcho", dependencies: ["WebSocket", "HTTP1", "Transport", "Bytes"], path: "Tests/WebSocketEcho",
+      exclude: ["README.md"], swiftSettings: settings),
     tests("House", []),
     tests("Bytes", ["Bytes"]),
     tests("HTTP1", ["HTTP1", "Bytes"]),

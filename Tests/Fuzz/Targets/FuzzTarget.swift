@@ -23,7 +23,7 @@ package struct FuzzTarget: Sendable {
 
   /// Every target there is. Each has a folder of that name in `Tests/Fuzz/Seeds`.
   package static let all: [FuzzTarget] = [
-    .httpRequest, .httpResponse, .webSocket, .json, .clientRequest, .kraken, .coinbase, .binance, .recording,
+    .httpRequest, .httpResponse, .webSocket, .deflate, .json, .clientRequest, .kraken, .coinbase, .binance, .recording,
     .configuration,
   ]
 }

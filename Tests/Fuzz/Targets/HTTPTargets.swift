@@ -98,7 +98,9 @@ extension FuzzTarget {
     _ = head.query
     _ = head.keepsAlive
     _ = head.expectsContinue
-    if let answer = try? WebSocketHandshake.accept(head, subprotocols: ["tidegate.v1.json"]) {
+    if let answer = try? WebSocketHandshake.accept(
+      head, subprotocols: ["tidegate.v1.json"], compression: .init())
+    {
       var out = ByteBuffer()
       HTTPEncoder.append(answer.response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
       var parser = HTTPResponseParser(limits: HTTPLimits())

@@ -4,6 +4,7 @@ import Logging
 import Transport
 import VenueSimulator
 import Venues
+import WebSocket
 
 @testable import Gateway
 
@@ -63,7 +64,9 @@ final class GatewayHarness: Sendable {
     try gateway.start(recorder: recorder)
   }
 
-  func probe() async throws -> StreamProbe { try await StreamProbe(gateway.address, loop: clientLoop) }
+  func probe(offers: [PerMessageDeflate.Offer] = []) async throws -> StreamProbe {
+    try await StreamProbe(gateway.address, loop: clientLoop, offers: offers)
+  }
 
   /// A GET on the client port, or the internal one.
   func get(_ path: String, internal isInternal: Bool = false, fields: [HTTPField] = []) async throws -> Answer {
