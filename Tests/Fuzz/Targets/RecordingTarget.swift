@@ -77,7 +77,7 @@ extension FuzzTarget {
         stream.avail_in = UInt32(input.count)
         stream.next_out = output.baseAddress
         stream.avail_out = UInt32(output.count)
-        let status = deflate(&stream, Z_FINISH)
+        let status = CZlib.deflate(&stream, Z_FINISH)
         precondition(status == Z_STREAM_END, "zlib error \(status)")
         return output.count - Int(stream.avail_out)
       }
