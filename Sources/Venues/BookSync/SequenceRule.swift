@@ -17,9 +17,9 @@ struct SequenceRule: Sendable {
   let follows: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
 
   /// Binance spot, "How to manage a local order book correctly": drop `u <= L`; first `U <= L+1 <= u`; then `U <= last+1`.
-  /// A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins.
+  /// A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins. Nothing follows the largest number.
   static let binanceSpot = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
-    joins: { update, snapshot in snapshot < 0 || (update.first <= snapshot + 1 && update.last >= snapshot + 1) },
-    follows: { update, last in update.first <= last + 1 })
+    joins: { update, snapshot in snapshot < 0 || (update.first <= snapshot &+ 1 && update.last >= snapshot &+ 1) },
+    follows: { update, last in update.first <= last &+ 1 })
 }

@@ -3,6 +3,7 @@ import HTTP1
 import Logging
 import Transport
 import VenueSimulator
+import Venues
 import WebSocket
 
 @testable import Gateway
@@ -20,11 +21,14 @@ final class GatewayHarness: Sendable {
     "binance": ["BTC-USDT", "ETH-USDT", "ZEC-USDT"],
   ]
 
-  /// - Parameter change: changes the configuration before the start.
+  /// - Parameters:
+  ///   - change: changes the configuration before the start.
+  ///   - recorder: makes the recorder of a venue's feed.
   init(
     venues: [String] = ["kraken", "coinbase", "binance"], faults: [String: [Fault]] = [:], seed: UInt64 = 7,
     rate: Double = 20,
-    loops: Int = 2, change: (inout GatewayConfiguration) -> Void = { _ in }
+    loops: Int = 2, change: (inout GatewayConfiguration) -> Void = { _ in },
+    recorder: @escaping @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
   ) throws {
     simulatorLoop = try EventLoop(index: 0, label: "test.simulator")
     clientLoop = try EventLoop(index: 0, label: "test.client")
@@ -57,7 +61,7 @@ final class GatewayHarness: Sendable {
     var log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     log.logLevel = .critical
     gateway = try Gateway(configuration: configuration, log: log)
-    try gateway.start()
+    try gateway.start(recorder: recorder)
   }
 
   func probe(offers: [PerMessageDeflate.Offer] = []) async throws -> StreamProbe {
