@@ -93,6 +93,16 @@ var package = Package(
         "Transport",
         "Bytes",
       ]),
+    .target(
+      name: "Simulation",
+      dependencies: [
+        "Gateway", "VenueSimulator", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "TestSupport", log,
+      ],
+      path: "Tests/Simulation", swiftSettings: settings),
+    tests("Simulation", ["Simulation", "Transport", "Bytes"]),
+    .executableTarget(
+      name: "tidegate-simulation", dependencies: ["Simulation", arguments], path: "Tests/SimulationRunner",
+      swiftSettings: settings),
     tests("TidegateClient", ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"]),
   ]
 )

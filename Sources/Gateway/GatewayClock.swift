@@ -4,17 +4,26 @@ import Transport
 /// The gateway's clock: microseconds UTC that never go back. Owned by one loop.
 ///
 /// It runs on the monotonic clock and follows the wall clock: forward steps at once; while the wall clock stands behind what
-/// has been told (a backward step), time goes on at the monotonic rate.
+/// has been told (a backward step), time goes on at nine tenths of the monotonic rate, so that it is never still: heartbeats,
+/// pulses and rate classes live on it.
 struct GatewayClock {
-  private let kernel: Kernel
+  private let kernel: any Kernel
   /// Microseconds from the monotonic clock to UTC.
   private var offset: Int64
   private var last: Int64
+  /// As the wall clock last had it.
+  private var seen: Int64
 
-  init(kernel: Kernel) {
+  /// Taken back of each second while the wall clock stands behind, µs.
+  private static let slew: Int64 = 100_000
+  /// A difference in the wall clock's course that is called a step, µs.
+  private static let stepLimit: Int64 = 100_000
+
+  init(kernel: any Kernel) {
     self.kernel = kernel
     let offset = kernel.wallMicroseconds() - kernel.monotonicMicroseconds
     self.offset = offset
+    self.seen = offset
     self.last = kernel.monotonicMicroseconds + offset
   }
 
@@ -24,12 +33,15 @@ struct GatewayClock {
     return Timestamp(microseconds: last)
   }
 
-  /// Follows the wall clock; call about once a second. Answers the step made, in µs, if it was over 100 ms.
-  mutating func follow() -> Int64? {
+  /// Follows the wall clock; call once a second. Answers by how much the wall clock was set since the last call, and how far this
+  /// clock jumped for it, both in µs, if it was set by over 100 ms.
+  mutating func follow() -> (step: Int64, jump: Int64)? {
+    let before = offset
     let fresh = kernel.wallMicroseconds() - kernel.monotonicMicroseconds
-    let step = fresh - offset
-    offset = fresh
-    return abs(step) > 100_000 ? step : nil
+    let step = fresh - seen
+    seen = fresh
+    offset = max(fresh, offset - Self.slew)
+    return abs(step) > Self.stepLimit ? (step, max(0, offset - before)) : nil
   }
 }
 

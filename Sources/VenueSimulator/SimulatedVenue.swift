@@ -45,14 +45,16 @@ package final class SimulatedVenue {
   /// - Parameters:
   ///   - name: one of `names`.
   ///   - rate: moments (book updates or trades) a second and instrument on average; 60 is a lively market.
+  ///   - instruments: what it trades; its whole listing if nil.
   ///   - start: the venue's time at the start; its clock goes on from there.
   package init(
-    venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp
+    venue name: String, seed: UInt64, rate: Double, instruments: [SimulatedInstrument]? = nil, faults list: [Fault],
+    start: Timestamp
   ) throws(SimulatorError) {
     guard rate > 0, rate <= Self.rateLimit else { throw .badRate(rate) }
     let injector = FaultInjector(now: start)
-    func make(_ instruments: [SimulatedInstrument]) -> SimulatedMarket {
-      SimulatedMarket(instruments: instruments, seed: seed, rate: rate, start: start)
+    func make(_ listing: [SimulatedInstrument]) -> SimulatedMarket {
+      SimulatedMarket(instruments: instruments ?? listing, seed: seed, rate: rate, start: start)
     }
     switch name {
     case "kraken":

@@ -29,6 +29,13 @@ package struct SimulatedInstrument: Sendable, Hashable {
     return max(1, Int64(lots)) * lot
   }
 
+  /// The same with a book of `levels` levels a side.
+  package func shallow(levels: Int) -> SimulatedInstrument {
+    SimulatedInstrument(
+      base: base, quote: quote, venueSymbol: venueSymbol, priceScale: priceScale, sizeScale: sizeScale, tick: tick,
+      lot: lot, reference: reference, activity: activity, levels: levels)
+  }
+
   /// The name in the gateway's words: `BTC-USD`.
   package var symbol: String { "\(base)-\(quote)" }
 }
