@@ -77,6 +77,10 @@ var package = Package(
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
     .target(name: "TestSupport", dependencies: ["Bytes"], path: "Tests/TestSupport", swiftSettings: settings),
+    // What other people's WebSocket test suites are run against.
+    .executableTarget(
+      name: "WebSocketEcho", dependencies: ["WebSocket", "HTTP1", "Transport", "Bytes"], path: "Tests/WebSocketEcho",
+      exclude: ["README.md"], swiftSettings: settings),
     tests("House", []),
     tests("Bytes", ["Bytes"]),
     tests("HTTP1", ["HTTP1", "Bytes"]),
@@ -99,7 +103,7 @@ var package = Package(
         "Gateway", "VenueSimulator", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "TestSupport", log,
       ],
       path: "Tests/Simulation", swiftSettings: settings),
-    tests("Simulation", ["Simulation", "Transport", "Bytes"]),
+    tests("Simulation", ["Simulation", "Gateway", "MarketData", "Transport"]),
     .executableTarget(
       name: "tidegate-simulation", dependencies: ["Simulation", arguments], path: "Tests/SimulationRunner",
       swiftSettings: settings),

@@ -4,6 +4,7 @@ import Logging
 import MarketData
 import Synchronization
 import Transport
+import Venues
 import WebSocket
 
 /// A simulated exchange on a socket: WebSocket and REST on one port, over TLS or in the clear.
@@ -17,6 +18,8 @@ package final class SimulatedExchange: Sendable {
     package var framesSent = 0
     package var faultsInjected = 0
     package var requests = 0
+    /// Clients that have agreed on compression.
+    package var compressingClients = 0
   }
 
   /// `kraken`, `coinbase` or `binance`.
@@ -35,19 +38,18 @@ package final class SimulatedExchange: Sendable {
   /// - Parameters:
   ///   - venue: one of `SimulatedVenue.names`.
   ///   - rate: moments (book updates or trades) a second and instrument on average; 60 is a lively market.
-  ///   - instruments: what it trades; its whole listing if nil.
+  ///   - excerpt: a part of what the venue lists; nil for all of it.
   ///   - faults: what goes wrong, counted from now.
   ///   - listen: port 0 for any.
   /// - Throws: `SimulatorError`, or `TransportError` if the address cannot be listened on.
   package convenience init(
-    venue: String, seed: UInt64, rate: Double, instruments: [SimulatedInstrument]? = nil, faults: [Fault] = [],
+    venue: String, seed: UInt64, rate: Double, excerpt: SimulatedExcerpt? = nil, faults: [Fault] = [],
     listen: SocketAddress, tls: TLSServerContext?, loop: EventLoop,
     log: Logger = Logger(label: "tidegate.simulator")
   ) throws {
     try self.init(
       SimulatedVenue(
-        venue: venue, seed: seed, rate: rate, instruments: instruments, faults: faults,
-        start: ExchangeCore.wallClock(loop)),
+        venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock(loop), excerpt: excerpt),
       listen: listen, tls: tls, loop: loop, log: log)
   }
 
@@ -208,4 +210,8 @@ final class ExchangeCore: @unchecked Sendable {
   }
 
   func countRequest() { statistics.requests += 1 }
+  func countCompressing() { statistics.compressingClients += 1 }
+
+  /// Whether the venue speaks permessage-deflate, as the real one says that it does.
+  var compresses: Bool { VenueRegistry.venue(named: venue.venueProtocol.name)?.offersCompression ?? false }
 }

@@ -27,6 +27,8 @@ package struct Scenario: Sendable, CustomStringConvertible {
   package var venueFaults: [String: [Fault]]
   /// Steps of the gateway's wall clock: when, ns after the start, and by how much, µs.
   package var clockSteps: [(at: UInt64, by: Int64)]
+  /// Clients only subscribe, and read what they get.
+  package var isSteady = false
   /// When the gateway runs out of descriptors, and for how long, ns.
   package var shortage: (at: UInt64, span: UInt64)?
 
@@ -104,6 +106,21 @@ package struct Scenario: Sendable, CustomStringConvertible {
       clockSteps.sort { $0.at < $1.at }
     }
     if chance(15) { shortage = (UInt64(pick(Int(storm))), UInt64(100 + pick(2_000)) * 1_000_000) }
+  }
+
+  /// A world in which nothing goes wrong by itself, for tests of one thing alone.
+  package static func steady(seed: UInt64, loops: Int = 2) -> Scenario {
+    var scenario = Scenario(seed: seed)
+    scenario.isSteady = true
+    scenario.loops = loops
+    scenario.venues = ["kraken", "binance"]
+    scenario.clients = 4
+    scenario.storm = 12_000_000_000
+    scenario.network = FaultRates()
+    scenario.venueFaults = [:]
+    scenario.clockSteps = []
+    scenario.shortage = nil
+    return scenario
   }
 
   package var description: String {

@@ -28,6 +28,7 @@ final class ScriptedClient: ConnectionHandler {
   let loop: EventLoop
   private let network: FaultyTransport
   private let market: Market
+  private let isSteady: Bool
   private let gateway: SocketAddress
   private var random: SeededGenerator
   private(set) var figures = ClientFigures()
@@ -45,6 +46,7 @@ final class ScriptedClient: ConnectionHandler {
   private var parser = HTTPResponseParser(limits: HTTPLimits())
   private var webSocket = WebSocketConnection(role: .client)
   private var key: [UInt8] = []
+  private var compression: [PerMessageDeflate.Offer] = []
   private(set) var isOpen = false
   private(set) var ledger = StreamLedger()
   private var told: (code: Int, reason: String)?
@@ -65,8 +67,10 @@ final class ScriptedClient: ConnectionHandler {
   private static let grace: UInt64 = 20_000_000_000
 
   init(
-    name: String, network: FaultyTransport, host: SimulatedHost, market: Market, gateway: SocketAddress, seed: UInt64
+    name: String, network: FaultyTransport, host: SimulatedHost, market: Market, gateway: SocketAddress, seed: UInt64,
+    isSteady: Bool
   ) {
+    self.isSteady = isSteady
     self.name = name
     self.network = network
     self.host = host
@@ -154,7 +158,6 @@ final class ScriptedClient: ConnectionHandler {
     self.connection = connection
     link = host.links.last
     parser = HTTPResponseParser(limits: HTTPLimits())
-    webSocket = WebSocketConnection(role: .client, limits: WebSocketLimits(messageBytes: 8 << 20))
     isOpen = false
     ledger = StreamLedger()
     told = nil
@@ -165,8 +168,10 @@ final class ScriptedClient: ConnectionHandler {
     outstanding = [:]
     heardAt = network.uptime
     key = loop.kernel.randomBytes(16)
+    compression = pick(2) == 0 ? [PerMessageDeflate.Offer()] : []
     let head = WebSocketHandshake.request(
-      host: gateway.description, target: "/v1/stream", key: key, subprotocols: ["tidegate.v1.json"])
+      host: gateway.description, target: "/v1/stream", key: key, subprotocols: ["tidegate.v1.json"],
+      compression: compression)
     var out = ByteBuffer()
     HTTPEncoder.append(head, bodyLength: 0, to: &out)
     connection.write(out.bytes)
@@ -188,7 +193,10 @@ final class ScriptedClient: ConnectionHandler {
           told = (answer.status, answer.reason)
           return leaveNow()
         }
-        _ = try WebSocketHandshake.check(answer, key: key, subprotocols: ["tidegate.v1.json"])
+        let accepted = try WebSocketHandshake.check(
+          answer, key: key, subprotocols: ["tidegate.v1.json"], compression: compression)
+        webSocket = WebSocketConnection(
+          role: .client, limits: WebSocketLimits(messageBytes: 8 << 20), deflate: accepted.deflate)
       } catch {
         fault("the upgrade cannot be read: \(error.reason)")
         return leaveNow()
@@ -285,7 +293,8 @@ final class ScriptedClient: ConnectionHandler {
   private func watch() {
     guard isOpen, connection != nil, isReading, told == nil, !hasLeft else { return }
     let now = network.uptime
-    guard now > heardAt + Self.silenceLimit, now > deafUntil + Self.silenceLimit else { return }
+    let limit = isSteady ? 2_500_000_000 : Self.silenceLimit
+    guard now > heardAt + limit, now > deafUntil + limit else { return }
     let isExcused =
       link.map { $0.isBroken || $0.isNarrow || now < $0.stalledUntil + Self.silenceLimit } ?? true
     if !isExcused { fault("nothing came for \((now - heardAt) / 1_000_000_000) s, not even a heartbeat") }
@@ -308,6 +317,7 @@ final class ScriptedClient: ConnectionHandler {
 
   private func act() {
     guard isOpen, connection?.isOpen ?? false, told == nil else { return }
+    if isSteady { return ledger.streams.count < 8 ? subscribe() : () }
     switch pick(100) {
     case 0..<32: subscribe()
     case 32..<40: unsubscribe()

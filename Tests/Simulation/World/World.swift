@@ -36,6 +36,8 @@ package final class World {
     package var network = NetworkStatistics()
     package var clients = ClientFigures()
     package var venueFaults = 0
+    /// Connections that venues accepted, REST included.
+    package var venueConnections = 0
     package var booksCompared = 0
     /// Of the world's time, ns.
     package var span: UInt64 = 0
@@ -47,6 +49,7 @@ package final class World {
       network.add(other.network)
       clients.add(other.clients)
       venueFaults += other.venueFaults
+      venueConnections += other.venueConnections
       booksCompared += other.booksCompared
       span += other.span
     }
@@ -96,15 +99,10 @@ package final class World {
     configuration.node = "simulated"
     for (index, venue) in scenario.venues.enumerated() {
       let loop = network.loop(on: network.host("10.0.1.\(index + 1)"))
-      let listing =
-        switch venue {
-        case "kraken": SimulatedListing.kraken
-        case "coinbase": SimulatedListing.coinbase
-        default: SimulatedListing.binance
-        }
       let exchange = try SimulatedExchange(
         venue: venue, seed: scenario.seed &+ UInt64(index), rate: scenario.rate,
-        instruments: listing.filter { scenario.bases.contains($0.base) }.map { $0.shallow(levels: Self.levels) },
+        excerpt: SimulatedExcerpt(
+          bases: scenario.bases, levels: Array(repeating: Self.levels, count: scenario.bases.count)),
         faults: scenario.venueFaults[venue] ?? [],
         listen: SocketAddress(host: "10.0.1.\(index + 1)", port: 443), tls: nil, loop: loop, log: log)
       exchanges.append((venue, exchange, loop))
@@ -125,7 +123,7 @@ package final class World {
       clients.append(
         ScriptedClient(
           name: "client \(index + 1)", network: network, host: network.host("10.0.2.\(index + 1)"), market: market,
-          gateway: gateway.address, seed: seeds.next()))
+          gateway: gateway.address, seed: seeds.next(), isSteady: scenario.isSteady))
     }
   }
 
@@ -312,6 +310,7 @@ package final class World {
       faults += client.faults
       report.clients.add(client.figures)
     }
+    report.venueConnections = exchanges.reduce(0) { $0 + $1.exchange.statistics.connections }
     report.venueFaults = exchanges.reduce(0) { $0 + $1.exchange.statistics.faultsInjected }
     for (_, exchange, _) in exchanges { exchange.stop() }
     weak let leaked = gateway
