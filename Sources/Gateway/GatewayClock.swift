@@ -8,40 +8,44 @@ import Transport
 /// pulses and rate classes live on it.
 struct GatewayClock {
   private let kernel: any Kernel
-  /// Microseconds from the monotonic clock to UTC.
+  /// Microseconds from the monotonic clock to UTC, as the wall clock last had it.
   private var offset: Int64
+  /// How far what is told was ahead of that at `leadAt` (monotonic µs); it shrinks by a tenth of the time that passes.
+  private var lead: Int64 = 0
+  private var leadAt: Int64 = 0
   private var last: Int64
-  /// As the wall clock last had it.
-  private var seen: Int64
 
-  /// Taken back of each second while the wall clock stands behind, µs.
-  private static let slew: Int64 = 100_000
   /// A difference in the wall clock's course that is called a step, µs.
   private static let stepLimit: Int64 = 100_000
 
   init(kernel: any Kernel) {
     self.kernel = kernel
-    let offset = kernel.wallMicroseconds() - kernel.monotonicMicroseconds
-    self.offset = offset
-    self.seen = offset
-    self.last = kernel.monotonicMicroseconds + offset
+    let moment = kernel.monotonicMicroseconds
+    offset = kernel.wallMicroseconds() - moment
+    last = moment + offset
   }
 
   /// The present moment; costs one `clock_gettime`.
   mutating func now() -> Timestamp {
-    last = max(last, kernel.monotonicMicroseconds + offset)
+    last = max(last, told(at: kernel.monotonicMicroseconds))
     return Timestamp(microseconds: last)
   }
 
-  /// Follows the wall clock; call once a second. Answers by how much the wall clock was set since the last call, and how far this
-  /// clock jumped for it, both in µs, if it was set by over 100 ms.
+  private func told(at moment: Int64) -> Int64 {
+    moment + offset + (lead == 0 ? 0 : max(0, lead - (moment - leadAt) / 10))
+  }
+
+  /// Follows the wall clock; call about once a second. Answers by how much the wall clock was set since the last call, and how far
+  /// this clock jumped for it, both in µs, if it was set by over 100 ms.
   mutating func follow() -> (step: Int64, jump: Int64)? {
-    let before = offset
-    let fresh = kernel.wallMicroseconds() - kernel.monotonicMicroseconds
-    let step = fresh - seen
-    seen = fresh
-    offset = max(fresh, offset - Self.slew)
-    return abs(step) > Self.stepLimit ? (step, max(0, offset - before)) : nil
+    let moment = kernel.monotonicMicroseconds
+    let before = told(at: moment)
+    let fresh = kernel.wallMicroseconds() - moment
+    let step = fresh - offset
+    offset = fresh
+    lead = max(0, before - (moment + fresh))
+    leadAt = moment
+    return abs(step) > Self.stepLimit ? (step, max(0, moment + fresh - before)) : nil
   }
 }
 
