@@ -107,13 +107,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private var feedNumbers: [Int] = []
 
   private func everySecond() {
-    if let (step, jump) = clock.follow() {
+    if let step = clock.follow() {
       settings.log.warning("the wall clock was set", metadata: ["by_ms": "\(step / 1000)"])
-      // Nobody has been slow, or silent, for the time that was left out.
-      if jump > 0 {
-        fanOut.timeJumped(by: jump)
-        for feed in feeds { feed.timeJumped(by: jump) }
-      }
+      // No venue has been silent for the time that was left out.
+      for feed in feeds { feed.timeJumped(by: max(0, step)) }
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     let moment = loop.moment

@@ -37,25 +37,18 @@ struct ClockStepTests {
     #expect(clock.follow() == nil)
     let start = clock.now()
     host.wallError = Self.hour
-    let forward = clock.follow()
-    #expect(forward?.step == Self.hour)
-    #expect(forward?.jump == Self.hour)
+    #expect(clock.follow() == Self.hour)
     #expect(clock.now() - start == Self.hour)
 
     host.wallError = 0
-    let back = clock.follow()
-    #expect(back?.step == -Self.hour)
-    #expect(back?.jump == 0)
+    #expect(clock.follow() == -Self.hour)
     var last = clock.now()
     for _ in 0..<100 {
       network.run(for: 1_000_000_000)
-      #expect(clock.follow() == nil)
+      #expect(clock.follow() == nil, "a step is told once")
       let now = clock.now()
-      #expect(now - last == 900_000, "nine tenths of a second for a second")
+      #expect((900_000...1_000_000).contains(now - last), "\(now - last) µs for a second")
       last = now
     }
-
-    host.wallError = -50_000
-    #expect(clock.follow() == nil, "50 ms are the wall clock's own affair")
   }
 }

@@ -71,11 +71,6 @@ struct SubscriberQueue {
     return nil
   }
 
-  /// What waits came `jump` µs later than it says; see `FanOut.timeJumped`.
-  mutating func timeJumped(by jump: Int64) {
-    for index in items.indices { items[index].time = items[index].time + jump }
-  }
-
   /// Takes over a spare buffer; only while it is empty and has none.
   mutating func adopt(_ spare: [QueuedItem]) { if items.capacity == 0 { items = spare } }
 
