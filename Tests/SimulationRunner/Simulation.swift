@@ -65,6 +65,7 @@ struct SimulationRunner: ParsableCommand {
       \(clients.messages) messages, \(clients.vanished) vanished, \(clients.deafTimes) times not reading
       accounted: \(clients.updates) updates by their links, \(clients.snapshots) snapshots, \(clients.trades) trades, \
       \(clients.lostMessages) announced lost, \(clients.slowNotices) slow notices, \(clients.heartbeats) heartbeats
+      resumed: \(clients.resumes) sessions, \(clients.recovered) streams went on; \(clients.drainNotices) drain notices
       endings: told \(clients.told.sorted { $0.key < $1.key }.map { "\($0.key)×\($0.value)" }.joined(separator: " ")), \
       left \(clients.left), cut \(clients.cut)
       books compared: \(report.booksCompared)

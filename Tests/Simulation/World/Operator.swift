@@ -21,22 +21,23 @@ final class Operator: ConnectionHandler {
     answer = nil
     failure = nil
     parser = HTTPResponseParser(limits: HTTPLimits(headBytes: 16 << 10, bodyBytes: 8 << 20))
-    loop.execute(LoopCall { [self] in
-      Connector.connect(host: address.host, port: address.port, tls: nil, loop: loop, handler: self) { result in
-        switch result {
-        case .success(let connection):
-          self.connection = connection
-          var out = ByteBuffer()
-          HTTPEncoder.append(
-            HTTPRequestHead(
-              method: "GET", target: path,
-              fields: HTTPFields([HTTPField("Host", address.description), HTTPField("Connection", "close")])),
-            bodyLength: 0, to: &out)
-          connection.write(out.bytes)
-        case .failure(let error): self.failure = error.description
+    loop.execute(
+      LoopCall { [self] in
+        Connector.connect(host: address.host, port: address.port, tls: nil, loop: loop, handler: self) { result in
+          switch result {
+          case .success(let connection):
+            self.connection = connection
+            var out = ByteBuffer()
+            HTTPEncoder.append(
+              HTTPRequestHead(
+                method: "GET", target: path,
+                fields: HTTPFields([HTTPField("Host", address.description), HTTPField("Connection", "close")])),
+              bodyLength: 0, to: &out)
+            connection.write(out.bytes)
+          case .failure(let error): self.failure = error.description
+          }
         }
-      }
-    }.body)
+      }.body)
     _ = network.run(atMost: 20_000_000_000) { answer != nil || failure != nil }
     let connection = connection
     self.connection = nil

@@ -47,6 +47,9 @@ final class ScriptedClient: ConnectionHandler {
   private var webSocket = WebSocketConnection(role: .client)
   private var key: [UInt8] = []
   private var compression: [PerMessageDeflate.Offer] = []
+  /// Of the connection before: who it was, and what it had.
+  private var session: String?
+  private var earlier: [Int: StreamLedger.Stream] = [:]
   private(set) var isOpen = false
   private(set) var ledger = StreamLedger()
   private var told: (code: Int, reason: String)?
@@ -81,50 +84,54 @@ final class ScriptedClient: ConnectionHandler {
   }
 
   func start() {
-    loop.execute(LoopCall { [self] in
-      loop.scheduleRepeating(every: 500_000_000) { [unowned self] in watch() }
-      connect()
-      actLater()
-    }.body)
+    loop.execute(
+      LoopCall { [self] in
+        loop.scheduleRepeating(every: 500_000_000) { [unowned self] in watch() }
+        connect()
+        actLater()
+      }.body)
   }
 
   /// Ends what it began, and sees to it that it is connected and has a book to compare.
   func settle() {
-    loop.execute(LoopCall { [self] in
-      isSettled = true
-      read()
-      if isOpen {
-        if isPaused { resume() }
-        settleSubscriptions()
-      } else if connection == nil, attempt == nil {
-        connect()
-      }
-    }.body)
+    loop.execute(
+      LoopCall { [self] in
+        isSettled = true
+        read()
+        if isOpen {
+          if isPaused { resume() }
+          settleSubscriptions()
+        } else if connection == nil, attempt == nil {
+          connect()
+        }
+      }.body)
   }
 
   /// Lets the gateway end the connection and does not come back.
   func leave() {
-    loop.execute(LoopCall { [self] in
-      isLeaving = true
-      read()
-      attempt?.cancel()
-      attempt = nil
-    }.body)
+    loop.execute(
+      LoopCall { [self] in
+        isLeaving = true
+        read()
+        attempt?.cancel()
+        attempt = nil
+      }.body)
   }
 
   /// Cuts what is left.
   func end() {
-    loop.execute(LoopCall { [self] in
-      isLeaving = true
-      attempt?.cancel()
-      attempt = nil
-      if connection != nil {
-        hasLeft = hasLeft || link?.isBroken ?? false
-        if !hasLeft { fault("the gateway has gone and left the connection open") }
-        hasLeft = true
-        connection?.abort()
-      }
-    }.body)
+    loop.execute(
+      LoopCall { [self] in
+        isLeaving = true
+        attempt?.cancel()
+        attempt = nil
+        if connection != nil {
+          hasLeft = hasLeft || link?.isBroken ?? false
+          if !hasLeft { fault("the gateway has gone and left the connection open") }
+          hasLeft = true
+          connection?.abort()
+        }
+      }.body)
   }
 
   private func fault(_ text: String) {
@@ -204,6 +211,7 @@ final class ScriptedClient: ConnectionHandler {
       isOpen = true
       figures.streams += 1
       input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - head.count)...])
+      greet()
       if isSettled { settleSubscriptions() }
     }
     do throws(WebSocketError) {
@@ -226,6 +234,12 @@ final class ScriptedClient: ConnectionHandler {
       network.trace.say(
         network.uptime, "\(name) <- \(String(decoding: payload.prefix(160), as: UTF8.self))")
       figures.messages += 1
+      if let token = message["session"]?.text {
+        session = token
+        figures.resumes += message["resumed"]?.bool == true ? 1 : 0
+        isPaused = message["paused"]?.bool == true
+        if isPaused, isSettled { resume() }
+      }
       if let id = message["id"]?.integer {
         if outstanding.removeValue(forKey: id) == nil { fault("a second or unasked reply to request \(id)") }
       }
@@ -256,6 +270,7 @@ final class ScriptedClient: ConnectionHandler {
       if let told { .told(told.code, told.reason) } else if hasLeft { .left } else { .cut("\(reason)") }
     judge(ending)
     figures.add(ledger)
+    if isOpen { earlier = ledger.streams.filter { $0.value.seq != nil } }
     isOpen = false
     link = nil
     comeBack()
@@ -342,11 +357,32 @@ final class ScriptedClient: ConnectionHandler {
     }
   }
 
+  /// Says who it is; after a break it asks, more often than not, to go on where that left it.
+  private func greet() {
+    guard let session, !earlier.isEmpty, pick(100) < 70 else {
+      if pick(3) > 0 { request("hello", ",\"heartbeat_s\":1") }
+      return
+    }
+    let streams = earlier.sorted { $0.key < $1.key }.map { number, stream in
+      var fields = "\"channel\":\"\(stream.channel)\""
+      if !stream.symbol.isEmpty { fields += ",\"symbol\":\"\(stream.symbol)\"" }
+      if stream.channel == "book" { fields += ",\"depth\":\(stream.depth == 0 ? "\"full\"" : "\(stream.depth)")" }
+      if stream.channel != "status" { fields += ",\"interval_ms\":\(stream.interval)" }
+      return "{\(fields),\"stream\":\(number),\"epoch\":\"\(stream.epoch)\",\"seq\":\(stream.seq!)}"
+    }
+    ledger.resume(earlier)
+    request(
+      "hello",
+      ",\"heartbeat_s\":1,\"resume\":{\"session\":\"\(session)\",\"streams\":[\(streams.joined(separator: ","))]}")
+  }
+
   private func subscribe() {
     let channel = market.channels[pick(market.channels.count)]
     let symbol = market.symbols[pick(market.symbols.count)]
     var fields = "\"channel\":\"\(channel)\""
-    if channel != "status" { fields += ",\"symbols\":[\"\(pick(12) == 0 ? "*:" + symbol.split(separator: ":")[1] : symbol)\"]" }
+    if channel != "status" {
+      fields += ",\"symbols\":[\"\(pick(12) == 0 ? "*:" + symbol.split(separator: ":")[1] : symbol)\"]"
+    }
     if channel == "book" { fields += ",\"depth\":\(["10", "25", "100", "\"full\""][pick(4)])" }
     if channel != "status", pick(2) == 0 { fields += ",\"interval_ms\":\([0, 100, 250, 1_000][pick(4)])" }
     request("subscribe", ",\"streams\":[{\(fields)}]")
@@ -461,6 +497,9 @@ package struct ClientFigures: Sendable {
   package var heartbeats = 0
   package var trades = 0
   package var lostMessages = 0
+  package var resumes = 0
+  package var recovered = 0
+  package var drainNotices = 0
   package var slowNotices = 0
   package var deafTimes = 0
   package var vanished = 0
@@ -476,6 +515,8 @@ package struct ClientFigures: Sendable {
     heartbeats += ledger.heartbeats
     trades += ledger.trades
     lostMessages += ledger.lostMessages
+    recovered += ledger.recovered
+    drainNotices += ledger.drainNotices
     slowNotices += ledger.slowNotices
   }
 
@@ -490,6 +531,9 @@ package struct ClientFigures: Sendable {
     heartbeats += other.heartbeats
     trades += other.trades
     lostMessages += other.lostMessages
+    recovered += other.recovered
+    drainNotices += other.drainNotices
+    resumes += other.resumes
     slowNotices += other.slowNotices
     deafTimes += other.deafTimes
     vanished += other.vanished

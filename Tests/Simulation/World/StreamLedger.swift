@@ -19,6 +19,11 @@ struct StreamLedger {
   }
 
   private(set) var streams: [Int: Stream] = [:]
+  /// Of the connection before, as it asked to go on with them; by number.
+  private var positions: [Int: Stream] = [:]
+  /// Streams that went on where the connection before ended.
+  private(set) var recovered = 0
+  private(set) var drainNotices = 0
   /// Snapshots and updates of this connection.
   private(set) var dataFrames = 0
   private(set) var updates = 0
@@ -33,6 +38,9 @@ struct StreamLedger {
   /// What the server did that its protocol does not allow.
   private(set) var faults: [String] = []
 
+  /// The client asks to go on with these.
+  mutating func resume(_ earlier: [Int: Stream]) { positions = earlier }
+
   mutating func receive(_ message: JSON, _ bytes: UnsafeRawBufferPointer) {
     func line() -> String { String(decoding: bytes.prefix(300), as: UTF8.self) }
     switch message["type"]?.text {
@@ -46,6 +54,7 @@ struct StreamLedger {
       case "slow":
         slowNotices += 1
         move(message, line())
+      case "drain": drainNotices += 1
       default: break
       }
     case "unsubscribed":
@@ -59,7 +68,18 @@ struct StreamLedger {
     case "snapshot", "update":
       dataFrames += 1
       data(message, isSnapshot: message["type"]?.text == "snapshot", line())
-    case "welcome", "resumed", "paused", "list", "pong", "error": break
+    case "welcome":
+      for item in message["ok"]?.elements ?? [] {
+        open(item, line())
+        guard item["recovered"]?.bool == true, let number = item["stream"]?.integer else { continue }
+        guard let position = positions[number], position.epoch == item["epoch"]?.text else {
+          faults.append("recovered is a stream that was not asked for: \(line())")
+          continue
+        }
+        recovered += 1
+        streams[number] = position
+      }
+    case "resumed", "paused", "list", "pong", "error": break
     default: faults.append("a message of no known type: \(line())")
     }
   }
