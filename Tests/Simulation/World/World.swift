@@ -200,7 +200,7 @@ package final class World {
             faults.append("\(path) is not answered")
             return
           }
-          shown[path] = (Self.levels(body["bids"]), Self.levels(body["asks"]))
+          shown[path] = (Self.texts(of: body["bids"]), Self.levels(body["asks"]))
           check(shown[path]!, of: stream.symbol, against: truth, path)
         }
         report.booksCompared += 1
@@ -217,7 +217,7 @@ package final class World {
     }
   }
 
-  private static func levels(_ side: JSON?) -> [String] {
+  private static func texts(of side: JSON?) -> [String] {
     (side?.elements ?? []).map { "\($0.elements.first?.text ?? "")x\($0.elements.last?.text ?? "")" }
   }
 
