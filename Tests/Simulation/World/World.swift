@@ -200,7 +200,7 @@ package final class World {
             faults.append("\(path) is not answered")
             return
           }
-          shown[path] = (Self.texts(of: body["bids"]), Self.levels(body["asks"]))
+          shown[path] = (Self.texts(of: body["bids"]), Self.texts(of: body["asks"]))
           check(shown[path]!, of: stream.symbol, against: truth, path)
         }
         report.booksCompared += 1
