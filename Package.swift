@@ -102,7 +102,7 @@ var package = Package(
       dependencies: [
         "Gateway", "VenueSimulator", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "TestSupport", log,
       ],
-      path: "Tests/Simulation", swiftSettings: settings),
+      path: "Tests/Simulation", exclude: ["README.md"], swiftSettings: settings),
     tests("Simulation", ["Simulation", "Gateway", "MarketData", "Transport"]),
     .executableTarget(
       name: "tidegate-simulation", dependencies: ["Simulation", arguments], path: "Tests/SimulationRunner",

@@ -56,7 +56,8 @@ package final class EventLoop: @unchecked Sendable {
   @exclusivity(unchecked) private var armedDeadline: UInt64 = 0
   @exclusivity(unchecked) private var timerSequence: UInt64 = 0
   @exclusivity(unchecked) private var shutdownCompletions: [@Sendable () -> Void]?
-  @exclusivity(unchecked) private var hasEnded = false
+  /// Whether `shutdown` has been carried out; on the loop only.
+  @exclusivity(unchecked) package private(set) var hasEnded = false
   /// Nil in a driven loop.
   private let source: (any DispatchSourceRead)?
   private let systemPoller: SystemPoller?

@@ -305,13 +305,14 @@ private final class DrivenLoop {
   }
 
   func wantsTurn(at uptime: UInt64) -> Bool {
-    guard uptime >= pausedUntil else { return false }
+    guard uptime >= pausedUntil, !loop.hasEnded else { return false }
     if poller.hasEvents { return true }
     guard let next = loop.nextTurn else { return false }
     return next <= uptime
   }
 
   var nextTime: UInt64? {
+    if loop.hasEnded { return nil }
     if poller.hasEvents { return pausedUntil }
     return loop.nextTurn.map { max($0, pausedUntil) }
   }

@@ -119,7 +119,7 @@ final class ScriptedClient: ConnectionHandler {
   }
 
   /// Cuts what is left.
-  func end() {
+  func end(_ isExpected: Bool) {
     loop.execute(
       LoopCall { [self] in
         isLeaving = true
@@ -127,7 +127,7 @@ final class ScriptedClient: ConnectionHandler {
         attempt = nil
         if connection != nil {
           hasLeft = hasLeft || link?.isBroken ?? false
-          if !hasLeft { fault("the gateway has gone and left the connection open") }
+          if !hasLeft, isExpected { fault("the gateway has gone and left the connection open") }
           hasLeft = true
           connection?.abort()
         }
@@ -306,6 +306,7 @@ final class ScriptedClient: ConnectionHandler {
 
   /// Looks whether the gateway is still there.
   private func watch() {
+    if isSettled, isOpen, told == nil, outstanding.isEmpty, !hasLeft, !isLeaving { settleSubscriptions() }
     guard isOpen, connection != nil, isReading, told == nil, !hasLeft else { return }
     let now = network.uptime
     let limit = isSteady ? 2_500_000_000 : Self.silenceLimit
