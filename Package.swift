@@ -109,6 +109,16 @@ var package = Package(
         "Gateway", "VenueSimulator", "TidegateClient", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
         "Transport", "Bytes", "FuzzTargets",
       ]),
+    .target(
+      name: "Simulation",
+      dependencies: [
+        "Gateway", "VenueSimulator", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "TestSupport", log,
+      ],
+      path: "Tests/Simulation", exclude: ["README.md"], swiftSettings: settings),
+    tests("Simulation", ["Simulation", "Gateway", "MarketData", "Transport"]),
+    .executableTarget(
+      name: "tidegate-simulation", dependencies: ["Simulation", arguments], path: "Tests/SimulationRunner",
+      swiftSettings: settings),
     tests("TidegateClient", ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"]),
   ]
 )

@@ -6,12 +6,12 @@ import Transport
 /// It runs on the monotonic clock and follows the wall clock: forward steps at once; while the wall clock stands behind what
 /// has been told (a backward step), time goes on at the monotonic rate.
 struct GatewayClock {
-  private let kernel: Kernel
+  private let kernel: any Kernel
   /// Microseconds from the monotonic clock to UTC.
   private var offset: Int64
   private var last: Int64
 
-  init(kernel: Kernel) {
+  init(kernel: any Kernel) {
     self.kernel = kernel
     let offset = kernel.wallMicroseconds() - kernel.monotonicMicroseconds
     self.offset = offset

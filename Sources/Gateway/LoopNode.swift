@@ -109,6 +109,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private func everySecond() {
     if let step = clock.follow() {
       settings.log.warning("the wall clock was set", metadata: ["by_ms": "\(step / 1000)"])
+      // No venue has been silent for the time that was left out.
+      for feed in feeds { feed.timeJumped(by: max(0, step)) }
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     let moment = loop.moment

@@ -19,7 +19,7 @@ struct NodeSettings: Sendable {
 /// Names made of random bytes.
 enum RandomName {
   /// `count` random bytes of `kernel` in hexadecimal digits.
-  static func hex(_ count: Int, from kernel: Kernel) -> String {
+  static func hex(_ count: Int, from kernel: any Kernel) -> String {
     let digits = Array("0123456789abcdef")
     return String(kernel.randomBytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }

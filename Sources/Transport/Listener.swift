@@ -55,7 +55,7 @@ package final class Listener: Sendable {
 private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   // `@unchecked`: what changes is touched on `loops[0]` only, but for `shed`, which is atomic.
   let loops: [EventLoop]
-  private let kernel: Kernel
+  private let kernel: any Kernel
   let shed = Atomic<Int>(0)
   private let tls: TLSServerContext?
   private let limits: Connection.Limits

@@ -386,6 +386,17 @@ final class FeedSession: Feed, ConnectionHandler {
     }
   }
 
+  func timeJumped(by jump: Int64) {
+    switch phase {
+    case .preparing(let since): phase = .preparing(since: since + jump)
+    case .open(let since): phase = .open(since: since + jump)
+    case .idle, .connecting, .handshaking, .waiting: break
+    }
+    heardAt = heardAt + jump
+    probedAt = probedAt.map { $0 + jump }
+    liveSince = liveSince.map { $0 + jump }
+  }
+
   /// Moves trailing pulses and windows on; call when `nextDeadline` has come.
   func advance(_ now: Timestamp) {
     pipeline.advance(now: now)

@@ -48,7 +48,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
     let header = RecordingHeader(
       venue: venue.name, market: "spot",
       symbols: configuration.symbols.map { $0.split(separator: "-").joined(separator: venue.separator) }, channels: [],
-      started: Timestamp(microseconds: Kernel.system.wallMicroseconds()),
+      started: Timestamp(microseconds: SystemKernel.shared.wallMicroseconds()),
       note: "recorded by tidegate \(TidegateVersion.current)")
     let writer = try RecordingWriter(file: file, header: header)
     self.state = Mutex(State(writer: writer))
