@@ -140,7 +140,7 @@ package final class ConnectAttempt: @unchecked Sendable {
     addressTimer = nil
     let session: TLSSession?
     do {
-      session = try tls?.makeSession(descriptor: socket.descriptor, host: host)
+      session = try tls?.makeSession(descriptor: socket.descriptor, host: host, port: port)
     } catch {
       return fail(error)
     }
@@ -155,7 +155,6 @@ package final class ConnectAttempt: @unchecked Sendable {
       self.connection = nil
       switch result {
       case .success(let connection): succeed(connection)
-      case .failure(.handshakeTimeout): fail(.handshakeTimeout)
       case .failure(let error): fail(error)
       }
     }
@@ -177,7 +176,7 @@ package final class ConnectAttempt: @unchecked Sendable {
   }
 
   private func timedOut() {
-    fail(connection != nil ? .handshakeTimeout : .connectTimeout(host: host))
+    fail(connection != nil ? .handshakeTimeout(peer: "\(host) port \(port)") : .connectTimeout(host: host))
   }
 
   private func abandonAddress() {

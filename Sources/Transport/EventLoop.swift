@@ -173,7 +173,7 @@ package final class EventLoop: @unchecked Sendable {
     if !isInTurn { poller.wake() }
   }
 
-  private static func readClock() -> UInt64 {
+  static func readClock() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)

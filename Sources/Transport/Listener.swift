@@ -11,7 +11,7 @@ package final class Listener: Sendable {
 
   /// Listens on `address` (port 0: any; see `address`). Every accepted connection is put on one of `loops` in turn, where
   /// `accept` is called, on that loop; it returns the handler, or nil to refuse.
-  /// Under TLS it is called after the handshake, which has 10 s. Running out of descriptors sheds the connection and goes on.
+  /// Under TLS it is called after the handshake, within the limits of `tls`. Running out of descriptors sheds the connection and goes on.
   /// - Throws: `.invalidAddress`; `.system` with the call that failed, as `bind` for an address in use.
   package init(
     address: SocketAddress, loops: [EventLoop], tls: TLSServerContext? = nil, limits: Connection.Limits = .init(),
@@ -59,6 +59,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   let loops: [EventLoop]
   let shed = Atomic<Int>(0)
   private let tls: TLSServerContext?
+  private let handshakes: HandshakeLimit?
+  /// There is no room for another handshake; called back when there is.
+  private var isWaitingForHandshakes = false
   private let limits: Connection.Limits
   private let accept: @Sendable (Connection) -> (any ConnectionHandler)?
   private var nextLoop = 0
@@ -69,7 +72,6 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
 
   /// Connections accepted in one turn.
   private static let acceptsPerTurn = 256
-  private static let handshakeTime: UInt64 = 10_000_000_000
   /// After which accepting is tried again where not even the spare descriptor was to be had.
   private static let retryDelay: UInt64 = 100_000_000
 
@@ -79,6 +81,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   ) {
     self.loops = loops
     self.tls = tls
+    self.handshakes = tls.map {
+      HandshakeLimit($0.configuration.handshakeLimitPerListener, within: $0.handshakes)
+    }
     self.limits = limits
     self.accept = accept
     spare = Self.openSpare()
@@ -113,7 +118,12 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
 
   override func ready(_ readiness: Readiness) {
     for _ in 0..<Self.acceptsPerTurn {
-      guard isOpen else { return }
+      guard isOpen, !isWaitingForHandshakes else { return }
+      var place: HandshakePlace?
+      if let handshakes {
+        place = enter(handshakes)
+        guard place != nil else { return }
+      }
       var accepted: Int32 = -1
       let flags = O_NONBLOCK | O_CLOEXEC
       let peer = KernelAddress { accepted = clinux_accept4(descriptor, $0, $1, flags) }
@@ -132,9 +142,20 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
         }
         continue
       }
-      handOver(accepted, peer.socketAddress)
+      handOver(accepted, peer.socketAddress, place)
     }
     loops[0].markUnfinished(self)
+  }
+
+  private func enter(_ handshakes: HandshakeLimit) -> HandshakePlace? {
+    let place = handshakes.enter { [self] in
+      loops[0].execute { [self] in
+        isWaitingForHandshakes = false
+        if isOpen { ready(.readable) }
+      }
+    }
+    isWaitingForHandshakes = place == nil
+    return place
   }
 
   /// Turns one connection away with the spare descriptor. False if there is none.
@@ -151,29 +172,29 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     return accepted >= 0
   }
 
-  private func handOver(_ accepted: Int32, _ peer: SocketAddress) {
+  private func handOver(_ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?) {
     let target = loops[nextLoop]
     nextLoop = (nextLoop + 1) % loops.count
     if target === loops[0] {
-      begin(accepted, peer, target)
+      begin(accepted, peer, place, target)
     } else {
-      target.execute { [self] in begin(accepted, peer, target) }
+      target.execute { [self] in begin(accepted, peer, place, target) }
     }
   }
 
   /// On the connection's loop.
-  private func begin(_ accepted: Int32, _ peer: SocketAddress, _ loop: EventLoop) {
+  private func begin(_ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?, _ loop: EventLoop) {
     let session: TLSSession?
     do {
-      session = try tls?.makeSession(descriptor: accepted)
+      session = try tls?.makeSession(descriptor: accepted, place: place)
     } catch {
       Glibc.close(accepted)
       return
     }
     let connection = Connection(loop: loop, peer: peer, descriptor: accepted, limits: limits, tls: session)
     guard (try? loop.watch(connection)) != nil else { return }
-    guard session != nil else { return admit(connection) }
-    connection.startHandshake(timeout: Self.handshakeTime) { [self] result in
+    guard session != nil, let tls else { return admit(connection) }
+    connection.startHandshake(timeout: tls.configuration.handshakeTimeout) { [self] result in
       if case .success(let connection) = result { admit(connection) }
     }
   }

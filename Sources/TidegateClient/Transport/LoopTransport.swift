@@ -11,10 +11,27 @@ public struct LoopTransport: ClientTransport {
   /// Bytes of a message of the gateway: a whole book is the largest.
   package static let messageLimit = 8 << 20
 
-  private let caFile: String?
+  /// Made with the first `wss` connection and kept, so that a reconnect resumes its TLS session.
+  private final class SharedContext: Sendable {
+    private let caFile: String?
+    private let made = Mutex<TLSClientContext?>(nil)
+
+    init(caFile: String?) { self.caFile = caFile }
+
+    func get() throws(TransportError) -> TLSClientContext {
+      if let context = made.withLock({ $0 }) { return context }
+      let context = try TLSClientContext(caFile: caFile)
+      return made.withLock { made in
+        if let made { return made }
+        made = context
+        return context
+      }
+    }
+  }
+  private let context: SharedContext
 
   /// - Parameter caFile: PEM file of the roots to trust for `wss` instead of the system's.
-  public init(caFile: String? = nil) { self.caFile = caFile }
+  public init(caFile: String? = nil) { context = SharedContext(caFile: caFile) }
 
   private static let loop: Result<EventLoop, TransportError> = Result { () throws(TransportError) in
     try EventLoop(index: 0, label: "tidegate.client")
@@ -27,8 +44,8 @@ public struct LoopTransport: ClientTransport {
     switch Self.loop {
     case .success(let loop):
       let connection = LoopConnection(loop: loop, url: url, subprotocol: subprotocol, receive: receive)
-      let caFile = caFile
-      loop.execute { connection.start(caFile: caFile) }
+      let context = context
+      loop.execute { connection.start { () throws(TransportError) in try context.get() } }
       return connection
     case .failure(let error):
       // Without a loop there is no thread to report from but one of the pool.
@@ -75,13 +92,14 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
     self.receive = receive
   }
 
-  func start(caFile: String?) {
+  /// - Parameter context: what `wss` is spoken with.
+  func start(context: () throws(TransportError) -> TLSClientContext) {
     loop.assertOnLoop()
     guard stage == .connecting else { return }
     var tls: TLSClientContext?
     if url.isSecure {
       do {
-        tls = try TLSClientContext(caFile: caFile)
+        tls = try context()
       } catch {
         return end(code: nil, reason: error.description)
       }
