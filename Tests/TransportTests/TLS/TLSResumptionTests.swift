@@ -65,7 +65,7 @@ struct TLSResumptionTests {
   func rotation(version: Int32) throws {
     let authority = try Authority()
     let now = Box<UInt64>(1)
-    let server = try authority.server(uptime: { now.value }) { $0.ticketKeyPeriod = 600 }
+    let server = try authority.server(clock: now) { $0.ticketKeyPeriod = 600 }
     try withLoops { loops in
       let listener = try echoListener(loops, tls: server)
       let client = try authority.client(highest: version)

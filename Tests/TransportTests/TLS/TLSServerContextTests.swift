@@ -14,7 +14,7 @@ struct TLSServerContextTests {
     let result = Box<Result<Void, TransportError>?>(nil)
     waitFor("the connector's answer") { done in
       loop.execute {
-        Connector.connect(
+        _ = Connector.connect(
           host: name, port: listener.address.port, tls: tls, loop: loop, timeout: 60_000_000_000,
           resolve: { _, port, found in found(.success([KernelAddress(host: "127.0.0.1", port: port)!])) },
           handler: probe

@@ -138,14 +138,15 @@ final class Authority {
 
   /// A server with certificates for `localhost`, or others, that are in no file.
   func server(
-    _ certificates: [TestCertificate]? = nil, uptime: @escaping @Sendable () -> UInt64 = EventLoop.readClock,
+    _ certificates: [TestCertificate]? = nil, clock: Box<UInt64>? = nil,
     change: (inout TLSServerConfiguration) -> Void = { _ in }
   ) throws -> TLSServerContext {
     let certificates = try certificates ?? [issue(["localhost", "127.0.0.1"])]
     var configuration = TLSServerConfiguration(certificates: [])
     change(&configuration)
     return try TLSServerContext(
-      loaded: certificates.map { try $0.loaded() }, configuration: configuration, report: reports.add, uptime: uptime)
+      loaded: certificates.map { try $0.loaded() }, configuration: configuration, report: reports.add,
+      uptime: { clock?.value ?? EventLoop.readClock() })
   }
 
   func client(highest: Int32 = 0, certificate: TestCertificate? = nil) throws -> TLSClientContext {
