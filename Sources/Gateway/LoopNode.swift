@@ -23,7 +23,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// All nodes by loop index, this one included; set once before any of them starts.
   private(set) var nodes: [LoopNode] = []
 
-  var clock = GatewayClock()
+  var clock: GatewayClock
   var metrics = NodeMetrics()
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
@@ -46,6 +46,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   init(loop: EventLoop, loops: Int, settings: NodeSettings) {
     self.loop = loop
+    self.clock = GatewayClock(kernel: loop.kernel)
     self.settings = settings
     self.hub = Hub(loop: loop.index, loops: loops, epoch: settings.epoch)
     self.fanOut = FanOut(
@@ -108,7 +109,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       settings.log.warning("the wall clock was set", metadata: ["by_ms": "\(step / 1000)"])
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
-    let moment = GatewayClock.monotonicMicroseconds()
+    let moment = loop.moment
     for session in httpSessions.values { session.closeIfIdle(at: moment) }
   }
 
@@ -197,7 +198,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Takes over a connection that has upgraded.
   func admit(_ connection: Connection, rest: UnsafeMutableRawBufferPointer) {
     httpSessions[ObjectIdentifier(connection)] = nil
-    let client = fanOut.open(session: "s_" + RandomName.hex(12), now: clock.now())
+    let client = fanOut.open(session: "s_" + RandomName.hex(12, from: loop.kernel), now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes))
@@ -236,7 +237,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let now = clock.now()
     fanOut.advance(to: now, into: &actions)
     // A slice of the sessions each time: all of them every 5 s.
-    let moment = GatewayClock.monotonicMicroseconds()
+    let moment = loop.moment
     let slice = sessions.count / 50 + 1
     for _ in 0..<min(slice, sessions.count) {
       watchCursor = watchCursor + 1 < sessions.count ? watchCursor + 1 : 0
@@ -393,7 +394,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// Calls `body` when no client is left, or at `moment` (monotonic µs). On the loop.
   func whenEmpty(by moment: Int64, _ body: @escaping () -> Void) {
-    if openClients == 0 || GatewayClock.monotonicMicroseconds() >= moment { return body() }
+    if openClients == 0 || loop.moment >= moment { return body() }
     loop.schedule(after: 10_000_000) { [self] in whenEmpty(by: moment, body) }
   }
 

@@ -93,7 +93,7 @@ package final class Connection: PolledDescriptor {
   }
 
   deinit {
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    if descriptor >= 0 { loop.kernel.close(descriptor) }
   }
 
   /// Whether nothing is waiting for the kernel: what is written now goes out this turn, if the socket takes it.
@@ -173,14 +173,14 @@ package final class Connection: PolledDescriptor {
     if queuedBytes > 0 {
       if tls == nil, rest == nil, let item = first {
         let left = item.count &- firstSent
-        let sent = send(descriptor, item.start + firstSent, left, Self.sendFlags)
+        let sent = loop.kernel.send(descriptor, item.start + firstSent, left)
         if sent == left {
           first = nil
           firstSent = 0
           queuedBytes = 0
           bytesWritten &+= UInt64(truncatingIfNeeded: sent)
         } else {
-          took(sent, error: errno)
+          took(sent)
           isBlocked = state == .open || state == .closing
           return
         }
@@ -192,8 +192,6 @@ package final class Connection: PolledDescriptor {
     if state == .closing { endStream() }
   }
 
-  @inline(__always) private static var sendFlags: Int32 { Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT) }
-
   /// Several items: small ones side by side in one send, large ones in place. True if nothing is left.
   private func sendGathered() -> Bool {
     while queuedBytes > 0 {
@@ -201,11 +199,11 @@ package final class Connection: PolledDescriptor {
       let offered: Int
       if queuedBytes <= loop.gatherBuffer.count {
         offered = gather(into: loop.gatherBuffer)
-        sent = send(descriptor, loop.gatherBuffer.baseAddress, offered, Self.sendFlags)
+        sent = loop.kernel.send(descriptor, loop.gatherBuffer.baseAddress.unsafelyUnwrapped, offered)
       } else {
         (sent, offered) = sendVectors()
       }
-      took(sent, error: errno)
+      took(sent)
       guard state == .open || state == .closing else { return false }
       guard sent == offered else {
         isBlocked = true
@@ -228,10 +226,8 @@ package final class Connection: PolledDescriptor {
         offered += piece.count
         return count < Self.vectorLimit
       }
-      var message = msghdr()
-      message.msg_iov = vectors.baseAddress
-      message.msg_iovlen = count
-      return (sendmsg(descriptor, &message, Self.sendFlags), offered)
+      let pieces = UnsafeMutableBufferPointer(start: vectors.baseAddress, count: count)
+      return (loop.kernel.send(descriptor, pieces: pieces), offered)
     }
   }
 
@@ -258,8 +254,9 @@ package final class Connection: PolledDescriptor {
   }
 
   /// Books the result of a send: drops what is sent, fails on an error.
-  private func took(_ sent: Int, error: Int32) {
+  private func took(_ sent: Int) {
     guard sent >= 0 else {
+      let error = Int32(truncatingIfNeeded: -sent)
       if error != EAGAIN && error != EINTR { finish(.failed(.system(call: "send", errno: error))) }
       return
     }
@@ -287,7 +284,7 @@ package final class Connection: PolledDescriptor {
     while queuedBytes > 0 {
       let offered = gather(into: UnsafeMutableRawBufferPointer(rebasing: loop.gatherBuffer[..<TLSSession.recordLimit]))
       switch tls.write(UnsafeRawBufferPointer(start: loop.gatherBuffer.baseAddress, count: offered)) {
-      case .bytes(let count): took(count, error: 0)
+      case .bytes(let count): took(count)
       case .wouldBlock:
         isBlocked = true
         return false
@@ -345,10 +342,11 @@ package final class Connection: PolledDescriptor {
         case .failed(let failure): return fail(failure)
         }
       } else {
-        count = recv(descriptor, loop.readBuffer.baseAddress, loop.readBuffer.count, 0)
+        count = loop.kernel.receive(descriptor, into: loop.readBuffer)
         if count < 0 {
-          if errno == EINTR { continue }
-          if errno != EAGAIN { finish(.failed(.system(call: "recv", errno: errno))) }
+          let error = Int32(truncatingIfNeeded: -count)
+          if error == EINTR { continue }
+          if error != EAGAIN { finish(.failed(.system(call: "recv", errno: error))) }
           return
         }
         if count == 0 { return peerEnded() }
@@ -384,9 +382,7 @@ package final class Connection: PolledDescriptor {
   }
 
   private func failFromSocket() {
-    var error: Int32 = 0
-    var length = socklen_t(MemoryLayout<Int32>.size)
-    getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
+    let error = loop.kernel.takeError(descriptor)
     if error != 0 { finish(.failed(.system(call: "recv", errno: error))) }
   }
 
@@ -457,7 +453,7 @@ package final class Connection: PolledDescriptor {
     } else {
       let error = TransportError.tlsFailed(peer: tls.peerName ?? peer.description, failure)
       if failure.kind == .plainHTTP {
-        _ = Self.plainAnswer.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Self.sendFlags) }
+        _ = Self.plainAnswer.withUnsafeBytes { loop.kernel.send(descriptor, $0.baseAddress!, $0.count) }
       }
       fail(failure)
       whenReady?(.failure(error))
@@ -483,7 +479,7 @@ package final class Connection: PolledDescriptor {
   private func fail(_ failure: TLSFailure) {
     guard state != .closed, state != .lingering else { return }
     let reason = CloseReason.failed(.tlsFailed(peer: tls?.peerName ?? peer.description, failure))
-    guard failure.kind != .truncated, failure.kind != .closed, shutdown(descriptor, Int32(SHUT_WR)) == 0 else {
+    guard failure.kind != .truncated, failure.kind != .closed, loop.kernel.endSending(descriptor) == 0 else {
       return finish(reason)
     }
     loop.markClosed(self, reason)
@@ -530,7 +526,7 @@ package final class Connection: PolledDescriptor {
       return
     }
     if peerHasEnded { return finish(.closedByPeer) }
-    guard shutdown(descriptor, Int32(SHUT_WR)) == 0 else { return finish(.closedLocally) }
+    guard loop.kernel.endSending(descriptor) == 0 else { return finish(.closedLocally) }
     state = .lingering
     loop.markClosed(self, .closedLocally)
     armTimer(Self.lingerTime)
@@ -539,11 +535,10 @@ package final class Connection: PolledDescriptor {
 
   /// Reads and drops until the peer's end.
   private func discard() {
-    let buffer = loop.readBuffer
-    let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    let count = loop.kernel.receive(descriptor, into: loop.readBuffer)
     if count > 0 {
       loop.markUnfinished(self)
-    } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+    } else if count == 0 || (count != Int(-EAGAIN) && count != Int(-EINTR)) {
       finish(.closedLocally)
     }
   }
@@ -558,7 +553,7 @@ package final class Connection: PolledDescriptor {
     dropQueue()
     tls?.discard()
     loop.table.remove(self)
-    Glibc.close(descriptor)
+    loop.kernel.close(descriptor)
     descriptor = -1
   }
 

@@ -65,7 +65,7 @@ package final class TLSServerContext: Sendable {
 
   /// - Throws: `.certificateFile`, naming the file, what is wrong with it and what to do.
   package convenience init(_ configuration: TLSServerConfiguration, report: FailureReport? = nil) throws(TransportError) {
-    try self.init(configuration, report: report, uptime: EventLoop.readClock)
+    try self.init(configuration, report: report, uptime: Kernel.system.uptime)
   }
 
   /// - Parameter uptime: monotonic nanoseconds, for the age of ticket keys.
@@ -91,7 +91,7 @@ package final class TLSServerContext: Sendable {
 
   init(
     loaded: [LoadedCertificate], configuration: TLSServerConfiguration = .init(certificates: []),
-    report: FailureReport? = nil, uptime: @escaping @Sendable () -> UInt64 = EventLoop.readClock
+    report: FailureReport? = nil, uptime: @escaping @Sendable () -> UInt64 = Kernel.system.uptime
   ) throws(TransportError) {
     self.configuration = configuration
     self.report = report
