@@ -137,10 +137,11 @@ final class LoadedCertificate {
     while bytes.count <= fileLimit {
       var error: Int32 = 0
       let more = [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, filled in
-        filled = max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
-        error = errno
+        let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        if count < 0 { error = errno }
+        filled = max(0, count)
       }
-      if more.isEmpty, error == EISDIR { throw .certificateFile(path: path, reason: TransportError.words(error)) }
+      if error != 0 { throw .certificateFile(path: path, reason: TransportError.words(error)) }
       if more.isEmpty { return String(decoding: bytes, as: UTF8.self) }
       bytes += more
     }

@@ -42,7 +42,7 @@ package final class TLSClientContext: @unchecked Sendable {
   ) throws(TransportError) -> ContextReference {
     let reference = try ContextReference(TLS_client_method())
     let context = reference.pointer
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, TLSSession.verify)
     _ = copenssl_set_session_cache_mode(context, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
     SSL_CTX_sess_set_new_cb(context) { session, made in
       guard let made, let owner = TLSSession.of(session) else { return 0 }
@@ -64,9 +64,8 @@ package final class TLSClientContext: @unchecked Sendable {
   }
 
   func makeSession(descriptor: Int32, host: String, port: UInt16) throws(TransportError) -> TLSSession {
-    let session = try TLSSession(
+    try TLSSession(
       context: current.withLock { $0 }, descriptor: descriptor, role: .client(host: host, port: port, cache: sessions))
-    return session
   }
 }
 

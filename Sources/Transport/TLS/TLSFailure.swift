@@ -50,7 +50,7 @@ package struct TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
 extension TLSFailure {
   /// What the error queue of this thread says about `session`; the queue is emptied. Words of OpenSSL, of alerts, and public parts
   /// of certificates; never other data.
-  static func drain(_ session: OpaquePointer, isClient: Bool, isHandshake: Bool, host: String?) -> TLSFailure {
+  static func drain(_ session: OpaquePointer, isClient: Bool, isHandshake: Bool) -> TLSFailure {
     var first: TLSFailure?
     while true {
       let error = ERR_get_error()
@@ -59,9 +59,7 @@ extension TLSFailure {
       if first == nil { first = TLSFailure(.protocolError, said) }
       guard copenssl_error_is_of_tls(error) != 0 else { continue }
       let reason = copenssl_error_reason(error)
-      if let known = known(
-        reason, said: said, session: session, isClient: isClient, isHandshake: isHandshake, host: host)
-      {
+      if let known = known(reason, said: said, session: session, isClient: isClient, isHandshake: isHandshake) {
         ERR_clear_error()
         return known
       }
@@ -70,12 +68,10 @@ extension TLSFailure {
   }
 
   private static func known(
-    _ reason: Int32, said: String, session: OpaquePointer, isClient: Bool, isHandshake: Bool, host: String?
+    _ reason: Int32, said: String, session: OpaquePointer, isClient: Bool, isHandshake: Bool
   ) -> TLSFailure? {
     let peer = isClient ? "server" : "client"
     switch reason {
-    case SSL_R_CERTIFICATE_VERIFY_FAILED:
-      return verification(session, isClient: isClient, host: host)
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
       return TLSFailure(.noCertificate, "the client showed no certificate, and one is required")
     case SSL_R_UNEXPECTED_EOF_WHILE_READING:
@@ -128,33 +124,34 @@ extension TLSFailure {
     }
   }
 
-  /// What is wrong with the certificate of the peer (verify(1), "Diagnostics").
-  private static func verification(_ session: OpaquePointer, isClient: Bool, host: String?) -> TLSFailure {
-    let result = SSL_get_verify_result(session)
-    let said = X509_verify_cert_error_string(result).map { String(cString: $0) } ?? "verify result \(result)"
-    let whose = isClient ? "its certificate" : "the client's certificate"
-    let leaf = SSL_get0_peer_certificate(session)
-    switch Int32(truncatingIfNeeded: result) {
+  /// What is wrong with the certificate of the peer (verify(1), "Diagnostics"), while OpenSSL looks at it: it keeps a certificate
+  /// only if it is good.
+  static func verification(_ store: OpaquePointer, isClient: Bool, host: String?) -> TLSFailure {
+    let result = X509_STORE_CTX_get_error(store)
+    let said = X509_verify_cert_error_string(Int(result)).map { String(cString: $0) } ?? "verify result \(result)"
+    let leaf = X509_STORE_CTX_get0_cert(store)
+    let current = X509_STORE_CTX_get_current_cert(store) ?? leaf
+    let owner = isClient ? "its certificate" : "the client's certificate"
+    let whose = current == leaf ? owner : "what issued \(owner)"
+    switch result {
     case X509_V_ERR_CERT_HAS_EXPIRED:
-      // The one of the chain that has expired need not be the leaf.
-      let date = leaf.flatMap { CertificateDetails.hasEnded($0) ? CertificateDetails.notAfter($0) : nil }
-      let when = date.map { " on \(CertificateDetails.text($0))" } ?? " (one of its chain)"
-      return TLSFailure(.expired, "\(said): \(whose) expired\(when)")
+      let date = current.flatMap { CertificateDetails.notAfter($0) }.map(CertificateDetails.text) ?? "some day"
+      return TLSFailure(.expired, "\(said): \(whose) expired on \(date)")
     case X509_V_ERR_CERT_NOT_YET_VALID:
-      let date = leaf.flatMap { CertificateDetails.notBefore($0) }
-      let when = date.map { " before \(CertificateDetails.text($0))" } ?? " yet"
-      return TLSFailure(.notYetValid, "\(said): \(whose) is not valid\(when); is this machine's clock right?")
+      let date = current.flatMap { CertificateDetails.notBefore($0) }.map(CertificateDetails.text) ?? "some day"
+      return TLSFailure(
+        .notYetValid, "\(said): \(whose) is not valid before \(date); is this machine's clock right?")
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
       return TLSFailure(.selfSigned, "\(said): \(whose) is not among the trusted roots (unknown CA)")
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
       X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
       let issuer = leaf.flatMap { CertificateDetails.issuer($0) } ?? "an unnamed CA"
       return TLSFailure(
-        .unknownCA, "\(said): \(whose) was issued by \(issuer), and no trusted root leads to it (unknown CA)")
+        .unknownCA, "\(said): \(owner) was issued by \(issuer), and no trusted root leads to it (unknown CA)")
     case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
       let names = leaf.map { CertificateDetails.names($0, limit: 5) } ?? []
       let list = names.isEmpty ? "no host" : names.joined(separator: ", ")
-      return TLSFailure(.wrongHost, "\(said): \(whose) is for \(list), not for \(host ?? "this host")")
+      return TLSFailure(.wrongHost, "\(said): \(owner) is for \(list), not for \(host ?? "this host")")
     default:
       return TLSFailure(.badCertificate, "\(said): \(whose) cannot be used")
     }

@@ -269,8 +269,9 @@ final class ServerGeneration: Sendable {
     var identity = Array("\(configuration.clientAuthentication.rawValue):".utf8)
     switch configuration.clientAuthentication {
     case .none: SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
-    case .optional: SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-    case .required: SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    case .optional: SSL_CTX_set_verify(context, SSL_VERIFY_PEER, TLSSession.verify)
+    case .required:
+      SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, TLSSession.verify)
     }
     if configuration.clientAuthentication != .none {
       guard let file = configuration.clientCA else {

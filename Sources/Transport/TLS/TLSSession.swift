@@ -35,7 +35,10 @@ final class TLSSession {
   private(set) var readWaitsForWrite = false
   private(set) var hasFailed = false
   private var isReady = false
-  private var isResuming = false
+  /// What was to be resumed, to be told from what came of it; not dereferenced.
+  private var offered: OpaquePointer?
+  /// What was found wrong with the peer's certificate.
+  private var verification: TLSFailure?
   private var hasSentClose = false
 
   /// The session takes a reference of its own to `context`. A client checks that the certificate is for its host.
@@ -58,7 +61,7 @@ final class TLSSession {
         throw .tls(reason: "\"\(host)\" is not a host name")
       }
       if let resumable = cache.take(for: Self.key(host, port), now: time(nil)) {
-        isResuming = SSL_set_session(session, resumable.pointer) == 1
+        if SSL_set_session(session, resumable.pointer) == 1 { offered = resumable.pointer }
         SSL_SESSION_free(resumable.pointer)
       }
       SSL_set_connect_state(session)
@@ -150,6 +153,24 @@ final class TLSSession {
     return true
   }
 
+  /// A ticket of TLS 1.2 that replaces the one that was used (RFC 5077 §3.3); OpenSSL does not call back for it.
+  private func keepRenewed(_ session: OpaquePointer) {
+    guard let offered, SSL_session_reused(session) == 1, SSL_version(session) == TLS1_2_VERSION,
+      let renewed = SSL_get1_session(session)
+    else { return }
+    if renewed == offered || !keep(TLSSessionReference(pointer: renewed)) { SSL_SESSION_free(renewed) }
+  }
+
+  /// Notes what is wrong with the peer's certificate while OpenSSL checks it; the first thing is the reason.
+  static let verify: @convention(c) (Int32, OpaquePointer?) -> Int32 = { isGood, store in
+    guard isGood == 0, let store,
+      let session = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),
+      let owner = TLSSession.of(OpaquePointer(session)), owner.verification == nil
+    else { return isGood }
+    owner.verification = TLSFailure.verification(store, isClient: owner.isClient, host: owner.host)
+    return isGood
+  }
+
   // MARK: - Steps
 
   /// `.bytes(0)` once the handshake is done.
@@ -159,6 +180,7 @@ final class TLSSession {
     let status = SSL_do_handshake(session)
     if status == 1 {
       isReady = true
+      keepRenewed(session)
       if isClient, let chosen = foreignProtocol(session) {
         return fail(.init(.noApplicationProtocol, "the server chose \(chosen), which was not offered (ALPN)"))
       }
@@ -172,7 +194,7 @@ final class TLSSession {
       return fail(.init(.tooManyBytes, "the client sent \(received) bytes, and its handshake is not complete"))
     case .failed, .broken:
       // What cannot be resumed once need not be tried again.
-      if isResuming, case .client(let host, let port, let cache) = role { cache.removeAll(of: Self.key(host, port)) }
+      if offered != nil, case .client(let host, let port, let cache) = role { cache.removeAll(of: Self.key(host, port)) }
       return outcome
     default: return outcome
     }
@@ -249,7 +271,8 @@ final class TLSSession {
       // Nothing was wrong with TLS, so the session can be resumed.
       return .broken(.system(call: isRead ? "read" : "write", errno: systemError == 0 ? ECONNRESET : systemError))
     default:
-      let failure = TLSFailure.drain(session, isClient: isClient, isHandshake: isHandshake, host: host)
+      let said = TLSFailure.drain(session, isClient: isClient, isHandshake: isHandshake)
+      let failure = isHandshake ? verification ?? said : said
       // A cut is not an error of TLS.
       if failure.kind == .truncated { return .failed(failure) }
       return fail(failure)

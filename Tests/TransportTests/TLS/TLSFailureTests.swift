@@ -7,21 +7,21 @@ import Testing
 
 @Suite("TLS failures")
 struct TLSFailureTests {
-  /// What a client of `authority` says about a handshake with `server`.
+  /// What a client of `authority` says about a handshake with `server`, and what the server says.
   static func failure(
     _ authority: Authority, _ server: TLSServerContext, host: String = "localhost", caFile: String? = nil
-  ) throws -> (failure: TLSFailure?, text: String) {
+  ) throws -> (failure: TLSFailure?, text: String, told: (name: String?, failure: TLSFailure)?) {
     try withLoops { loops in
       let listener = try echoListener(loops, tls: server)
       let client = try caFile.map { try TLSClientContext(caFile: $0) } ?? authority.client()
       guard
         case .failure(let error) = connect(loops[0], to: listener.address, host: host, tls: client, probe: Probe())
-      else { return (nil, "connected") }
+      else { return (nil, "connected", nil) }
       let text = error.description
-      guard case .tlsFailed(let peer, let failure) = error else { return (nil, text) }
+      guard case .tlsFailed(let peer, let failure) = error else { return (nil, text, nil) }
       #expect(peer == "\(host) port \(listener.address.port)")
       #expect(text == "TLS with \(peer) failed: \(failure.description)")
-      return (failure, text)
+      return (failure, text, authority.reports.next())
     }
   }
 
@@ -31,7 +31,7 @@ struct TLSFailureTests {
     let expired = try Self.failure(authority, authority.server([authority.issue(["localhost"], to: -60)]))
     #expect(expired.failure?.kind == .expired)
     #expect(expired.text.contains("certificate has expired: its certificate expired on 20"), "\(expired.text)")
-    let told = authority.reports.next()
+    let told = expired.told
     #expect(told?.name == "localhost" && told?.failure.kind == .refused)
     #expect(told?.failure.description.contains("expired") == true, "\(String(describing: told))")
     let early = try Self.failure(
@@ -61,7 +61,7 @@ struct TLSFailureTests {
     let unknown = try Self.failure(authority, authority.server(), caFile: other.caFile)
     #expect(unknown.failure?.kind == .unknownCA)
     #expect(unknown.text.contains("was issued by \"First Root\", and no trusted root leads to it"), "\(unknown.text)")
-    #expect(authority.reports.next()?.failure.description.contains("does not trust who issued") == true)
+    #expect(unknown.told?.failure.description.contains("does not trust who issued") == true)
     let selfSigned = try Self.failure(
       authority, authority.server([TestCertificate("localhost", names: ["localhost"])]))
     #expect(selfSigned.failure?.kind == .selfSigned)

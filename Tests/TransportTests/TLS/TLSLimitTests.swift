@@ -161,8 +161,10 @@ struct TLSLimitTests {
         let rude = try RawTLSClient(connectedTo: listener.address)
         #expect(rude.handshake() == nil)
         came.wait()
+        shutdown(SSL_get_fd(rude.session), Int32(SHUT_WR))
+        _ = probes.value[1].waitForClose()
       }
-      guard case .failed(.tlsFailed(_, let failure))? = probes.value[1].waitForClose() else {
+      guard case .failed(.tlsFailed(_, let failure))? = probes.value[1].closeReason.value else {
         Issue.record("another end: \(String(describing: probes.value[1].closeReason.value))")
         return
       }
