@@ -18,7 +18,9 @@ package final class CoinbaseHandler: SymbolHandler {
     name: "coinbase", title: "Coinbase", separator: "-", endpoint: "wss://ws-feed.exchange.coinbase.com",
     restEndpoint: "https://api.exchange.coinbase.com",
     // `heartbeat` is once a second for every product.
-    staleAfter: 10 * Microseconds.second, messageLimit: messageLimit, symbolLimit: 100,
+    staleAfter: 10 * Microseconds.second, messageLimit: messageLimit,
+    // Recommended in its best practices for the feed.
+    offersCompression: true, symbolLimit: 100,
     // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
     makeHandler: { CoinbaseHandler(configuration: $0) })
