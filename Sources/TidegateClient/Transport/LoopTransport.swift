@@ -29,7 +29,6 @@ public struct LoopTransport: ClientTransport {
     }
   }
   private let context: SharedContext
-
   private let offersCompression: Bool
 
   /// - Parameters:
@@ -39,20 +38,207 @@ public struct LoopTransport: ClientTransport {
     context = SharedContext(caFile: caFile)
     self.offersCompression = offersCompression
   }
-  private let caFile: String?
-  private let offersCompression: Bool
 
-  /// - Parameters:
-  ///   - caFile: PEM file of the roots to trust for `wss` instead of the system's.
-  ///   - offersCompression: whether the gateway may compress what it sends.
-  public init(caFile: String? = nil, offersCompression: Bool = true) {
-    self.caFile = caFile
-    self.offersCompression = offersCompression
+  private static let loop: Result<EventLoop, TransportError> = Result { () throws(TransportError) in
+    try EventLoop(index: 0, label: "tidegate.client")
   }
+
+  /// Begins to connect; `receive` is called on the loop.
+  public func connect(
+    to url: TidegateURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
+  ) -> any ClientTransportConnection {
+    switch Self.loop {
+    case .success(let loop):
       let connection = LoopConnection(
         loop: loop, url: url, subprotocol: subprotocol, offersCompression: offersCompression, receive: receive)
       let context = context
       loop.execute { connection.start { () throws(TransportError) in try context.get() } }
-      let connection = LoopConnection(loop: loop, url: url, subprotocol: subprotocol, receive: receive)
-      let context = context
-      loop.execute { connection.start { () throws(TransportError) in try context.get() } }
+      return connection
+    case .failure(let error):
+      // Without a loop there is no thread to report from but one of the pool.
+      Task { receive(.closed(code: nil, reason: error.description)) }
+      return NoConnection()
+    }
+  }
+}
+
+private struct NoConnection: ClientTransportConnection {
+  func send(_ text: String) {}
+  func close(code: UInt16, reason: String) {}
+}
+
+/// One WebSocket on the loop.
+private final class LoopConnection: ClientTransportConnection, ConnectionHandler, @unchecked Sendable {
+  // `@unchecked`: `loop`, `url`, `subprotocol`, `offers`, `receive` are constants; everything else is touched on `loop` only, which
+  // `start` and the handler's functions assert and `send` and `close` enter by `execute`.
+  private let loop: EventLoop
+  private let url: TidegateURL
+  private let subprotocol: String
+  /// The gateway compresses each message by itself; a server that would not has to be asked to.
+  private let offers: [PerMessageDeflate.Offer]
+  private let receive: @Sendable (ClientTransportEvent) -> Void
+
+  private enum Stage { case connecting, handshaking, open, closed }
+  private var stage = Stage.connecting
+  private var attempt: ConnectAttempt?
+  private var connection: Connection?
+  private var key: [UInt8] = []
+  private var response = HTTPResponseParser(limits: HTTPLimits())
+  private var frames = WebSocketConnection(
+    role: .client, limits: WebSocketLimits(messageBytes: LoopTransport.messageLimit))
+  private var random = SystemRandomNumberGenerator()
+  /// What the close frame of the peer said.
+  private var peerClose: (code: UInt16, reason: String)?
+  /// The client asked for the end: it wants no more events.
+  private var isSilent = false
+
+  init(
+    loop: EventLoop, url: TidegateURL, subprotocol: String, offersCompression: Bool,
+    receive: @escaping @Sendable (ClientTransportEvent) -> Void
+  ) {
+    offers = offersCompression ? [PerMessageDeflate.Offer(serverNoContextTakeover: true)] : []
+    self.loop = loop
+    self.url = url
+    self.subprotocol = subprotocol
+    self.receive = receive
+  }
+
+  /// - Parameter context: what `wss` is spoken with.
+  func start(context: () throws(TransportError) -> TLSClientContext) {
+    loop.assertOnLoop()
+    guard stage == .connecting else { return }
+    var tls: TLSClientContext?
+    if url.isSecure {
+      do {
+        tls = try context()
+      } catch {
+        return end(code: nil, reason: error.description)
+      }
+    }
+    attempt = Connector.connect(host: url.host, port: url.port, tls: tls, loop: loop, handler: self) { result in
+      self.attempt = nil
+      switch result {
+      case .success(let connection): self.connected(connection)
+      case .failure(let error): self.end(code: nil, reason: error.description)
+      }
+    }
+  }
+
+  private func connected(_ connection: Connection) {
+    guard stage == .connecting else { return connection.abort() }
+    self.connection = connection
+    stage = .handshaking
+    key = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    let isDefaultPort = url.port == (url.isSecure ? 443 : 80)
+    let bare = url.host.contains(":") ? "[\(url.host)]" : url.host
+    let head = WebSocketHandshake.request(
+      host: isDefaultPort ? bare : url.authority, target: url.target, key: key, subprotocols: [subprotocol],
+      compression: offers)
+    var out = ByteBuffer()
+    HTTPEncoder.append(head, bodyLength: 0, to: &out)
+    connection.write(out.bytes)
+  }
+
+  // MARK: From the client
+
+  func send(_ text: String) {
+    loop.execute {
+      guard self.stage == .open else { return }
+      self.write(.text, Array(text.utf8))
+    }
+  }
+
+  func close(code: UInt16, reason: String) {
+    loop.execute {
+      self.isSilent = true
+      self.attempt?.cancel()
+      self.attempt = nil
+      if self.stage == .open, let connection = self.connection {
+        var out = ByteBuffer()
+        WebSocketFrame.appendClose(
+          WebSocketCloseCode(rawValue: code), reason: reason, mask: self.random.next(), to: &out)
+        connection.write(out.bytes)
+        connection.close(timeout: 1_000_000_000)
+      } else {
+        self.connection?.abort()
+      }
+      self.stage = .closed
+    }
+  }
+
+  private func write(_ opcode: WebSocketFrame.Opcode, _ payload: [UInt8]) {
+    var out = ByteBuffer()
+    WebSocketFrame.append(opcode, payload: payload.span.bytes, mask: random.next(), to: &out)
+    connection?.write(out.bytes)
+  }
+
+  // MARK: From the connection
+
+  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
+    loop.assertOnLoop()
+    var input = bytes
+    if stage == .handshaking {
+      var rest = UnsafeRawBufferPointer(input)
+      do {
+        guard let answer = try response.next(&rest) else { return }
+        let accepted = try WebSocketHandshake.check(
+          answer.head, key: key, subprotocols: [subprotocol], compression: offers)
+        if let deflate = accepted.deflate {
+          frames = WebSocketConnection(
+            role: .client, limits: WebSocketLimits(messageBytes: LoopTransport.messageLimit), deflate: deflate,
+            inflaters: InflaterPool())
+        }
+      } catch {
+        connection.abort()
+        return end(code: nil, reason: "the upgrade was refused: \(error.reason)")
+      }
+      input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - rest.count)...])
+      stage = .open
+      receive(.opened)
+    }
+    guard stage == .open else { return }
+    do throws(WebSocketError) {
+      while stage == .open, let event = try frames.next(&input) {
+        switch event {
+        case .text(let payload): receive(.message([UInt8](payload)))
+        case .binary: throw WebSocketError(.unsupportedData, "tidegate.v1 is text")
+        case .ping(let payload): write(.pong, [UInt8](payload))
+        case .pong: break
+        case .close(let code, let reason, let mustReply):
+          peerClose = (code, reason)
+          if mustReply {
+            var out = ByteBuffer()
+            WebSocketFrame.appendClose(.normal, reason: "", mask: random.next(), to: &out)
+            connection.write(out.bytes)
+          }
+          connection.close(timeout: 1_000_000_000)
+          // 1005: the frame held no code (RFC 6455 section 7.4.1).
+          return end(code: code == 1005 ? nil : code, reason: reason)
+        }
+      }
+    } catch {
+      var out = ByteBuffer()
+      WebSocketFrame.appendClose(error.code, reason: error.reason, mask: random.next(), to: &out)
+      connection.write(out.bytes)
+      connection.close(timeout: 1_000_000_000)
+      end(code: nil, reason: error.reason)
+    }
+  }
+
+  func connectionDidDrain(_ connection: Connection) {}
+
+  func connectionDidClose(_ connection: Connection, reason: CloseReason) {
+    self.connection = nil
+    switch reason {
+    case .closedByPeer: end(code: nil, reason: "the connection was closed")
+    case .closedLocally: end(code: nil, reason: "closed")
+    case .failed(let error): end(code: nil, reason: error.description)
+    }
+  }
+
+  private func end(code: UInt16?, reason: String) {
+    guard stage != .closed else { return }
+    stage = .closed
+    if !isSilent { receive(.closed(code: code, reason: reason)) }
+  }
+}
