@@ -52,17 +52,17 @@ package final class Gateway: Sendable {
     clientLimits.messageBytes = configuration.limits.messageBytes
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
+    let tlsLog = TLSLog(log)
     let settings = NodeSettings(
       node: configuration.node, epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
       heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
-      log: log)
+      log: log, tlsLog: tlsLog)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
     self.nodes = nodes
     var tls: TLSServerContext?
-    let tlsLog = TLSLog(log)
     if let server = configuration.tls {
       tls = try TLSServerContext(server) { peer, name, failure in
         tlsLog.failed(peer, name, failure, at: Kernel.system.monotonicMicroseconds)

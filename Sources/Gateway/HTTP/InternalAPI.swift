@@ -31,6 +31,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     return session
   }
 
+  func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer, at: node.loop.moment) }
+
   func ended(_ connection: Connection) {
     connections -= 1
     node.forget(connection)

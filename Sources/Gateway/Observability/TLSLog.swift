@@ -13,28 +13,42 @@ final class TLSLog: Sendable {
     var since = 0
   }
   private let log: Logger
-  private let told = Mutex<[TLSFailure.Kind: Told]>([:])
+  private let told = Mutex<[String: Told]>([:])
 
   init(_ log: Logger) { self.log = log }
 
   /// - Parameter moment: monotonic µs.
   func failed(_ peer: SocketAddress, _ serverName: String?, _ failure: TLSFailure, at moment: Int64) {
-    let count: Int? = told.withLock { told in
-      if let last = told[failure.kind], moment - last.at < Self.interval {
-        told[failure.kind]?.since += 1
-        return nil
-      }
-      let count = (told[failure.kind]?.since ?? 0) + 1
-      told[failure.kind] = Told(at: moment)
-      return count
-    }
-    guard let count else { return }
+    guard let count = admit(failure.kind.rawValue, at: moment) else { return }
     var metadata: Logger.Metadata = [
       "peer": "\(peer.description)", "reason": "\(failure.description)", "kind": "\(failure.kind.rawValue)",
     ]
     if let serverName { metadata["name"] = "\(serverName)" }
     if count > 1 { metadata["count"] = "\(count)" }
     log.notice("a client's TLS handshake failed", metadata: metadata)
+  }
+
+  /// A client spoke TLS to a port in the clear.
+  func sawTLS(from peer: SocketAddress, at moment: Int64) {
+    guard let count = admit("tls_in_the_clear", at: moment) else { return }
+    var metadata: Logger.Metadata = [
+      "peer": "\(peer.description)", "hint": "clients use ws:// and http:// here, or tls.certificate is to be set",
+    ]
+    if count > 1 { metadata["count"] = "\(count)" }
+    log.notice("a client spoke TLS to a port in the clear", metadata: metadata)
+  }
+
+  /// How many there were since the last line about this; nil if it is too early for another.
+  private func admit(_ kind: String, at moment: Int64) -> Int? {
+    told.withLock { told in
+      if let last = told[kind], moment - last.at < Self.interval {
+        told[kind]?.since += 1
+        return nil
+      }
+      let count = (told[kind]?.since ?? 0) + 1
+      told[kind] = Told(at: moment)
+      return count
+    }
   }
 }
 
@@ -66,7 +80,7 @@ enum TLSMetricsText {
   }
 
   /// A label's value (Prometheus' text format: backslash, quotation mark and line feed are escaped).
-  private static func escaped(_ text: String) -> String {
+  static func escaped(_ text: String) -> String {
     text.reduce(into: "") { result, character in
       switch character {
       case "\\": result += "\\\\"

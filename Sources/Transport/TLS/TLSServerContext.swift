@@ -224,8 +224,8 @@ final class ServerGeneration: Sendable {
     let context = reference.pointer
     // Tickets carry the session (RFC 5077, RFC 8446 §2.2), so nothing is kept here for clients that may return.
     _ = copenssl_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
+    // What a client sends early all the same is skipped, up to the default bound of 16 KiB (RFC 8446 §4.2.10).
     _ = SSL_CTX_set_max_early_data(context, 0)
-    _ = SSL_CTX_set_recv_max_early_data(context, 0)
     if configuration.ticketCount == 0 { copenssl_no_tickets(context) }
     _ = SSL_CTX_set_num_tickets(context, configuration.ticketCount)
     _ = SSL_CTX_set_timeout(context, configuration.ticketKeyPeriod)
