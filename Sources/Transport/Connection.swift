@@ -335,7 +335,9 @@ package final class Connection: PolledDescriptor {
       var isEmptied = false
       if let tls {
         switch tls.read(into: loop.readBuffer) {
-        case .bytes(let taken): count = taken
+        case .bytes(let taken):
+          count = taken
+          isEmptied = !toEnd && tls.isDrained
         case .wouldBlock: return
         case .ended: return peerEnded()
         case .broken(let error): return finish(.failed(error))

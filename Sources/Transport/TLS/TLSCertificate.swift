@@ -168,15 +168,17 @@ final class LoadedCertificate {
           + "\"openssl pkey -in \(path) -out NEW\" and let only this service read NEW")
     }
     guard text.contains("PRIVATE KEY-----") else {
-      let hint = text.contains("BEGIN CERTIFICATE-----") ? "; it looks like a certificate: are the two files swapped?" : ""
+      let hint =
+        text.contains("BEGIN CERTIFICATE-----") ? "; it looks like a certificate: are the two files swapped?" : ""
       throw .certificateFile(path: path, reason: "it holds no PEM private key (-----BEGIN PRIVATE KEY-----)\(hint)")
     }
     throw .certificateFile(path: path, reason: "its PEM private key cannot be read (\(reason))")
   }
 
   /// Gives no passphrase; OpenSSL's own callback would ask on the terminal.
-  private static let noPassphrase: @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?)
-    -> Int32 = { _, _, _, _ in -1 }
+  private static let noPassphrase:
+    @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?)
+      -> Int32 = { _, _, _, _ in -1 }
 
   private static func withBIO<Result>(_ text: String, _ body: (OpaquePointer) -> Result?) -> Result? {
     text.withCString { start in

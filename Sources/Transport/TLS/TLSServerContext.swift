@@ -64,7 +64,8 @@ package final class TLSServerContext: Sendable {
   private let report: FailureReport?
 
   /// - Throws: `.certificateFile`, naming the file, what is wrong with it and what to do.
-  package convenience init(_ configuration: TLSServerConfiguration, report: FailureReport? = nil) throws(TransportError) {
+  package convenience init(_ configuration: TLSServerConfiguration, report: FailureReport? = nil) throws(TransportError)
+  {
     try self.init(configuration, report: report, uptime: Kernel.system.uptime)
   }
 

@@ -33,6 +33,8 @@ final class TLSSession {
   /// A write waits for bytes of the peer (a key update, RFC 8446 §4.6.3), or a read for room to write.
   private(set) var writeWaitsForRead = false
   private(set) var readWaitsForWrite = false
+  /// The last `read` has heard from the kernel that there is no more.
+  private(set) var isDrained = false
   private(set) var hasFailed = false
   private var isReady = false
   /// What was to be resumed, to be told from what came of it; not dereferenced.
@@ -48,7 +50,8 @@ final class TLSSession {
       throw .tls(reason: OpenSSLErrors.drain() ?? "no memory for a session")
     }
     self.session = session
-    guard SSL_set_fd(session, descriptor) == 1, SSL_set_ex_data(session, 0, Unmanaged.passUnretained(self).toOpaque()) == 1
+    guard SSL_set_fd(session, descriptor) == 1,
+      SSL_set_ex_data(session, 0, Unmanaged.passUnretained(self).toOpaque()) == 1
     else {
       discard()
       throw .tls(reason: OpenSSLErrors.drain() ?? "no memory for a session")
@@ -194,7 +197,9 @@ final class TLSSession {
       return fail(.init(.tooManyBytes, "the client sent \(received) bytes, and its handshake is not complete"))
     case .failed, .broken:
       // What cannot be resumed once need not be tried again.
-      if offered != nil, case .client(let host, let port, let cache) = role { cache.removeAll(of: Self.key(host, port)) }
+      if offered != nil, case .client(let host, let port, let cache) = role {
+        cache.removeAll(of: Self.key(host, port))
+      }
       return outcome
     default: return outcome
     }
@@ -214,6 +219,7 @@ final class TLSSession {
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
     var filled = 0
     readWaitsForWrite = false
+    isDrained = false
     while filled < buffer.count {
       guard let session else { return .ended }
       ERR_clear_error()
@@ -222,8 +228,10 @@ final class TLSSession {
         filled += Int(count)
         continue
       }
+      guard filled > 0 else { return outcome(session, count, isRead: true, isHandshake: false) }
       // An end or an error after bytes comes up again with the next call.
-      return filled > 0 ? .bytes(filled) : outcome(session, count, isRead: true, isHandshake: false)
+      isDrained = SSL_get_error(session, count) == SSL_ERROR_WANT_READ
+      return .bytes(filled)
     }
     return .bytes(filled)
   }

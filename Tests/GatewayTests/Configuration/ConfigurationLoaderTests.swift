@@ -234,7 +234,8 @@ struct ConfigurationLoaderTests {
         + "  handshake-seconds: 3\n  handshakes: 7\n  tickets: 2\n",
       environment: ["TIDEGATE_TLS_TICKET_KEY_SECONDS": "600"]
     ).configuration.tls
-    #expect(tls?.certificates == [.init(certificate: "a.pem", key: "a.key"), .init(certificate: "b.pem", key: "b.key")])
+    #expect(
+      tls?.certificates == [.init(certificate: "a.pem", key: "a.key"), .init(certificate: "b.pem", key: "b.key")])
     #expect(tls?.clientCA == "ca.pem" && tls?.clientAuthentication == .required)
     #expect(tls?.handshakeTimeout == 3_000_000_000 && tls?.handshakeLimit == 7)
     #expect(tls?.ticketCount == 2 && tls?.ticketKeyPeriod == 600)
@@ -252,7 +253,10 @@ struct ConfigurationLoaderTests {
       ])
     #expect(
       Self.problems("tls:\n  certificate: a.pem\n  key: a.key\n") { _ in
-        [.certificateFile(path: "a.key", reason: "it is not the key"), .certificateFile(path: "a.pem", reason: "it expired")]
+        [
+          .certificateFile(path: "a.key", reason: "it is not the key"),
+          .certificateFile(path: "a.pem", reason: "it expired"),
+        ]
       } == [
         "tls.key: cannot use a.key: it is not the key (file t.yaml, key tls.key)",
         "tls.certificate: cannot use a.pem: it expired (file t.yaml, key tls.certificate)",

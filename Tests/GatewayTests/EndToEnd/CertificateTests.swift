@@ -72,7 +72,8 @@ struct CertificateTests {
 
     let stranger = try TLSClientContext(caFile: nil)
     let refusal = await failure(harness, stranger)
-    #expect(refusal?.contains("TLS with 127.0.0.1 port \(harness.gateway.address.port) failed") == true, "\(refusal ?? "")")
+    #expect(
+      refusal?.contains("TLS with 127.0.0.1 port \(harness.gateway.address.port) failed") == true, "\(refusal ?? "")")
     // In the clear to the same port.
     let answer = try await harness.get("/v1/status")
     #expect(answer.status == 400 && answer.text.contains("This port speaks TLS"))
@@ -81,8 +82,10 @@ struct CertificateTests {
     #expect(metrics.contains("tidegate_tls_reloads_total{result=\"used\"} 1\n"))
     #expect(metrics.contains("tidegate_tls_reloads_total{result=\"refused\"} 1\n"))
     #expect(metrics.contains("tidegate_tls_handshake_failures_total{reason=\"plain_http\"} 1\n"))
-    let line = try #require(metrics.split(separator: "\n").first { $0.hasPrefix("tidegate_tls_certificate_expiry_seconds{") })
-    #expect(line.hasPrefix("tidegate_tls_certificate_expiry_seconds{file=\"\(files.certificate)\",name=\"gateway.test\"} "))
+    let line = try #require(
+      metrics.split(separator: "\n").first { $0.hasPrefix("tidegate_tls_certificate_expiry_seconds{") })
+    #expect(
+      line.hasPrefix("tidegate_tls_certificate_expiry_seconds{file=\"\(files.certificate)\",name=\"gateway.test\"} "))
     let expiry = try #require(line.split(separator: " ").last.flatMap { Double($0) })
     #expect(abs(expiry - Date().timeIntervalSince1970 - 86_400) < 3600)
     await harness.stop()

@@ -68,7 +68,9 @@ struct TLSFailureTests {
     #expect(selfSigned.text.contains("self-signed"), "\(selfSigned.text)")
   }
 
-  @Test("a server that refuses with an alert is quoted", arguments: [(UInt8(70), TLSFailure.Kind.protocolVersion), (40, .refused), (112, .refused)])
+  @Test(
+    "a server that refuses with an alert is quoted",
+    arguments: [(UInt8(70), TLSFailure.Kind.protocolVersion), (40, .refused), (112, .refused)])
   func alerts(alert: UInt8, kind: TLSFailure.Kind) throws {
     let authority = try Authority()
     try withLoops { loops in
@@ -76,7 +78,8 @@ struct TLSFailureTests {
         connection.write(SharedBytes([21, 3, 3, 0, 2, 2, alert]))
         return Probe()
       }
-      let result = connect(loops[0], to: listener.address, host: "localhost", tls: try authority.client(), probe: Probe())
+      let result = connect(
+        loops[0], to: listener.address, host: "localhost", tls: try authority.client(), probe: Probe())
       guard case .failure(.tlsFailed(_, let failure)) = result else {
         Issue.record("another end: \(result)")
         return

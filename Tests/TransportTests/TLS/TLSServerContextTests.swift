@@ -68,11 +68,15 @@ struct TLSServerContextTests {
       authority.issue(["exact.wild.test"]), authority.issue(["rsa.test"], key: .rsa),
       authority.issue(["rsa.test"]),
     ])
-    #expect(server.certificates.map(\.names.first) == ["first.test", "*.wild.test", "exact.wild.test", "rsa.test", "rsa.test"])
+    #expect(
+      server.certificates.map(\.names.first) == [
+        "first.test", "*.wild.test", "exact.wild.test", "rsa.test", "rsa.test",
+      ])
     try withLoops { loops in
       let listener = try echoListener(loops, tls: server)
       let client = try authority.client()
-      for name in ["first.test", "a.wild.test", "A.Wild.Test", "both.test", "exact.wild.test", "rsa.test", "127.0.0.1"] {
+      for name in ["first.test", "a.wild.test", "A.Wild.Test", "both.test", "exact.wild.test", "rsa.test", "127.0.0.1"]
+      {
         let result = Self.connect(loops[0], to: listener, as: name, tls: client)
         #expect(throws: Never.self, "\(name)") { try result.get() }
       }
@@ -169,7 +173,8 @@ struct TLSServerContextTests {
       #expect(client.sessions.count == 1)
       try new.folder.write(new.root.certificatePEM, to: "roots.pem")
       try client.reload()
-      guard case .failure(.tlsFailed(_, let failure)) = Self.connect(loops[0], to: listener, as: "localhost", tls: client)
+      guard
+        case .failure(.tlsFailed(_, let failure)) = Self.connect(loops[0], to: listener, as: "localhost", tls: client)
       else {
         Issue.record("the old root is still trusted")
         return
@@ -211,7 +216,8 @@ struct TLSServerContextTests {
       }
       let none = try refusal(nil)?.description
       #expect(
-        none?.contains(version == TLS1_3_VERSION ? "wants a certificate and was shown none" : "TLS with localhost") == true,
+        none?.contains(version == TLS1_3_VERSION ? "wants a certificate and was shown none" : "TLS with localhost")
+          == true,
         "\(String(describing: none))")
       #expect(authority.reports.next()?.failure.kind == .noCertificate)
       let foreign = try refusal(stranger.issue(["client"]))?.description
@@ -262,7 +268,9 @@ struct TLSServerContextTests {
     let folder = try Folder()
     let good = try authority.issue(["localhost"])
     let other = try authority.issue(["other"])
-    func problem(_ certificate: String, _ key: String, _ change: (inout TLSServerConfiguration) -> Void = { _ in }) throws
+    func problem(
+      _ certificate: String, _ key: String, _ change: (inout TLSServerConfiguration) -> Void = { _ in }
+    ) throws
       -> String
     {
       var configuration = TLSServerConfiguration(certificates: [
@@ -311,9 +319,12 @@ struct TLSServerContextTests {
     #expect(encrypted.hasPrefix("cannot use k.pem: the key is under a passphrase"), "\(encrypted)")
     #expect(encrypted.contains("openssl pkey -in k.pem -out NEW"), "\(encrypted)")
     let expired = try authority.issue(["localhost"], to: -60)
-    #expect(try problem(expired.certificatePEM, expired.keyPEM).hasPrefix("cannot use c.pem: its certificate expired on 20"))
+    #expect(
+      try problem(expired.certificatePEM, expired.keyPEM).hasPrefix("cannot use c.pem: its certificate expired on 20"))
     let early = try authority.issue(["localhost"], from: 600)
-    #expect(try problem(early.certificatePEM, early.keyPEM).hasPrefix("cannot use c.pem: its certificate is not valid before"))
+    #expect(
+      try problem(early.certificatePEM, early.keyPEM).hasPrefix("cannot use c.pem: its certificate is not valid before")
+    )
     #expect(
       try problem(good.certificatePEM, good.keyPEM) {
         $0.clientAuthentication = .required
@@ -324,7 +335,8 @@ struct TLSServerContextTests {
         $0.certificates[0].key = folder.path
       }.hasSuffix("Is a directory"))
     let large = String(repeating: "x", count: LoadedCertificate.fileLimit + 1)
-    #expect(try problem(large, good.keyPEM) == "cannot use c.pem: it is larger than 1048576 bytes; it must be a PEM file")
+    #expect(
+      try problem(large, good.keyPEM) == "cannot use c.pem: it is larger than 1048576 bytes; it must be a PEM file")
   }
 
   @Test("the first expiry of a chain is the one that is told")
