@@ -48,6 +48,7 @@ package struct TLSStatistics: Sendable, Equatable {
   /// Times that `reload` found everything in order, or did not.
   package var reloads = 0
   package var reloadFailures = 0
+  package init() {}
 }
 
 /// TLS 1.2 and 1.3 as a server: certificates by name, session tickets, ALPN `http/1.1`, client certificates. No early data (RFC
