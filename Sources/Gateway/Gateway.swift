@@ -16,11 +16,15 @@ import Venues
 /// It wires what the targets below it compute, and computes nothing itself.
 package final class Gateway: Sendable {
   private let configuration: GatewayConfiguration
-  private let log: Logger
+  let log: Logger
   private let loops: [EventLoop]
   private let nodes: [LoopNode]
   private let publicListener: Listener
   private let internalListener: Listener
+  /// Nil where clients are served in the clear.
+  let serverTLS: TLSServerContext?
+  /// For connections to venues.
+  let feedTLS: TLSClientContext
   private let startedAt: Int64
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
@@ -48,19 +52,24 @@ package final class Gateway: Sendable {
     clientLimits.messageBytes = configuration.limits.messageBytes
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
+    let tlsLog = TLSLog(log)
     let settings = NodeSettings(
       node: configuration.node, epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
       heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
-      log: log)
+      log: log, tlsLog: tlsLog)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
     self.nodes = nodes
     var tls: TLSServerContext?
-    if let files = configuration.tls {
-      tls = try TLSServerContext(certificateFile: files.certificate, keyFile: files.key)
+    if let server = configuration.tls {
+      tls = try TLSServerContext(server) { peer, name, failure in
+        tlsLog.failed(peer, name, failure, at: Kernel.system.monotonicMicroseconds)
+      }
     }
+    self.serverTLS = tls
+    self.feedTLS = try TLSClientContext(caFile: configuration.caFile)
     // Room for the largest snapshot beyond what may wait; the fan-out's own limits end a slow client long before.
     let limits = Connection.Limits(queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), kernelUnsentBytes: 64 << 10)
     let publicAPI = nodes.map {
@@ -71,7 +80,7 @@ package final class Gateway: Sendable {
       publicAPI[connection.loop.index].accept(connection)
     }
     let started = startedAt
-    let internalAPI = nodes.map { InternalAPI(node: $0, startedAt: started) }
+    let internalAPI = nodes.map { InternalAPI(node: $0, startedAt: started, tls: tls) }
     self.internalListener = try Listener(address: configuration.internalListen, loops: [loops[0]]) { connection in
       internalAPI[connection.loop.index].accept(connection)
     }
@@ -84,11 +93,12 @@ package final class Gateway: Sendable {
 
   /// Starts the loops' work and the feeds.
   /// - Parameter recorder: makes the recorder of a venue's feed, if its traffic is to be recorded.
-  /// - Throws: `TransportError` if the CA file cannot be read, `RecordingError` if a recording cannot be replayed.
+  /// - Throws: `RecordingError` if a recording cannot be replayed.
   package func start(
     recorder: @escaping @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
   ) throws {
-    let tls = try TLSClientContext(caFile: configuration.caFile)
+    let tls = feedTLS
+    warnOfExpiry()
     let replayers = try configuration.replay.map { LoopBound(value: try Replayer(path: $0)) }
     for node in nodes { node.start() }
     for (number, feed) in configuration.feeds.enumerated() {

@@ -14,6 +14,8 @@ struct NodeSettings: Sendable {
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   var log: Logger
+  /// Where clients that get TLS wrong are told of.
+  var tlsLog: TLSLog?
 }
 
 /// Names made of random bytes.

@@ -10,7 +10,7 @@ package final class Listener: Sendable {
 
   /// Listens on `address` (port 0: any; see `address`). Every accepted connection is put on one of `loops` in turn, where
   /// `accept` is called, on that loop; it returns the handler, or nil to refuse.
-  /// Under TLS it is called after the handshake, which has 10 s. Running out of descriptors sheds the connection and goes on.
+  /// Under TLS it is called after the handshake, within the limits of `tls`. Running out of descriptors sheds the connection and goes on.
   /// - Throws: `.invalidAddress`; `.system` with the call that failed, as `bind` for an address in use.
   package init(
     address: SocketAddress, loops: [EventLoop], tls: TLSServerContext? = nil, limits: Connection.Limits = .init(),
@@ -58,6 +58,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private let kernel: any Kernel
   let shed = Atomic<Int>(0)
   private let tls: TLSServerContext?
+  private let handshakes: HandshakeLimit?
+  /// There is no room for another handshake; called back when there is.
+  private var isWaitingForHandshakes = false
   private let limits: Connection.Limits
   private let accept: @Sendable (Connection) -> (any ConnectionHandler)?
   private var nextLoop = 0
@@ -68,7 +71,6 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
 
   /// Connections accepted in one turn.
   private static let acceptsPerTurn = 256
-  private static let handshakeTime: UInt64 = 10_000_000_000
   /// After which accepting is tried again where not even the spare descriptor was to be had.
   private static let retryDelay: UInt64 = 100_000_000
 
@@ -78,6 +80,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   ) {
     self.loops = loops
     self.tls = tls
+    self.handshakes = tls.map {
+      HandshakeLimit($0.configuration.handshakeLimitPerListener, within: $0.handshakes)
+    }
     self.limits = limits
     self.accept = accept
     kernel = loops[0].kernel
@@ -111,7 +116,12 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
 
   override func ready(_ readiness: Readiness) {
     for _ in 0..<Self.acceptsPerTurn {
-      guard isOpen else { return }
+      guard isOpen, !isWaitingForHandshakes else { return }
+      var place: HandshakePlace?
+      if let handshakes {
+        place = enter(handshakes)
+        guard place != nil else { return }
+      }
       let (accepted, peer) = kernel.accept(descriptor)
       guard accepted >= 0 else {
         switch -accepted {
@@ -128,9 +138,20 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
         }
         continue
       }
-      handOver(accepted, peer.socketAddress)
+      handOver(accepted, peer.socketAddress, place)
     }
     loops[0].markUnfinished(self)
+  }
+
+  private func enter(_ handshakes: HandshakeLimit) -> HandshakePlace? {
+    let place = handshakes.enter { [self] in
+      loops[0].execute { [self] in
+        isWaitingForHandshakes = false
+        if isOpen { ready(.readable) }
+      }
+    }
+    isWaitingForHandshakes = place == nil
+    return place
   }
 
   /// Turns one connection away with the spare descriptor. False if there is none.
@@ -147,29 +168,29 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     return accepted >= 0
   }
 
-  private func handOver(_ accepted: Int32, _ peer: SocketAddress) {
+  private func handOver(_ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?) {
     let target = loops[nextLoop]
     nextLoop = (nextLoop + 1) % loops.count
     if target === loops[0] {
-      begin(accepted, peer, target)
+      begin(accepted, peer, place, target)
     } else {
-      target.execute { [self] in begin(accepted, peer, target) }
+      target.execute { [self] in begin(accepted, peer, place, target) }
     }
   }
 
   /// On the connection's loop.
-  private func begin(_ accepted: Int32, _ peer: SocketAddress, _ loop: EventLoop) {
+  private func begin(_ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?, _ loop: EventLoop) {
     let session: TLSSession?
     do {
-      session = try tls?.makeSession(descriptor: accepted)
+      session = try tls?.makeSession(descriptor: accepted, place: place)
     } catch {
       kernel.close(accepted)
       return
     }
     let connection = Connection(loop: loop, peer: peer, descriptor: accepted, limits: limits, tls: session)
     guard (try? loop.watch(connection)) != nil else { return }
-    guard session != nil else { return admit(connection) }
-    connection.startHandshake(timeout: Self.handshakeTime) { [self] result in
+    guard session != nil, let tls else { return admit(connection) }
+    connection.startHandshake(timeout: tls.configuration.handshakeTimeout) { [self] result in
       if case .success(let connection) = result { admit(connection) }
     }
   }

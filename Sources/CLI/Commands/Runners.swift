@@ -67,7 +67,12 @@ func serve(_ configuration: GatewayConfiguration) async throws {
   }
   fflush(nil)
 
+  // Without files of its own to read again, a gateway in a terminal is to end with it.
+  let reload: SignalSource? =
+    configuration.tls == nil && (configuration.caFile == nil || configuration.demo)
+    ? nil : SignalSource([SIGHUP]) { _ in gateway.reloadCertificates() }
   let signal = await waitForEnd()
+  withExtendedLifetime(reload) {}
   log.notice("stopping", metadata: ["signal": "\(signal.map { "\($0)" } ?? "none")"])
   await withCheckedContinuation { continuation in gateway.stop { continuation.resume() } }
   await recorders.finish()

@@ -35,15 +35,24 @@ package struct GatewayConfiguration: Sendable, Equatable {
     }
   }
 
-  /// PEM files to serve `wss` and `https` with.
-  package struct TLSFiles: Sendable, Equatable {
-    /// The chain, leaf first.
-    package var certificate: String
-    package var key: String
-    package init(certificate: String, key: String) {
-      self.certificate = certificate
-      self.key = key
-    }
+  /// How `wss` and `https` are served; in the clear without a certificate.
+  package struct TLSSettings: Sendable, Equatable {
+    /// PEM files of chains, leaf first. The name that a client asks for decides (SNI); the first serves all others.
+    package var certificates: [String] = []
+    /// The keys of these, in the same order, without passphrases.
+    package var keys: [String] = []
+    /// PEM file of the roots that issue clients' certificates.
+    package var clientCA: String?
+    package var clientAuthentication = TLSClientAuthentication.none
+    /// The longest a handshake may take, s, 1…60.
+    package var handshakeSeconds = 10
+    /// Handshakes under way at a time, 1…100,000; while it is reached, connections wait to be accepted.
+    package var handshakes = 1_000
+    /// Tickets to resume with after a full handshake, 0…2.
+    package var tickets = 1
+    /// How long a key seals tickets, s, 60…302,400; it opens them as long again (RFC 8446 §4.6.1: a week at the most).
+    package var ticketKeySeconds = 43_200
+    package init() {}
   }
 
   /// What all clients together, or one of them, may use.
@@ -93,8 +102,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var feeds: [Feed] = []
   /// PEM file of the roots to trust for `wss` and `https` endpoints instead of the system's.
   package var caFile: String?
-  /// Serve `wss` and `https`; in the clear if nil.
-  package var tls: TLSFiles?
+  package var tlsSettings = TLSSettings()
   /// Follow simulated venues inside this process.
   package var demo = false
   /// Seed of the demo's market.
@@ -119,6 +127,21 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var record: String?
 
   package init() {}
+
+  /// What the client port speaks TLS with; nil: in the clear.
+  package var tls: TLSServerConfiguration? {
+    guard !tlsSettings.certificates.isEmpty else { return nil }
+    var server = TLSServerConfiguration(
+      certificates: zip(tlsSettings.certificates, tlsSettings.keys).map { .init(certificate: $0, key: $1) })
+    server.clientCA = tlsSettings.clientCA
+    server.clientAuthentication = tlsSettings.clientAuthentication
+    server.handshakeTimeout = UInt64(tlsSettings.handshakeSeconds) * 1_000_000_000
+    server.handshakeLimit = tlsSettings.handshakes
+    server.handshakeLimitPerListener = tlsSettings.handshakes
+    server.ticketCount = tlsSettings.tickets
+    server.ticketKeyPeriod = tlsSettings.ticketKeySeconds
+    return server
+  }
 
   /// The host's name up to its first dot; `tidegate` if it has none.
   package static let hostName: String = {

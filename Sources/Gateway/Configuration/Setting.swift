@@ -28,18 +28,14 @@ struct Setting: Sendable {
     address("internal-listen", \.internalListen),
     integer("loops", 1...64, \.loops),
     file("ca-file", \.caFile),
-    Setting(
-      key: "tls.certificate", allowed: "a PEM file, with tls.key",
-      set: { configuration, values in
-        configuration.tls = .init(certificate: values[0], key: configuration.tls?.key ?? "")
-        return !values[0].isEmpty
-      }, show: { $0.tls?.certificate ?? "" }),
-    Setting(
-      key: "tls.key", allowed: "a PEM file, with tls.certificate",
-      set: { configuration, values in
-        configuration.tls = .init(certificate: configuration.tls?.certificate ?? "", key: values[0])
-        return !values[0].isEmpty
-      }, show: { $0.tls?.key ?? "" }),
+    files("tls.certificate", "a PEM file or a list of them, with tls.key", \.tlsSettings.certificates),
+    files("tls.key", "a PEM file for each of tls.certificate, in the same order", \.tlsSettings.keys),
+    file("tls.client-ca", \.tlsSettings.clientCA),
+    choice("tls.client-auth", TLSClientAuthentication.allCases, \.tlsSettings.clientAuthentication),
+    integer("tls.handshake-seconds", 1...60, \.tlsSettings.handshakeSeconds),
+    integer("tls.handshakes", 1...100_000, \.tlsSettings.handshakes),
+    integer("tls.tickets", 0...2, \.tlsSettings.tickets),
+    integer("tls.ticket-key-seconds", 60...302_400, \.tlsSettings.ticketKeySeconds),
     Setting(
       key: "demo", allowed: "true or false", isBool: true,
       set: { configuration, values in
@@ -144,6 +140,17 @@ struct Setting: Sendable {
         configuration[keyPath: path] = values[0]
         return !values[0].isEmpty
       }, show: { $0[keyPath: path] ?? "" })
+  }
+
+  private static func files(
+    _ key: String, _ allowed: String, _ path: any WritableKeyPath<GatewayConfiguration, [String]> & Sendable
+  ) -> Setting {
+    Setting(
+      key: key, allowed: allowed, isList: true,
+      set: { configuration, values in
+        configuration[keyPath: path] = values
+        return !values.isEmpty
+      }, show: { $0[keyPath: path].joined(separator: ",") })
   }
 
   private static func choice<Value: RawRepresentable<String> & Sendable>(

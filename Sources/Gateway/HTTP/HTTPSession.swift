@@ -10,6 +10,8 @@ protocol HTTPResponder: AnyObject {
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
   /// The connection is gone.
   func ended(_ connection: Connection)
+  /// A client spoke TLS to a port in the clear.
+  func sawTLS(from peer: SocketAddress)
   /// The date for `Date` fields, renewed once a second.
   var httpDate: String { get }
 }
@@ -103,7 +105,13 @@ final class HTTPSession: ConnectionHandler {
       }
       if !isAnswering, !isFinished, parser.takeExpectation() { sendContinue() }
     } catch {
-      send(.error(error.status, code: "bad_request", message: error.reason, fields: error.fields), keepAlive: false)
+      var message = error.reason
+      // A handshake record (RFC 8446 section 5.1: type 22, version 3.x) where a request line was to come.
+      if requests == 0, bytes.count >= 2, bytes[0] == 22, bytes[1] == 3 {
+        message = "this port speaks HTTP in the clear, and TLS came: use http:// or ws://"
+        responder.sawTLS(from: connection.peer)
+      }
+      send(.error(error.status, code: "bad_request", message: message, fields: error.fields), keepAlive: false)
       isFinished = true
       connection.close()
       return bytes.count

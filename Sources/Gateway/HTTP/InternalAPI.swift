@@ -13,11 +13,14 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   private unowned let node: LoopNode
   private let startedAt: Int64
+  private let tls: TLSServerContext?
   private var connections = 0
 
-  init(node: LoopNode, startedAt: Int64) {
+  /// - Parameter tls: what the client port speaks TLS with.
+  init(node: LoopNode, startedAt: Int64, tls: TLSServerContext? = nil) {
     self.node = node
     self.startedAt = startedAt
+    self.tls = tls
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
@@ -27,6 +30,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     node.register(session, for: connection)
     return session
   }
+
+  func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer, at: node.loop.moment) }
 
   func ended(_ connection: Connection) {
     connections -= 1
@@ -77,7 +82,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
         let uptime = Double(node.loop.moment - startedAt) / 1e6
         reply(
           .text(
-            MetricsText.render(total.metrics, feeds: total.feeds, uptimeSeconds: uptime, now: node.clock.now()),
+            MetricsText.render(total.metrics, feeds: total.feeds, uptimeSeconds: uptime, now: node.clock.now())
+              + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? ""),
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }

@@ -35,6 +35,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return session
   }
 
+  func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer, at: node.loop.moment) }
+
   func ended(_ connection: Connection) {
     node.metrics.connections -= 1
     node.forget(connection)
