@@ -43,7 +43,7 @@ package final class Gateway: Sendable {
     let settings = NodeSettings(
       node: configuration.node, epoch: RandomName.hex(4), clientLimits: clientLimits,
       heartbeatSeconds: configuration.heartbeatSeconds, reconnectLimitSeconds: configuration.reconnectLimitSeconds,
-      log: log)
+      http: configuration.http, log: log)
     let nodes = loops.map { LoopNode(loop: $0, loops: configuration.loops, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops

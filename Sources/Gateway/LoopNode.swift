@@ -109,7 +109,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     let moment = GatewayClock.monotonicMicroseconds()
-    for session in httpSessions.values { session.closeIfIdle(at: moment) }
+    for session in httpSessions.values { session.closeIfOverdue(at: moment) }
   }
 
   // MARK: Feeds

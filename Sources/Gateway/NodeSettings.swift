@@ -12,6 +12,7 @@ struct NodeSettings: Sendable {
   var heartbeatSeconds: Int
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
+  var http = HTTPConnectionLimits()
   var log: Logger
 }
 

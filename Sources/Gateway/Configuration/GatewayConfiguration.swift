@@ -91,6 +91,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var replay: [String] = []
   package var speed = ReplaySpeed.recorded
   package var limits = Limits()
+  /// The pace that HTTP clients must keep.
+  package var http = HTTPConnectionLimits()
   /// Seconds between heartbeats to clients, 1…60.
   package var heartbeatSeconds = 5
   /// The longest wait between attempts to reach a venue, s, 1…600; each wait is drawn from 0 to a ceiling that doubles up to it.
