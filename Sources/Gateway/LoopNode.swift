@@ -20,10 +20,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   let hub: Hub
   let fanOut: FanOut
   let settings: NodeSettings
+  let compression: ClientCompression
   /// All nodes by loop index, this one included; set once before any of them starts.
   private(set) var nodes: [LoopNode] = []
 
-  var clock = GatewayClock()
+  var clock: GatewayClock
   var metrics = NodeMetrics()
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
@@ -46,7 +47,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   init(loop: EventLoop, loops: Int, settings: NodeSettings) {
     self.loop = loop
+    self.clock = GatewayClock(kernel: loop.kernel)
     self.settings = settings
+    self.compression = ClientCompression(settings.compression)
     self.hub = Hub(loop: loop.index, loops: loops, epoch: settings.epoch)
     self.fanOut = FanOut(
       loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
@@ -108,7 +111,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       settings.log.warning("the wall clock was set", metadata: ["by_ms": "\(step / 1000)"])
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
-    let moment = GatewayClock.monotonicMicroseconds()
+    let moment = loop.moment
     for session in httpSessions.values { session.closeIfOverdue(at: moment) }
   }
 
@@ -178,6 +181,17 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// The present state of every feed.
   var feedStatuses: [FeedStatus] { fanOut.feeds }
 
+  /// What the loop has counted, compression included.
+  var currentMetrics: NodeMetrics {
+    var metrics = metrics
+    let counts = compression.counts
+    metrics.framesCompressed = counts.made
+    metrics.compressedFramesSent = counts.frames
+    metrics.bytesBeforeCompression = counts.bytesBefore
+    metrics.bytesAfterCompression = counts.bytesAfter
+    return metrics
+  }
+
   func feedMetrics() -> [FeedMetrics] {
     feeds.map { feed in
       let handler = feed.pipeline.handler
@@ -195,17 +209,18 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   // MARK: Clients
 
   /// Takes over a connection that has upgraded.
-  func admit(_ connection: Connection, rest: UnsafeMutableRawBufferPointer) {
+  func admit(_ connection: Connection, deflate: PerMessageDeflate?, rest: UnsafeMutableRawBufferPointer) {
     httpSessions[ObjectIdentifier(connection)] = nil
-    let client = fanOut.open(session: "s_" + RandomName.hex(12), now: clock.now())
+    let client = fanOut.open(session: "s_" + RandomName.hex(12, from: loop.kernel), now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
-      limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes))
+      limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
     while sessions.count <= Int(client.slot) { sessions.append(nil) }
     sessions[Int(client.slot)] = session
     connection.handler = session
     metrics.clients += 1
     metrics.clientsTotal += 1
+    if deflate != nil { metrics.compressingClients += 1 }
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
   }
 
@@ -236,7 +251,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let now = clock.now()
     fanOut.advance(to: now, into: &actions)
     // A slice of the sessions each time: all of them every 5 s.
-    let moment = GatewayClock.monotonicMicroseconds()
+    let moment = loop.moment
     let slice = sessions.count / 50 + 1
     for _ in 0..<min(slice, sessions.count) {
       watchCursor = watchCursor + 1 < sessions.count ? watchCursor + 1 : 0
@@ -324,7 +339,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     for client in fanOut.dirty {
       guard let session = sessions[Int(client.slot)], session.client == client else { continue }
       if session.connection.isWritable, let frame = fanOut.takeOnly(from: client) {
-        session.connection.write(frame)
+        session.connection.write(compression.form(frame, for: session))
         metrics.framesSent &+= 1
       } else {
         write(to: session, now)
@@ -342,7 +357,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       var bytes = 0
       for frame in frames {
         bytes += frame.count
-        connection.write(frame)
+        connection.write(compression.form(frame, for: session))
       }
       metrics.framesSent &+= UInt64(truncatingIfNeeded: frames.count)
       frames.removeAll(keepingCapacity: true)
@@ -393,7 +408,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// Calls `body` when no client is left, or at `moment` (monotonic µs). On the loop.
   func whenEmpty(by moment: Int64, _ body: @escaping () -> Void) {
-    if openClients == 0 || GatewayClock.monotonicMicroseconds() >= moment { return body() }
+    if openClients == 0 || loop.moment >= moment { return body() }
     loop.schedule(after: 10_000_000) { [self] in whenEmpty(by: moment, body) }
   }
 

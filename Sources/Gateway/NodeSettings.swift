@@ -10,6 +10,7 @@ struct NodeSettings: Sendable {
   var clientLimits: ClientLimits
   /// Seconds between heartbeats where a client does not say, 1…60.
   var heartbeatSeconds: Int
+  var compression = GatewayConfiguration.Compression()
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   var http = HTTPConnectionLimits()
@@ -18,9 +19,9 @@ struct NodeSettings: Sendable {
 
 /// Names made of random bytes.
 enum RandomName {
-  /// `count` random bytes in hexadecimal digits.
-  static func hex(_ count: Int) -> String {
+  /// `count` random bytes of `kernel` in hexadecimal digits.
+  static func hex(_ count: Int, from kernel: Kernel) -> String {
     let digits = Array("0123456789abcdef")
-    return String(SystemRandom.bytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    return String(kernel.randomBytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }
 }

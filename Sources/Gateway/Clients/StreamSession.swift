@@ -10,6 +10,8 @@ import WebSocket
 final class StreamSession: ConnectionHandler {
   let client: ClientID
   let connection: Connection
+  /// Whether the client takes compressed messages.
+  let deflates: Bool
   private unowned let node: LoopNode
   private var webSocket: WebSocketConnection
   private var isClosing = false
@@ -25,16 +27,20 @@ final class StreamSession: ConnectionHandler {
   /// Bytes handed to the socket at a time; what is behind them can still be merged.
   static let handOverBytes = 64 << 10
 
-  init(client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits) {
+  init(
+    client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits, deflate: PerMessageDeflate? = nil
+  ) {
     self.client = client
     self.connection = connection
     self.node = node
-    self.webSocket = WebSocketConnection(role: .server, limits: limits)
-    self.heardAt = GatewayClock.monotonicMicroseconds()
+    self.deflates = deflate != nil
+    self.webSocket = WebSocketConnection(
+      role: .server, limits: limits, deflate: deflate, inflaters: node.compression.inflaters)
+    self.heardAt = connection.loop.moment
   }
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
-    heardAt = GatewayClock.monotonicMicroseconds()
+    heardAt = connection.loop.moment
     pingedAt = 0
     var input = bytes
     do throws(WebSocketError) {
@@ -75,7 +81,7 @@ final class StreamSession: ConnectionHandler {
     guard !isClosing else { return }
     sendClose(WebSocketCloseCode(rawValue: code), reason)
     isClosing = true
-    closingAt = GatewayClock.monotonicMicroseconds()
+    closingAt = connection.loop.moment
   }
 
   /// Pings a quiet client, gives up on one that does not answer. Called every few seconds.

@@ -71,6 +71,16 @@ struct Setting: Sendable {
     integer("http.idle-seconds", 1...3_600, \.http.idleSeconds),
     integer("http.bytes-per-second", 1...1_048_576, \.http.bytesPerSecond),
     integer("http.requests-per-connection", 1...1_000_000_000, \.http.requests),
+    Setting(
+      key: "compression.enabled", allowed: "true or false", isBool: true,
+      set: { configuration, values in
+        guard let value = ["true": true, "false": false][values[0].lowercased()] else { return false }
+        configuration.compression.enabled = value
+        return true
+      }, show: { String($0.compression.enabled) }),
+    integer("compression.threshold-bytes", 64...(1 << 20), \.compression.thresholdBytes),
+    integer("compression.level", 1...9, \.compression.level),
+    integer("compression.window-bits", 9...15, \.compression.windowBits),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
     Setting(

@@ -77,6 +77,8 @@ final class FeedSession: Feed, ConnectionHandler {
 
   var nextDeadline: Timestamp { pipeline.market.nextDeadline }
   private var venue: Venue { pipeline.handler.venue }
+  /// Requests to venues are small and go out as they are; what is wanted is their side of it.
+  private var offers: [PerMessageDeflate.Offer] { venue.offersCompression ? [PerMessageDeflate.Offer()] : [] }
   private var now: Timestamp { owner.clock.now() }
 
   // MARK: Life
@@ -122,11 +124,10 @@ final class FeedSession: Feed, ConnectionHandler {
     self.connection = connection
     phase = .handshaking
     connects += 1
-    handshakeKey = SystemRandom.bytes(16)
+    handshakeKey = loop.kernel.randomBytes(16)
     response = HTTPResponseParser(limits: HTTPLimits())
-    webSocket = WebSocketConnection(role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit))
     let head = WebSocketHandshake.request(
-      host: endpoint.authority, target: endpoint.target, key: handshakeKey,
+      host: endpoint.authority, target: endpoint.target, key: handshakeKey, compression: offers,
       fields: [HTTPField("User-Agent", "tidegate/\(TidegateVersion.current)")])
     scratch.removeAll()
     HTTPEncoder.append(head, bodyLength: 0, to: &scratch)
@@ -145,7 +146,7 @@ final class FeedSession: Feed, ConnectionHandler {
       status.gapTo = nil
     }
     phase = .waiting
-    let wait = backoff.next(random: UInt64(SystemRandom.uint32()))
+    let wait = backoff.next(random: UInt64(loop.kernel.randomUInt32()))
     status.attempt = backoff.attempt
     set(.reconnecting, reason: reason, now, force: true)
     log.warning("feed lost", metadata: ["reason": "\(reason)", "attempt": "\(backoff.attempt)", "wait_ms": "\(wait)"])
@@ -195,7 +196,9 @@ final class FeedSession: Feed, ConnectionHandler {
     var head = UnsafeRawBufferPointer(input)
     do throws(HTTPError) {
       guard let (answer, _) = try response.next(&head) else { return false }
-      _ = try WebSocketHandshake.check(answer, key: handshakeKey, subprotocols: [])
+      let accepted = try WebSocketHandshake.check(answer, key: handshakeKey, subprotocols: [], compression: offers)
+      webSocket = WebSocketConnection(
+        role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit), deflate: accepted.deflate)
     } catch {
       lost("the venue refused the WebSocket handshake: \(error.reason)", now)
       return false
@@ -231,7 +234,7 @@ final class FeedSession: Feed, ConnectionHandler {
     case .close(let code, let reason, let mustReply):
       if mustReply, let connection {
         scratch.removeAll()
-        WebSocketFrame.appendCloseReply(to: code, mask: SystemRandom.uint32(), to: &scratch)
+        WebSocketFrame.appendCloseReply(to: code, mask: loop.kernel.randomUInt32(), to: &scratch)
         connection.write(scratch.unsafeBytes.bytes)
         connection.flush()
       }
@@ -265,14 +268,14 @@ final class FeedSession: Feed, ConnectionHandler {
   private func send(_ opcode: WebSocketFrame.Opcode, _ payload: RawSpan) {
     guard let connection else { return }
     scratch.removeAll()
-    WebSocketFrame.append(opcode, payload: payload, mask: SystemRandom.uint32(), to: &scratch)
+    WebSocketFrame.append(opcode, payload: payload, mask: loop.kernel.randomUInt32(), to: &scratch)
     connection.write(scratch.unsafeBytes.bytes)
   }
 
   private func send(close code: WebSocketCloseCode, reason: String) {
     guard let connection else { return }
     scratch.removeAll()
-    WebSocketFrame.appendClose(code, reason: reason, mask: SystemRandom.uint32(), to: &scratch)
+    WebSocketFrame.appendClose(code, reason: reason, mask: loop.kernel.randomUInt32(), to: &scratch)
     connection.write(scratch.unsafeBytes.bytes)
   }
 

@@ -44,7 +44,7 @@ final class HTTPSession: ConnectionHandler {
     self.connection = connection
     self.responder = responder
     self.limits = limits
-    self.watch = HTTPWatch(limits, now: GatewayClock.monotonicMicroseconds())
+    self.watch = HTTPWatch(limits, now: connection.loop.moment)
   }
 
   /// Ends the connection if the client is too slow at `moment`, monotonic µs. Call about once a second.
@@ -137,7 +137,7 @@ final class HTTPSession: ConnectionHandler {
     } else {
       connection.pauseReading()
     }
-    observe(at: GatewayClock.monotonicMicroseconds())
+    observe(at: connection.loop.moment)
   }
 
   /// Reads requests until one must be waited for; answers how many bytes were taken.
@@ -146,7 +146,7 @@ final class HTTPSession: ConnectionHandler {
     do throws(HTTPError) {
       while canRead, let (head, _) = try parser.next(&input) {
         // Every request's time begins anew, also of those that came in one read.
-        watch.enter(.answering, at: GatewayClock.monotonicMicroseconds())
+        watch.enter(.answering, at: connection.loop.moment)
         let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...])
         if responder.upgrade(head, on: connection, rest: rest) {
           isFinished = true

@@ -65,13 +65,13 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     let count = node.loopCount
     for loop in 0..<count {
       node.ask(loop) { node in
-        (node.metrics, node.feedMetrics())
+        (node.currentMetrics, node.feedMetrics())
       } then: { [unowned self] part in
         total.metrics.add(part.0)
         total.feeds += part.1
         total.parts += 1
         guard total.parts == count else { return }
-        let uptime = Double(GatewayClock.monotonicMicroseconds() - startedAt) / 1e6
+        let uptime = Double(node.loop.moment - startedAt) / 1e6
         reply(
           .text(
             MetricsText.render(total.metrics, feeds: total.feeds, uptimeSeconds: uptime, now: node.clock.now()),

@@ -1,10 +1,10 @@
 import Bytes
-import Glibc
 import HTTP1
 import Logging
 import MarketData
 import Synchronization
 import Transport
+import Venues
 import WebSocket
 
 /// A simulated exchange on a socket: WebSocket and REST on one port, over TLS or in the clear.
@@ -18,6 +18,8 @@ package final class SimulatedExchange: Sendable {
     package var framesSent = 0
     package var faultsInjected = 0
     package var requests = 0
+    /// Clients that have agreed on compression.
+    package var compressingClients = 0
   }
 
   /// `kraken`, `coinbase` or `binance`.
@@ -44,7 +46,7 @@ package final class SimulatedExchange: Sendable {
     loop: EventLoop, log: Logger = Logger(label: "tidegate.simulator")
   ) throws {
     try self.init(
-      SimulatedVenue(venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock()),
+      SimulatedVenue(venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock(loop)),
       listen: listen, tls: tls, loop: loop, log: log)
   }
 
@@ -58,7 +60,8 @@ package final class SimulatedExchange: Sendable {
     log: Logger = Logger(label: "tidegate.simulator")
   ) throws {
     try self.init(
-      SimulatedVenue(recording: recording, faults: faults, start: ExchangeCore.wallClock()), listen: listen, tls: tls,
+      SimulatedVenue(recording: recording, faults: faults, start: ExchangeCore.wallClock(loop)), listen: listen,
+      tls: tls,
       loop: loop, log: log)
   }
 
@@ -129,11 +132,9 @@ final class ExchangeCore: @unchecked Sendable {
     startTime = venue.now
   }
 
-  static func wallClock() -> Timestamp {
-    // Microseconds since 1970 by the system's clock; read once, then the loop's monotonic clock counts.
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+  /// By the wall clock of `loop`; read once, then the loop's monotonic clock counts.
+  static func wallClock(_ loop: EventLoop) -> Timestamp {
+    Timestamp(microseconds: loop.kernel.wallMicroseconds())
   }
 
   func start() {
@@ -200,4 +201,8 @@ final class ExchangeCore: @unchecked Sendable {
   }
 
   func countRequest() { statistics.requests += 1 }
+  func countCompressing() { statistics.compressingClients += 1 }
+
+  /// Whether the venue speaks permessage-deflate, as the real one says that it does.
+  var compresses: Bool { VenueRegistry.venue(named: venue.venueProtocol.name)?.offersCompression ?? false }
 }
