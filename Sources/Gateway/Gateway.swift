@@ -57,7 +57,7 @@ package final class Gateway: Sendable {
       node: configuration.node, epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
       heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
-      log: log, tlsLog: tlsLog)
+      http: configuration.http, log: log, tlsLog: tlsLog)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops

@@ -114,7 +114,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     let moment = loop.moment
-    for session in httpSessions.values { session.closeIfIdle(at: moment) }
+    for session in httpSessions.values { session.closeIfOverdue(at: moment) }
   }
 
   // MARK: Feeds

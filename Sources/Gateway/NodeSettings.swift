@@ -13,6 +13,7 @@ struct NodeSettings: Sendable {
   var compression = GatewayConfiguration.Compression()
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
+  var http = HTTPConnectionLimits()
   var log: Logger
   /// Where clients that get TLS wrong are told of.
   var tlsLog: TLSLog?

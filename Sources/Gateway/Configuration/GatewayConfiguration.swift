@@ -113,6 +113,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var replay: [String] = []
   package var speed = ReplaySpeed.recorded
   package var limits = Limits()
+  /// The pace that HTTP clients must keep.
+  package var http = HTTPConnectionLimits()
   package var compression = Compression()
   /// Seconds between heartbeats to clients, 1…60.
   package var heartbeatSeconds = 5

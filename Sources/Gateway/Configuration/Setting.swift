@@ -63,6 +63,10 @@ struct Setting: Sendable {
     integer("limits.requests-per-second", 1...10_000, \.limits.requestsPerSecond),
     integer("limits.message-bytes", (1 << 10)...(16 << 20), \.limits.messageBytes),
     integer("limits.queued-bytes", (64 << 10)...(256 << 20), \.limits.queuedBytes),
+    integer("http.head-seconds", 1...300, \.http.headSeconds),
+    integer("http.idle-seconds", 1...3_600, \.http.idleSeconds),
+    integer("http.bytes-per-second", 1...1_048_576, \.http.bytesPerSecond),
+    integer("http.requests-per-connection", 1...1_000_000_000, \.http.requests),
     Setting(
       key: "compression.enabled", allowed: "true or false", isBool: true,
       set: { configuration, values in

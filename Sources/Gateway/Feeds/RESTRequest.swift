@@ -34,7 +34,8 @@ final class RESTRequest: ConnectionHandler {
   private init(target: String, endpoint: EndpointURL, bodyLimit: Int, completion: @escaping Completion) {
     self.target = target
     self.endpoint = endpoint
-    self.parser = HTTPResponseParser(limits: HTTPLimits(headBytes: RESTRequest.headLimit, bodyBytes: bodyLimit))
+    self.parser = HTTPResponseParser(
+      limits: HTTPLimits(headBytes: RESTRequest.headLimit, lineBytes: RESTRequest.headLimit, bodyBytes: bodyLimit))
     self.completion = completion
   }
 

@@ -26,7 +26,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
     guard connections < InternalAPI.connectionLimit else { return nil }
     connections += 1
-    let session = HTTPSession(connection: connection, responder: self)
+    let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
     node.register(session, for: connection)
     return session
   }
@@ -44,10 +44,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   var httpDate: String { node.httpDate }
 
   func respond(to request: HTTPRequestHead, reply: @escaping (HTTPResponse) -> Void) {
-    guard request.method == "GET" || request.method == "HEAD" else {
-      return reply(
-        .error(405, code: "method_not_allowed", message: "use GET", fields: [HTTPField("Allow", "GET, HEAD")]))
-    }
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD"]) { return reply(refusal) }
     switch request.path {
     case "/livez": reply(.text("ok\n"))
     case "/readyz", "/healthz": reply(ready())

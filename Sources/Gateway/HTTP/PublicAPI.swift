@@ -11,6 +11,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   /// Symbols of one `/v1/snapshot`.
   static let snapshotLimit = 100
+  private static let methods = ["GET", "HEAD", "OPTIONS"]
   private static let subprotocols = ["tidegate.v1.json"]
 
   private unowned let node: LoopNode
@@ -30,7 +31,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       return nil
     }
     node.metrics.connections += 1
-    let session = HTTPSession(connection: connection, responder: self)
+    let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
     node.register(session, for: connection)
     return session
   }
@@ -67,21 +68,16 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   func respond(to request: HTTPRequestHead, reply: @escaping (HTTPResponse) -> Void) {
     node.metrics.httpRequests += 1
-    switch request.method {
-    case "GET", "HEAD": break
-    case "OPTIONS":
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: PublicAPI.methods) { return reply(refusal) }
+    if request.method == "OPTIONS" {
+      let methods = PublicAPI.methods.joined(separator: ", ")
       return reply(
         HTTPResponse(
           status: 204, contentType: "text/plain", body: [],
           fields: [
-            HTTPField("Allow", "GET, HEAD, OPTIONS"), HTTPField("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"),
+            HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
             HTTPField("Access-Control-Allow-Headers", "If-None-Match"), HTTPField("Access-Control-Max-Age", "86400"),
           ]))
-    default:
-      return reply(
-        .error(
-          405, code: "method_not_allowed", message: "\(request.method) is not supported here", hint: "use GET",
-          fields: [HTTPField("Allow", "GET, HEAD, OPTIONS")]))
     }
     let path = request.path
     switch path {
