@@ -4,7 +4,9 @@
 #include <stdint.h>
 #include <openssl/ssl.h>
 #include <openssl/err.h>
+#include <openssl/ec.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>
@@ -34,5 +36,6 @@ static inline long copenssl_memory_bytes(BIO *bio, char **bytes) { return BIO_ge
 static inline int copenssl_error_is_certificate_verify_failed(unsigned long error) {
   return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
 }
+static inline void copenssl_free(void *bytes) { OPENSSL_free(bytes); }
 static inline int copenssl_error_reason(unsigned long error) { return ERR_GET_REASON(error); }
 #endif

@@ -12,6 +12,10 @@ struct NodeSettings: Sendable {
   var heartbeatSeconds: Int
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
+  /// Who may come in; one for all nodes.
+  var admission: Admission
+  /// Whose tokens are good; nil: none is asked for.
+  var access: Authenticator?
   var log: Logger
 }
 

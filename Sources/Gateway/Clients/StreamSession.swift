@@ -11,6 +11,8 @@ final class StreamSession: ConnectionHandler {
   let client: ClientID
   let connection: Connection
   private unowned let node: LoopNode
+  /// What it has shown of itself; nil: nothing, or nothing is asked for.
+  var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
   private var isClosing = false
   /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.

@@ -154,6 +154,7 @@ extension ConfigurationLoader {
     }
     var files: [(key: String, path: String)] = []
     if let path = configuration.caFile { files.append(("ca-file", path)) }
+    if let path = configuration.keysFile { files.append(("keys-file", path)) }
     if let tls = configuration.tls { files += [("tls.certificate", tls.certificate), ("tls.key", tls.key)] }
     files += configuration.replay.map { ("replay", $0) }
     for file in files where !file.path.isEmpty && !isReadable(file.path) {

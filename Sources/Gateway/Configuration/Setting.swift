@@ -40,6 +40,7 @@ struct Setting: Sendable {
         configuration.tls = .init(certificate: configuration.tls?.certificate ?? "", key: values[0])
         return !values[0].isEmpty
       }, show: { $0.tls?.key ?? "" }),
+    file("keys-file", allowed: "a key file", \.keysFile),
     Setting(
       key: "demo", allowed: "true or false", isBool: true,
       set: { configuration, values in
@@ -63,10 +64,17 @@ struct Setting: Sendable {
       }, show: { $0.replay.joined(separator: ",") }),
     choice("speed", GatewayConfiguration.ReplaySpeed.allCases, \.speed),
     integer("limits.clients", 1...1_000_000, \.limits.clients),
+    integer("limits.connections-per-address", 1...1_000_000, \.limits.connectionsPerAddress),
+    integer("limits.connections-per-second-per-address", 1...100_000, \.limits.connectionsPerSecondPerAddress),
+    integer("limits.handshakes-per-second", 1...100_000, \.limits.handshakesPerSecond),
+    integer("limits.handshakes-per-second-per-address", 1...100_000, \.limits.handshakesPerSecondPerAddress),
+    integer("limits.http-requests-per-second", 1...100_000, \.limits.httpRequestsPerSecond),
+    integer("limits.http-requests-per-second-per-address", 1...100_000, \.limits.httpRequestsPerSecondPerAddress),
     integer("limits.subscriptions", 1...100_000, \.limits.subscriptions),
     integer("limits.requests-per-second", 1...10_000, \.limits.requestsPerSecond),
     integer("limits.message-bytes", (1 << 10)...(16 << 20), \.limits.messageBytes),
     integer("limits.queued-bytes", (64 << 10)...(256 << 20), \.limits.queuedBytes),
+    integer("limits.total-queued-bytes", (1 << 20)...(64 << 30), \.limits.totalQueuedBytes),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
     Setting(
@@ -78,6 +86,15 @@ struct Setting: Sendable {
           return url.target == "/" && !origin.hasSuffix("/")
         }
       }, show: { $0.origins.joined(separator: ",") }),
+    Setting(
+      key: "trusted-proxies", allowed: "addresses like 10.0.0.7 or networks like 10.0.0.0/8 and 2001:db8::/32",
+      isList: true,
+      set: { configuration, values in
+        let networks = values.map { IPNetwork($0) }
+        configuration.trustedProxies = networks.compactMap { $0 }
+        return !networks.contains(nil)
+      }, show: { $0.trustedProxies.map(\.description).joined(separator: ",") }),
+    choice("proxy-header", TrustedProxies.Header.allCases, \.proxyHeader),
     Setting(
       key: "node", allowed: "1 to 63 letters, digits, '-', '_' or '.'",
       set: { configuration, values in
@@ -126,10 +143,11 @@ struct Setting: Sendable {
   }
 
   private static func file(
-    _ key: String, _ path: any WritableKeyPath<GatewayConfiguration, String?> & Sendable
+    _ key: String, allowed: String = "a PEM file",
+    _ path: any WritableKeyPath<GatewayConfiguration, String?> & Sendable
   ) -> Setting {
     Setting(
-      key: key, allowed: "a PEM file",
+      key: key, allowed: allowed,
       set: { configuration, values in
         configuration[keyPath: path] = values[0]
         return !values[0].isEmpty

@@ -14,14 +14,19 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private unowned let node: LoopNode
   private let startedAt: Int64
   private var connections = 0
+  private let shedCount: () -> Int
 
-  init(node: LoopNode, startedAt: Int64) {
+  /// - Parameter shedCount: connections turned away for want of descriptors.
+  init(node: LoopNode, startedAt: Int64, shedCount: @escaping () -> Int) {
     self.node = node
+    self.shedCount = shedCount
     self.startedAt = startedAt
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
-    guard connections < InternalAPI.connectionLimit else { return nil }
+    guard connections < InternalAPI.connectionLimit else {
+      return RefusalSession(connection, Refusal.connections.response(), date: httpDate)
+    }
     connections += 1
     let session = HTTPSession(connection: connection, responder: self)
     node.register(session, for: connection)
@@ -38,7 +43,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   }
   var httpDate: String { node.httpDate }
 
-  func respond(to request: HTTPRequestHead, reply: @escaping (HTTPResponse) -> Void) {
+  func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
     guard request.method == "GET" || request.method == "HEAD" else {
       return reply(
         .error(405, code: "method_not_allowed", message: "use GET", fields: [HTTPField("Allow", "GET, HEAD")]))
@@ -77,7 +82,10 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
         let uptime = Double(GatewayClock.monotonicMicroseconds() - startedAt) / 1e6
         reply(
           .text(
-            MetricsText.render(total.metrics, feeds: total.feeds, uptimeSeconds: uptime, now: node.clock.now()),
+            MetricsText.render(
+              total.metrics, feeds: total.feeds, admission: node.settings.admission.figures,
+              queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
+              now: node.clock.now()),
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }

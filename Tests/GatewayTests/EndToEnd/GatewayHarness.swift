@@ -40,6 +40,11 @@ final class GatewayHarness: Sendable {
     configuration.caFile = caFile
     configuration.heartbeatSeconds = 1
     configuration.reconnectLimitSeconds = 1
+    // Every test is one address, and looks often.
+    configuration.limits.connectionsPerAddress = 10_000
+    configuration.limits.connectionsPerSecondPerAddress = 100_000
+    configuration.limits.handshakesPerSecondPerAddress = 2_000
+    configuration.limits.httpRequestsPerSecondPerAddress = 100_000
     var exchanges: [String: SimulatedExchange] = [:]
     for venue in venues {
       let exchange = try SimulatedExchange(
