@@ -27,17 +27,27 @@ package final class Gateway: Sendable {
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
   /// - Parameter access: whose tokens are good; nil: anybody may come in.
   /// - Throws: `TransportError` with the address, file or limit that could not be had.
-  package init(
+  package convenience init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, log: Logger
   ) throws(TransportError) {
-    self.access = access
-    self.configuration = configuration
-    self.log = log
-    self.startedAt = GatewayClock.monotonicMicroseconds()
     var loops: [EventLoop] = []
     for index in 0..<configuration.loops {
       loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)"))
     }
+    try self.init(configuration: configuration, access: access, log: log, loops: loops)
+  }
+
+  /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their order, and
+  /// `configuration.loops` does not count. `stop` ends them.
+  package init(
+    configuration: GatewayConfiguration, access: Authenticator? = nil, log: Logger, loops: [EventLoop]
+  ) throws(TransportError) {
+    precondition(!loops.isEmpty, "a gateway needs a loop")
+    let kernel = loops[0].kernel
+    self.access = access
+    self.configuration = configuration
+    self.log = log
+    self.startedAt = kernel.monotonicMicroseconds
     var clientLimits = ClientLimits()
     clientLimits.clients = configuration.limits.clients
     clientLimits.subscriptions = configuration.limits.subscriptions
@@ -46,14 +56,14 @@ package final class Gateway: Sendable {
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
     let settings = NodeSettings(
-      node: configuration.node, epoch: RandomName.hex(4), clientLimits: clientLimits,
+      node: configuration.node, epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
       heartbeatSeconds: configuration.heartbeatSeconds, reconnectLimitSeconds: configuration.reconnectLimitSeconds,
       admission: Admission(
         limits: configuration.limits.admission,
         proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),
-        budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: configuration.loops)),
+        budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count)),
       access: access, log: log)
-    let nodes = loops.map { LoopNode(loop: $0, loops: configuration.loops, settings: settings) }
+    let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
     self.nodes = nodes
@@ -69,7 +79,7 @@ package final class Gateway: Sendable {
     let admission = settings.admission
     let publicListener = try Listener(
       address: configuration.listen, loops: loops, tls: tls, limits: limits,
-      gate: { admission.enter($0, now: GatewayClock.monotonicMicroseconds()) },
+      gate: { admission.enter($0, now: kernel.monotonicMicroseconds) },
       accept: { connection in publicAPI[connection.loop.index].accept(connection) })
     self.publicListener = publicListener
     let started = startedAt
@@ -134,7 +144,7 @@ package final class Gateway: Sendable {
       var report = ShedReport()
       loop.scheduleRepeating(every: 1_000_000_000) {
         let count = publicListener.shedCount + internalListener.shedCount
-        switch report.look(count, now: GatewayClock.monotonicMicroseconds()) {
+        switch report.look(count, now: loop.moment) {
         case .exhausted(let shed):
           log.error(
             "out of descriptors: connections are turned away",
@@ -159,7 +169,7 @@ package final class Gateway: Sendable {
     for node in nodes {
       node.loop.execute {
         node.drain()
-        let end = GatewayClock.monotonicMicroseconds() + Int64(deadline) * 1_000
+        let end = node.loop.moment + Int64(deadline) * 1_000
         node.whenEmpty(by: end) { countdown.arrive() }
       }
     }

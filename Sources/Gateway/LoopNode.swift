@@ -23,7 +23,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// All nodes by loop index, this one included; set once before any of them starts.
   private(set) var nodes: [LoopNode] = []
 
-  var clock = GatewayClock()
+  var clock: GatewayClock
   var metrics = NodeMetrics()
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
@@ -46,6 +46,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   init(loop: EventLoop, loops: Int, settings: NodeSettings) {
     self.loop = loop
+    self.clock = GatewayClock(kernel: loop.kernel)
     self.settings = settings
     self.hub = Hub(loop: loop.index, loops: loops, epoch: settings.epoch)
     self.fanOut = FanOut(
@@ -112,7 +113,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       settings.log.warning("the wall clock was set", metadata: ["by_ms": "\(step / 1000)"])
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
-    let moment = GatewayClock.monotonicMicroseconds()
+    let moment = loop.moment
     for session in httpSessions.values { session.closeIfIdle(at: moment) }
     httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
   }
@@ -144,7 +145,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       }
       _ = budget.book(fanOut.queuedBytes + httpQueuedBytes, loop: loop.index)
     }
-    let moment = GatewayClock.monotonicMicroseconds()
+    let moment = loop.moment
     if budgetClosed > 0, moment - budgetNoticeAt >= 10_000_000 {
       settings.log.warning(
         "too much waits for slow clients: those with the most are closed",
@@ -241,7 +242,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     _ connection: Connection, credential: AccessPolicy.Credential? = nil, rest: UnsafeMutableRawBufferPointer
   ) {
     httpSessions[ObjectIdentifier(connection)] = nil
-    let client = fanOut.open(session: "s_" + RandomName.hex(12), grant: credential?.grant, now: clock.now())
+    let client = fanOut.open(
+      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant, now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes))
@@ -307,7 +309,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     fanOut.advance(to: now, into: &actions)
     keepWithinBudget(now)
     // A slice of the sessions each time: all of them every 5 s.
-    let moment = GatewayClock.monotonicMicroseconds()
+    let moment = loop.moment
     let slice = sessions.count / 50 + 1
     for _ in 0..<min(slice, sessions.count) {
       watchCursor = watchCursor + 1 < sessions.count ? watchCursor + 1 : 0
@@ -466,7 +468,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// Calls `body` when no client is left, or at `moment` (monotonic µs). On the loop.
   func whenEmpty(by moment: Int64, _ body: @escaping () -> Void) {
-    if openClients == 0 || GatewayClock.monotonicMicroseconds() >= moment { return body() }
+    if openClients == 0 || loop.moment >= moment { return body() }
     loop.schedule(after: 10_000_000) { [self] in whenEmpty(by: moment, body) }
   }
 

@@ -79,7 +79,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
         total.feeds += part.1
         total.parts += 1
         guard total.parts == count else { return }
-        let uptime = Double(GatewayClock.monotonicMicroseconds() - startedAt) / 1e6
+        let uptime = Double(node.loop.moment - startedAt) / 1e6
         reply(
           .text(
             MetricsText.render(

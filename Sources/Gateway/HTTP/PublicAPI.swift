@@ -47,7 +47,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return admission.proxies.client(of: peer, request.fields)
   }
 
-  private var moment: Int64 { GatewayClock.monotonicMicroseconds() }
+  private var moment: Int64 { node.loop.moment }
 
   /// The answer to the upgrade that has just been refused; `respond`, which is called next, gives it.
   private var refused: HTTPResponse?
