@@ -40,12 +40,12 @@ struct DescriptorExhaustionTests {
         guard server.shedCount == sockets.count else { exit(7) }
 
         // Connections from before are served all the while.
-        on(loops[1]) { [probe] in probe.connection?.write([1, 2, 3].span.bytes) }
+        on(loops[1]) { [probe] in probe.connection?.write([UInt8]([1, 2, 3]).span.bytes) }
         probe.waitForBytes(3)
         for descriptor in hoard { close(descriptor) }
         let late = Probe()
         guard case .success = connect(loops[1], to: server.address, probe: late) else { exit(8) }
-        on(loops[1]) { late.connection?.write([4, 5].span.bytes) }
+        on(loops[1]) { late.connection?.write([UInt8]([4, 5]).span.bytes) }
         late.waitForBytes(2)
         guard late.received.value == [4, 5], server.shedCount == sockets.count else { exit(9) }
       }
@@ -78,7 +78,7 @@ struct DescriptorExhaustionTests {
         byte = 0
         guard recv(own, &byte, 1, 0) == 1, byte == 42 else { exit(7) }
         guard case .success = connect(loops[1], to: server.address, probe: probe) else { exit(8) }
-        on(loops[1]) { [probe] in probe.connection?.write([7].span.bytes) }
+        on(loops[1]) { [probe] in probe.connection?.write([UInt8]([7]).span.bytes) }
         probe.waitForBytes(1)
         guard probe.received.value == [7] else { exit(9) }
       }

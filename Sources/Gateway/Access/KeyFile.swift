@@ -70,9 +70,12 @@ struct KeyFile {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       return problem("keys-file", "is not UTF-8 text", allowed: "lines of key, jwt or anonymous")
     }
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    // By bytes: to Swift, a carriage return and a line feed are one character.
+    for (index, bytes) in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
       place = "file \(path), line \(index + 1)"
-      let words = line.split { $0 == " " || $0 == "\t" || $0 == "\r" }.prefix { !$0.hasPrefix("#") }.map(String.init)
+      var line = Substring(bytes)
+      if bytes.last == 0x0D { line = Substring(bytes.dropLast()) }
+      let words = line.split { $0 == " " || $0 == "\t" }.prefix { !$0.hasPrefix("#") }.map(String.init)
       if let kind = words.first { parse(kind, Array(words.dropFirst())) }
     }
     place = "file \(path)"
@@ -105,6 +108,7 @@ struct KeyFile {
       return problem("\(kind) \(name)", "is there twice", allowed: "each name once")
     }
     let label = kind == name ? kind : "\(kind) \(name)"
+    let before = problems.count
     var values: [String: String] = [:]
     for word in words {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -121,7 +125,6 @@ struct KeyFile {
         continue
       }
     }
-    let before = problems.count
     let rules = rules(label, values)
     switch kind {
     case "key": parseKey(label, name, values, rules, before)

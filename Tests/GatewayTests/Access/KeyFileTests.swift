@@ -1,3 +1,4 @@
+import MarketData
 import PubSub
 import Testing
 import Transport

@@ -23,7 +23,7 @@ final class GatewayHarness: Sendable {
   init(
     venues: [String] = ["kraken", "coinbase", "binance"], faults: [String: [Fault]] = [:], seed: UInt64 = 7,
     rate: Double = 20,
-    loops: Int = 2, change: (inout GatewayConfiguration) -> Void = { _ in }
+    loops: Int = 2, access: Authenticator? = nil, change: (inout GatewayConfiguration) -> Void = { _ in }
   ) throws {
     simulatorLoop = try EventLoop(index: 0, label: "test.simulator")
     clientLoop = try EventLoop(index: 0, label: "test.client")
@@ -60,11 +60,13 @@ final class GatewayHarness: Sendable {
     change(&configuration)
     var log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     log.logLevel = .critical
-    gateway = try Gateway(configuration: configuration, log: log)
+    gateway = try Gateway(configuration: configuration, access: access, log: log)
     try gateway.start()
   }
 
-  func probe() async throws -> StreamProbe { try await StreamProbe(gateway.address, loop: clientLoop) }
+  func probe(fields: [HTTPField] = []) async throws -> StreamProbe {
+    try await StreamProbe(gateway.address, fields: fields, loop: clientLoop)
+  }
 
   /// A GET on the client port, or the internal one.
   func get(_ path: String, internal isInternal: Bool = false, fields: [HTTPField] = []) async throws -> Answer {
@@ -73,11 +75,12 @@ final class GatewayHarness: Sendable {
   }
 
   /// Waits until every instrument of every venue is live.
-  func waitUntilLive() async throws {
+  /// - Parameter fields: for a gateway that wants to know who asks.
+  func waitUntilLive(fields: [HTTPField] = []) async throws {
     let expected = exchanges.keys.reduce(0) { $0 + Self.symbols[$1]!.count }
     var patience = Patience()
     while true {
-      let answer = try await get("/v1/instruments")
+      let answer = try await get("/v1/instruments", fields: fields)
       let instruments = answer.json["instruments"] as? [[String: Any]] ?? []
       if instruments.count == expected, instruments.allSatisfy({ $0["state"] as? String == "live" }) { return }
       try await patience.wait(for: "every book to be live; \(answer.text)")

@@ -104,7 +104,7 @@ struct LimitTests {
   }
 
   @Test("a client that is killed is gone from the gateway, whatever it had subscribed to")
-  func kill() async throws {
+  func killed() async throws {
     let harness = try GatewayHarness(venues: ["kraken"])
     try await harness.waitUntilLive()
     // A client of another program, that speaks and listens, and is killed in the middle of it.

@@ -47,7 +47,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   private let key = SystemRandom.bytes(16)
 
   /// Connects to `address` and waits until the stream is open.
-  init(_ address: SocketAddress, loop: EventLoop) async throws {
+  init(_ address: SocketAddress, fields: [HTTPField] = [], loop: EventLoop) async throws {
     self.loop = loop
     loop.execute { [self] in
       Connector.connect(host: address.host, port: address.port, tls: nil, loop: loop, handler: self) { result in
@@ -55,7 +55,8 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
         case .success(let connection):
           self.connection = connection
           let head = WebSocketHandshake.request(
-            host: address.description, target: "/v1/stream", key: self.key, subprotocols: ["tidegate.v1.json"])
+            host: address.description, target: "/v1/stream", key: self.key, subprotocols: ["tidegate.v1.json"],
+            fields: fields)
           var out = ByteBuffer()
           HTTPEncoder.append(head, bodyLength: 0, to: &out)
           connection.write(out.bytes)
@@ -119,6 +120,16 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   @discardableResult
   func first(_ what: String, from: Int = 0, where fits: @escaping @Sendable (Message) -> Bool) async throws -> Message {
     try await wait(what) { state in state.messages.dropFirst(from).first(where: fits) }
+  }
+
+  /// The same, or nil if the server closes first.
+  func first(
+    _ what: String, orClose: Bool, where fits: @escaping @Sendable (Message) -> Bool
+  ) async throws -> Message? {
+    try await wait(what) { state -> Message?? in
+      if let found = state.messages.first(where: fits) { return .some(found) }
+      return state.closeCode == nil ? nil : .some(nil)
+    }
   }
 
   func closeCode() async throws -> UInt16 { try await wait("a close frame") { $0.closeCode } }
