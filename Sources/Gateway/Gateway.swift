@@ -57,7 +57,8 @@ package final class Gateway: Sendable {
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
     let settings = NodeSettings(
       node: configuration.node, epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
-      heartbeatSeconds: configuration.heartbeatSeconds, reconnectLimitSeconds: configuration.reconnectLimitSeconds,
+      heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
+      reconnectLimitSeconds: configuration.reconnectLimitSeconds,
       admission: Admission(
         limits: configuration.limits.admission,
         proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),

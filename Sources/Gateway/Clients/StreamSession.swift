@@ -10,6 +10,8 @@ import WebSocket
 final class StreamSession: ConnectionHandler {
   let client: ClientID
   let connection: Connection
+  /// Whether the client takes compressed messages.
+  let deflates: Bool
   private unowned let node: LoopNode
   /// What it has shown of itself; nil: nothing, or nothing is asked for.
   var credential: AccessPolicy.Credential?
@@ -27,11 +29,15 @@ final class StreamSession: ConnectionHandler {
   /// Bytes handed to the socket at a time; what is behind them can still be merged.
   static let handOverBytes = 64 << 10
 
-  init(client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits) {
+  init(
+    client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits, deflate: PerMessageDeflate? = nil
+  ) {
     self.client = client
     self.connection = connection
     self.node = node
-    self.webSocket = WebSocketConnection(role: .server, limits: limits)
+    self.deflates = deflate != nil
+    self.webSocket = WebSocketConnection(
+      role: .server, limits: limits, deflate: deflate, inflaters: node.compression.inflaters)
     self.heardAt = connection.loop.moment
   }
 

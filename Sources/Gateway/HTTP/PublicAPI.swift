@@ -76,16 +76,19 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       refused = admission.refuse(.connectionsPerKey)
       return false
     }
+    let deflate: PerMessageDeflate?
     do throws(HTTPError) {
-      let (response, _) = try WebSocketHandshake.accept(request, subprotocols: PublicAPI.subprotocols, origins: origins)
+      let accepted = try WebSocketHandshake.accept(
+        request, subprotocols: PublicAPI.subprotocols, origins: origins, compression: node.compression.policy)
+      deflate = accepted.deflate
       var out = ByteBuffer(capacity: 256)
-      HTTPEncoder.append(response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
+      HTTPEncoder.append(accepted.response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
       connection.write(out.bytes)
     } catch {
       if error.status == 403 { admission.count(.origin) }
       return false
     }
-    node.admit(connection, credential: caller.credential, rest: rest)
+    node.admit(connection, deflate: deflate, credential: caller.credential, rest: rest)
     return true
   }
 

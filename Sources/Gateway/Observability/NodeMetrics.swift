@@ -9,6 +9,14 @@ struct NodeMetrics: Sendable {
   var feedBatches: UInt64 = 0
   var protocolErrors: UInt64 = 0
   var closedByPolicy: UInt64 = 0
+  /// Clients that agreed on compression, since the start.
+  var compressingClients: UInt64 = 0
+  /// Compressions done; each may serve many clients.
+  var framesCompressed: UInt64 = 0
+  var compressedFramesSent: UInt64 = 0
+  /// Of the compressed frames sent.
+  var bytesBeforeCompression: UInt64 = 0
+  var bytesAfterCompression: UInt64 = 0
 
   mutating func add(_ other: NodeMetrics) {
     clients += other.clients
@@ -20,6 +28,11 @@ struct NodeMetrics: Sendable {
     feedBatches += other.feedBatches
     protocolErrors += other.protocolErrors
     closedByPolicy += other.closedByPolicy
+    compressingClients += other.compressingClients
+    framesCompressed += other.framesCompressed
+    compressedFramesSent += other.compressedFramesSent
+    bytesBeforeCompression += other.bytesBeforeCompression
+    bytesAfterCompression += other.bytesAfterCompression
   }
 }
 

@@ -66,7 +66,7 @@ struct ConfigurationLoaderTests {
     #expect(origin("limits.clients") == "file t.yaml, key limits.clients")
     #expect(origin("loops") == "default")
     let lines = loaded.description.split(separator: "\n")
-    #expect(lines.contains { $0.hasPrefix("listen   ") && $0.hasSuffix("   127.0.0.1:3  (flag --listen)") })
+    #expect(lines.contains { $0.split(separator: " ") == ["listen", "127.0.0.1:3", "(flag", "--listen)"] })
   }
 
   @Test("JSON and YAML say the same")
@@ -136,6 +136,20 @@ struct ConfigurationLoaderTests {
       Self.problems("keys-file: keys\n", isReadable: false) == [
         "keys-file: \"keys\" cannot be read (file t.yaml, key keys-file); allowed: a readable file"
       ])
+  }
+
+  @Test("compression has a switch, a threshold, a level and a window, each within its range")
+  func compression() throws {
+    let standard = try Self.load("demo: true\n").configuration.compression
+    #expect(standard.enabled && standard.thresholdBytes == 512 && standard.level == 1 && standard.windowBits == 12)
+    let loaded = try Self.load(
+      "demo: true\ncompression:\n  enabled: false\n  threshold-bytes: 100\n  level: 6\n",
+      environment: ["TIDEGATE_COMPRESSION_WINDOW_BITS": "9"]
+    ).configuration.compression
+    #expect(!loaded.enabled && loaded.thresholdBytes == 100 && loaded.level == 6 && loaded.windowBits == 9)
+    let problems = Self.problems(
+      "demo: true\ncompression:\n  enabled: perhaps\n  threshold-bytes: 63\n  level: 0\n  window-bits: 8\n")
+    #expect(problems.count == 4)
   }
 
   @Test("all problems are reported at once, each with name, place, what is allowed and what was meant")

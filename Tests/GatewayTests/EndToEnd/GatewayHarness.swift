@@ -3,6 +3,7 @@ import HTTP1
 import Logging
 import Transport
 import VenueSimulator
+import WebSocket
 
 @testable import Gateway
 
@@ -64,8 +65,8 @@ final class GatewayHarness: Sendable {
     try gateway.start()
   }
 
-  func probe(fields: [HTTPField] = []) async throws -> StreamProbe {
-    try await StreamProbe(gateway.address, fields: fields, loop: clientLoop)
+  func probe(offers: [PerMessageDeflate.Offer] = [], fields: [HTTPField] = []) async throws -> StreamProbe {
+    try await StreamProbe(gateway.address, fields: fields, loop: clientLoop, offers: offers)
   }
 
   /// A GET on the client port, or the internal one.
