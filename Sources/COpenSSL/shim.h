@@ -6,7 +6,9 @@
 #include <openssl/err.h>
 #include <openssl/core_names.h>
 #include <openssl/params.h>
+#include <openssl/ec.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>
@@ -62,5 +64,6 @@ static inline long copenssl_set_server_name(SSL *session, const char *name) {
 static inline EVP_PKEY *copenssl_make_p256_key(void) { return EVP_EC_gen("P-256"); }
 static inline long copenssl_memory_bytes(BIO *bio, char **bytes) { return BIO_get_mem_data(bio, bytes); }
 static inline int copenssl_error_is_of_tls(unsigned long error) { return ERR_GET_LIB(error) == ERR_LIB_SSL; }
+static inline void copenssl_free(void *bytes) { OPENSSL_free(bytes); }
 static inline int copenssl_error_reason(unsigned long error) { return ERR_GET_REASON(error); }
 #endif

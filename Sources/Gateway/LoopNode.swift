@@ -33,7 +33,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   private var outgoing: [Delivery] = []
   private var mailbags: [[Delivery]]
-  private var actions: [FanOutAction] = []
+  var actions: [FanOutAction] = []
   private var frames: [SharedBytes] = []
   private var dirtyFeeds: Set<Int> = []
   /// The present state of every feed of the gateway, by its global number.
@@ -54,6 +54,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     self.fanOut = FanOut(
       loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
       limits: settings.clientLimits, heartbeatSeconds: settings.heartbeatSeconds)
+    if let access = settings.access {
+      fanOut.asksForTokens = true
+      fanOut.anonymousGrant = access.policy.anonymous
+    }
     self.mailbags = Array(repeating: [], count: loops)
   }
 
@@ -115,6 +119,44 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     let moment = loop.moment
     for session in httpSessions.values { session.closeIfOverdue(at: moment) }
+    httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
+  }
+
+  // MARK: The budget of all clients
+
+  /// Bytes of answers that HTTP clients have not taken; counted once a second.
+  private var httpQueuedBytes = 0
+  private var budgetNoticeAt = Int64.min / 2
+  private var budgetClosed = 0
+
+  /// Books what waits for this loop's clients; closes those with the most where all clients together have too much.
+  private func keepWithinBudget(_ now: Timestamp) {
+    let budget = settings.admission.budget
+    let queued = fanOut.queuedBytes
+    let excess = budget.book(queued + httpQueuedBytes, loop: loop.index)
+    if excess > 0 {
+      let shed = fanOut.shed(bytes: excess, limit: budget.limit, into: &actions)
+      var freed = shed.bytes
+      budgetClosed += shed.clients
+      if freed < excess {
+        for session in httpSessions.values.sorted(by: { $0.queuedBytes > $1.queuedBytes }) {
+          guard freed < excess, session.queuedBytes > 0 else { break }
+          freed += session.queuedBytes
+          budgetClosed += 1
+          session.abort()
+        }
+        httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
+      }
+      _ = budget.book(fanOut.queuedBytes + httpQueuedBytes, loop: loop.index)
+    }
+    let moment = loop.moment
+    if budgetClosed > 0, moment - budgetNoticeAt >= 10_000_000 {
+      settings.log.warning(
+        "too much waits for slow clients: those with the most are closed",
+        metadata: ["closed": "\(budgetClosed)", "limit_bytes": "\(budget.limit)"])
+      budgetNoticeAt = moment
+      budgetClosed = 0
+    }
   }
 
   // MARK: Feeds
@@ -211,12 +253,17 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   // MARK: Clients
 
   /// Takes over a connection that has upgraded.
-  func admit(_ connection: Connection, deflate: PerMessageDeflate?, rest: UnsafeMutableRawBufferPointer) {
+  func admit(
+    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential? = nil,
+    rest: UnsafeMutableRawBufferPointer
+  ) {
     httpSessions[ObjectIdentifier(connection)] = nil
-    let client = fanOut.open(session: "s_" + RandomName.hex(12, from: loop.kernel), now: clock.now())
+    let client = fanOut.open(
+      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant, now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
+    session.credential = credential
     while sessions.count <= Int(client.slot) { sessions.append(nil) }
     sessions[Int(client.slot)] = session
     connection.handler = session
@@ -248,10 +295,36 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     fanOut.close(session.client, into: &actions)
   }
 
+  /// Applies another key file to those who are here: gives each what it may have now, ends those whose key is gone.
+  func review(_ policy: AccessPolicy, _ now: Timestamp) {
+    for session in sessions {
+      guard let session else { continue }
+      guard let credential = session.credential else {
+        if fanOut.grant(of: session.client) == nil { continue }
+        if let anonymous = policy.anonymous {
+          fanOut.authorize(session.client, anonymous, now: now, into: &actions)
+        } else {
+          fanOut.withdraw(from: session.client, why: "a token is needed now", into: &actions)
+        }
+        continue
+      }
+      do throws(AccessError) {
+        let fresh = try policy.renew(credential)
+        session.credential = fresh
+        if fresh.grant != credential.grant {
+          fanOut.authorize(session.client, fresh.grant, now: now, into: &actions)
+        }
+      } catch {
+        fanOut.withdraw(from: session.client, why: error.description, into: &actions)
+      }
+    }
+  }
+
   private func advanceClients() {
     announceAges()
     let now = clock.now()
     fanOut.advance(to: now, into: &actions)
+    keepWithinBudget(now)
     // A slice of the sessions each time: all of them every 5 s.
     let moment = loop.moment
     let slice = sessions.count / 50 + 1
@@ -321,6 +394,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
           let node = nodes[target]
           node.loop.execute { node.hub.perform(command, now: node.clock.now(), into: &node.outgoing) }
         }
+      case .authenticate(let client, let token):
+        if let session = session(of: client) { authenticate(token, of: session, now, into: &actions) }
       case .close(let client, let code, let reason):
         guard let session = session(of: client) else { continue }
         write(to: session, now)

@@ -14,6 +14,10 @@ struct NodeSettings: Sendable {
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   var http = HTTPConnectionLimits()
+  /// Who may come in; one for all nodes.
+  var admission: Admission
+  /// Whose tokens are good; nil: none is asked for.
+  var access: Authenticator?
   var log: Logger
   /// Where clients that get TLS wrong are told of.
   var tlsLog: TLSLog?

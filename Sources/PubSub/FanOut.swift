@@ -8,6 +8,8 @@ package enum FanOutAction: Sendable {
   case command(HubCommand, loop: Int)
   /// Send the client what is queued, then a close frame with this code and reason, then end the connection.
   case close(ClientID, code: UInt16, reason: String)
+  /// Find out whether this token is good, and answer with `FanOut.authorize` or `FanOut.refuse`. Never log it.
+  case authenticate(ClientID, token: String)
 }
 
 /// The subscribing half, one per loop that has clients: it speaks `tidegate.v1` with them, keeps who subscribes to what, and
@@ -34,8 +36,12 @@ package final class FanOut {
   let loops: Int
   let identity: Identity
   package let limits: ClientLimits
-  /// A token that clients must give in `hello` before anything else; nil: none is asked for.
-  package var requiredToken: String?
+  /// Whether clients are asked for a token: those without a grant can say `hello` only, and must within 10 s. Set before the first
+  /// client comes.
+  package var asksForTokens = false
+  /// What clients without a token may have where tokens are asked for; nil: nothing.
+  package var anonymousGrant: Grant?
+  var accessCursor = -1
 
   /// What symbols resolve to; the gateway replaces it when it changes.
   package var directory = Directory()
@@ -104,8 +110,8 @@ package final class FanOut {
 
   // MARK: Clients
 
-  /// Adds a client. `session` is random text that names it (`s_8f2c…`).
-  package func open(session: String, now: Timestamp) -> ClientID {
+  /// Adds a client. `session` is random text that names it (`s_8f2c…`); `grant` what it may have, if that is known already.
+  package func open(session: String, grant: Grant? = nil, now: Timestamp) -> ClientID {
     let slot: UInt32
     if let last = free.popLast() {
       slot = last
@@ -116,7 +122,9 @@ package final class FanOut {
       used += 1
     }
     let ticks = Int32(heartbeatSeconds) * HeartbeatWheel.ticksPerSecond
-    let state = ClientState(session: session, heartbeatTicks: ticks, isAuthorized: requiredToken == nil)
+    let state = ClientState(session: session, heartbeatTicks: ticks)
+    state.grant = asksForTokens ? grant ?? anonymousGrant : .everything
+    state.deadline = state.grant.map { Self.deadline(of: $0) } ?? now + Self.tokenTime
     let pointer = slots + Int(slot)
     pointer.pointee.generation &+= 1
     pointer.pointee.state = state

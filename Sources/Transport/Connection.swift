@@ -20,6 +20,9 @@ package protocol ConnectionHandler: AnyObject {
   func connectionDidClose(_ connection: Connection, reason: CloseReason)
 }
 
+/// What let a connection in; whoever gave it learns from its end that the connection's descriptor is closed.
+package protocol ConnectionPermit: AnyObject, Sendable {}
+
 /// A TCP connection, in the clear or under TLS. Owned by one loop and used only there.
 ///
 /// Writes are queued and go out at the end of the turn in one gathered send. What the kernel does not take stays queued, up to
@@ -56,6 +59,8 @@ package final class Connection: PolledDescriptor {
   package let peer: SocketAddress
   /// Held until `connectionDidClose` has been called.
   package var handler: (any ConnectionHandler)?
+  /// Of an accepted connection: what the listener's gate gave. Let go of when the descriptor is closed.
+  package var permit: (any ConnectionPermit)?
 
   // `@exclusivity(unchecked)`: confined to the loop, and every delivery passes here.
   @exclusivity(unchecked) var first: SharedBytes?
@@ -557,6 +562,7 @@ package final class Connection: PolledDescriptor {
     loop.table.remove(self)
     loop.kernel.close(descriptor)
     descriptor = -1
+    permit = nil
   }
 
   private func dropQueue() {

@@ -242,17 +242,4 @@ struct RequestTests {
     client.send("{")
     #expect(world.closed.map(\.code) == [4008])
   }
-
-  @Test("where a token is asked for, nothing goes before it and a wrong one closes with 4001")
-  func token() {
-    let world = World()
-    world.fanOuts[0].requiredToken = "secret"
-    let client = world.client()
-    #expect(client.ask("{\"op\":\"list\"}")[0].contains("\"code\":\"unauthorized\""))
-    #expect(client.ask("{\"op\":\"hello\",\"token\":\"secret\"}").of("welcome").count == 1)
-    #expect(client.ask("{\"op\":\"list\"}").of("list").count == 1)
-    let other = world.client()
-    other.send("{\"op\":\"hello\",\"token\":\"guess\"}")
-    #expect(world.closed.map(\.code) == [4001])
-  }
 }

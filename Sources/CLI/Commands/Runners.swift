@@ -44,9 +44,19 @@ func serve(_ configuration: GatewayConfiguration) async throws {
   if configuration.feeds.isEmpty, configuration.replay.isEmpty {
     throw CommandFailure("nothing to serve: give --feed VENUE=SYM,SYM, --replay FILE, or --demo for a simulated market")
   }
-  let gateway = try Gateway(configuration: configuration, log: log)
+  if let shortage = DescriptorPlan.fit(&configuration, descriptors: DescriptorLimit.raise()) {
+    log.warning("\(shortage)")
+  }
+  var access: Authenticator?
+  if let file = configuration.keysFile {
+    access = try loadKeys(file)
+    log.notice("key file read", metadata: ["holds": "\(access?.description ?? "")"])
+  }
+  let gateway = try Gateway(configuration: configuration, access: access, log: log)
   let recorders = Recorders(path: configuration.record, log: log)
   try gateway.start { recorders.make($0, $1) }
+  let hangUp = SignalSource([SIGHUP]) { _ in gateway.reload() }
+  defer { withExtendedLifetime(hangUp) {} }
 
   let scheme = configuration.tls == nil ? "ws" : "wss"
   let url = "\(scheme)://\(gateway.address.description)/v1/stream"

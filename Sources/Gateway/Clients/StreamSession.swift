@@ -13,6 +13,8 @@ final class StreamSession: ConnectionHandler {
   /// Whether the client takes compressed messages.
   let deflates: Bool
   private unowned let node: LoopNode
+  /// What it has shown of itself; nil: nothing, or nothing is asked for.
+  var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
   private var isClosing = false
   /// The payload of the newest ping that came while the connection took nothing; pongs to the ones before may be left out

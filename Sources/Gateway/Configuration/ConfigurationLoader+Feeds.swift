@@ -141,6 +141,7 @@ extension ConfigurationLoader {
     var files: [(key: String, path: String)] = []
     if let path = configuration.caFile { files.append(("ca-file", path)) }
     files += tlsFiles
+    if let path = configuration.keysFile { files.append(("keys-file", path)) }
     files += configuration.replay.map { ("replay", $0) }
     for file in files where !file.path.isEmpty && !isReadable(file.path) {
       problems.append(

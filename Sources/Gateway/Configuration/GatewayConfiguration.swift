@@ -59,6 +59,18 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package struct Limits: Sendable, Equatable {
     /// Client connections at a time, 1…1,000,000.
     package var clients = 10_000
+    /// Connections of one address at a time, 1…1,000,000. Here and below an address is an IPv4 address or an IPv6 /64.
+    package var connectionsPerAddress = 256
+    /// New connections of one address per second, and the burst, 1…100,000.
+    package var connectionsPerSecondPerAddress = 100
+    /// WebSocket handshakes of all clients per second, and the burst, 1…100,000.
+    package var handshakesPerSecond = 2_000
+    /// Those of one address, 1…100,000.
+    package var handshakesPerSecondPerAddress = 50
+    /// HTTP requests of one connection per second, and the burst, 1…100,000.
+    package var httpRequestsPerSecond = 100
+    /// Those of one address, 1…100,000.
+    package var httpRequestsPerSecondPerAddress = 500
     /// Subscriptions of one client, 1…100,000.
     package var subscriptions = 1_000
     /// Requests of one client per second, 1…10,000.
@@ -67,7 +79,18 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var messageBytes = 64 << 10
     /// Unsent bytes above which a client is closed with 4108, 64 KiB…256 MiB.
     package var queuedBytes = 1 << 20
+    /// Unsent bytes of all clients together above which those with the most are closed with 4108 and new ones refused,
+    /// 1 MiB…64 GiB.
+    package var totalQueuedBytes = 256 << 20
     package init() {}
+
+    var admission: Admission.Limits {
+      Admission.Limits(
+        connections: clients, connectionsPerAddress: connectionsPerAddress,
+        connectionsPerSecondPerAddress: connectionsPerSecondPerAddress, handshakesPerSecond: handshakesPerSecond,
+        handshakesPerSecondPerAddress: handshakesPerSecondPerAddress, requestsPerSecond: httpRequestsPerSecond,
+        requestsPerSecondPerAddress: httpRequestsPerSecondPerAddress)
+    }
   }
 
   /// permessage-deflate on the client port (RFC 7692).
@@ -103,6 +126,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// PEM file of the roots to trust for `wss` and `https` endpoints instead of the system's.
   package var caFile: String?
   package var tlsSettings = TLSSettings()
+  /// The key file, which says who may come in; anybody if nil.
+  package var keysFile: String?
   /// Follow simulated venues inside this process.
   package var demo = false
   /// Seed of the demo's market.
@@ -122,6 +147,10 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var reconnectLimitSeconds = 30
   /// `Origin` values that browsers may come from, compared exactly; any if empty.
   package var origins: [String] = []
+  /// Proxies whose word on the client's address is taken.
+  package var trustedProxies: [IPNetwork] = []
+  /// The header that they write it in.
+  var proxyHeader = TrustedProxies.Header.xForwardedFor
   /// This gateway's name in `welcome` and metrics; the host's name by default.
   package var node = GatewayConfiguration.hostName
   package var logLevel = Logger.Level.info

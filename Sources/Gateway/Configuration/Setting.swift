@@ -36,6 +36,7 @@ struct Setting: Sendable {
     integer("tls.handshakes", 1...100_000, \.tlsSettings.handshakes),
     integer("tls.tickets", 0...2, \.tlsSettings.tickets),
     integer("tls.ticket-key-seconds", 60...302_400, \.tlsSettings.ticketKeySeconds),
+    file("keys-file", allowed: "a key file", \.keysFile),
     Setting(
       key: "demo", allowed: "true or false", isBool: true,
       set: { configuration, values in
@@ -59,10 +60,17 @@ struct Setting: Sendable {
       }, show: { $0.replay.joined(separator: ",") }),
     choice("speed", GatewayConfiguration.ReplaySpeed.allCases, \.speed),
     integer("limits.clients", 1...1_000_000, \.limits.clients),
+    integer("limits.connections-per-address", 1...1_000_000, \.limits.connectionsPerAddress),
+    integer("limits.connections-per-second-per-address", 1...100_000, \.limits.connectionsPerSecondPerAddress),
+    integer("limits.handshakes-per-second", 1...100_000, \.limits.handshakesPerSecond),
+    integer("limits.handshakes-per-second-per-address", 1...100_000, \.limits.handshakesPerSecondPerAddress),
+    integer("limits.http-requests-per-second", 1...100_000, \.limits.httpRequestsPerSecond),
+    integer("limits.http-requests-per-second-per-address", 1...100_000, \.limits.httpRequestsPerSecondPerAddress),
     integer("limits.subscriptions", 1...100_000, \.limits.subscriptions),
     integer("limits.requests-per-second", 1...10_000, \.limits.requestsPerSecond),
     integer("limits.message-bytes", (1 << 10)...(16 << 20), \.limits.messageBytes),
     integer("limits.queued-bytes", (64 << 10)...(256 << 20), \.limits.queuedBytes),
+    integer("limits.total-queued-bytes", (1 << 20)...(64 << 30), \.limits.totalQueuedBytes),
     integer("http.head-seconds", 1...300, \.http.headSeconds),
     integer("http.idle-seconds", 1...3_600, \.http.idleSeconds),
     integer("http.bytes-per-second", 1...1_048_576, \.http.bytesPerSecond),
@@ -88,6 +96,15 @@ struct Setting: Sendable {
           return url.target == "/" && !origin.hasSuffix("/")
         }
       }, show: { $0.origins.joined(separator: ",") }),
+    Setting(
+      key: "trusted-proxies", allowed: "addresses like 10.0.0.7 or networks like 10.0.0.0/8 and 2001:db8::/32",
+      isList: true,
+      set: { configuration, values in
+        let networks = values.map { IPNetwork($0) }
+        configuration.trustedProxies = networks.compactMap { $0 }
+        return !networks.contains(nil)
+      }, show: { $0.trustedProxies.map(\.description).joined(separator: ",") }),
+    choice("proxy-header", TrustedProxies.Header.allCases, \.proxyHeader),
     Setting(
       key: "node", allowed: "1 to 63 letters, digits, '-', '_' or '.'",
       set: { configuration, values in
@@ -136,10 +153,11 @@ struct Setting: Sendable {
   }
 
   private static func file(
-    _ key: String, _ path: any WritableKeyPath<GatewayConfiguration, String?> & Sendable
+    _ key: String, allowed: String = "a PEM file",
+    _ path: any WritableKeyPath<GatewayConfiguration, String?> & Sendable
   ) -> Setting {
     Setting(
-      key: key, allowed: "a PEM file",
+      key: key, allowed: allowed,
       set: { configuration, values in
         configuration[keyPath: path] = values[0]
         return !values[0].isEmpty

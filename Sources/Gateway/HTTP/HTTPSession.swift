@@ -5,8 +5,8 @@ import Transport
 /// What answers the requests of one port. Called on the connection's loop.
 protocol HTTPResponder: AnyObject {
   /// Answers `request` by calling `reply` once, on the same loop, now or later.
-  func respond(to request: HTTPRequestHead, reply: @escaping (HTTPResponse) -> Void)
-  /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False: not its business.
+  func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
+  /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False: `respond` answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
   /// The connection is gone.
   func ended(_ connection: Connection)
@@ -95,6 +95,15 @@ final class HTTPSession: ConnectionHandler {
     responder.ended(connection)
   }
 
+  /// Bytes of answers that the client has not taken.
+  var queuedBytes: Int { connection.queuedBytes }
+
+  /// Cuts off a client that does not take its answers.
+  func abort() {
+    isFinished = true
+    connection.abort()
+  }
+
   /// Closes now, or after the answer that is under way.
   func closeForDrain() {
     isDraining = true
@@ -180,7 +189,7 @@ final class HTTPSession: ConnectionHandler {
     let isHead = head.method == "HEAD"
     let ifNoneMatch = head.fields.values("If-None-Match")
     var isLate = false
-    responder.respond(to: head) { [self] response in
+    responder.respond(to: head, on: connection) { [self] response in
       guard !isFinished else { return }
       isAnswering = false
       let keepAlive = keepsAlive && !isDraining
@@ -200,7 +209,7 @@ final class HTTPSession: ConnectionHandler {
 
   private func send(_ response: HTTPResponse, keepAlive: Bool, isHead: Bool = false, ifNoneMatch: [String] = []) {
     var fields = HTTPFields(response.fields)
-    fields.append("Access-Control-Allow-Origin", "*")
+    if let origin = response.allowedOrigin { fields.append("Access-Control-Allow-Origin", origin) }
     var status = response.status
     var bodyLength: Int? = response.body.count
     if status == 200 {

@@ -3,7 +3,6 @@ struct NodeMetrics: Sendable {
   var clients = 0
   var clientsTotal: UInt64 = 0
   var connections = 0
-  var refused: UInt64 = 0
   var requests: UInt64 = 0
   var httpRequests: UInt64 = 0
   var framesSent: UInt64 = 0
@@ -23,7 +22,6 @@ struct NodeMetrics: Sendable {
     clients += other.clients
     clientsTotal += other.clientsTotal
     connections += other.connections
-    refused += other.refused
     requests += other.requests
     httpRequests += other.httpRequests
     framesSent += other.framesSent

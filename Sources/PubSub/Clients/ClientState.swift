@@ -113,7 +113,12 @@ final class ClientState {
   var abuseSince = Timestamp.distantPast
   var lastRefusal = Timestamp.distantPast
   var errorsInRow: UInt16 = 0
-  var isAuthorized: Bool
+  /// What it may have; nil: nothing, until it has said who it is.
+  var grant: Grant?
+  /// A `hello` whose token is being looked at; what comes meanwhile waits.
+  var greeting: (hello: ClientRequest.Hello, id: String?)?
+  /// When its grant must be looked at again, or the lack of one.
+  var deadline = Timestamp.distantFuture
 
   var heartbeatTicks: Int32
   /// The tick of its next heartbeat; entries of the wheel with another are stale.
@@ -132,10 +137,9 @@ final class ClientState {
   /// Messages merged away or dropped since it connected, for the farewell.
   var merged = 0
 
-  init(session: String, heartbeatTicks: Int32, isAuthorized: Bool) {
+  init(session: String, heartbeatTicks: Int32) {
     self.session = session
     self.heartbeatTicks = heartbeatTicks
-    self.isAuthorized = isAuthorized
   }
 
   /// The index of a stream's subscription. O(log n).

@@ -21,6 +21,7 @@ extension FanOut {
     }
     advanceRound(now)
     advanceWatched(now, into: &actions)
+    advanceAccess(now, into: &actions)
   }
 
   /// Enters a new client, or one with a new cadence. The first heartbeat comes after a part of the cadence that depends on the

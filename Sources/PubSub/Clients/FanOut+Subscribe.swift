@@ -33,9 +33,26 @@ extension FanOut {
         pending.failures.append(.init(place: place, channel: channel, symbol: item.symbols.first, error: error))
         continue
       }
+      let grant = state.grant ?? .everything
+      guard grant.channels.contains(item.channel) else {
+        let error = ProtocolError(
+          .forbidden, "your token does not allow the channel `\(item.channel.rawValue)`",
+          hint: grant.channels.isEmpty
+            ? "it allows none" : "it allows \(grant.channels.map(\.rawValue).sorted().joined(separator: ", "))")
+        pending.failures.append(.init(place: place, channel: channel, symbol: item.symbols.first, error: error))
+        continue
+      }
       let symbols = item.channel == .status ? [""] : item.symbols
       for symbol in symbols {
-        let resolved = resolve(symbol, item.channel)
+        let known = resolve(symbol, item.channel)
+        let resolved = item.channel == .status ? known : known.filter { grant.allows($0) }
+        if resolved.isEmpty, !known.isEmpty {
+          let error = ProtocolError(
+            .forbidden, "your token does not allow `\(symbol.prefix(80))`",
+            hint: "GET /v1/instruments lists what it allows")
+          pending.failures.append(.init(place: place, channel: channel, symbol: symbol, error: error))
+          continue
+        }
         if resolved.isEmpty {
           lookups += 1
           let error = unknownSymbol(symbol, looksUp: lookups <= Self.nearMatchLimit)
@@ -55,11 +72,11 @@ extension FanOut {
             pending.wanted.append(wanted)
             continue
           }
-          guard state.subscriptions.count + pending.outstanding < limits.subscriptions else {
+          guard state.subscriptions.count + pending.outstanding < subscriptionLimit(state) else {
             let rest = resolved.count - index
             let error = ProtocolError(
               .tooManySubscriptions,
-              "a client may have \(limits.subscriptions) subscriptions; \(rest) of `\(symbol)` would be too many",
+              "a client may have \(subscriptionLimit(state)) subscriptions; \(rest) of `\(symbol)` would be too many",
               hint: "unsubscribe from others first, or open a second connection")
             pending.failures.append(
               .init(place: place, channel: channel, symbol: symbol.isEmpty ? nil : symbol, error: error))

@@ -6,6 +6,8 @@ enum ClientAction: Equatable {
   case send(String)
   /// End the transport; nothing more is wanted of it.
   case close(code: UInt16, reason: String)
+  /// Get a fresh token, and answer with `renewed`.
+  case refreshToken
   case emit(TidegateEvent)
   /// There will be nothing more.
   case finish
@@ -51,7 +53,13 @@ struct ClientCore {
   /// Streams a connection may have, as the gateway allows at most.
   static let streamLimit = 100_000
 
-  let options: TidegateOptions
+  var options: TidegateOptions
+  /// Whether there is somebody to get a fresh token from.
+  let refreshesToken: Bool
+  /// A fresh token has been asked for and is not there yet.
+  var awaitsToken = false
+  /// The gateway refused the last token; a second refusal in a row is final.
+  var isTokenRefused = false
   var items: [Item]
   var phase = Phase.idle
   var streams: [Int64: Stream] = [:]
@@ -72,8 +80,11 @@ struct ClientCore {
   var random: UInt64
 
   /// - Parameter seed: of the jitter.
-  init(subscriptions: [TidegateSubscription], options: TidegateOptions, seed: UInt64) {
+  init(
+    subscriptions: [TidegateSubscription], options: TidegateOptions, refreshesToken: Bool = false, seed: UInt64
+  ) {
     self.options = options
+    self.refreshesToken = refreshesToken
     self.random = seed
     var seen = Set<Item>()
     self.items = subscriptions.flatMap { subscription in
@@ -104,7 +115,34 @@ struct ClientCore {
   /// Starts; once.
   mutating func start(now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .idle else { return }
-    connect(now: now, into: &actions)
+    guard refreshesToken, options.token == nil else { return connect(now: now, into: &actions) }
+    phase = .waiting
+    refreshToken(into: &actions)
+  }
+
+  /// What `.refreshToken` asked for is there; nil: there is none to be had.
+  mutating func renewed(_ token: String?, now: UInt64, into actions: inout [ClientAction]) {
+    guard awaitsToken else { return }
+    awaitsToken = false
+    if let token { options.token = token }
+    switch phase {
+    case .open:
+      guard token != nil else { return }
+      actions.append(.send(Requests.hello(id: takeID(.hello, now: now), options: options)))
+    case .waiting where retryAt == nil:
+      if token != nil { return connect(now: now, into: &actions) }
+      phase = .stopped
+      let reason = TidegateEvent.DisconnectReason.closed(code: 4001, reason: "there is no token")
+      actions.append(.emit(.disconnected(reason: reason, retryIn: nil)))
+      actions.append(.finish)
+    default: break
+    }
+  }
+
+  private mutating func refreshToken(into actions: inout [ClientAction]) {
+    guard !awaitsToken else { return }
+    awaitsToken = true
+    actions.append(.refreshToken)
   }
 
   /// Stops for good.
@@ -176,6 +214,7 @@ struct ClientCore {
     switch message {
     case .welcome(let id, let welcome):
       if let id { pending[id] = nil }
+      isTokenRefused = false
       heartbeatInterval = UInt64(max(0.1, min(welcome.heartbeatSeconds, 3600)) * 1e9)
       heartbeatAt = now
       actions.append(.emit(.connected(welcome)))
@@ -202,6 +241,7 @@ struct ClientCore {
       case .lost(let stream, let from, let to, _):
         if let last = streams[stream]?.seq, from <= last + 1, to > last { streams[stream]?.seq = to }
       case .drain(let milliseconds): drainAt = now + UInt64(min(milliseconds, 600_000)) * 1_000_000
+      case .other("expiring"): if refreshesToken { refreshToken(into: &actions) }
       case .slow, .other: break
       }
       actions.append(.emit(.notice(notice)))
@@ -357,6 +397,11 @@ struct ClientCore {
   ) {
     reset()
     switch reason {
+    case .closed(4001, _) where refreshesToken && !isTokenRefused:
+      isTokenRefused = true
+      phase = .waiting
+      actions.append(.emit(.disconnected(reason: reason, retryIn: .zero)))
+      refreshToken(into: &actions)
     case .closed(4000...4099, _):
       phase = .stopped
       actions.append(.emit(.disconnected(reason: reason, retryIn: nil)))

@@ -110,6 +110,37 @@ struct ConfigurationLoaderTests {
       ])
   }
 
+  @Test("limits, proxies and the key file are set and checked like all else")
+  func admission() throws {
+    let configuration = try Self.load(
+      """
+      keys-file: /etc/tidegate/keys
+      trusted-proxies: [10.0.0.0/8, "::1"]
+      proxy-header: forwarded
+      limits:
+        connections-per-address: 7
+        total-queued-bytes: 1048576
+      """, environment: ["TIDEGATE_LIMITS_HTTP_REQUESTS_PER_SECOND_PER_ADDRESS": "9"]
+    ).configuration
+    #expect(configuration.keysFile == "/etc/tidegate/keys" && configuration.proxyHeader == .forwarded)
+    #expect(configuration.trustedProxies.map(\.description) == ["10.0.0.0/8", "::1"])
+    #expect(configuration.limits.connectionsPerAddress == 7 && configuration.limits.totalQueuedBytes == 1 << 20)
+    #expect(configuration.limits.httpRequestsPerSecondPerAddress == 9)
+    #expect(
+      Self.problems(
+        "trusted-proxies: [10.0.0.1/8]\nproxy-header: x-real-ip\nlimits:\n  connections-per-address: 0\n  total-queued-bytes: 1000\n"
+      ) == [
+        "limits.connections-per-address: \"0\" is not allowed (file t.yaml, key limits.connections-per-address); allowed: a whole number, 1…1000000",
+        "limits.total-queued-bytes: \"1000\" is not allowed (file t.yaml, key limits.total-queued-bytes); allowed: a whole number, 1048576…68719476736",
+        "proxy-header: \"x-real-ip\" is not allowed (file t.yaml, key proxy-header); allowed: x-forwarded-for, forwarded",
+        "trusted-proxies: \"10.0.0.1/8\" is not allowed (file t.yaml, key trusted-proxies); allowed: addresses like 10.0.0.7 or networks like 10.0.0.0/8 and 2001:db8::/32",
+      ])
+    #expect(
+      Self.problems("keys-file: keys\n", isReadable: false) == [
+        "keys-file: \"keys\" cannot be read (file t.yaml, key keys-file); allowed: a readable file"
+      ])
+  }
+
   @Test("compression has a switch, a threshold, a level and a window, each within its range")
   func compression() throws {
     let standard = try Self.load("demo: true\n").configuration.compression

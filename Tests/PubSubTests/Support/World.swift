@@ -20,6 +20,8 @@ final class World {
   var mail: [[Mail]]
   var clients: [ModelClient] = []
   var closed: [(client: ClientID, loop: Int, code: UInt16, reason: String)] = []
+  /// Tokens that fan-outs ask about.
+  var asked: [(client: ClientID, loop: Int, token: String)] = []
   var changes = MarketChanges()
 
   init(loops: Int = 1, instruments: Int = 1, limits: ClientLimits = ClientLimits(), bookDepthLimit: Int? = nil) {
@@ -129,6 +131,7 @@ final class World {
       switch action {
       case .command(let command, let target): mail[target].append(.command(command))
       case .close(let client, let code, let reason): closed.append((client, loop, code, reason))
+      case .authenticate(let client, let token): asked.append((client, loop, token))
       }
     }
   }
@@ -236,6 +239,18 @@ final class ModelClient {
     send(text)
     world.settle()
     return Array(texts[before...])
+  }
+
+  func authorize(_ grant: Grant) {
+    var actions: [FanOutAction] = []
+    world.fanOuts[loop].authorize(id, grant, now: world.now, into: &actions)
+    world.post(actions, from: loop)
+  }
+
+  func refuse(_ why: String, code: UInt16 = CloseCode.unauthorized) {
+    var actions: [FanOutAction] = []
+    world.fanOuts[loop].refuse(id, why: why, code: code, now: world.now, into: &actions)
+    world.post(actions, from: loop)
   }
 
   func leave() {
