@@ -16,11 +16,12 @@ import Venues
 /// It wires what the targets below it compute, and computes nothing itself.
 package final class Gateway: Sendable {
   private let configuration: GatewayConfiguration
-  private let log: Logger
-  private let loops: [EventLoop]
-  private let nodes: [LoopNode]
-  private let publicListener: Listener
-  private let internalListener: Listener
+  let log: Logger
+  let loops: [EventLoop]
+  let nodes: [LoopNode]
+  let publicListener: Listener
+  let internalListener: Listener
+  let ending = GatewayEnd()
   private let startedAt: Int64
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
@@ -53,7 +54,7 @@ package final class Gateway: Sendable {
       tls = try TLSServerContext(certificateFile: files.certificate, keyFile: files.key)
     }
     // Room for the largest snapshot beyond what may wait; the fan-out's own limits end a slow client long before.
-    let limits = Connection.Limits(queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), kernelUnsentBytes: 64 << 10)
+    let limits = Connection.Limits(queuedBytes: clientLimits.hardQueuedBytes + (8 << 20))
     let publicAPI = nodes.map {
       PublicAPI(node: $0, origins: configuration.origins, clientLimit: configuration.limits.clients)
     }
@@ -96,24 +97,6 @@ package final class Gateway: Sendable {
       let node = nodes[number % nodes.count]
       let speed = configuration.speed
       node.loop.execute { node.add(replay: replayer.value, speed: speed, number: number) }
-    }
-  }
-
-  /// Stops accepting, closes every client with 4201, and ends when they are gone or `deadline` ms have passed.
-  package func stop(deadline: UInt64 = 5_000, _ completion: @escaping @Sendable () -> Void) {
-    publicListener.close()
-    internalListener.close()
-    let last = nodes.count
-    let countdown = Countdown(last) { [loops] in
-      let ended = Countdown(loops.count, completion)
-      for loop in loops { loop.shutdown { ended.arrive() } }
-    }
-    for node in nodes {
-      node.loop.execute {
-        node.drain()
-        let end = GatewayClock.monotonicMicroseconds() + Int64(deadline) * 1_000
-        node.whenEmpty(by: end) { countdown.arrive() }
-      }
     }
   }
 }

@@ -109,7 +109,7 @@ struct SlowClientTests {
     #expect(world.closed.isEmpty)
     world.run(milliseconds: 400)
     #expect(world.closed.map(\.code) == [4108])
-    #expect(world.closed.first?.reason == "slow: no progress for 10 s, 500 bytes unsent, 0 messages merged")
+    #expect(world.closed.first?.reason == "slow: no progress for 10 s, 500 bytes unsent, 0 messages merged, 0 lost")
     #expect(world.closed.allSatisfy { $0.reason.utf8.count <= 123 })
   }
 

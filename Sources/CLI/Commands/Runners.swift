@@ -29,7 +29,8 @@ func waitForEnd(seconds: Int? = nil) async -> Int32? {
   return nil
 }
 
-/// Runs a gateway until SIGINT or SIGTERM, then drains it.
+/// Runs a gateway until a signal ends it: SIGTERM and SIGUSR2 by sending the clients away one after the other, SIGINT, or a second
+/// signal, at once.
 func serve(_ configuration: GatewayConfiguration) async throws {
   var configuration = configuration
   let log = makeLog(configuration.logLevel)
@@ -67,10 +68,30 @@ func serve(_ configuration: GatewayConfiguration) async throws {
   }
   fflush(nil)
 
-  let signal = await waitForEnd()
-  log.notice("stopping", metadata: ["signal": "\(signal.map { "\($0)" } ?? "none")"])
-  await withCheckedContinuation { continuation in gateway.stop { continuation.resume() } }
+  await waitForEnd(of: gateway, drainSeconds: configuration.drainSeconds, log: log)
   await recorders.finish()
+}
+
+/// Ends a gateway as signals tell, and waits for that.
+private func waitForEnd(of gateway: Gateway, drainSeconds: Int, log: Logger) async {
+  enum Step { case signal(Int32), ended }
+  let steps = AsyncStream<Step>.makeStream()
+  let sources = Interrupt.sources([SIGINT, SIGTERM, SIGUSR2]) { steps.continuation.yield(.signal($0)) }
+  defer { for source in sources { source.cancel() } }
+  var isDraining = false
+  for await step in steps.stream {
+    switch step {
+    case .ended: return
+    case .signal(SIGUSR2) where isDraining: continue
+    case .signal(let number) where isDraining || number == SIGINT || drainSeconds == 0:
+      log.notice("stopping", metadata: ["signal": "\(number)"])
+      isDraining = true
+      gateway.stop { steps.continuation.yield(.ended) }
+    case .signal(let number):
+      isDraining = true
+      gateway.drain(seconds: drainSeconds, handsOver: number == SIGUSR2) { steps.continuation.yield(.ended) }
+    }
+  }
 }
 
 /// A failure with a message for the person at the terminal.

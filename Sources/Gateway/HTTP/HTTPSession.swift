@@ -29,6 +29,8 @@ final class HTTPSession: ConnectionHandler {
   private var waiting = ByteBuffer()
   private var isAnswering = false
   private var isFinished = false
+  /// The gateway goes: no other request is answered.
+  private var isLast = false
   private var requests = 0
   /// When the connection last made progress, monotonic µs; set by whoever watches time-outs.
   var progressAt: Int64
@@ -72,8 +74,9 @@ final class HTTPSession: ConnectionHandler {
     responder.ended(connection)
   }
 
-  /// Closes after the answer that is under way, if there is one.
+  /// Closes after the answer that is under way, if there is one, and says so in it.
   func closeForDrain() {
+    isLast = true
     guard !isFinished, !isAnswering else { return }
     isFinished = true
     connection.close()
@@ -119,6 +122,7 @@ final class HTTPSession: ConnectionHandler {
     let ifNoneMatch = head.fields["If-None-Match"]
     responder.respond(to: head) { [self] response in
       guard !isFinished else { return }
+      let keepAlive = keepAlive && !isLast
       isAnswering = false
       progressAt = GatewayClock.monotonicMicroseconds()
       send(response, keepAlive: keepAlive, isHead: isHead, ifNoneMatch: ifNoneMatch)

@@ -45,7 +45,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   // MARK: WebSocket
 
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
-    guard request.path == "/v1/stream", WebSocketHandshake.isUpgrade(request) else { return false }
+    guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
     do throws(HTTPError) {
       let (response, _) = try WebSocketHandshake.accept(request, subprotocols: PublicAPI.subprotocols, origins: origins)
       var out = ByteBuffer(capacity: 256)
@@ -81,6 +81,11 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let path = request.path
     switch path {
     case "/": reply(.text(PublicAPI.welcome))
+    case "/v1/stream" where node.isDraining:
+      reply(
+        .error(
+          503, code: "draining", message: "this gateway is going down", hint: "connect again: another one takes over",
+          retry: true, fields: [HTTPField("Retry-After", "1")]))
     case "/v1/stream": reply(refuseUpgrade(request))
     case "/v1/instruments": reply(instruments(request))
     case "/v1/status": reply(status())

@@ -10,6 +10,10 @@ struct NodeMetrics: Sendable {
   var feedBatches: UInt64 = 0
   var protocolErrors: UInt64 = 0
   var closedByPolicy: UInt64 = 0
+  /// Clients closed while draining.
+  var evicted: UInt64 = 0
+  var resumed: UInt64 = 0
+  var parkedSessions = 0
 
   mutating func add(_ other: NodeMetrics) {
     clients += other.clients
@@ -22,6 +26,9 @@ struct NodeMetrics: Sendable {
     feedBatches += other.feedBatches
     protocolErrors += other.protocolErrors
     closedByPolicy += other.closedByPolicy
+    evicted += other.evicted
+    resumed += other.resumed
+    parkedSessions += other.parkedSessions
   }
 }
 

@@ -10,6 +10,7 @@ final class World {
   enum Mail {
     case command(HubCommand)
     case delivery(Delivery)
+    case session(SessionMessage)
   }
   let loops: Int
   var now = Timestamp(microseconds: 1_790_000_000_000_000)
@@ -119,7 +120,8 @@ final class World {
       switch delivery {
       case .frame(_, let set):
         for loop in 0..<loops where set & (1 << UInt64(loop)) != 0 { mail[loop].append(.delivery(delivery)) }
-      case .joined(_, let loop, _), .snapshot(_, let loop, _): mail[loop].append(.delivery(delivery))
+      case .joined(_, let loop, _), .snapshot(_, let loop, _), .nothing(_, let loop, _):
+        mail[loop].append(.delivery(delivery))
       }
     }
   }
@@ -128,6 +130,7 @@ final class World {
     for action in actions {
       switch action {
       case .command(let command, let target): mail[target].append(.command(command))
+      case .session(let message, let target): mail[target].append(.session(message))
       case .close(let client, let code, let reason): closed.append((client, loop, code, reason))
       }
     }
@@ -143,6 +146,7 @@ final class World {
       switch item {
       case .command(let command): hubs[loop].perform(command, now: now, into: &out)
       case .delivery(let delivery): fanOuts[loop].deliver([delivery], now: now, into: &actions)
+      case .session(let message): fanOuts[loop].receive(message, now: now, into: &actions)
       }
     }
     post(out)

@@ -1,0 +1,72 @@
+import MarketData
+
+/// Sending everybody away, one after the other, so that those who take them in are not hit by all at once.
+struct Drain {
+  /// When the clients are closed, rising.
+  var moments: [(client: ClientID, moment: Timestamp)]
+  var next = 0
+  /// When the last one is closed.
+  var end: Timestamp
+  /// Told to clients: when the gateway ends, UTC.
+  var deadline: Timestamp
+  /// Clients closed so far.
+  var evicted = 0
+}
+
+extension FanOut {
+  /// The part of the window in which clients are closed, in tenths; the rest is for their farewells.
+  private static let drainTenths: Int64 = 9
+
+  /// Whether `drain` was called.
+  package var isDraining: Bool { drain != nil }
+  /// Clients that were closed by it. For metrics.
+  package var evictedClients: Int { drain?.evicted ?? 0 }
+
+  /// Tells every client when to reconnect, at a moment of its own, and closes those with 4201 that are still there by then. The moments are
+  /// spread evenly over `window`, here and over all loops together. Closing is done by `advance`. Once. O(clients).
+  package func drain(window: Int64, now: Timestamp, into actions: inout [FanOutAction]) {
+    guard drain == nil else { return }
+    let span = max(0, window) * Self.drainTenths / 10
+    let clients = (0..<used).map { id(of: UInt32($0)) }.filter { state(of: $0) != nil }
+    var moments: [(client: ClientID, moment: Timestamp)] = []
+    moments.reserveCapacity(clients.count)
+    let parts = Int64(clients.count * loops)
+    for (place, client) in clients.enumerated() {
+      let wait = span * Int64(place * loops + loop + 1) / max(1, parts)
+      moments.append((client, steady(now) + wait))
+      sendDrainNotice(client, wait: wait, deadline: now + window, now: now)
+    }
+    drain = Drain(moments: moments, end: steady(now) + span, deadline: now + window)
+  }
+
+  /// A client that came while draining goes with the last.
+  func drainLate(_ client: ClientID, now: Timestamp) {
+    guard let drain else { return }
+    let end = max(drain.end, steady(now))
+    self.drain?.moments.append((client, end))
+    sendDrainNotice(client, wait: end - steady(now), deadline: drain.deadline, now: now)
+  }
+
+  /// Closes the clients whose moment has come. `now` is steady.
+  func advanceDrain(_ now: Timestamp, into actions: inout [FanOutAction]) {
+    guard var drain else { return }
+    while drain.next < drain.moments.count, drain.moments[drain.next].moment <= now {
+      let client = drain.moments[drain.next].client
+      drain.next += 1
+      guard state(of: client) != nil else { continue }
+      drain.evicted += 1
+      expel(client, code: CloseCode.draining, reason: "the gateway is going down; reconnect", into: &actions)
+    }
+    self.drain = drain
+  }
+
+  private func sendDrainNotice(_ client: ClientID, wait: Int64, deadline: Timestamp, now: Timestamp) {
+    send(to: client, now: now) { out in
+      out.append("{\"type\":\"notice\",\"code\":\"drain\",\"reconnect_in_ms\":")
+      out.append(integer: wait / Microseconds.millisecond)
+      out.append(",\"deadline\":")
+      out.append(integer: deadline.microseconds)
+      out.append("}")
+    }
+  }
+}
