@@ -44,7 +44,7 @@ extension Gateway {
     if handsOver { internalListener.close() }
     log.notice("draining", metadata: ["seconds": "\(seconds)", "hands_over": "\(handsOver)"])
     for node in nodes { node.loop.execute { node.beginDrain(window: Int64(seconds) * 1_000_000) } }
-    reportDrain(GatewayClock.monotonicMicroseconds())
+    reportDrain()
     end(completion)
   }
 
@@ -67,11 +67,12 @@ extension Gateway {
   }
 
   /// Says once a second how far a drain is.
-  private func reportDrain(_ startedAt: Int64) {
+  private func reportDrain() {
     let first = nodes[0]
     let log = log
     let count = nodes.count
     first.loop.execute {
+      let startedAt = first.loop.moment
       first.loop.scheduleRepeating(every: 1_000_000_000) {
         let total = DrainProgress()
         for loop in 0..<count {
@@ -82,7 +83,7 @@ extension Gateway {
             total.evicted += evicted
             total.parts += 1
             guard total.parts == count else { return }
-            let elapsed = (GatewayClock.monotonicMicroseconds() - startedAt) / 1_000_000
+            let elapsed = (first.loop.moment - startedAt) / 1_000_000
             log.notice(
               "draining",
               metadata: ["clients": "\(total.open)", "closed": "\(total.evicted)", "elapsed_s": "\(elapsed)"])

@@ -26,14 +26,22 @@ package final class Gateway: Sendable {
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
   /// - Throws: `TransportError` with the address, file or limit that could not be had.
-  package init(configuration: GatewayConfiguration, log: Logger) throws(TransportError) {
-    self.configuration = configuration
-    self.log = log
-    self.startedAt = GatewayClock.monotonicMicroseconds()
+  package convenience init(configuration: GatewayConfiguration, log: Logger) throws(TransportError) {
     var loops: [EventLoop] = []
     for index in 0..<configuration.loops {
       loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)"))
     }
+    try self.init(configuration: configuration, log: log, loops: loops)
+  }
+
+  /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their order, and
+  /// `configuration.loops` does not count. `stop` ends them.
+  package init(configuration: GatewayConfiguration, log: Logger, loops: [EventLoop]) throws(TransportError) {
+    precondition(!loops.isEmpty, "a gateway needs a loop")
+    let kernel = loops[0].kernel
+    self.configuration = configuration
+    self.log = log
+    self.startedAt = kernel.monotonicMicroseconds
     var clientLimits = ClientLimits()
     clientLimits.clients = configuration.limits.clients
     clientLimits.subscriptions = configuration.limits.subscriptions
@@ -42,10 +50,10 @@ package final class Gateway: Sendable {
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
     let settings = NodeSettings(
-      node: configuration.node, epoch: RandomName.hex(4), clientLimits: clientLimits,
+      node: configuration.node, epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
       heartbeatSeconds: configuration.heartbeatSeconds, reconnectLimitSeconds: configuration.reconnectLimitSeconds,
       log: log)
-    let nodes = loops.map { LoopNode(loop: $0, loops: configuration.loops, settings: settings) }
+    let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
     self.nodes = nodes

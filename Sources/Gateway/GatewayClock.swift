@@ -1,5 +1,5 @@
-import Glibc
 import MarketData
+import Transport
 
 /// The gateway's clock: microseconds UTC that never go back. Owned by one loop.
 ///
@@ -11,37 +11,30 @@ struct GatewayClock {
   /// The smallest step that is reported, µs.
   private static let reportedStep: Int64 = 100_000
 
+  private let kernel: Kernel
   /// Microseconds from the monotonic clock to UTC.
   private var offset: Int64
   private var last: Int64
   /// How far the wall clock stands behind, µs, as known.
   private var lag: Int64 = 0
 
-  init() {
-    self.init(wall: GatewayClock.wallMicroseconds(), monotonic: GatewayClock.monotonicMicroseconds())
-  }
-
-  init(wall: Int64, monotonic: Int64) {
-    offset = wall - monotonic
-    last = wall
+  init(kernel: Kernel) {
+    self.kernel = kernel
+    let offset = kernel.wallMicroseconds() - kernel.monotonicMicroseconds
+    self.offset = offset
+    self.last = kernel.monotonicMicroseconds + offset
   }
 
   /// The present moment; costs one `clock_gettime`.
-  mutating func now() -> Timestamp { now(monotonic: GatewayClock.monotonicMicroseconds()) }
-
-  mutating func now(monotonic: Int64) -> Timestamp {
-    last = max(last, monotonic + offset)
+  mutating func now() -> Timestamp {
+    last = max(last, kernel.monotonicMicroseconds + offset)
     return Timestamp(microseconds: last)
   }
 
   /// Follows the wall clock; call about once a second. Answers a step of the wall clock by more than 100 ms, in µs, once; one forward
   /// is then also a step of `now`.
   mutating func follow() -> Int64? {
-    follow(wall: GatewayClock.wallMicroseconds(), monotonic: GatewayClock.monotonicMicroseconds())
-  }
-
-  mutating func follow(wall: Int64, monotonic: Int64) -> Int64? {
-    let step = wall - monotonic - offset
+    let step = kernel.wallMicroseconds() - kernel.monotonicMicroseconds - offset
     if step >= 0 {
       offset += step
       lag = 0
@@ -52,13 +45,14 @@ struct GatewayClock {
     lag = max(0, -step - Self.slew)
     return abs(news) > Self.reportedStep ? -news : nil
   }
+}
 
-  static func monotonicMicroseconds() -> Int64 { microseconds(CLOCK_MONOTONIC) }
-  static func wallMicroseconds() -> Int64 { microseconds(CLOCK_REALTIME) }
+extension Kernel {
+  /// Monotonic µs, for time-outs.
+  var monotonicMicroseconds: Int64 { Int64(uptime() / 1_000) }
+}
 
-  private static func microseconds(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
-  }
+extension EventLoop {
+  /// Monotonic µs, for time-outs.
+  var moment: Int64 { kernel.monotonicMicroseconds }
 }

@@ -7,7 +7,7 @@ extension LoopNode {
   func beginDrain(window: Int64) {
     loop.assertOnLoop()
     isDraining = true
-    endsAt = GatewayClock.monotonicMicroseconds() + window
+    endsAt = loop.moment + window
     fanOut.drain(window: window, now: clock.now(), into: &actions)
     for session in httpSessions.values { session.closeForDrain() }
   }
@@ -16,7 +16,7 @@ extension LoopNode {
   func closeAll(within limit: Int64) {
     loop.assertOnLoop()
     isDraining = true
-    endsAt = min(endsAt, GatewayClock.monotonicMicroseconds() + limit)
+    endsAt = min(endsAt, loop.moment + limit)
     for timer in timers { timer.cancel() }
     for feed in feeds { feed.stop() }
     for session in sessions {
@@ -27,7 +27,7 @@ extension LoopNode {
 
   /// Calls `body` when no client is left, or at `endsAt`. On the loop.
   func whenEmpty(_ body: @escaping () -> Void) {
-    if openClients == 0 || GatewayClock.monotonicMicroseconds() >= endsAt { return body() }
+    if openClients == 0 || loop.moment >= endsAt { return body() }
     loop.schedule(after: 10_000_000) { [self] in whenEmpty(body) }
   }
 

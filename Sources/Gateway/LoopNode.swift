@@ -23,7 +23,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// All nodes by loop index, this one included; set once before any of them starts.
   private(set) var nodes: [LoopNode] = []
 
-  var clock = GatewayClock()
+  var clock: GatewayClock
   var metrics = NodeMetrics()
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
@@ -49,6 +49,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   init(loop: EventLoop, loops: Int, settings: NodeSettings) {
     self.loop = loop
+    self.clock = GatewayClock(kernel: loop.kernel)
     self.settings = settings
     self.hub = Hub(loop: loop.index, loops: loops, epoch: settings.epoch)
     self.fanOut = FanOut(
@@ -115,7 +116,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       }
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
-    let moment = GatewayClock.monotonicMicroseconds()
+    let moment = loop.moment
     for session in httpSessions.values { session.closeIfIdle(at: moment) }
   }
 
@@ -204,7 +205,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Takes over a connection that has upgraded.
   func admit(_ connection: Connection, rest: UnsafeMutableRawBufferPointer) {
     httpSessions[ObjectIdentifier(connection)] = nil
-    let client = fanOut.open(session: "s_" + RandomName.hex(12), now: clock.now())
+    let client = fanOut.open(session: "s_" + RandomName.hex(12, from: loop.kernel), now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes))
@@ -248,7 +249,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.resumed = fanOut.resumedSessions
     metrics.parkedSessions = fanOut.parkedSessions
     // A slice of the sessions each time: all of them every 5 s.
-    let moment = GatewayClock.monotonicMicroseconds()
+    let moment = loop.moment
     let slice = sessions.count / 50 + 1
     for _ in 0..<min(slice, sessions.count) {
       watchCursor = watchCursor + 1 < sessions.count ? watchCursor + 1 : 0

@@ -17,9 +17,9 @@ struct NodeSettings: Sendable {
 
 /// Names made of random bytes.
 enum RandomName {
-  /// `count` random bytes in hexadecimal digits.
-  static func hex(_ count: Int) -> String {
+  /// `count` random bytes of `kernel` in hexadecimal digits.
+  static func hex(_ count: Int, from kernel: Kernel) -> String {
     let digits = Array("0123456789abcdef")
-    return String(SystemRandom.bytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    return String(kernel.randomBytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }
 }

@@ -99,7 +99,7 @@ package final class Connection: PolledDescriptor {
   }
 
   deinit {
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    if descriptor >= 0 { loop.kernel.close(descriptor) }
   }
 
   /// Whether nothing is waiting for the kernel: what is written now goes out this turn, if the socket takes it.
@@ -108,8 +108,8 @@ package final class Connection: PolledDescriptor {
   package var isOpen: Bool { state == .open }
   /// Bytes the kernel has taken and the peer has not acknowledged (`SIOCOUTQ`, tcp(7)); nil where it does not say.
   package var kernelQueuedBytes: Int? {
-    var count: Int32 = 0
-    return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : nil
+    let count = loop.kernel.queuedBytes(descriptor)
+    return count >= 0 ? count : nil
   }
   /// `TLSv1.3`, or nil in the clear.
   package var tlsVersion: String? { tls?.version }
@@ -178,14 +178,14 @@ package final class Connection: PolledDescriptor {
     if queuedBytes > 0 {
       if tls == nil, rest == nil, let item = first {
         let left = item.count &- firstSent
-        let sent = send(descriptor, item.start + firstSent, left, Self.sendFlags)
+        let sent = loop.kernel.send(descriptor, item.start + firstSent, left)
         if sent == left {
           first = nil
           firstSent = 0
           queuedBytes = 0
           bytesWritten &+= UInt64(truncatingIfNeeded: sent)
         } else {
-          took(sent, error: errno)
+          took(sent)
           isBlocked = state == .open || state == .closing
           return
         }
@@ -197,8 +197,6 @@ package final class Connection: PolledDescriptor {
     if state == .closing { endStream() }
   }
 
-  @inline(__always) private static var sendFlags: Int32 { Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT) }
-
   /// Several items: small ones side by side in one send, large ones in place. True if nothing is left.
   private func sendGathered() -> Bool {
     while queuedBytes > 0 {
@@ -206,11 +204,11 @@ package final class Connection: PolledDescriptor {
       let offered: Int
       if queuedBytes <= loop.gatherBuffer.count {
         offered = gather(into: loop.gatherBuffer)
-        sent = send(descriptor, loop.gatherBuffer.baseAddress, offered, Self.sendFlags)
+        sent = loop.kernel.send(descriptor, loop.gatherBuffer.baseAddress.unsafelyUnwrapped, offered)
       } else {
         (sent, offered) = sendVectors()
       }
-      took(sent, error: errno)
+      took(sent)
       guard state == .open || state == .closing else { return false }
       guard sent == offered else {
         isBlocked = true
@@ -233,10 +231,8 @@ package final class Connection: PolledDescriptor {
         offered += piece.count
         return count < Self.vectorLimit
       }
-      var message = msghdr()
-      message.msg_iov = vectors.baseAddress
-      message.msg_iovlen = count
-      return (sendmsg(descriptor, &message, Self.sendFlags), offered)
+      let pieces = UnsafeMutableBufferPointer(start: vectors.baseAddress, count: count)
+      return (loop.kernel.send(descriptor, pieces: pieces), offered)
     }
   }
 
@@ -263,8 +259,9 @@ package final class Connection: PolledDescriptor {
   }
 
   /// Books the result of a send: drops what is sent, fails on an error.
-  private func took(_ sent: Int, error: Int32) {
+  private func took(_ sent: Int) {
     guard sent >= 0 else {
+      let error = Int32(truncatingIfNeeded: -sent)
       if error != EAGAIN && error != EINTR { finish(.failed(.system(call: "send", errno: error))) }
       return
     }
@@ -292,7 +289,7 @@ package final class Connection: PolledDescriptor {
     while queuedBytes > 0 {
       let offered = gather(into: UnsafeMutableRawBufferPointer(rebasing: loop.gatherBuffer[..<TLSSession.recordLimit]))
       switch tls.write(UnsafeRawBufferPointer(start: loop.gatherBuffer.baseAddress, count: offered)) {
-      case .bytes(let count): took(count, error: 0)
+      case .bytes(let count): took(count)
       case .wouldBlock:
         isBlocked = true
         return false
@@ -348,10 +345,11 @@ package final class Connection: PolledDescriptor {
         case .failed(let error): return finish(.failed(error))
         }
       } else {
-        count = recv(descriptor, loop.readBuffer.baseAddress, loop.readBuffer.count, 0)
+        count = loop.kernel.receive(descriptor, into: loop.readBuffer)
         if count < 0 {
-          if errno == EINTR { continue }
-          if errno != EAGAIN { finish(.failed(.system(call: "recv", errno: errno))) }
+          let error = Int32(truncatingIfNeeded: -count)
+          if error == EINTR { continue }
+          if error != EAGAIN { finish(.failed(.system(call: "recv", errno: error))) }
           return
         }
         if count == 0 { return peerEnded() }
@@ -385,9 +383,7 @@ package final class Connection: PolledDescriptor {
   }
 
   private func failFromSocket() {
-    var error: Int32 = 0
-    var length = socklen_t(MemoryLayout<Int32>.size)
-    getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
+    let error = loop.kernel.takeError(descriptor)
     if error != 0 { finish(.failed(.system(call: "recv", errno: error))) }
   }
 
@@ -482,7 +478,7 @@ package final class Connection: PolledDescriptor {
   private func endStream() {
     if peerHasEnded { return finish(.closedByPeer) }
     tls?.sendCloseNotify()
-    guard shutdown(descriptor, Int32(SHUT_WR)) == 0 else { return finish(.closedLocally) }
+    guard loop.kernel.endSending(descriptor) == 0 else { return finish(.closedLocally) }
     state = .lingering
     loop.markClosed(self, .closedLocally)
     armTimer(Self.lingerTime)
@@ -491,11 +487,10 @@ package final class Connection: PolledDescriptor {
 
   /// Reads and drops until the peer's end.
   private func discard() {
-    let buffer = loop.readBuffer
-    let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    let count = loop.kernel.receive(descriptor, into: loop.readBuffer)
     if count > 0 {
       loop.markUnfinished(self)
-    } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+    } else if count == 0 || (count != Int(-EAGAIN) && count != Int(-EINTR)) {
       finish(.closedLocally)
     }
   }
@@ -516,7 +511,7 @@ package final class Connection: PolledDescriptor {
     }
     tls?.discard()
     loop.table.remove(self)
-    Glibc.close(descriptor)
+    loop.kernel.close(descriptor)
     descriptor = -1
   }
 

@@ -100,13 +100,12 @@ package final class ConnectAttempt: @unchecked Sendable {
     abandonAddress()
     while let address = addresses.popFirst() {
       do {
-        let descriptor = try makeSocket(family: address.family)
-        setSocketOptions(descriptor, limits)
-        let status = address.withPointer { Glibc.connect(descriptor, $0, address.length) }
-        let error = errno
-        guard status == 0 || error == EINPROGRESS else {
-          Glibc.close(descriptor)
-          lastReason = TransportError.words(error)
+        let descriptor = try loop.kernel.makeSocket(family: address.family)
+        loop.kernel.setOptions(descriptor, limits)
+        let status = loop.kernel.connect(descriptor, to: address)
+        guard status == 0 || status == -EINPROGRESS else {
+          loop.kernel.close(descriptor)
+          lastReason = TransportError.words(-status)
           continue
         }
         let socket = ConnectingSocket(descriptor: descriptor, loop: loop) { [self] error in
@@ -213,7 +212,7 @@ private final class ConnectingSocket: PolledDescriptor {
   }
 
   deinit {
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    if descriptor >= 0 { loop.kernel.close(descriptor) }
   }
 
   /// Gives the descriptor to another owner.
@@ -227,15 +226,12 @@ private final class ConnectingSocket: PolledDescriptor {
   override func ready(_ readiness: Readiness) {
     // Before `connect` is under way a socket reports a hang-up, which means nothing yet; registration follows `connect`.
     guard !readiness.isDisjoint(with: [.writable, .error]) else { return }
-    var error: Int32 = 0
-    var length = socklen_t(MemoryLayout<Int32>.size)
-    getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
-    answered?(error)
+    answered?(loop.kernel.takeError(descriptor))
   }
 
   override func loopEnds() {
     loop.table.remove(self)
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    if descriptor >= 0 { loop.kernel.close(descriptor) }
     descriptor = -1
     answered = nil
   }

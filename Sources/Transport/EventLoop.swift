@@ -9,8 +9,12 @@ import Glibc
 ///
 /// A turn is: the events of one `epoll_wait`, timers that are due, mailbox tasks, the `onTurnEnd` bodies, then one send per
 /// connection that was written to. A loop lives until `shutdown`; it holds its connections and listeners.
+///
+/// A driven loop has no queue's thread under it: it takes a turn when its driver calls `step`, in the driver's thread and on the
+/// time of the driver's `Kernel`. Simulations are made of such loops.
 package final class EventLoop: @unchecked Sendable {
-  // `@unchecked`: `mailbox` has its lock and `poller.wake` is one system call; all else is touched on `queue` only.
+  // `@unchecked`: `mailbox` has its lock and `poller.wake` is one system call; all else is touched on `queue` only, or,
+  // in a driven loop, in the one thread of its driver.
 
   /// The place among the loops of this process, for striping ids.
   package let index: Int
@@ -27,6 +31,8 @@ package final class EventLoop: @unchecked Sendable {
   private static let flushRounds = 4
   private static let millisecond: UInt64 = 1_000_000
 
+  /// What it asks of the operating system, and where it has its time and its random numbers from.
+  package let kernel: Kernel
   let poller: Poller
   let mailbox = Mailbox()
   // `@exclusivity(unchecked)`: confined to the queue; the dynamic check would cost more than what it guards.
@@ -50,7 +56,9 @@ package final class EventLoop: @unchecked Sendable {
   @exclusivity(unchecked) private var timerSequence: UInt64 = 0
   @exclusivity(unchecked) private var shutdownCompletions: [@Sendable () -> Void]?
   @exclusivity(unchecked) private var hasEnded = false
-  private let source: any DispatchSourceRead
+  /// Nil in a driven loop.
+  private let source: (any DispatchSourceRead)?
+  private let systemPoller: SystemPoller?
 
   private static let ignoreBrokenPipes: Void = {
     // OpenSSL writes with write(2), which raises SIGPIPE on a connection the peer has closed.
@@ -64,11 +72,28 @@ package final class EventLoop: @unchecked Sendable {
   package init(index: Int, label: String) throws(TransportError) {
     _ = Self.ignoreBrokenPipes
     self.index = index
+    kernel = .system
     queue = DispatchQueue(label: label)
-    poller = try Poller()
-    source = DispatchSource.makeReadSource(fileDescriptor: poller.descriptor, queue: queue)
+    let poller = try SystemPoller.make()
+    self.poller = poller
+    systemPoller = poller
+    let source = DispatchSource.makeReadSource(fileDescriptor: poller.descriptor, queue: queue)
+    self.source = source
     source.setEventHandler { @Sendable in self.run() }
     source.activate()
+  }
+
+  /// A driven loop.
+  /// - Parameters:
+  ///   - kernel: whose sockets and time it lives on.
+  ///   - poller: its event queue, which belongs to `kernel`; `wait` is only ever called with 0 ms.
+  package init(index: Int, kernel: Kernel, poller: Poller) {
+    self.index = index
+    self.kernel = kernel
+    self.poller = poller
+    queue = DispatchQueue(label: "tidegate.driven.\(index)")
+    systemPoller = nil
+    source = nil
   }
 
   deinit {
@@ -87,12 +112,16 @@ package final class EventLoop: @unchecked Sendable {
   @inline(__always)
   package func assertOnLoop() {
     #if DEBUG
-      dispatchPrecondition(condition: .onQueue(queue))
+      if source != nil {
+        dispatchPrecondition(condition: .onQueue(queue))
+      } else {
+        precondition(isInTurn, "not on loop \(index)")
+      }
     #endif
   }
 
   /// Monotonic nanoseconds, read once per turn and after each blocking wait; on the loop only.
-  package var uptime: UInt64 { isInTurn ? now : Self.readClock() }
+  package var uptime: UInt64 { isInTurn ? now : kernel.uptime() }
 
   /// Runs `body` on the loop after `delay` ns (granularity 1 ms), unless the timer is cancelled; on the loop only. O(log timers).
   @discardableResult
@@ -133,7 +162,8 @@ package final class EventLoop: @unchecked Sendable {
   /// queue of its own.
   package func shutdown(_ completion: @escaping @Sendable () -> Void) {
     let isAccepted = mailbox.submit({ self.end(completion) }) { poller.wake() }
-    if !isAccepted { queue.async { @Sendable in self.end(completion) } }
+    guard !isAccepted else { return }
+    if source != nil { queue.async { @Sendable in self.end(completion) } } else { end(completion) }
   }
 
   // MARK: - What sockets ask for; on the loop
@@ -173,12 +203,6 @@ package final class EventLoop: @unchecked Sendable {
     if !isInTurn { poller.wake() }
   }
 
-  private static func readClock() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-  }
-
   // MARK: - Turns
 
   private var hasWork: Bool { unfinished.count > 0 || nextTask < tasks.count || dirty.count > 0 || !closed.isEmpty }
@@ -187,7 +211,7 @@ package final class EventLoop: @unchecked Sendable {
   private func run() {
     guard !hasEnded else { return }
     isInTurn = true
-    now = Self.readClock()
+    now = kernel.uptime()
     let entered = now
     var lastActivity = now
     while true {
@@ -202,15 +226,32 @@ package final class EventLoop: @unchecked Sendable {
         break
       }
       let count = poller.wait(milliseconds: wait)
-      now = Self.readClock()
+      now = kernel.uptime()
       if turn(events: count) { lastActivity = now }
       if hasEnded { break }
     }
     isInTurn = false
     if !hasEnded, let next = timers.nextDeadline, next != armedDeadline {
       armedDeadline = next
-      poller.arm(deadline: next)
+      systemPoller?.arm(deadline: next)
     }
+  }
+
+  /// One turn of a driven loop. Returns whether anything happened.
+  package func step() -> Bool {
+    precondition(source == nil && !isInTurn, "only a driven loop is stepped, by its driver")
+    guard !hasEnded else { return false }
+    isInTurn = true
+    defer { isInTurn = false }
+    now = kernel.uptime()
+    return turn(events: poller.wait(milliseconds: 0))
+  }
+
+  /// When a driven loop next wants a turn, socket events and what others may `execute` aside: 0 for at once, the uptime of its
+  /// next timer, or nil. From now on `execute` wakes its poller. By its driver only.
+  package var nextTurn: UInt64? {
+    guard !hasEnded else { return nil }
+    return hasWork || !mailbox.prepareToSleep() ? 0 : timers.nextDeadline
   }
 
   private func milliseconds(until deadline: UInt64) -> Int32 {
@@ -288,7 +329,7 @@ package final class EventLoop: @unchecked Sendable {
       if shutdownCompletions != nil {
         shutdownCompletions?.append(completion)
       } else {
-        Self.farewells.async(execute: completion)
+        sayFarewell([completion])
       }
       return
     }
@@ -301,11 +342,23 @@ package final class EventLoop: @unchecked Sendable {
     turnEndBodies = []
     tasks = []
     nextTask = 0
+    guard let source else {
+      shutdownCompletions = nil
+      return sayFarewell([completion])
+    }
     source.setCancelHandler { @Sendable in
       let completions = self.shutdownCompletions ?? []
       self.shutdownCompletions = nil
-      Self.farewells.async { for completion in completions { completion() } }
+      self.sayFarewell(completions)
     }
     source.cancel()
+  }
+
+  private func sayFarewell(_ completions: [@Sendable () -> Void]) {
+    if source == nil {
+      for completion in completions { completion() }
+    } else {
+      Self.farewells.async { for completion in completions { completion() } }
+    }
   }
 }

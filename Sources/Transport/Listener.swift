@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import Synchronization
 
@@ -21,20 +20,19 @@ package final class Listener: Sendable {
     guard let kernelAddress = KernelAddress(host: address.host, port: address.port) else {
       throw .invalidAddress(address.description)
     }
-    let descriptor = try makeSocket(family: kernelAddress.family)
-    var one: Int32 = 1
-    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, 4)
-    setSocketOptions(descriptor, limits)
+    let kernel = loops[0].kernel
+    let descriptor = try kernel.makeSocket(family: kernelAddress.family)
+    kernel.setOptions(descriptor, limits)
     do throws(TransportError) {
-      guard kernelAddress.withPointer({ bind(descriptor, $0, kernelAddress.length) }) == 0 else {
-        throw .system(call: "bind \(address.description)", errno: errno)
-      }
-      guard listen(descriptor, Self.backlog) == 0 else { throw .system(call: "listen", errno: errno) }
+      let bound = kernel.bind(descriptor, to: kernelAddress)
+      guard bound == 0 else { throw .system(call: "bind \(address.description)", errno: -bound) }
+      let listening = kernel.listen(descriptor, backlog: Self.backlog)
+      guard listening == 0 else { throw .system(call: "listen", errno: -listening) }
     } catch {
-      Glibc.close(descriptor)
+      kernel.close(descriptor)
       throw error
     }
-    self.address = KernelAddress { getsockname(descriptor, $0, $1) }.socketAddress
+    self.address = kernel.localAddress(descriptor).socketAddress
     let acceptor = Acceptor(descriptor: descriptor, loops: loops, tls: tls, limits: limits, accept: accept)
     self.acceptor = acceptor
     loops[0].execute { acceptor.start() }
@@ -57,6 +55,7 @@ package final class Listener: Sendable {
 private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   // `@unchecked`: what changes is touched on `loops[0]` only, but for `shed`, which is atomic.
   let loops: [EventLoop]
+  private let kernel: Kernel
   let shed = Atomic<Int>(0)
   private let tls: TLSServerContext?
   private let limits: Connection.Limits
@@ -81,13 +80,12 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     self.tls = tls
     self.limits = limits
     self.accept = accept
-    spare = Self.openSpare()
+    kernel = loops[0].kernel
+    spare = kernel.openSpare()
     super.init(descriptor: descriptor)
   }
 
   deinit { loopEndsUnwatched() }
-
-  private static func openSpare() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
   func start() {
     guard isOpen else { return }
@@ -105,8 +103,8 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private func loopEndsUnwatched() {
     guard isOpen else { return }
     isOpen = false
-    Glibc.close(descriptor)
-    if spare >= 0 { Glibc.close(spare) }
+    kernel.close(descriptor)
+    if spare >= 0 { kernel.close(spare) }
     spare = -1
     descriptor = -1
   }
@@ -114,11 +112,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   override func ready(_ readiness: Readiness) {
     for _ in 0..<Self.acceptsPerTurn {
       guard isOpen else { return }
-      var accepted: Int32 = -1
-      let flags = O_NONBLOCK | O_CLOEXEC
-      let peer = KernelAddress { accepted = clinux_accept4(descriptor, $0, $1, flags) }
+      let (accepted, peer) = kernel.accept(descriptor)
       guard accepted >= 0 else {
-        switch errno {
+        switch -accepted {
         case EAGAIN: return
         case EMFILE, ENFILE:
           guard shedOne() else {
@@ -139,15 +135,15 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
 
   /// Turns one connection away with the spare descriptor. False if there is none.
   private func shedOne() -> Bool {
-    if spare < 0 { spare = Self.openSpare() }
+    if spare < 0 { spare = kernel.openSpare() }
     guard spare >= 0 else { return false }
-    Glibc.close(spare)
-    let accepted = clinux_accept4(descriptor, nil, nil, O_CLOEXEC)
+    kernel.close(spare)
+    let accepted = kernel.accept(descriptor).descriptor
     if accepted >= 0 {
-      Glibc.close(accepted)
+      kernel.close(accepted)
       shed.add(1, ordering: .relaxed)
     }
-    spare = Self.openSpare()
+    spare = kernel.openSpare()
     return accepted >= 0
   }
 
@@ -167,7 +163,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     do {
       session = try tls?.makeSession(descriptor: accepted)
     } catch {
-      Glibc.close(accepted)
+      kernel.close(accepted)
       return
     }
     let connection = Connection(loop: loop, peer: peer, descriptor: accepted, limits: limits, tls: session)

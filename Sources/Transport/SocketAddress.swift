@@ -34,14 +34,14 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// An address as the kernel takes it.
-struct KernelAddress: Sendable {
+package struct KernelAddress: Sendable {
   private var storage = sockaddr_storage()
   private(set) var length: socklen_t
 
-  var family: Int32 { Int32(storage.ss_family) }
+  package var family: Int32 { Int32(storage.ss_family) }
 
   /// Nil unless `host` is a numeric address.
-  init?(host: String, port: UInt16) {
+  package init?(host: String, port: UInt16) {
     var v4 = sockaddr_in()
     var v6 = sockaddr_in6()
     if inet_pton(AF_INET, host, &v4.sin_addr) == 1 {
@@ -81,7 +81,7 @@ struct KernelAddress: Sendable {
   }
 
   /// In numbers. An IPv4 address that came in on an IPv6 socket is given as IPv4.
-  var socketAddress: SocketAddress {
+  package var socketAddress: SocketAddress {
     withUnsafeBytes(of: storage) { bytes in
       withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
         text[0] = 0

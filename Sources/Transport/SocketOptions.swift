@@ -19,12 +19,3 @@ func setSocketOptions(_ descriptor: Int32, _ limits: Connection.Limits) {
 /// `SOCK_STREAM`. Glibc's own name is out of sight in builds where OpenSSL's headers were the first to include
 /// <sys/socket.h>: the enumeration then belongs to their module.
 let streamSocket: Int32 = 1
-
-/// A new non-blocking TCP socket.
-func makeSocket(family: Int32) throws(TransportError) -> Int32 {
-  // On Linux the two flags of socket(2) are those of open(2).
-  let type = streamSocket | O_NONBLOCK | O_CLOEXEC
-  let descriptor = socket(family, type, 0)
-  guard descriptor >= 0 else { throw .system(call: "socket", errno: errno) }
-  return descriptor
-}

@@ -34,11 +34,11 @@ final class StreamSession: ConnectionHandler {
     self.connection = connection
     self.node = node
     self.webSocket = WebSocketConnection(role: .server, limits: limits)
-    self.heardAt = GatewayClock.monotonicMicroseconds()
+    self.heardAt = connection.loop.moment
   }
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
-    heardAt = GatewayClock.monotonicMicroseconds()
+    heardAt = connection.loop.moment
     pingedAt = 0
     var input = bytes
     do throws(WebSocketError) {
@@ -79,7 +79,7 @@ final class StreamSession: ConnectionHandler {
     guard !isClosing else { return }
     sendClose(WebSocketCloseCode(rawValue: code), reason)
     isClosing = true
-    closingAt = GatewayClock.monotonicMicroseconds()
+    closingAt = connection.loop.moment
   }
 
   /// Pings a quiet client, gives up on one that does not answer. Called every few seconds.

@@ -122,7 +122,7 @@ final class FeedSession: Feed, ConnectionHandler {
     self.connection = connection
     phase = .handshaking
     connects += 1
-    handshakeKey = SystemRandom.bytes(16)
+    handshakeKey = loop.kernel.randomBytes(16)
     response = HTTPResponseParser(limits: HTTPLimits())
     webSocket = WebSocketConnection(role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit))
     let head = WebSocketHandshake.request(
@@ -145,7 +145,7 @@ final class FeedSession: Feed, ConnectionHandler {
       status.gapTo = nil
     }
     phase = .waiting
-    let wait = backoff.next(random: UInt64(SystemRandom.uint32()))
+    let wait = backoff.next(random: UInt64(loop.kernel.randomUInt32()))
     status.attempt = backoff.attempt
     set(.reconnecting, reason: reason, now, force: true)
     log.warning("feed lost", metadata: ["reason": "\(reason)", "attempt": "\(backoff.attempt)", "wait_ms": "\(wait)"])
@@ -231,7 +231,7 @@ final class FeedSession: Feed, ConnectionHandler {
     case .close(let code, let reason, let mustReply):
       if mustReply, let connection {
         scratch.removeAll()
-        WebSocketFrame.appendCloseReply(to: code, mask: SystemRandom.uint32(), to: &scratch)
+        WebSocketFrame.appendCloseReply(to: code, mask: loop.kernel.randomUInt32(), to: &scratch)
         connection.write(scratch.unsafeBytes.bytes)
         connection.flush()
       }
@@ -265,14 +265,14 @@ final class FeedSession: Feed, ConnectionHandler {
   private func send(_ opcode: WebSocketFrame.Opcode, _ payload: RawSpan) {
     guard let connection else { return }
     scratch.removeAll()
-    WebSocketFrame.append(opcode, payload: payload, mask: SystemRandom.uint32(), to: &scratch)
+    WebSocketFrame.append(opcode, payload: payload, mask: loop.kernel.randomUInt32(), to: &scratch)
     connection.write(scratch.unsafeBytes.bytes)
   }
 
   private func send(close code: WebSocketCloseCode, reason: String) {
     guard let connection else { return }
     scratch.removeAll()
-    WebSocketFrame.appendClose(code, reason: reason, mask: SystemRandom.uint32(), to: &scratch)
+    WebSocketFrame.appendClose(code, reason: reason, mask: loop.kernel.randomUInt32(), to: &scratch)
     connection.write(scratch.unsafeBytes.bytes)
   }
 

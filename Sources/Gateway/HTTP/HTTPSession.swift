@@ -38,7 +38,7 @@ final class HTTPSession: ConnectionHandler {
   init(connection: Connection, responder: any HTTPResponder) {
     self.connection = connection
     self.responder = responder
-    self.progressAt = GatewayClock.monotonicMicroseconds()
+    self.progressAt = connection.loop.moment
   }
 
   /// Closes the connection if a request has been under way, or none has come, for too long.
@@ -96,7 +96,7 @@ final class HTTPSession: ConnectionHandler {
     var input = UnsafeRawBufferPointer(bytes)
     do throws(HTTPError) {
       while !isAnswering, !isFinished, let (head, _) = try parser.next(&input) {
-        progressAt = GatewayClock.monotonicMicroseconds()
+        progressAt = connection.loop.moment
         let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...])
         if responder.upgrade(head, on: connection, rest: rest) {
           isFinished = true
@@ -124,7 +124,7 @@ final class HTTPSession: ConnectionHandler {
       guard !isFinished else { return }
       let keepAlive = keepAlive && !isLast
       isAnswering = false
-      progressAt = GatewayClock.monotonicMicroseconds()
+      progressAt = connection.loop.moment
       send(response, keepAlive: keepAlive, isHead: isHead, ifNoneMatch: ifNoneMatch)
       if keepAlive {
         // Inside `read` the loop there goes on; after an answer that came later, what has waited is read now.

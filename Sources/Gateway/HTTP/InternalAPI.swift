@@ -74,7 +74,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
         total.feeds += part.1
         total.parts += 1
         guard total.parts == count else { return }
-        let uptime = Double(GatewayClock.monotonicMicroseconds() - startedAt) / 1e6
+        let uptime = Double(node.loop.moment - startedAt) / 1e6
         reply(
           .text(
             MetricsText.render(total.metrics, feeds: total.feeds, uptimeSeconds: uptime, now: node.clock.now()),

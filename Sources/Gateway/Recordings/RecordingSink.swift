@@ -2,6 +2,7 @@ import Dispatch
 import Logging
 import MarketData
 import Synchronization
+import Transport
 import Venues
 
 /// Records one feed: takes what its session saw on the loop, writes it on a queue of its own, so that a slow disk never stops
@@ -33,7 +34,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
     let header = RecordingHeader(
       venue: venue.name, market: "spot",
       symbols: configuration.symbols.map { $0.split(separator: "-").joined(separator: venue.separator) }, channels: [],
-      started: Timestamp(microseconds: GatewayClock.wallMicroseconds()),
+      started: Timestamp(microseconds: Kernel.system.wallMicroseconds()),
       note: "recorded by tidegate \(TidegateVersion.current)")
     let writer = try RecordingWriter(path: path, header: header)
     self.state = Mutex(State(writer: writer))

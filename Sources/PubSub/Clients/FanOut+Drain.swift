@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// Sending everybody away, one after the other, so that those who take them in are not hit by all at once.

@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// What the hub remembers of its streams, for clients that come back.

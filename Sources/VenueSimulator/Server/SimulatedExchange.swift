@@ -1,5 +1,4 @@
 import Bytes
-import Glibc
 import HTTP1
 import Logging
 import MarketData
@@ -44,7 +43,7 @@ package final class SimulatedExchange: Sendable {
     loop: EventLoop, log: Logger = Logger(label: "tidegate.simulator")
   ) throws {
     try self.init(
-      SimulatedVenue(venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock()),
+      SimulatedVenue(venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock(loop)),
       listen: listen, tls: tls, loop: loop, log: log)
   }
 
@@ -58,7 +57,8 @@ package final class SimulatedExchange: Sendable {
     log: Logger = Logger(label: "tidegate.simulator")
   ) throws {
     try self.init(
-      SimulatedVenue(recording: recording, faults: faults, start: ExchangeCore.wallClock()), listen: listen, tls: tls,
+      SimulatedVenue(recording: recording, faults: faults, start: ExchangeCore.wallClock(loop)), listen: listen,
+      tls: tls,
       loop: loop, log: log)
   }
 
@@ -129,11 +129,9 @@ final class ExchangeCore: @unchecked Sendable {
     startTime = venue.now
   }
 
-  static func wallClock() -> Timestamp {
-    // Microseconds since 1970 by the system's clock; read once, then the loop's monotonic clock counts.
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+  /// By the wall clock of `loop`; read once, then the loop's monotonic clock counts.
+  static func wallClock(_ loop: EventLoop) -> Timestamp {
+    Timestamp(microseconds: loop.kernel.wallMicroseconds())
   }
 
   func start() {
