@@ -1,4 +1,5 @@
 import Logging
+import PubSub
 import Synchronization
 import Transport
 

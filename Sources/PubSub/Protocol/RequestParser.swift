@@ -214,7 +214,9 @@ enum RequestParser {
       throw .wrongType("streams", "an array of objects with a `channel`")
     }
     var items: [ClientRequest.Item] = []
-    guard read(&items, &scanner, positions: false) else { throw .wrongType("streams", "an array of at most \(listLimit) objects with a `channel`") }
+    guard read(&items, &scanner, positions: false) else {
+      throw .wrongType("streams", "an array of at most \(listLimit) objects with a `channel`")
+    }
     return items
   }
 
