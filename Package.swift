@@ -77,6 +77,10 @@ var package = Package(
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
     .target(name: "TestSupport", dependencies: ["Bytes"], path: "Tests/TestSupport", swiftSettings: settings),
+    // What other people's WebSocket test suites are run against.
+    .executableTarget(
+      name: "WebSocketEcho", dependencies: ["WebSocket", "HTTP1", "Transport", "Bytes"], path: "Tests/WebSocketEcho",
+      exclude: ["README.md"], swiftSettings: settings),
     tests("House", []),
     tests("Bytes", ["Bytes"]),
     tests("HTTP1", ["HTTP1", "Bytes"]),

@@ -1,10 +1,15 @@
+import Synchronization
+
 /// Bytes that are made once, never change, and are shared by reference: an encoded frame on its way to many clients.
 ///
 /// One allocation holds object and bytes. Sharing costs one atomic retain.
 package final class SharedBytes: @unchecked Sendable {
-  // `@unchecked`: `start` and `count` are constants and the bytes are written only in `init`, before the object is shared.
+  // `@unchecked`: `start` and `count` are constants and the bytes are written only in `init`, before the object is shared;
+  // `second` is atomic and owns what it points to.
   package let start: UnsafeRawPointer
   package let count: Int
+  /// Nil: nobody has asked for a twin; this object itself, not retained: there is none; else a retained one.
+  private let second = Atomic<UnsafeRawPointer?>(nil)
 
   /// A copy of `source`. O(n), one allocation for the bytes.
   package init(_ source: UnsafeRawBufferPointer) {
@@ -23,9 +28,32 @@ package final class SharedBytes: @unchecked Sendable {
     self.init(bytes)
   }
 
-  deinit { start.deallocate() }
+  deinit {
+    if let pointer = second.load(ordering: .acquiring), pointer != own {
+      Unmanaged<SharedBytes>.fromOpaque(pointer).release()
+    }
+    start.deallocate()
+  }
 
   /// The bytes; valid as long as the object is held.
   @inlinable
   package var unsafeBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+
+  private var own: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
+
+  /// A second form of the same message, such as a compressed one: made when it is first asked for, nil if there is none, kept as
+  /// long as this object. Callable from several threads at once: `make` may then be called by each, and one result is kept.
+  package func twin(_ make: @autoclosure () -> SharedBytes?) -> SharedBytes? {
+    if let known = second.load(ordering: .acquiring) { return resolve(known) }
+    let made = make()
+    let pointer = made.map { UnsafeRawPointer(Unmanaged.passRetained($0).toOpaque()) } ?? own
+    let (isKept, other) = second.compareExchange(expected: nil, desired: pointer, ordering: .acquiringAndReleasing)
+    if isKept { return made }
+    if let made { Unmanaged.passUnretained(made).release() }
+    return other.flatMap { resolve($0) }
+  }
+
+  private func resolve(_ pointer: UnsafeRawPointer) -> SharedBytes? {
+    pointer == own ? nil : Unmanaged<SharedBytes>.fromOpaque(pointer).takeUnretainedValue()
+  }
 }

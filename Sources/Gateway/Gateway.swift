@@ -51,7 +51,8 @@ package final class Gateway: Sendable {
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
     let settings = NodeSettings(
       node: configuration.node, epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
-      heartbeatSeconds: configuration.heartbeatSeconds, reconnectLimitSeconds: configuration.reconnectLimitSeconds,
+      heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
+      reconnectLimitSeconds: configuration.reconnectLimitSeconds,
       log: log)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }

@@ -20,6 +20,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   let hub: Hub
   let fanOut: FanOut
   let settings: NodeSettings
+  let compression: ClientCompression
   /// All nodes by loop index, this one included; set once before any of them starts.
   private(set) var nodes: [LoopNode] = []
 
@@ -51,6 +52,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     self.loop = loop
     self.clock = GatewayClock(kernel: loop.kernel)
     self.settings = settings
+    self.compression = ClientCompression(settings.compression)
     self.hub = Hub(loop: loop.index, loops: loops, epoch: settings.epoch)
     self.fanOut = FanOut(
       loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
@@ -186,6 +188,17 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// The present state of every feed.
   var feedStatuses: [FeedStatus] { fanOut.feeds }
 
+  /// What the loop has counted, compression included.
+  var currentMetrics: NodeMetrics {
+    var metrics = metrics
+    let counts = compression.counts
+    metrics.framesCompressed = counts.made
+    metrics.compressedFramesSent = counts.frames
+    metrics.bytesBeforeCompression = counts.bytesBefore
+    metrics.bytesAfterCompression = counts.bytesAfter
+    return metrics
+  }
+
   func feedMetrics() -> [FeedMetrics] {
     feeds.map { feed in
       let handler = feed.pipeline.handler
@@ -203,17 +216,18 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   // MARK: Clients
 
   /// Takes over a connection that has upgraded.
-  func admit(_ connection: Connection, rest: UnsafeMutableRawBufferPointer) {
+  func admit(_ connection: Connection, deflate: PerMessageDeflate?, rest: UnsafeMutableRawBufferPointer) {
     httpSessions[ObjectIdentifier(connection)] = nil
     let client = fanOut.open(session: "s_" + RandomName.hex(12, from: loop.kernel), now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
-      limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes))
+      limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
     while sessions.count <= Int(client.slot) { sessions.append(nil) }
     sessions[Int(client.slot)] = session
     connection.handler = session
     metrics.clients += 1
     metrics.clientsTotal += 1
+    if deflate != nil { metrics.compressingClients += 1 }
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
   }
 

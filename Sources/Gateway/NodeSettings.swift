@@ -10,6 +10,7 @@ struct NodeSettings: Sendable {
   var clientLimits: ClientLimits
   /// Seconds between heartbeats where a client does not say, 1…60.
   var heartbeatSeconds: Int
+  var compression = GatewayConfiguration.Compression()
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   var log: Logger

@@ -24,7 +24,9 @@ public final class TidegateClient: Sendable {
 
   /// Creates a client that uses the default transport.
   public convenience init(url: TidegateURL, options: TidegateOptions = .init()) {
-    self.init(url: url, options: options, transport: LoopTransport(caFile: options.caFile))
+    self.init(
+      url: url, options: options,
+      transport: LoopTransport(caFile: options.caFile, offersCompression: options.offersCompression))
   }
 
   /// Creates a client for `ws://host:port/v1/stream` or `wss://…`; nil if `url` is no such URL.

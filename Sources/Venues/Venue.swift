@@ -16,6 +16,9 @@ package struct Venue: Sendable {
   package let staleAfter: Int64
   /// The largest message it may send, bytes.
   package let messageLimit: Int
+  /// Whether permessage-deflate is offered to it. Only where the venue says that it supports it: others have been seen to answer
+  /// with streams that break.
+  package let offersCompression: Bool
   /// Symbols one connection may carry.
   package let symbolLimit: Int
   /// How the market state is kept for it.
@@ -24,7 +27,7 @@ package struct Venue: Sendable {
 
   package init(
     name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64,
-    messageLimit: Int,
+    messageLimit: Int, offersCompression: Bool = false,
     symbolLimit: Int, market: Market.Configuration, makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
   ) {
     self.name = name
@@ -34,6 +37,7 @@ package struct Venue: Sendable {
     self.restEndpoint = restEndpoint
     self.staleAfter = staleAfter
     self.messageLimit = messageLimit
+    self.offersCompression = offersCompression
     self.symbolLimit = symbolLimit
     self.market = market
     self.makeHandler = makeHandler

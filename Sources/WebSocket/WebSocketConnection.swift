@@ -18,7 +18,8 @@ package enum WebSocketEvent {
 /// The receiving half of RFC 6455 after the handshake, for one connection and either role. Sans-IO.
 ///
 /// A whole unfragmented message in one read is handed out where it lies, unmasked in place; only what is split is
-/// copied. Text is validated as it arrives, so that a bad octet is refused with the read that brought it.
+/// copied. Text is validated as it arrives, so that a bad octet is refused with the read that brought it. Compressed
+/// messages (RFC 7692) are inflated as they arrive, up to the limit of a message.
 package struct WebSocketConnection: ~Copyable {
   /// The gathering buffer of split messages is kept for the next one up to this size (in bytes), and given back above.
   package static let keptBytes = 4 << 10
@@ -28,6 +29,17 @@ package struct WebSocketConnection: ~Copyable {
 
   private let isServer: Bool
   private let limits: WebSocketLimits
+  /// The reserved bits that no frame may have: without RSV1 where permessage-deflate was agreed on.
+  private let forbiddenBits: UInt8
+
+  // Of permessage-deflate: what the peer sends.
+  private let pool: InflaterPool?
+  private let inflateBits: Int
+  private let peerTakesOver: Bool
+  /// The message under way has RSV1.
+  private var isCompressed = false
+  /// Held while a compressed message is under way, or for good if the peer takes its context over.
+  private var inflater: Inflater?
 
   // The frame under way.
   private var inFrame = false
@@ -50,17 +62,38 @@ package struct WebSocketConnection: ~Copyable {
   private var control = ByteBuffer()
   private var handedOut = false
 
-  /// A connection whose handshake is done. It allocates nothing until a message is cut.
-  package init(role: WebSocketRole, limits: WebSocketLimits = .init()) {
+  /// A connection whose handshake is done. It allocates nothing until a message is cut or compressed.
+  /// - Parameters:
+  ///   - deflate: what the handshake agreed on; nil: RSV1 is refused.
+  ///   - inflaters: where contexts are borrowed from for the time of a message; nil: the connection has its own. A peer that takes
+  ///     its context over needs one of its own in any case.
+  package init(
+    role: WebSocketRole, limits: WebSocketLimits = .init(), deflate: PerMessageDeflate? = nil,
+    inflaters: InflaterPool? = nil
+  ) {
     self.isServer = role == .server
     self.limits = limits
+    self.forbiddenBits = deflate == nil ? 0x70 : 0x30
+    let peerTakesOver =
+      switch (deflate, role) {
+      case (nil, _): false
+      case (let deflate?, .server): !deflate.clientNoContextTakeover
+      case (let deflate?, .client): !deflate.serverNoContextTakeover
+      }
+    self.peerTakesOver = peerTakesOver
+    self.inflateBits = (role == .server ? deflate?.clientMaxWindowBits : deflate?.serverMaxWindowBits) ?? 15
+    self.pool = peerTakesOver ? nil : inflaters
   }
 
   /// Bytes held of an unfinished frame or message.
   package var pendingBytes: Int {
-    guard handedOut else { return gathered.count + control.count + header.count }
-    return opcode >= 8 ? gathered.count : 0
+    let message = gathered.count + (inflater?.output.count ?? 0)
+    guard handedOut else { return message + control.count + header.count }
+    return opcode >= 8 ? message : 0
   }
+
+  /// Whether a context for inflating is held now.
+  package var holdsInflater: Bool { inflater != nil }
 
   /// A close frame was sent: from now on a close from the peer needs no reply.
   package mutating func didSendClose() {
@@ -95,6 +128,7 @@ package struct WebSocketConnection: ~Copyable {
       closeState = .failed
       gathered.release()
       control.release()
+      inflater = nil
       throw error
     }
   }
@@ -156,7 +190,9 @@ package struct WebSocketConnection: ~Copyable {
     let controlIsFine = !isControl || (first & 0x80 != 0 && second & 0x7F <= 125)
     let orderIsFine = isControl || (opcode == 0) == (messageOpcode != 0)
     let maskIsFine = (second & 0x80 != 0) == isServer
-    guard first & 0x70 == 0, isKnown, controlIsFine, orderIsFine, maskIsFine else { throw refusal(first, second) }
+    // RSV1 stands on the first frame of a message only (RFC 7692 section 6).
+    let bitsAreFine = first & forbiddenBits == 0 && (first & 0x40 == 0 || opcode &- 1 < 2)
+    guard bitsAreFine, isKnown, controlIsFine, orderIsFine, maskIsFine else { throw refusal(first, second) }
   }
 
   /// The words for what `check` found.
@@ -165,7 +201,9 @@ package struct WebSocketConnection: ~Copyable {
     let opcode = first & 0x0F
     let reason =
       switch opcode {
-      case _ where first & 0x70 != 0: "a reserved bit is set and no extension was agreed on"
+      case _ where first & forbiddenBits != 0: "a reserved bit is set that no extension was agreed on for"
+      case 0 where first & 0x40 != 0, 8... where first & 0x40 != 0:
+        "RSV1 is set on a frame that does not begin a message"
       case 3...7, 11...15: "the opcode \(opcode) does not exist"
       case 8... where first & 0x80 == 0: "a control frame must not be fragmented"
       case 8... where second & 0x7F > 125: "a control frame holds at most 125 bytes"
@@ -189,7 +227,9 @@ package struct WebSocketConnection: ~Copyable {
       let isFirst = opcode != 0
       let before = isFirst ? 0 : messageBytes
       let count = isFirst ? 1 : fragments &+ 1
-      guard length <= limits.messageBytes &- before, count <= limits.fragments else { throw tooBig(count) }
+      if isFirst { isCompressed = first & 0x40 != 0 }
+      let limit = isCompressed ? compressedLimit : limits.messageBytes
+      guard length <= limit &- before, count <= limits.fragments else { throw tooBig(count) }
       if isFirst {
         messageOpcode = opcode
         utf8 = UTF8Validator()
@@ -204,6 +244,9 @@ package struct WebSocketConnection: ~Copyable {
     remaining = length
     inFrame = true
   }
+
+  /// Bytes that a compressed message may take on the wire. What cannot be compressed grows by less than an eighth.
+  private var compressedLimit: Int { limits.messageBytes &+ limits.messageBytes / 8 &+ 1024 }
 
   @inline(never)
   private func tooBig(_ fragments: Int) -> WebSocketError {
@@ -243,6 +286,7 @@ package struct WebSocketConnection: ~Copyable {
     taken &+= count
     inFrame = remaining > 0
     if opcode >= 8 { return try takeControl(chunk) }
+    if isCompressed { return try takeCompressed(chunk) }
     if messageOpcode == 1, !utf8.accept(chunk) { throw Self.notUTF8 }
     guard !inFrame, isFinal else {
       gathered.append(chunk)
@@ -255,6 +299,46 @@ package struct WebSocketConnection: ~Copyable {
     gathered.append(chunk)
     handedOut = true
     return isText ? .text(gathered.unsafeBytes) : .binary(gathered.unsafeBytes)
+  }
+
+  /// A piece of a compressed message: inflated at once, and its text checked as far as it goes.
+  @inline(never)
+  private mutating func takeCompressed(_ chunk: UnsafeRawBufferPointer) throws(WebSocketError) -> WebSocketEvent? {
+    let inflater = self.inflater ?? pool?.borrow(windowBits: inflateBits) ?? Inflater(windowBits: inflateBits)
+    self.inflater = inflater
+    let isText = messageOpcode == 1
+    let isLast = !inFrame && isFinal
+    let before = inflater.output.count
+    do throws(Inflater.Failure) {
+      try inflater.inflate(chunk, limit: limits.messageBytes)
+      if isLast { try inflater.finish(limit: limits.messageBytes) }
+    } catch {
+      switch error {
+      case .tooBig: throw tooBig(0)
+      case .damaged: throw WebSocketError(.invalidPayload, "a compressed message is damaged")
+      case .noMemory: throw WebSocketError(.internalError, "no memory to inflate with")
+      }
+    }
+    if isText, !utf8.accept(UnsafeRawBufferPointer(rebasing: inflater.output.unsafeBytes[before...])) {
+      throw Self.notUTF8
+    }
+    guard isLast else { return nil }
+    if isText, !utf8.isComplete { throw Self.notUTF8 }
+    messageOpcode = 0
+    handedOut = true
+    let payload = inflater.output.unsafeBytes
+    return isText ? .text(payload) : .binary(payload)
+  }
+
+  /// The message that the context holds is over: the next one needs the context only if the peer takes it over.
+  private mutating func endCompressed() {
+    guard let inflater else { return }
+    if peerTakesOver {
+      inflater.endMessage(keeping: Self.keptBytes)
+    } else {
+      self.inflater = nil
+      if let pool { pool.giveBack(inflater) }
+    }
   }
 
   private static var notUTF8: WebSocketError { WebSocketError(.invalidPayload, "a text message is not UTF-8") }
@@ -296,6 +380,7 @@ package struct WebSocketConnection: ~Copyable {
     closeState = mustReply ? .received : .closed
     gathered.release()
     control.release()
+    inflater = nil
     handedOut = false
     return .close(code: code.rawValue, reason: reason, mustReply: mustReply)
   }
@@ -307,6 +392,8 @@ package struct WebSocketConnection: ~Copyable {
     // A control frame may have come amid a message, whose fragments must stay.
     if opcode >= 8 {
       control.release()
+    } else if isCompressed {
+      endCompressed()
     } else if gathered.count > Self.keptBytes {
       gathered.release()
     } else {

@@ -1,6 +1,6 @@
 /// The peer broke the protocol: send a close frame with `code`, then close the transport.
 package struct WebSocketError: Error, Sendable, Equatable {
-  /// 1002, 1007 or 1009.
+  /// 1002, 1007 or 1009; 1011 if there was no memory to inflate with.
   package let code: WebSocketCloseCode
   /// What the peer did, in words fit for a close frame.
   package let reason: String

@@ -11,21 +11,28 @@ package enum WebSocketFrame {
   ///   - payload: at most 125 bytes for close, ping and pong.
   ///   - mask: 0x37FA213D stands on the wire as 37 FA 21 3D.
   ///   - isFinal: false for every fragment of a message but the last; those after the first are `.continuation`.
+  ///   - isCompressed: sets RSV1: `payload` begins a compressed message (RFC 7692 section 6).
   /// - Complexity: O(payload), one copy.
   package static func append(
-    _ opcode: Opcode, payload: RawSpan, mask: UInt32?, isFinal: Bool = true, to out: inout ByteBuffer
+    _ opcode: Opcode, payload: RawSpan, mask: UInt32?, isFinal: Bool = true, isCompressed: Bool = false,
+    to out: inout ByteBuffer
   ) {
-    payload.withUnsafeBytes { append(opcode, payload: $0, mask: mask, isFinal: isFinal, to: &out) }
+    payload.withUnsafeBytes {
+      append(opcode, payload: $0, mask: mask, isFinal: isFinal, isCompressed: isCompressed, to: &out)
+    }
   }
 
   /// As above, for a payload that stands in an event: a pong.
   package static func append(
-    _ opcode: Opcode, payload: UnsafeRawBufferPointer, mask: UInt32?, isFinal: Bool = true, to out: inout ByteBuffer
+    _ opcode: Opcode, payload: UnsafeRawBufferPointer, mask: UInt32?, isFinal: Bool = true, isCompressed: Bool = false,
+    to out: inout ByteBuffer
   ) {
     precondition(opcode.rawValue < 8 || payload.count <= 125 && isFinal, "a control frame holds 125 bytes at most")
+    precondition(!isCompressed || opcode == .text || opcode == .binary, "RSV1 begins a message")
     out.appendUnsafe(14 + payload.count) { room in
       let base = room.baseAddress!
       let size = writeHeader(opcode, length: payload.count, isMasked: mask != nil, isFinal: isFinal, at: base)
+      if isCompressed { base.storeBytes(of: base.load(as: UInt8.self) | 0x40, as: UInt8.self) }
       guard let mask else {
         if payload.count > 0 { (base + size).copyMemory(from: payload.baseAddress!, byteCount: payload.count) }
         return size + payload.count

@@ -8,10 +8,12 @@ package enum WebSocketHandshake {
   ///
   /// - Parameter origins: the values of `Origin` that are let in, such as `https://example.org`, compared without case;
   ///   nil lets any in. A request without `Origin` does not come from a page in a browser and is let in.
+  /// - Parameter compression: what the server is willing to do about permessage-deflate; nil declines it.
   /// - Throws: `HTTPError` with 400, 403, 405 or 426 and the reason, and the fields the answer must carry.
   package static func accept(
-    _ request: HTTPRequestHead, subprotocols: [String], origins: Set<String>? = nil
-  ) throws(HTTPError) -> (response: HTTPResponseHead, subprotocol: String?) {
+    _ request: HTTPRequestHead, subprotocols: [String], origins: Set<String>? = nil,
+    compression: PerMessageDeflate.Policy? = nil
+  ) throws(HTTPError) -> (response: HTTPResponseHead, subprotocol: String?, deflate: PerMessageDeflate?) {
     guard request.method == "GET" else {
       throw HTTPError(status: 405, reason: "a WebSocket is opened with GET", fields: [HTTPField("Allow", "GET")])
     }
@@ -44,10 +46,12 @@ package enum WebSocketHandshake {
       HTTPField("Sec-WebSocket-Accept", acceptValue(forKey: key)),
     ])
     if let chosen { answer.append("Sec-WebSocket-Protocol", chosen) }
-    if let extensions = PerMessageDeflate.negotiate(offers: fields.list("Sec-WebSocket-Extensions")) {
-      answer.append("Sec-WebSocket-Extensions", extensions)
+    guard let extensions = ExtensionElement.list(fields.values("Sec-WebSocket-Extensions")) else {
+      throw HTTPError(status: 400, reason: "Sec-WebSocket-Extensions must be a list of extensions")
     }
-    return (HTTPResponseHead(status: 101, fields: answer), chosen)
+    let deflate = compression.flatMap { PerMessageDeflate.accept(extensions, policy: $0) }
+    if let deflate { answer.append("Sec-WebSocket-Extensions", deflate.answer) }
+    return (HTTPResponseHead(status: 101, fields: answer), chosen, deflate?.agreed)
   }
 
   /// Whether a request asks for an upgrade to WebSocket at all.
@@ -58,9 +62,11 @@ package enum WebSocketHandshake {
   /// Client: the request, for 16 random bytes of key.
   /// - Parameters:
   ///   - host: the value of `Host`: with the port unless it is the scheme's own.
+  ///   - compression: offers of permessage-deflate, the preferred one first.
   ///   - fields: more fields, such as `User-Agent`.
   package static func request(
-    host: String, target: String, key: [UInt8], subprotocols: [String] = [], fields: [HTTPField] = []
+    host: String, target: String, key: [UInt8], subprotocols: [String] = [],
+    compression: [PerMessageDeflate.Offer] = [], fields: [HTTPField] = []
   ) -> HTTPRequestHead {
     precondition(key.count == 16, "the key is 16 bytes (RFC 6455 section 4.1)")
     precondition(subprotocols.allSatisfy { ASCII.isToken($0) }, "a subprotocol is a token")
@@ -69,15 +75,19 @@ package enum WebSocketHandshake {
       HTTPField("Sec-WebSocket-Key", Base64.encode(key)), HTTPField("Sec-WebSocket-Version", "13"),
     ])
     if !subprotocols.isEmpty { head.append("Sec-WebSocket-Protocol", subprotocols.joined(separator: ", ")) }
+    if !compression.isEmpty {
+      head.append("Sec-WebSocket-Extensions", compression.map(\.element).joined(separator: ", "))
+    }
     for field in fields { head.append(field.name, field.value) }
     return HTTPRequestHead(method: "GET", target: target, fields: head)
   }
 
-  /// Client: checks the response to `request`. Returns the subprotocol the server chose, nil if none.
+  /// Client: checks the response to `request`. Returns the subprotocol the server chose, nil if none, and what was agreed on about
+  /// compression, nil if it was declined or not offered.
   /// - Throws: the reason it is refused, with the server's status if it was not 101, and 502 if it was.
   package static func check(
-    _ response: HTTPResponseHead, key: [UInt8], subprotocols: [String]
-  ) throws(HTTPError) -> String? {
+    _ response: HTTPResponseHead, key: [UInt8], subprotocols: [String], compression: [PerMessageDeflate.Offer] = []
+  ) throws(HTTPError) -> (subprotocol: String?, deflate: PerMessageDeflate?) {
     let fields = response.fields
     guard response.status == 101 else {
       throw HTTPError(
@@ -94,15 +104,16 @@ package enum WebSocketHandshake {
     guard fields.values("Sec-WebSocket-Accept") == [acceptValue(forKey: Base64.encode(key))] else {
       throw HTTPError(status: 502, reason: "the server's Sec-WebSocket-Accept does not fit the key that was sent")
     }
-    guard fields.list("Sec-WebSocket-Extensions").isEmpty else {
-      throw HTTPError(status: 502, reason: "the server uses an extension that was not offered")
+    guard let extensions = ExtensionElement.list(fields.values("Sec-WebSocket-Extensions")) else {
+      throw HTTPError(status: 502, reason: "the server's Sec-WebSocket-Extensions is not a list of extensions")
     }
+    let deflate = try PerMessageDeflate.check(extensions, offers: compression)
     let chosen = fields.values("Sec-WebSocket-Protocol")
-    guard let first = chosen.first else { return nil }
+    guard let first = chosen.first else { return (nil, deflate) }
     guard chosen.count == 1, subprotocols.contains(first) else {
       throw HTTPError(status: 502, reason: "the server chose a subprotocol that was not offered")
     }
-    return first
+    return (first, deflate)
   }
 
   /// Base64 of the SHA-1 of the key and the RFC's constant (RFC 6455 section 4.2.2).

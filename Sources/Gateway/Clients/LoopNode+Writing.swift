@@ -23,7 +23,7 @@ extension LoopNode {
     for client in fanOut.dirty {
       guard let session = sessions[Int(client.slot)], session.client == client else { continue }
       if session.connection.isWritable, let frame = fanOut.takeOnly(from: client) {
-        session.connection.write(frame)
+        session.connection.write(compression.form(frame, for: session))
         metrics.framesSent &+= 1
       } else {
         write(to: session, now)
@@ -43,7 +43,7 @@ extension LoopNode {
       var bytes = 0
       for frame in frames {
         bytes += frame.count
-        connection.write(frame)
+        connection.write(compression.form(frame, for: session))
       }
       metrics.framesSent &+= UInt64(truncatingIfNeeded: frames.count)
       frames.removeAll(keepingCapacity: true)

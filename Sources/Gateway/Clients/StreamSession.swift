@@ -10,6 +10,8 @@ import WebSocket
 final class StreamSession: ConnectionHandler {
   let client: ClientID
   let connection: Connection
+  /// Whether the client takes compressed messages.
+  let deflates: Bool
   private unowned let node: LoopNode
   private var webSocket: WebSocketConnection
   private var isClosing = false
@@ -29,11 +31,15 @@ final class StreamSession: ConnectionHandler {
   /// The same for a client that has not taken the last ones at once.
   static let slowHandOverBytes = 4 << 10
 
-  init(client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits) {
+  init(
+    client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits, deflate: PerMessageDeflate? = nil
+  ) {
     self.client = client
     self.connection = connection
     self.node = node
-    self.webSocket = WebSocketConnection(role: .server, limits: limits)
+    self.deflates = deflate != nil
+    self.webSocket = WebSocketConnection(
+      role: .server, limits: limits, deflate: deflate, inflaters: node.compression.inflaters)
     self.heardAt = connection.loop.moment
   }
 

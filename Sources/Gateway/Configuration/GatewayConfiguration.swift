@@ -61,6 +61,20 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package init() {}
   }
 
+  /// permessage-deflate on the client port (RFC 7692).
+  package struct Compression: Sendable, Equatable {
+    /// Whether it is agreed on with clients that offer it.
+    package var enabled = true
+    /// Bytes of payload from which a message is compressed, 64…1,048,576. A message is compressed once for all its clients.
+    package var thresholdBytes = 512
+    /// 1 (fast)…9 (small).
+    package var level = 1
+    /// The window of both directions as a power of two, 9…15; clients with room for less get no compression. Twelve is what
+    /// the smallest of the usual clients ask for.
+    package var windowBits = 12
+    package init() {}
+  }
+
   /// How fast a replay runs.
   package enum ReplaySpeed: String, Sendable, CaseIterable {
     /// As it was recorded.
@@ -91,6 +105,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var replay: [String] = []
   package var speed = ReplaySpeed.recorded
   package var limits = Limits()
+  package var compression = Compression()
   /// Seconds between heartbeats to clients, 1…60.
   package var heartbeatSeconds = 5
   /// The longest wait between attempts to reach a venue, s, 1…600; each wait is drawn from 0 to a ceiling that doubles up to it.

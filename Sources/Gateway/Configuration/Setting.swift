@@ -67,6 +67,16 @@ struct Setting: Sendable {
     integer("limits.requests-per-second", 1...10_000, \.limits.requestsPerSecond),
     integer("limits.message-bytes", (1 << 10)...(16 << 20), \.limits.messageBytes),
     integer("limits.queued-bytes", (64 << 10)...(256 << 20), \.limits.queuedBytes),
+    Setting(
+      key: "compression.enabled", allowed: "true or false", isBool: true,
+      set: { configuration, values in
+        guard let value = ["true": true, "false": false][values[0].lowercased()] else { return false }
+        configuration.compression.enabled = value
+        return true
+      }, show: { String($0.compression.enabled) }),
+    integer("compression.threshold-bytes", 64...(1 << 20), \.compression.thresholdBytes),
+    integer("compression.level", 1...9, \.compression.level),
+    integer("compression.window-bits", 9...15, \.compression.windowBits),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
     integer("drain.seconds", 0...3_600, \.drainSeconds),

@@ -77,6 +77,8 @@ final class FeedSession: Feed, ConnectionHandler {
 
   var nextDeadline: Timestamp { pipeline.market.nextDeadline }
   private var venue: Venue { pipeline.handler.venue }
+  /// Requests to venues are small and go out as they are; what is wanted is their side of it.
+  private var offers: [PerMessageDeflate.Offer] { venue.offersCompression ? [PerMessageDeflate.Offer()] : [] }
   private var now: Timestamp { owner.clock.now() }
 
   // MARK: Life
@@ -124,9 +126,8 @@ final class FeedSession: Feed, ConnectionHandler {
     connects += 1
     handshakeKey = loop.kernel.randomBytes(16)
     response = HTTPResponseParser(limits: HTTPLimits())
-    webSocket = WebSocketConnection(role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit))
     let head = WebSocketHandshake.request(
-      host: endpoint.authority, target: endpoint.target, key: handshakeKey,
+      host: endpoint.authority, target: endpoint.target, key: handshakeKey, compression: offers,
       fields: [HTTPField("User-Agent", "tidegate/\(TidegateVersion.current)")])
     scratch.removeAll()
     HTTPEncoder.append(head, bodyLength: 0, to: &scratch)
@@ -195,7 +196,9 @@ final class FeedSession: Feed, ConnectionHandler {
     var head = UnsafeRawBufferPointer(input)
     do throws(HTTPError) {
       guard let (answer, _) = try response.next(&head) else { return false }
-      _ = try WebSocketHandshake.check(answer, key: handshakeKey, subprotocols: [])
+      let accepted = try WebSocketHandshake.check(answer, key: handshakeKey, subprotocols: [], compression: offers)
+      webSocket = WebSocketConnection(
+        role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit), deflate: accepted.deflate)
     } catch {
       lost("the venue refused the WebSocket handshake: \(error.reason)", now)
       return false

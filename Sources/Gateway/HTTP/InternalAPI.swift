@@ -68,7 +68,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     let count = node.loopCount
     for loop in 0..<count {
       node.ask(loop) { node in
-        (node.metrics, node.feedMetrics())
+        (node.currentMetrics, node.feedMetrics())
       } then: { [unowned self] part in
         total.metrics.add(part.0)
         total.feeds += part.1

@@ -46,15 +46,18 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
     guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
+    let deflate: PerMessageDeflate?
     do throws(HTTPError) {
-      let (response, _) = try WebSocketHandshake.accept(request, subprotocols: PublicAPI.subprotocols, origins: origins)
+      let accepted = try WebSocketHandshake.accept(
+        request, subprotocols: PublicAPI.subprotocols, origins: origins, compression: node.compression.policy)
+      deflate = accepted.deflate
       var out = ByteBuffer(capacity: 256)
-      HTTPEncoder.append(response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
+      HTTPEncoder.append(accepted.response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
       connection.write(out.bytes)
     } catch {
       return false
     }
-    node.admit(connection, rest: rest)
+    node.admit(connection, deflate: deflate, rest: rest)
     return true
   }
 

@@ -25,6 +25,18 @@ enum MetricsText {
     single("client_requests_total", "counter", "Requests on the stream.", node.requests)
     single("http_requests_total", "counter", "HTTP requests on the client port.", node.httpRequests)
     single("frames_sent_total", "counter", "Frames handed to clients' connections.", node.framesSent)
+    single(
+      "clients_compressing_total", "counter", "Clients that have agreed on compression.", node.compressingClients)
+    single("frames_compressed_total", "counter", "Compressions done; each serves many clients.", node.framesCompressed)
+    single(
+      "compressed_frames_sent_total", "counter", "Compressed frames handed to clients' connections.",
+      node.compressedFramesSent)
+    single(
+      "compression_input_bytes_total", "counter", "Bytes of the compressed frames sent, before.",
+      node.bytesBeforeCompression)
+    single(
+      "compression_output_bytes_total", "counter", "Bytes of the compressed frames sent, after.",
+      node.bytesAfterCompression)
     single("client_protocol_errors_total", "counter", "Clients that broke the WebSocket protocol.", node.protocolErrors)
     single("clients_closed_total", "counter", "Clients closed by a rule (slow, limits).", node.closedByPolicy)
     single("clients_evicted_total", "counter", "Clients closed while draining.", node.evicted)

@@ -14,6 +14,14 @@ struct NodeMetrics: Sendable {
   var evicted: UInt64 = 0
   var resumed: UInt64 = 0
   var parkedSessions = 0
+  /// Clients that agreed on compression, since the start.
+  var compressingClients: UInt64 = 0
+  /// Compressions done; each may serve many clients.
+  var framesCompressed: UInt64 = 0
+  var compressedFramesSent: UInt64 = 0
+  /// Of the compressed frames sent.
+  var bytesBeforeCompression: UInt64 = 0
+  var bytesAfterCompression: UInt64 = 0
 
   mutating func add(_ other: NodeMetrics) {
     clients += other.clients
@@ -29,6 +37,11 @@ struct NodeMetrics: Sendable {
     evicted += other.evicted
     resumed += other.resumed
     parkedSessions += other.parkedSessions
+    compressingClients += other.compressingClients
+    framesCompressed += other.framesCompressed
+    compressedFramesSent += other.compressedFramesSent
+    bytesBeforeCompression += other.bytesBeforeCompression
+    bytesAfterCompression += other.bytesAfterCompression
   }
 }
 

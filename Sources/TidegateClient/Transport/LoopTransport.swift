@@ -12,9 +12,15 @@ public struct LoopTransport: ClientTransport {
   package static let messageLimit = 8 << 20
 
   private let caFile: String?
+  private let offersCompression: Bool
 
-  /// - Parameter caFile: PEM file of the roots to trust for `wss` instead of the system's.
-  public init(caFile: String? = nil) { self.caFile = caFile }
+  /// - Parameters:
+  ///   - caFile: PEM file of the roots to trust for `wss` instead of the system's.
+  ///   - offersCompression: whether the gateway may compress what it sends.
+  public init(caFile: String? = nil, offersCompression: Bool = true) {
+    self.caFile = caFile
+    self.offersCompression = offersCompression
+  }
 
   private static let loop: Result<EventLoop, TransportError> = Result { () throws(TransportError) in
     try EventLoop(index: 0, label: "tidegate.client")
@@ -26,7 +32,8 @@ public struct LoopTransport: ClientTransport {
   ) -> any ClientTransportConnection {
     switch Self.loop {
     case .success(let loop):
-      let connection = LoopConnection(loop: loop, url: url, subprotocol: subprotocol, receive: receive)
+      let connection = LoopConnection(
+        loop: loop, url: url, subprotocol: subprotocol, offersCompression: offersCompression, receive: receive)
       let caFile = caFile
       loop.execute { connection.start(caFile: caFile) }
       return connection
@@ -45,11 +52,13 @@ private struct NoConnection: ClientTransportConnection {
 
 /// One WebSocket on the loop.
 private final class LoopConnection: ClientTransportConnection, ConnectionHandler, @unchecked Sendable {
-  // `@unchecked`: `loop`, `url`, `subprotocol`, `receive` are constants; everything else is touched on `loop` only, which
+  // `@unchecked`: `loop`, `url`, `subprotocol`, `offers`, `receive` are constants; everything else is touched on `loop` only, which
   // `start` and the handler's functions assert and `send` and `close` enter by `execute`.
   private let loop: EventLoop
   private let url: TidegateURL
   private let subprotocol: String
+  /// The gateway compresses each message by itself; a server that would not has to be asked to.
+  private let offers: [PerMessageDeflate.Offer]
   private let receive: @Sendable (ClientTransportEvent) -> Void
 
   private enum Stage { case connecting, handshaking, open, closed }
@@ -67,8 +76,10 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
   private var isSilent = false
 
   init(
-    loop: EventLoop, url: TidegateURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
+    loop: EventLoop, url: TidegateURL, subprotocol: String, offersCompression: Bool,
+    receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) {
+    offers = offersCompression ? [PerMessageDeflate.Offer(serverNoContextTakeover: true)] : []
     self.loop = loop
     self.url = url
     self.subprotocol = subprotocol
@@ -103,7 +114,8 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
     let isDefaultPort = url.port == (url.isSecure ? 443 : 80)
     let bare = url.host.contains(":") ? "[\(url.host)]" : url.host
     let head = WebSocketHandshake.request(
-      host: isDefaultPort ? bare : url.authority, target: url.target, key: key, subprotocols: [subprotocol])
+      host: isDefaultPort ? bare : url.authority, target: url.target, key: key, subprotocols: [subprotocol],
+      compression: offers)
     var out = ByteBuffer()
     HTTPEncoder.append(head, bodyLength: 0, to: &out)
     connection.write(out.bytes)
@@ -151,7 +163,13 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
       var rest = UnsafeRawBufferPointer(input)
       do {
         guard let answer = try response.next(&rest) else { return }
-        _ = try WebSocketHandshake.check(answer.head, key: key, subprotocols: [subprotocol])
+        let accepted = try WebSocketHandshake.check(
+          answer.head, key: key, subprotocols: [subprotocol], compression: offers)
+        if let deflate = accepted.deflate {
+          frames = WebSocketConnection(
+            role: .client, limits: WebSocketLimits(messageBytes: LoopTransport.messageLimit), deflate: deflate,
+            inflaters: InflaterPool())
+        }
       } catch {
         connection.abort()
         return end(code: nil, reason: "the upgrade was refused: \(error.reason)")

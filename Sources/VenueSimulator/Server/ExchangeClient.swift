@@ -11,12 +11,18 @@ final class ExchangeClient: ConnectionHandler {
   private let core: ExchangeCore
   private var parser = HTTPRequestParser()
   private var webSocket = WebSocketConnection(role: .server)
+  /// Of a client that agreed on compression.
+  private var deflater: Deflater?
   private(set) var session: SimulatedSession?
 
   init(_ connection: Connection, _ core: ExchangeCore) {
     self.connection = connection
     self.core = core
   }
+
+  /// As exchanges answer: contexts are kept, windows are as large as a client has room for.
+  private static let compression = PerMessageDeflate.Policy(
+    serverTakesOver: true, clientTakesOver: true, serverWindowBits: 9...15, clientWindowBits: 15)
 
   // MARK: - Events
 
@@ -103,12 +109,17 @@ final class ExchangeClient: ConnectionHandler {
   }
 
   private func open(_ head: HTTPRequestHead) {
-    // None of these venues documents compression, so that none is negotiated.
-    let fields = HTTPFields(head.fields.fields.filter { !ASCII.equalIgnoringCase($0.name, "Sec-WebSocket-Extensions") })
-    let plain = HTTPRequestHead(method: head.method, target: head.target, fields: fields, isHTTP11: head.isHTTP11)
     let response: HTTPResponseHead
     do throws(HTTPError) {
-      response = try WebSocketHandshake.accept(plain, subprotocols: []).response
+      let accepted = try WebSocketHandshake.accept(
+        head, subprotocols: [], compression: core.compresses ? ExchangeClient.compression : nil)
+      response = accepted.response
+      if let deflate = accepted.deflate {
+        core.countCompressing()
+        webSocket = WebSocketConnection(role: .server, deflate: deflate)
+        deflater = Deflater(
+          windowBits: deflate.serverMaxWindowBits, takesOver: !deflate.serverNoContextTakeover)
+      }
     } catch {
       write(error.response, body: error.reason, keepAlive: false)
       return connection.close()
@@ -179,7 +190,11 @@ final class ExchangeClient: ConnectionHandler {
     for item in output {
       switch item {
       case .text(let payload):
-        WebSocketFrame.append(.text, payload: RawSpan(_unsafeBytes: payload.unsafeBytes), mask: nil, to: &scratch)
+        if let deflater {
+          WebSocketFrame.append(.text, payload: payload.unsafeBytes, mask: nil, deflater: deflater, to: &scratch)
+        } else {
+          WebSocketFrame.append(.text, payload: payload.unsafeBytes, mask: nil, to: &scratch)
+        }
       case .ping(let payload):
         payload.withUnsafeBytes {
           WebSocketFrame.append(.ping, payload: RawSpan(_unsafeBytes: $0), mask: nil, to: &scratch)
@@ -189,6 +204,7 @@ final class ExchangeClient: ConnectionHandler {
         scratch.removeAll()
         return close(WebSocketCloseCode(rawValue: code), reason)
       case .abort: return connection.abort()
+      case .witness: break
       }
     }
     connection.write(scratch.bytes)

@@ -4,6 +4,7 @@ import Logging
 import MarketData
 import Synchronization
 import Transport
+import Venues
 import WebSocket
 
 /// A simulated exchange on a socket: WebSocket and REST on one port, over TLS or in the clear.
@@ -17,6 +18,8 @@ package final class SimulatedExchange: Sendable {
     package var framesSent = 0
     package var faultsInjected = 0
     package var requests = 0
+    /// Clients that have agreed on compression.
+    package var compressingClients = 0
   }
 
   /// `kraken`, `coinbase` or `binance`.
@@ -198,4 +201,8 @@ final class ExchangeCore: @unchecked Sendable {
   }
 
   func countRequest() { statistics.requests += 1 }
+  func countCompressing() { statistics.compressingClients += 1 }
+
+  /// Whether the venue speaks permessage-deflate, as the real one says that it does.
+  var compresses: Bool { VenueRegistry.venue(named: venue.venueProtocol.name)?.offersCompression ?? false }
 }

@@ -3,6 +3,7 @@ import HTTP1
 import Logging
 import Transport
 import VenueSimulator
+import WebSocket
 
 @testable import Gateway
 
@@ -59,7 +60,9 @@ final class GatewayHarness: Sendable {
     try gateway.start()
   }
 
-  func probe() async throws -> StreamProbe { try await StreamProbe(gateway.address, loop: clientLoop) }
+  func probe(offers: [PerMessageDeflate.Offer] = []) async throws -> StreamProbe {
+    try await StreamProbe(gateway.address, loop: clientLoop, offers: offers)
+  }
 
   /// A GET on the client port, or the internal one.
   func get(_ path: String, internal isInternal: Bool = false, fields: [HTTPField] = []) async throws -> Answer {

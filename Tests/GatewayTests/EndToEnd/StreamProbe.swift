@@ -36,6 +36,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
     var isClosed = false
     var isOpen = false
     var failure: String?
+    var deflate: PerMessageDeflate?
   }
 
   private let loop: EventLoop
@@ -45,17 +46,21 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   private var parser = HTTPResponseParser(limits: HTTPLimits())
   private var isUpgraded = false
   private let key = SystemRandom.bytes(16)
+  private let offers: [PerMessageDeflate.Offer]
+  private var deflater: Deflater?
 
   /// Connects to `address` and waits until the stream is open.
-  init(_ address: SocketAddress, loop: EventLoop) async throws {
+  init(_ address: SocketAddress, loop: EventLoop, offers: [PerMessageDeflate.Offer] = []) async throws {
     self.loop = loop
+    self.offers = offers
     loop.execute { [self] in
       Connector.connect(host: address.host, port: address.port, tls: nil, loop: loop, handler: self) { result in
         switch result {
         case .success(let connection):
           self.connection = connection
           let head = WebSocketHandshake.request(
-            host: address.description, target: "/v1/stream", key: self.key, subprotocols: ["tidegate.v1.json"])
+            host: address.description, target: "/v1/stream", key: self.key, subprotocols: ["tidegate.v1.json"],
+            compression: self.offers)
           var out = ByteBuffer()
           HTTPEncoder.append(head, bodyLength: 0, to: &out)
           connection.write(out.bytes)
@@ -72,8 +77,16 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
       if !isUpgraded {
         var head = UnsafeRawBufferPointer(input)
         guard let (answer, _) = try parser.next(&head) else { return }
-        _ = try WebSocketHandshake.check(answer, key: key, subprotocols: ["tidegate.v1.json"])
+        let deflate = try WebSocketHandshake.check(
+          answer, key: key, subprotocols: ["tidegate.v1.json"], compression: offers
+        ).deflate
         isUpgraded = true
+        if let deflate {
+          webSocket = WebSocketConnection(
+            role: .client, limits: WebSocketLimits(messageBytes: 32 << 20), deflate: deflate)
+          deflater = Deflater(level: 9, windowBits: deflate.clientMaxWindowBits)
+          state.withLock { $0.deflate = deflate }
+        }
         state.withLock { $0.isOpen = true }
         input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - head.count)...])
       }
@@ -102,10 +115,23 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
     loop.execute { [self] in
       var out = ByteBuffer()
       let payload = Array(text.utf8)
-      WebSocketFrame.append(.text, payload: payload.span.bytes, mask: SystemRandom.uint32(), to: &out)
+      let mask = SystemRandom.uint32()
+      payload.withUnsafeBytes {
+        if let deflater {
+          WebSocketFrame.append(.text, payload: $0, mask: mask, deflater: deflater, to: &out)
+        } else {
+          WebSocketFrame.append(.text, payload: $0, mask: mask, to: &out)
+        }
+      }
       connection?.write(out.bytes)
     }
   }
+
+  /// Sends bytes as they are.
+  func send(raw bytes: [UInt8]) { loop.execute { [self] in connection?.write(bytes.span.bytes) } }
+
+  /// What was agreed on about compression.
+  var deflate: PerMessageDeflate? { state.withLock { $0.deflate } }
 
   /// Stops taking bytes, as a client does that hangs.
   func stopReading() { loop.execute { [self] in connection?.pauseReading() } }
