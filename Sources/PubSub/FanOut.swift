@@ -83,7 +83,7 @@ package final class FanOut {
   var parked: ParkedSessions
   /// Sessions that were resumed here. For metrics.
   package internal(set) var resumedSessions: UInt64 = 0
-  var drain: Drain?
+  var drainPlan: Drain?
   /// The steady time of the last `advance`.
   var lastAdvance = Timestamp.distantPast
   private var stepped: Int64 = 0
@@ -147,7 +147,7 @@ package final class FanOut {
     pointer.pointee.isHeartbeatDue = false
     clientCount += 1
     startHeartbeats(client, state, now: now)
-    if drain != nil { drainLate(client, now: now) }
+    if drainPlan != nil { drainLate(client, now: now) }
     return client
   }
 
@@ -224,7 +224,11 @@ package final class FanOut {
     let subscription = state.subscriptions.remove(at: index)
     if subscription.mark != .none {
       state.marks -= 1
-      if subscription.mark == .awaiting { state.awaited -= 1 }
+      if subscription.mark == .awaiting {
+        state.awaited -= 1
+        // What waited for its snapshot to be sent with is sent without.
+        touch(slot)
+      }
       if state.marks == 0 { slots[Int(slot)].flags.remove(.marked) }
     }
     if slots[Int(slot)].first?.stream.rawValue == subscription.stream { slots[Int(slot)].first = nil }
@@ -371,34 +375,5 @@ package final class FanOut {
       if state.unsent == 0 { pointer.pointee.flags.remove(.blocked) }
     }
     if state.marks > 0 { askForSnapshots(client, state, into: &actions) }
-  }
-
-  /// Snapshots asked for at a time, for a client that takes what it is given. A slow one gets one at a time, made when it can be sent.
-  static let snapshotsAtATime = 16
-
-  /// Asks the hubs for snapshots of marked subscriptions, if there is room for them.
-  func askForSnapshots(_ client: ClientID, _ state: ClientState, into actions: inout [FanOutAction]) {
-    guard state.awaited == 0, state.queue.state.isEmpty,
-      slots[Int(client.slot)].flags.isDisjoint(with: [.paused, .closed])
-    else { return }
-    var room = state.isWatched ? 1 : Self.snapshotsAtATime
-    let count = state.subscriptions.count
-    var index = state.place(of: state.lastAsked &+ 1)
-    for _ in 0..<count {
-      if index >= count { index = 0 }
-      if state.subscriptions[index].mark == .marked {
-        let stream = state.subscriptions[index].stream
-        setMark(.awaiting, of: index, state, slot: client.slot)
-        state.lastAsked = stream
-        actions.append(
-          .command(
-            .resnapshot(
-              StreamID(rawValue: stream), loop: loop, client: client, reason: state.subscriptions[index].reason),
-            loop: Int(stream) % loops))
-        room -= 1
-        if room == 0 { return }
-      }
-      index += 1
-    }
   }
 }

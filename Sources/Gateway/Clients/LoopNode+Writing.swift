@@ -50,6 +50,8 @@ extension LoopNode {
       // Less than asked for was all there was; it goes out with the turn's one send.
       if bytes < portion { return }
       connection.flush()
+      // They are fresher than anything that waits, and would find no room behind it.
+      if connection.isWritable, fanOut.isAwaitingSnapshots(session.client) { return }
     }
     fanOut.setUnsent(connection.queuedBytes, for: session.client, now: now)
   }

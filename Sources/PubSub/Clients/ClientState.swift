@@ -137,8 +137,9 @@ final class ClientState {
   /// Subscriptions with a mark, and those of them whose snapshot has been asked for.
   var marks: UInt32 = 0
   var awaited: UInt32 = 0
-  /// The stream that was last asked for: the next is one with a higher number, so that each gets its turn.
+  /// The streams that were last asked for: the next has a higher number, so that each gets its turn.
   var lastAsked: UInt32 = 0
+  var lastAskedLarge: UInt32 = 0
   var requests: UInt32 = 0
   var pending: PendingRequest?
   var waiting: [WaitingRequest] = []

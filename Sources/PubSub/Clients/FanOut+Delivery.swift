@@ -16,7 +16,7 @@ extension FanOut {
           state.subscriptions[index].mark == .awaiting
         else { continue }
         setMark(.none, of: index, state, slot: client.slot)
-        if state.marks > 0 { touch(client.slot) }
+        touch(client.slot)
       }
     }
   }

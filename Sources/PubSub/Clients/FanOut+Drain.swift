@@ -19,14 +19,14 @@ extension FanOut {
   private static let drainTenths: Int64 = 9
 
   /// Whether `drain` was called.
-  package var isDraining: Bool { drain != nil }
+  package var isDraining: Bool { drainPlan != nil }
   /// Clients that were closed by it. For metrics.
-  package var evictedClients: Int { drain?.evicted ?? 0 }
+  package var evictedClients: Int { drainPlan?.evicted ?? 0 }
 
   /// Tells every client when to reconnect, at a moment of its own, and closes those with 4201 that are still there by then. The moments are
   /// spread evenly over `window`, here and over all loops together. Closing is done by `advance`. Once. O(clients).
   package func drain(window: Int64, now: Timestamp, into actions: inout [FanOutAction]) {
-    guard drain == nil else { return }
+    guard drainPlan == nil else { return }
     let span = max(0, window) * Self.drainTenths / 10
     let clients = (0..<used).map { id(of: UInt32($0)) }.filter { state(of: $0) != nil }
     var moments: [(client: ClientID, moment: Timestamp)] = []
@@ -37,28 +37,28 @@ extension FanOut {
       moments.append((client, steady(now) + wait))
       sendDrainNotice(client, wait: wait, deadline: now + window, now: now)
     }
-    drain = Drain(moments: moments, end: steady(now) + span, deadline: now + window)
+    drainPlan = Drain(moments: moments, end: steady(now) + span, deadline: now + window)
   }
 
   /// A client that came while draining goes with the last.
   func drainLate(_ client: ClientID, now: Timestamp) {
-    guard let drain else { return }
-    let end = max(drain.end, steady(now))
-    self.drain?.moments.append((client, end))
-    sendDrainNotice(client, wait: end - steady(now), deadline: drain.deadline, now: now)
+    guard let plan = drainPlan else { return }
+    let end = max(plan.end, steady(now))
+    drainPlan?.moments.append((client, end))
+    sendDrainNotice(client, wait: end - steady(now), deadline: plan.deadline, now: now)
   }
 
   /// Closes the clients whose moment has come. `now` is steady.
   func advanceDrain(_ now: Timestamp, into actions: inout [FanOutAction]) {
-    guard var drain else { return }
-    while drain.next < drain.moments.count, drain.moments[drain.next].moment <= now {
-      let client = drain.moments[drain.next].client
-      drain.next += 1
+    guard var plan = drainPlan else { return }
+    while plan.next < plan.moments.count, plan.moments[plan.next].moment <= now {
+      let client = plan.moments[plan.next].client
+      plan.next += 1
       guard state(of: client) != nil else { continue }
-      drain.evicted += 1
+      plan.evicted += 1
       expel(client, code: CloseCode.draining, reason: "the gateway is going down; reconnect", into: &actions)
     }
-    self.drain = drain
+    drainPlan = plan
   }
 
   private func sendDrainNotice(_ client: ClientID, wait: Int64, deadline: Timestamp, now: Timestamp) {

@@ -252,7 +252,8 @@ enum RequestParser {
           let text = try scanner.string()
           resume.session = try scanner.decoded(text)
         } else if scanner.equals(key, "streams") {
-          isRead = scanner.peek() == .array && read(&resume.items, &scanner, positions: true)
+          isRead = false
+          if scanner.peek() == .array { isRead = read(&resume.items, &scanner, positions: true) }
         } else {
           try scanner.skipValue()
         }
