@@ -23,8 +23,8 @@ struct RunCommand: ParsableCommand {
   @Option(help: "Measured time, s.") var duration = 10.0
   @Option(help: "Time between subscribing and measuring, s.") var warmup = 2.0
   @Option(help: "New connections per second.") var connectRate = 5000.0
-  @Option(help: "Share of clients that read slowly, 0...1.") var slowFraction = 0.0
-  @Option(help: "What a slow client reads per second.") var slowBytesPerSecond = 1000
+  @Option(help: "How many of the clients read slowly.") var slowClients = 0
+  @Option(help: "What a slow client reads, bytes per second.") var slowRate = 2048
   @Option(help: "The gateway's process: its CPU and memory are measured.") var pid: Int32?
   @Flag(help: "Connect, measure memory per idle client, exit.") var idle = false
   @Flag(help: "Measure a bare send loop beside the gateway, in turns, and print the ratio.") var floor = false
@@ -40,8 +40,8 @@ struct RunCommand: ParsableCommand {
       throw ValidationError("--duration takes seconds above 0, --warmup seconds from 0")
     }
     guard connectRate > 0 else { throw ValidationError("--connect-rate takes connections per second above 0") }
-    guard slowFraction >= 0, slowFraction < 1, slowBytesPerSecond > 0 else {
-      throw ValidationError("--slow-fraction takes 0 to below 1: one client at least must read at full speed")
+    guard slowClients >= 0, slowClients < clients, slowRate > 0 else {
+      throw ValidationError("--slow-clients takes 0 to below --clients: one at least must read at full speed")
     }
     guard !floor || pid != nil else {
       throw ValidationError("--floor compares CPU time and needs --pid of the gateway")
@@ -119,7 +119,7 @@ struct RunCommand: ParsableCommand {
       FleetPlan(
         label: label, url: target, clients: clients, requests: subscription.frames,
         streamsPerClient: subscription.streamCount, connectRate: connectRate, warmup: warmup, duration: duration,
-        slowFraction: slowFraction, slowBytesPerSecond: slowBytesPerSecond, probe: probe, idleOnly: idle))
+        slowClients: slowClients, slowBytesPerSecond: slowRate, probe: probe, idleOnly: idle))
     return try fleet.run()
   }
 

@@ -17,14 +17,15 @@ import Venues
 package final class Gateway: Sendable {
   private let configuration: GatewayConfiguration
   let log: Logger
-  private let loops: [EventLoop]
-  private let nodes: [LoopNode]
-  private let publicListener: Listener
-  private let internalListener: Listener
+  let loops: [EventLoop]
+  let nodes: [LoopNode]
+  let publicListener: Listener
+  let internalListener: Listener
   /// Nil where clients are served in the clear.
   let serverTLS: TLSServerContext?
   /// For connections to venues.
   let feedTLS: TLSClientContext
+  let ending = GatewayEnd()
   private let startedAt: Int64
   private let access: Authenticator?
 
@@ -77,13 +78,13 @@ package final class Gateway: Sendable {
     var tls: TLSServerContext?
     if let server = configuration.tls {
       tls = try TLSServerContext(server) { peer, name, failure in
-        tlsLog.failed(peer, name, failure, at: Kernel.system.monotonicMicroseconds)
+        tlsLog.failed(peer, name, failure, at: SystemKernel.shared.monotonicMicroseconds)
       }
     }
     self.serverTLS = tls
     self.feedTLS = try TLSClientContext(caFile: configuration.caFile)
     // Room for the largest snapshot beyond what may wait; the fan-out's own limits end a slow client long before.
-    let limits = Connection.Limits(queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), kernelUnsentBytes: 64 << 10)
+    let limits = Connection.Limits(queuedBytes: clientLimits.hardQueuedBytes + (8 << 20))
     let publicAPI = nodes.map {
       PublicAPI(node: $0, origins: configuration.origins)
     }
@@ -165,24 +166,6 @@ package final class Gateway: Sendable {
           log.notice("descriptors are to be had again", metadata: ["turned_away": "\(shed)"])
         case nil: break
         }
-      }
-    }
-  }
-
-  /// Stops accepting, closes every client with 4201, and ends when they are gone or `deadline` ms have passed.
-  package func stop(deadline: UInt64 = 5_000, _ completion: @escaping @Sendable () -> Void) {
-    publicListener.close()
-    internalListener.close()
-    let last = nodes.count
-    let countdown = Countdown(last) { [loops] in
-      let ended = Countdown(loops.count, completion)
-      for loop in loops { loop.shutdown { ended.arrive() } }
-    }
-    for node in nodes {
-      node.loop.execute {
-        node.drain()
-        let end = node.loop.moment + Int64(deadline) * 1_000
-        node.whenEmpty(by: end) { countdown.arrive() }
       }
     }
   }

@@ -29,20 +29,23 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
   private(set) var sessions: [StreamSession?] = []
-  private var httpSessions: [ObjectIdentifier: HTTPSession] = [:]
+  private(set) var httpSessions: [ObjectIdentifier: HTTPSession] = [:]
 
   private var outgoing: [Delivery] = []
   private var mailbags: [[Delivery]]
   var actions: [FanOutAction] = []
-  private var frames: [SharedBytes] = []
+  var frames: [SharedBytes] = []
   private var dirtyFeeds: Set<Int> = []
   /// The present state of every feed of the gateway, by its global number.
   private var statuses: [Int: FeedStatus] = [:]
   private var deadline = Timestamp.distantFuture
   private var deadlineTimer: LoopTimer?
-  private var timers: [LoopTimer] = []
+  private(set) var timers: [LoopTimer] = []
   private var watchCursor = 0
-  private(set) var isDraining = false
+  private var advances: UInt = 0
+  var isDraining = false
+  /// When the node ends whoever is still there, monotonic µs.
+  var endsAt = Int64.max
   var loopCount: Int { mailbags.count }
 
   init(loop: EventLoop, loops: Int, settings: NodeSettings) {
@@ -115,6 +118,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       settings.log.warning("the wall clock was set", metadata: ["by_ms": "\(step / 1000)"])
       // No venue has been silent for the time that was left out.
       for feed in feeds { feed.timeJumped(by: max(0, step)) }
+      if step > 0 {
+        fanOut.clockStepped(by: step)
+        hub.clockStepped(by: step)
+      }
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     let moment = loop.moment
@@ -325,6 +332,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let now = clock.now()
     fanOut.advance(to: now, into: &actions)
     keepWithinBudget(now)
+    advances &+= 1
+    if advances % 10 == 0 { noteKernelProgress(now) }
+    metrics.evicted = UInt64(fanOut.evictedClients)
+    metrics.resumed = fanOut.resumedSessions
+    metrics.parkedSessions = fanOut.parkedSessions
     // A slice of the sessions each time: all of them every 5 s.
     let moment = loop.moment
     let slice = sessions.count / 50 + 1
@@ -340,17 +352,17 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let now = clock.now()
     advanceMarkets(now)
     if !dirtyFeeds.isEmpty { announceFeeds() }
-    repeat {
-      deliver(now)
-      perform(now)
-    } while !outgoing.isEmpty || !actions.isEmpty
-    writeDirty(now)
-    repeat {
-      deliver(now)
-      perform(now)
-    } while !outgoing.isEmpty || !actions.isEmpty
+    deliverAndWrite(now)
     sendMailbags()
     armTimer(now)
+  }
+
+  /// Delivers and carries out until neither leads to more.
+  func settle(_ now: Timestamp) {
+    repeat {
+      deliver(now)
+      perform(now)
+    } while !outgoing.isEmpty || !actions.isEmpty
   }
 
   private func advanceMarkets(_ now: Timestamp) {
@@ -371,7 +383,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       let loops: UInt64 =
         switch delivery {
         case .frame(_, let loops): loops
-        case .joined(_, let loop, _), .snapshot(_, let loop, _): 1 << UInt64(loop)
+        case .joined(_, let loop, _), .snapshot(_, let loop, _), .nothing(_, let loop, _): 1 << UInt64(loop)
         }
       for index in 0..<nodes.count where loops & (1 << UInt64(index)) != 0 {
         if index == loop.index { own.append(delivery) } else { mailbags[index].append(delivery) }
@@ -396,10 +408,17 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         }
       case .authenticate(let client, let token):
         if let session = session(of: client) { authenticate(token, of: session, now, into: &actions) }
+      case .session(let message, let target):
+        if target == loop.index {
+          fanOut.receive(message, now: now, into: &actions)
+        } else {
+          let node = nodes[target]
+          node.loop.execute { node.fanOut.receive(message, now: node.clock.now(), into: &node.actions) }
+        }
       case .close(let client, let code, let reason):
         guard let session = session(of: client) else { continue }
         write(to: session, now)
-        metrics.closedByPolicy += 1
+        if code < CloseCode.draining { metrics.closedByPolicy += 1 }
         session.close(code: code, reason: reason)
       }
     }
@@ -410,39 +429,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       return nil
     }
     return session
-  }
-
-  private func writeDirty(_ now: Timestamp) {
-    for client in fanOut.dirty {
-      guard let session = sessions[Int(client.slot)], session.client == client else { continue }
-      if session.connection.isWritable, let frame = fanOut.takeOnly(from: client) {
-        session.connection.write(compression.form(frame, for: session))
-        metrics.framesSent &+= 1
-      } else {
-        write(to: session, now)
-      }
-    }
-    fanOut.removeDirty()
-  }
-
-  /// Hands the client's queued frames to its connection, while the kernel takes them; the rest can still be merged.
-  private func write(to session: StreamSession, _ now: Timestamp) {
-    let connection = session.connection
-    while connection.isWritable {
-      fanOut.take(
-        from: session.client, byteLimit: StreamSession.handOverBytes, now: now, into: &frames, actions: &actions)
-      var bytes = 0
-      for frame in frames {
-        bytes += frame.count
-        connection.write(compression.form(frame, for: session))
-      }
-      metrics.framesSent &+= UInt64(truncatingIfNeeded: frames.count)
-      frames.removeAll(keepingCapacity: true)
-      // Less than asked for was all there was; it goes out with the turn's one send.
-      if bytes < StreamSession.handOverBytes { return }
-      connection.flush()
-    }
-    fanOut.setUnsent(connection.queuedBytes, for: session.client, now: now)
   }
 
   private func sendMailbags() {
@@ -470,24 +456,4 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       deadline = .distantFuture
     }
   }
-
-  // MARK: Drain
-
-  /// Closes every client: 4201 where the protocol is spoken. On the loop.
-  func drain() {
-    loop.assertOnLoop()
-    isDraining = true
-    for timer in timers { timer.cancel() }
-    for feed in feeds { feed.stop() }
-    for session in sessions { session?.close(code: 4201, reason: "the gateway is going down; reconnect") }
-    for session in httpSessions.values { session.closeForDrain() }
-  }
-
-  /// Calls `body` when no client is left, or at `moment` (monotonic µs). On the loop.
-  func whenEmpty(by moment: Int64, _ body: @escaping () -> Void) {
-    if openClients == 0 || loop.moment >= moment { return body() }
-    loop.schedule(after: 10_000_000) { [self] in whenEmpty(by: moment, body) }
-  }
-
-  var openClients: Int { sessions.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }
 }

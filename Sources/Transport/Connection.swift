@@ -34,11 +34,17 @@ package final class Connection: PolledDescriptor {
   package struct Limits: Sendable {
     /// Unsent bytes this connection may hold. A write beyond it closes the connection (`.writeQueueFull`).
     package var queuedBytes: Int
-    /// `TCP_NOTSENT_LOWAT`: unsent bytes the kernel holds before the socket counts as full.
+    /// `TCP_NOTSENT_LOWAT`: unsent bytes the kernel holds before the socket counts as full; it is writable again below half of it
+    /// (tcp(7)). One send may exceed it, so that the kernel holds up to this and one portion of its writer.
     package var kernelUnsentBytes: Int
-    package init(queuedBytes: Int = 1 << 20, kernelUnsentBytes: Int = 64 << 10) {
+    /// `SO_SNDBUF`: bytes the kernel holds for the peer, sent and unacknowledged included. It doubles the value for its own
+    /// overhead (socket(7)).
+    package var kernelBytes: Int
+    /// The defaults let 128 KiB be on the way, 10 Mbit/s at 100 ms, and 16 KiB be behind it.
+    package init(queuedBytes: Int = 1 << 20, kernelUnsentBytes: Int = 16 << 10, kernelBytes: Int = 128 << 10) {
       self.queuedBytes = queuedBytes
       self.kernelUnsentBytes = kernelUnsentBytes
+      self.kernelBytes = kernelBytes
     }
   }
 
@@ -105,6 +111,11 @@ package final class Connection: PolledDescriptor {
   package var isWritable: Bool { state == .open && !isBlocked }
   /// Whether it can still be written to.
   package var isOpen: Bool { state == .open }
+  /// Bytes the kernel has taken and the peer has not acknowledged (`SIOCOUTQ`, tcp(7)); nil where it does not say.
+  package var kernelQueuedBytes: Int? {
+    let count = loop.kernel.queuedBytes(descriptor)
+    return count >= 0 ? count : nil
+  }
   /// `TLSv1.3`, or nil in the clear.
   package var tlsVersion: String? { tls?.version }
   /// Whether TLS went on from an earlier session.

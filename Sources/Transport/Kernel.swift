@@ -54,6 +54,9 @@ package protocol Kernel: AnyObject, Sendable {
   /// Sends as much of the pieces, one after the other, as the socket takes.
   func send(_ descriptor: Int32, pieces: UnsafeMutableBufferPointer<iovec>) -> Int
 
+  /// Bytes that were sent and that the peer has not acknowledged (`SIOCOUTQ`, tcp(7)); negative: an error.
+  func queuedBytes(_ descriptor: Int32) -> Int
+
   /// Ends this side's direction (`shutdown(2)`, `SHUT_WR`).
   func endSending(_ descriptor: Int32) -> Int32
 
@@ -133,6 +136,12 @@ package final class SystemKernel: Kernel {
     message.msg_iov = pieces.baseAddress
     message.msg_iovlen = pieces.count
     return answer(sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)))
+  }
+
+  package func queuedBytes(_ descriptor: Int32) -> Int {
+    var count: Int32 = 0
+    let result = answer(ioctl(descriptor, UInt(TIOCOUTQ), &count))
+    return result < 0 ? Int(result) : Int(count)
   }
 
   package func endSending(_ descriptor: Int32) -> Int32 { answer(Glibc.shutdown(descriptor, Int32(SHUT_WR))) }

@@ -10,10 +10,10 @@ struct RequestTests {
     arguments: ["1", "\"a\\u0041\""])
   func hello(id: String) {
     let client = World().client()
-    let texts = client.ask("{\"id\":\(id),\"heartbeat_s\":7,\"op\":\"hello\",\"resume\":{\"session\":\"s_1\"}}")
+    let texts = client.ask("{\"id\":\(id),\"heartbeat_s\":7,\"op\":\"hello\"}")
     #expect(
       texts == [
-        "{\"type\":\"welcome\",\"id\":\(id),\"session\":\"s_0\",\"node\":\"gw-a\",\"version\":\"1.0\",\"time\":1790000004000000,\"heartbeat_s\":7,\"resumed\":false,\"limits\":{\"subscriptions\":1000,\"requests_per_s\":20,\"message_bytes\":65536}}"
+        "{\"type\":\"welcome\",\"id\":\(id),\"session\":\"s_0.0.0.1\",\"node\":\"gw-a\",\"version\":\"1.0\",\"time\":1790000004000000,\"heartbeat_s\":7,\"resumed\":false,\"limits\":{\"subscriptions\":1000,\"requests_per_s\":20,\"message_bytes\":65536}}"
       ])
   }
 

@@ -24,13 +24,17 @@ final class StreamSession: ConnectionHandler {
   private var heardAt: Int64
   private var pingedAt: Int64 = 0
   private var closingAt: Int64 = 0
+  /// What the kernel held for the peer when it was last asked.
+  var kernelQueuedBytes = 0
 
   /// A quiet client is pinged after this long, and closed with 4110 if nothing comes for as long again, µs.
   static let pingAfter: Int64 = 30_000_000
   /// A client that does not answer a close frame is cut off after this long, µs.
   private static let closeLimit: Int64 = 5_000_000
   /// Bytes handed to the socket at a time; what is behind them can still be merged.
-  static let handOverBytes = 64 << 10
+  static let handOverBytes = 32 << 10
+  /// The same for a client that has not taken the last ones at once.
+  static let slowHandOverBytes = 4 << 10
 
   init(
     client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits, deflate: PerMessageDeflate? = nil

@@ -145,6 +145,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var heartbeatSeconds = 5
   /// The longest wait between attempts to reach a venue, s, 1…600; each wait is drawn from 0 to a ceiling that doubles up to it.
   package var reconnectLimitSeconds = 30
+  /// How long clients are sent away before the gateway ends, s, 0…3600; 0: all at once.
+  package var drainSeconds = 15
   /// `Origin` values that browsers may come from, compared exactly; any if empty.
   package var origins: [String] = []
   /// Proxies whose word on the client's address is taken.

@@ -87,6 +87,7 @@ struct Setting: Sendable {
     integer("compression.window-bits", 9...15, \.compression.windowBits),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
+    integer("drain.seconds", 0...3_600, \.drainSeconds),
     Setting(
       key: "origins", allowed: "origins like https://example.com, without a path", isList: true,
       set: { configuration, values in

@@ -58,7 +58,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   // MARK: WebSocket
 
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
-    guard request.path == "/v1/stream", WebSocketHandshake.isUpgrade(request) else { return false }
+    guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
     if let permit = connection.permit as? AdmissionPermit,
       let response = admission.handshake(permit, from: client(of: connection, request), now: moment)
@@ -122,7 +122,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
     let path = request.path
     if path == "/" { return reply(.text(PublicAPI.welcome)) }
-    if path == "/v1/stream" { return reply(refuseUpgrade(request)) }
+    if path == "/v1/stream" {
+      return reply(node.isDraining ? admission.refuse(.draining) : refuseUpgrade(request))
+    }
     let grant: Grant
     switch identify(request) {
     case .success(let caller):

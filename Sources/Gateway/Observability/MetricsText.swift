@@ -50,6 +50,9 @@ enum MetricsText {
       node.bytesAfterCompression)
     single("client_protocol_errors_total", "counter", "Clients that broke the WebSocket protocol.", node.protocolErrors)
     single("clients_closed_total", "counter", "Clients closed by a rule (slow, limits).", node.closedByPolicy)
+    single("clients_evicted_total", "counter", "Clients closed while draining.", node.evicted)
+    single("sessions_resumed_total", "counter", "Sessions that clients came back to.", node.resumed)
+    single("sessions_parked", "gauge", "Sessions kept for clients that may come back.", node.parkedSessions)
     metric(
       "feed_state", "gauge", "1 for the state a feed is in.",
       feeds.flatMap { feed in

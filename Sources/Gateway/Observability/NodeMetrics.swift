@@ -9,6 +9,10 @@ struct NodeMetrics: Sendable {
   var feedBatches: UInt64 = 0
   var protocolErrors: UInt64 = 0
   var closedByPolicy: UInt64 = 0
+  /// Clients closed while draining.
+  var evicted: UInt64 = 0
+  var resumed: UInt64 = 0
+  var parkedSessions = 0
   /// Clients that agreed on compression, since the start.
   var compressingClients: UInt64 = 0
   /// Compressions done; each may serve many clients.
@@ -28,6 +32,9 @@ struct NodeMetrics: Sendable {
     feedBatches += other.feedBatches
     protocolErrors += other.protocolErrors
     closedByPolicy += other.closedByPolicy
+    evicted += other.evicted
+    resumed += other.resumed
+    parkedSessions += other.parkedSessions
     compressingClients += other.compressingClients
     framesCompressed += other.framesCompressed
     compressedFramesSent += other.compressedFramesSent

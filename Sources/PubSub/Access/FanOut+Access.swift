@@ -19,7 +19,7 @@ extension FanOut {
     guard let greeting = state.greeting else { return }
     state.greeting = nil
     state.errorsInRow = 0
-    greet(greeting.hello, greeting.id, client, state, now: now)
+    greet(greeting.hello, greeting.id, client, state, now: now, into: &actions)
     resumeWaiting(client, state, now: now, into: &actions)
   }
 

@@ -105,7 +105,7 @@ extension FanOut {
     }
     state.errorsInRow = 0
     switch request {
-    case .hello(let hello): greet(hello, parsed.id, client, state, now: now)
+    case .hello(let hello): greet(hello, parsed.id, client, state, now: now, into: &actions)
     case .subscribe(let items): subscribe(items, parsed.id, client, state, now: now, into: &actions)
     case .unsubscribe(let streams): unsubscribe(streams, parsed.id, client, state, now: now, into: &actions)
     case .unsubscribeAll:
@@ -132,8 +132,10 @@ extension FanOut {
         $0.append(UInt8(ascii: "}"))
       }
       if wasPaused {
-        for index in state.subscriptions.indices { setMark(.marked, of: index, state, slot: client.slot) }
-        askForSnapshots(client, state, of: .marked, reason: .resume, into: &actions)
+        for index in state.subscriptions.indices {
+          setMark(.marked, of: index, state, slot: client.slot, reason: .resume)
+        }
+        askForSnapshots(client, state, into: &actions)
       }
     case .list:
       send(to: client, now: now) { out in
@@ -178,36 +180,45 @@ extension FanOut {
   }
 
   func greet(
-    _ hello: ClientRequest.Hello, _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp
+    _ hello: ClientRequest.Hello, _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
+    into actions: inout [FanOutAction]
   ) {
     if let seconds = hello.heartbeatSeconds {
       state.heartbeatTicks = Int32(seconds) * HeartbeatWheel.ticksPerSecond
       startHeartbeats(client, state, now: now)
     }
+    if let wish = hello.resume { return resume(wish, id, client, state, now: now, into: &actions) }
     send(to: client, now: now) { out in
-      Replies.begin("welcome", id: id, to: &out)
-      out.append(",\"session\":")
-      out.append(json: state.session)
-      out.append(",\"node\":")
-      out.append(json: identity.node)
-      out.append(",\"version\":")
-      out.append(json: identity.version)
-      out.append(",\"time\":")
-      out.append(integer: now.microseconds)
-      out.append(",\"heartbeat_s\":")
-      out.append(integer: UInt64(state.heartbeatTicks / HeartbeatWheel.ticksPerSecond))
-      if let expires = state.grant?.expires {
-        out.append(",\"expires\":")
-        out.append(integer: expires.microseconds)
-      }
-      out.append(",\"resumed\":false,\"limits\":{\"subscriptions\":")
-      out.append(integer: UInt64(subscriptionLimit(state)))
-      out.append(",\"requests_per_s\":")
-      out.append(integer: UInt64(requestLimit(state)))
-      out.append(",\"message_bytes\":")
-      out.append(integer: UInt64(limits.messageBytes))
-      out.append("}}")
+      beginWelcome(id, state, isResumed: false, now: now, to: &out)
+      out.append(UInt8(ascii: "}"))
     }
+  }
+
+  /// A `welcome` up to where the streams of a resumed session stand.
+  func beginWelcome(_ id: String?, _ state: ClientState, isResumed: Bool, now: Timestamp, to out: inout ByteBuffer) {
+    Replies.begin("welcome", id: id, to: &out)
+    out.append(",\"session\":")
+    out.append(json: state.session)
+    out.append(",\"node\":")
+    out.append(json: identity.node)
+    out.append(",\"version\":")
+    out.append(json: identity.version)
+    out.append(",\"time\":")
+    out.append(integer: now.microseconds)
+    out.append(",\"heartbeat_s\":")
+    out.append(integer: UInt64(state.heartbeatTicks / HeartbeatWheel.ticksPerSecond))
+    if let expires = state.grant?.expires {
+      out.append(",\"expires\":")
+      out.append(integer: expires.microseconds)
+    }
+    out.append(isResumed ? ",\"resumed\":true" : ",\"resumed\":false")
+    out.append(",\"limits\":{\"subscriptions\":")
+    out.append(integer: UInt64(subscriptionLimit(state)))
+    out.append(",\"requests_per_s\":")
+    out.append(integer: UInt64(requestLimit(state)))
+    out.append(",\"message_bytes\":")
+    out.append(integer: UInt64(limits.messageBytes))
+    out.append(UInt8(ascii: "}"))
   }
 
   private func unsubscribe(

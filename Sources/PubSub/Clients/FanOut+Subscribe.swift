@@ -25,6 +25,14 @@ extension FanOut {
     state.requests &+= 1
     let pending = PendingRequest(kind: .subscribe, id: id, number: state.requests)
     state.pending = pending
+    join(items, pending, client, state, now: now, into: &actions)
+  }
+
+  /// Joins what of `items` is not joined yet, and completes the request if nothing has to be waited for.
+  func join(
+    _ items: [ClientRequest.Item], _ pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp,
+    into actions: inout [FanOutAction]
+  ) {
     var seen: Set<StreamKey> = []
     var lookups = 0
     for (place, item) in items.enumerated() {
@@ -82,7 +90,7 @@ extension FanOut {
               .init(place: place, channel: channel, symbol: symbol.isEmpty ? nil : symbol, error: error))
             break
           }
-          join(key, wanted: wanted, pending, client, into: &actions)
+          join(key, wanted: wanted, position: item.position, pending, client, into: &actions)
         }
       }
     }
@@ -90,7 +98,7 @@ extension FanOut {
   }
 
   private func join(
-    _ key: StreamKey, wanted: UInt16, _ pending: PendingRequest, _ client: ClientID,
+    _ key: StreamKey, wanted: UInt16, position: StreamPosition?, _ pending: PendingRequest, _ client: ClientID,
     into actions: inout [FanOutAction]
   ) {
     guard let place = place(of: key) else { return }
@@ -104,7 +112,7 @@ extension FanOut {
         .join(
           JoinRequest(
             key: key, market: place.market, instrument: place.instrument, loop: loop, client: client,
-            request: pending.number, item: item, reason: .subscribe)),
+            request: pending.number, item: item, reason: position == nil ? .subscribe : .resume, position: position)),
         loop: place.loop))
   }
 
@@ -188,6 +196,12 @@ extension FanOut {
         out.append(",\"streams\":[")
       case .restored:
         out.append("{\"type\":\"notice\",\"code\":\"slow\",\"action\":\"restored\",\"streams\":[")
+      case .resume:
+        beginWelcome(pending.id, state, isResumed: pending.isResumed, now: now, to: &out)
+        if slots[Int(client.slot)].flags.contains(.paused) { out.append(",\"paused\":true") }
+        out.append(",\"total\":")
+        out.append(integer: UInt64(state.subscriptions.count))
+        out.append(",\"ok\":[")
       }
       var isFirst = true
       for joined in pending.joined {
@@ -196,10 +210,11 @@ extension FanOut {
         let list = lists[joined.stream]
         Replies.appendStream(
           joined.stream, list.key, epoch: list.epoch, seq: joined.seq,
-          state: presentState(of: list.key, known: joined.state), from: joined.from, to: &out)
+          state: presentState(of: list.key, known: joined.state), from: joined.from,
+          isRecovered: joined.isRecovered, to: &out)
       }
       out.append(UInt8(ascii: "]"))
-      if case .subscribe = pending.kind {
+      if pending.hasFailures {
         out.append(",\"failed\":[")
         for (place, failure) in pending.failures.enumerated() {
           if place > 0 { out.append(UInt8(ascii: ",")) }

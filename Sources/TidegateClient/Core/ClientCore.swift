@@ -29,6 +29,8 @@ struct ClientCore {
 
   struct Stream {
     var item: Item
+    /// Of the numbering that `seq` belongs to.
+    var epoch: String?
     var seq: UInt64?
     /// A book or sparkline that has a snapshot to be changed; all others are whole in each message.
     var hasSnapshot = false
@@ -77,6 +79,9 @@ struct ClientCore {
   /// Snapshots and updates received on this connection, to be compared with the `sent` of its heartbeats.
   var received: Int64 = 0
   var isPaused = false
+  /// The token of the connection's session, and what the one before it left.
+  var session: String?
+  var left: Left?
   var random: UInt64
 
   /// - Parameter seed: of the jitter.
@@ -128,7 +133,7 @@ struct ClientCore {
     switch phase {
     case .open:
       guard token != nil else { return }
-      actions.append(.send(Requests.hello(id: takeID(.hello, now: now), options: options)))
+      actions.append(.send(Requests.hello(id: takeID(.hello, now: now), options: options, session: nil, streams: [])))
     case .waiting where retryAt == nil:
       if token != nil { return connect(now: now, into: &actions) }
       phase = .stopped
@@ -161,7 +166,8 @@ struct ClientCore {
     phase = .open
     pending.removeAll()
     let id = takeID(.hello, now: now)
-    actions.append(.send(Requests.hello(id: id, options: options)))
+    actions.append(
+      .send(Requests.hello(id: id, options: options, session: left?.session, streams: streamsToResume())))
     subscribe(items, now: now, into: &actions)
     if isPaused { ask("pause", now: now, into: &actions) }
   }
@@ -212,12 +218,14 @@ struct ClientCore {
     }
     if options.includesFrames { actions.append(.emit(.frame(String(decoding: text, as: UTF8.self)))) }
     switch message {
-    case .welcome(let id, let welcome):
+    case .welcome(let id, let welcome, let ok, let failed):
       if let id { pending[id] = nil }
       isTokenRefused = false
+      session = welcome.session
       heartbeatInterval = UInt64(max(0.1, min(welcome.heartbeatSeconds, 3600)) * 1e9)
       heartbeatAt = now
       actions.append(.emit(.connected(welcome)))
+      resumed(ok, failed: failed, into: &actions)
     case .subscribed(let id, let ok, let failed):
       subscribed(id: id, ok: ok, failed: failed, into: &actions)
     case .done(let id): if let id { pending[id] = nil }
@@ -240,7 +248,7 @@ struct ClientCore {
       switch notice {
       case .lost(let stream, let from, let to, _):
         if let last = streams[stream]?.seq, from <= last + 1, to > last { streams[stream]?.seq = to }
-      case .drain(let milliseconds): drainAt = now + UInt64(min(milliseconds, 600_000)) * 1_000_000
+      case .drain(let milliseconds, _): drainAt = now + UInt64(min(milliseconds, 600_000)) * 1_000_000
       case .other("expiring"): if refreshesToken { refreshToken(into: &actions) }
       case .slow, .other: break
       }
@@ -280,7 +288,7 @@ struct ClientCore {
         asked.first { $0.channel == channel && $0.symbol == accepted.symbol } ?? asked.first { $0.channel == channel }
         ?? Item(channel: channel, symbol: accepted.symbol)
       item.symbol = accepted.symbol
-      streams[accepted.stream] = Stream(item: item, seq: accepted.seq)
+      streams[accepted.stream] = Stream(item: item, epoch: accepted.epoch, seq: accepted.seq)
     }
     for item in failed { actions.append(.emit(.failed(item))) }
   }
@@ -381,8 +389,10 @@ struct ClientCore {
     return nextID
   }
 
-  /// Forgets the connection.
+  /// Forgets the connection, but for what can be resumed.
   private mutating func reset() {
+    leave()
+    session = nil
     streams.removeAll()
     gapped.removeAll()
     pending.removeAll()

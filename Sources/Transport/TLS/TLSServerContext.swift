@@ -67,7 +67,7 @@ package final class TLSServerContext: Sendable {
   /// - Throws: `.certificateFile`, naming the file, what is wrong with it and what to do.
   package convenience init(_ configuration: TLSServerConfiguration, report: FailureReport? = nil) throws(TransportError)
   {
-    try self.init(configuration, report: report, uptime: Kernel.system.uptime)
+    try self.init(configuration, report: report, uptime: SystemKernel.shared.uptime)
   }
 
   /// - Parameter uptime: monotonic nanoseconds, for the age of ticket keys.
@@ -93,7 +93,7 @@ package final class TLSServerContext: Sendable {
 
   init(
     loaded: [LoadedCertificate], configuration: TLSServerConfiguration = .init(certificates: []),
-    report: FailureReport? = nil, uptime: @escaping @Sendable () -> UInt64 = Kernel.system.uptime
+    report: FailureReport? = nil, uptime: @escaping @Sendable () -> UInt64 = SystemKernel.shared.uptime
   ) throws(TransportError) {
     self.configuration = configuration
     self.report = report

@@ -110,7 +110,8 @@ final class Pipe {
   }
 
   var isNarrow: Bool { slowness > 0 || grain == .bytes }
-  private var onTheWay: Int { bytes.count - delivered }
+  /// Bytes that the receiver has not got.
+  var onTheWay: Int { bytes.count - delivered }
   var room: Int { capacity - onTheWay }
   /// Whether a sender that waited for room is told of it (Linux: a third of the buffer).
   var hasFairRoom: Bool { room * 3 >= capacity }

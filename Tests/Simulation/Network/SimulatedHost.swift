@@ -144,6 +144,8 @@ package final class SimulatedHost: Kernel, @unchecked Sendable {
     return sent
   }
 
+  package func queuedBytes(_ descriptor: Int32) -> Int { sockets[descriptor]?.queuedBytes ?? Int(-EBADF) }
+
   package func endSending(_ descriptor: Int32) -> Int32 { sockets[descriptor]?.endSending() ?? -EBADF }
 
   package func close(_ descriptor: Int32) {

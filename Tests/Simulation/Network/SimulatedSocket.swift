@@ -191,6 +191,9 @@ final class SimulatedSocket {
     notify()
   }
 
+  /// Bytes that the peer has not got.
+  var queuedBytes: Int { outgoing?.onTheWay ?? 0 }
+
   func endSending() -> Int32 {
     guard isConnected, !isReset, let outgoing else { return -107 }  // ENOTCONN
     outgoing.end()

@@ -146,7 +146,7 @@ final class Authority {
     change(&configuration)
     return try TLSServerContext(
       loaded: certificates.map { try $0.loaded() }, configuration: configuration, report: reports.add,
-      uptime: { clock?.value ?? Kernel.system.uptime() })
+      uptime: { clock?.value ?? SystemKernel.shared.uptime() })
   }
 
   func client(highest: Int32 = 0, certificate: TestCertificate? = nil) throws -> TLSClientContext {
