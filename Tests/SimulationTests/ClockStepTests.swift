@@ -17,7 +17,7 @@ struct ClockStepTests {
     var scenario = Scenario.steady(seed: seed)
     let before = World.run(scenario)
     scenario.clockSteps = [
-      (2_000_000_000, 24 * Self.hour), (4_000_000_000, -48 * Self.hour), (7_000_000_000, 5_000_000),
+      (2_000_000_000, 5 * Self.hour), (4_000_000_000, -10 * Self.hour), (7_000_000_000, 5_000_000),
       (9_000_000_000, -900_000),
     ]
     let report = World.run(scenario)

@@ -5,12 +5,17 @@ import Testing
 @Suite("The whole gateway on a simulated network")
 struct SimulationTests {
   private static let prints = environment("TIDEGATE_TRACE") != nil
-  /// `TIDEGATE_SEEDS` runs as many as one has time for.
-  private static let seeds = testSeeds(environment("TIDEGATE_SEEDS").flatMap(Int.init) ?? 200)
+  /// `TIDEGATE_SEEDS` runs as many as one has time for; in turns, so that every core has some.
+  private static let parts: [[UInt64]] = {
+    let seeds = testSeeds(environment("TIDEGATE_SEEDS").flatMap(Int.init) ?? 60)
+    return (0..<6).map { part in seeds.indices.filter { $0 % 6 == part }.map { seeds[$0] } }.filter { !$0.isEmpty }
+  }()
 
-  @Test("connect, subscribe, stream, break, settle, drain: every client has every update accounted for or was told why")
-  func worlds() {
-    for seed in Self.seeds {
+  @Test(
+    "connect, subscribe, stream, break, settle, drain: every client has every update accounted for or was told why",
+    arguments: parts)
+  func worlds(seeds: [UInt64]) {
+    for seed in seeds {
       let scenario = Scenario(seed: seed)
       let report = World.run(scenario, prints: Self.prints)
       for fault in report.faults {

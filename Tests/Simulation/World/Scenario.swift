@@ -126,7 +126,9 @@ package struct Scenario: Sendable, CustomStringConvertible {
   package var description: String {
     """
     seed \(seed): \(loops) loops, \(venues.joined(separator: "+")) \(bases.joined(separator: ",")) at \(rate)/s, \(clients) \
-    clients, \(storm / 1_000_000_000) s; reset \(network.reset) half-open \(network.halfOpen) stall \(network.stall)
+    clients, \(storm / 1_000_000_000) s; reset \(network.reset) half-open \(network.halfOpen) stall \(network.stall)\
+    \(clockSteps.isEmpty ? "" : ", clock \(clockSteps.map { $0.by / 1_000 }) ms")\
+    \(shortage == nil ? "" : ", out of descriptors")
     """
   }
 }

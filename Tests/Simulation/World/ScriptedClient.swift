@@ -237,8 +237,10 @@ final class ScriptedClient: ConnectionHandler {
       if let token = message["session"]?.text {
         session = token
         figures.resumes += message["resumed"]?.bool == true ? 1 : 0
-        isPaused = message["paused"]?.bool == true
-        if isPaused, isSettled { resume() }
+        if message["paused"]?.bool == true {
+          isPaused = true
+          if isSettled { resume() }
+        }
       }
       if let id = message["id"]?.integer {
         if outstanding.removeValue(forKey: id) == nil { fault("a second or unasked reply to request \(id)") }
@@ -307,13 +309,15 @@ final class ScriptedClient: ConnectionHandler {
   /// Looks whether the gateway is still there.
   private func watch() {
     if isSettled, isOpen, told == nil, outstanding.isEmpty, !hasLeft, !isLeaving { settleSubscriptions() }
-    guard isOpen, connection != nil, isReading, told == nil, !hasLeft else { return }
+    guard connection != nil, isReading, told == nil, !hasLeft else { return }
     let now = network.uptime
     let limit = isSteady ? 2_500_000_000 : Self.silenceLimit
     guard now > heardAt + limit, now > deafUntil + limit else { return }
     let isExcused =
       link.map { $0.isBroken || $0.isNarrow || now < $0.stalledUntil + Self.silenceLimit } ?? true
-    if !isExcused { fault("nothing came for \((now - heardAt) / 1_000_000_000) s, not even a heartbeat") }
+    if !isExcused {
+      fault("nothing came for \((now - heardAt) / 1_000_000_000) s, not even \(isOpen ? "a heartbeat" : "an answer")")
+    }
     figures.deadConnections += 1
     leaveNow()
   }
