@@ -27,6 +27,7 @@ public class JavaClient implements WebSocket.Listener {
   final Map<String, String> seqs = new HashMap<>();
   final StringBuilder text = new StringBuilder();
   long dataFrames = 0;
+  CompletableFuture<WebSocket> sent = CompletableFuture.completedFuture(null);
 
   static String first(Pattern pattern, String message) {
     var matcher = pattern.matcher(message);
@@ -43,6 +44,12 @@ public class JavaClient implements WebSocket.Listener {
     return out + "{\"channel\":\"book\",\"symbols\":" + symbols + ",\"depth\":25,\"interval_ms\":100},{\"channel\":\"status\"}]}";
   }
 
+  /** Sends after what was sent before, for this WebSocket takes one message at a time. */
+  synchronized void send(WebSocket socket, String message) {
+    sent = sent.thenCompose(before -> socket.sendText(message, true));
+    sent.whenComplete((done, error) -> { if (error != null) problem.complete("not sent: " + error); });
+  }
+
   boolean hasEnough(double seconds) {
     return counts.getOrDefault("snapshot", 0) > 20 && counts.getOrDefault("update", 0) > 20 && counts.getOrDefault("heartbeat", 0) >= seconds / 4;
   }
@@ -52,7 +59,7 @@ public class JavaClient implements WebSocket.Listener {
     counts.merge(type, 1, Integer::sum);
     var stream = first(STREAM, message);
     switch (type) {
-      case "welcome" -> socket.sendText(subscribe(), true);
+      case "welcome" -> send(socket, subscribe());
       case "subscribed" -> { if (!message.contains("\"failed\":[]")) problem.complete(head(message)); }
       case "snapshot" -> {
         dataFrames++;
@@ -109,7 +116,7 @@ public class JavaClient implements WebSocket.Listener {
     var client = new JavaClient();
     var socket = builder.build().newWebSocketBuilder().subprotocols("tidegate.v1.json").buildAsync(URI.create(arguments[0]), client).get(10, TimeUnit.SECONDS);
     if (!"tidegate.v1.json".equals(socket.getSubprotocol())) client.problem.complete("subprotocol " + socket.getSubprotocol());
-    socket.sendText("{\"op\":\"hello\",\"id\":\"h\",\"client\":\"peer\",\"heartbeat_s\":1}", true).get();
+    client.send(socket, "{\"op\":\"hello\",\"id\":\"h\",\"client\":\"peer\",\"heartbeat_s\":1}");
     String wrong = null;
     // A busy machine may take longer to send what must be seen.
     for (int tenth = 0; wrong == null && tenth < 400 && (tenth < seconds * 10 || !client.hasEnough(seconds)); tenth++)
