@@ -1,6 +1,8 @@
 // What every client of tidegate.v1 must see, with the WebSocket that browsers, Node and Deno have built in.
 
-/** Streams from `url` for `seconds`; a promise of what was seen, rejected with what was wrong. */
+/**
+ * Streams from `url` for `seconds`, and on until enough has come, 40 s at the most; a promise of what was seen, rejected with what was wrong.
+ */
 export function watch(url, symbols, seconds) {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, ["tidegate.v1.json"]);
@@ -8,13 +10,14 @@ export function watch(url, symbols, seconds) {
     const counts = {};
     let dataFrames = 0;
     let isOver = false;
+    const start = performance.now();
+    const hasEnough = () => counts.snapshot > 20 && counts.update > 20 && counts.heartbeat >= seconds / 4;
     const finish = (problem) => {
       if (isOver) return;
       isOver = true;
       socket.close(1000);
       if (problem) return reject(new Error(problem));
-      const enough = counts.welcome === 1 && counts.subscribed === 1 && counts.snapshot > 20 && counts.update > 20;
-      if (!enough || !(counts.heartbeat >= seconds / 4)) return reject(new Error(`too little came: ${JSON.stringify(counts)}`));
+      if (counts.welcome !== 1 || counts.subscribed !== 1 || !hasEnough()) return reject(new Error(`too little came: ${JSON.stringify(counts)}`));
       resolve({ counts, extensions: socket.extensions });
     };
     socket.onerror = (event) => finish(`socket error ${event.message ?? ""}`);
@@ -22,7 +25,10 @@ export function watch(url, symbols, seconds) {
     socket.onopen = () => {
       if (socket.protocol !== "tidegate.v1.json") return finish(`subprotocol ${socket.protocol}`);
       socket.send(JSON.stringify({ op: "hello", id: "h", client: "peer", heartbeat_s: 1 }));
-      setTimeout(() => finish(null), seconds * 1000);
+      setInterval(() => {
+        const elapsed = (performance.now() - start) / 1000;
+        if (elapsed >= 40 || (elapsed >= seconds && hasEnough())) finish(null);
+      }, 100);
     };
     socket.onmessage = (event) => {
       const message = JSON.parse(event.data);

@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as profile:
         stderr=subprocess.DEVNULL,
     )
     try:
-        report = reports.get(timeout=seconds + 40)
+        report = reports.get(timeout=seconds + 60)
     except queue.Empty:
         report = "the page did not report"
     process.terminate()
