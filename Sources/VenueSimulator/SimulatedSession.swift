@@ -11,6 +11,29 @@ package enum SimulatedOutput: Sendable {
   case close(code: UInt16, reason: String)
   /// Cut the connection at once.
   case abort
+  /// For whoever checks a client against the venue (`SimulatedVenue.isWitnessed`): about the text that comes next, or about one
+  /// that does not come. Nothing is sent.
+  case witness(SimulatedWitness)
+}
+
+/// What a venue knows of a book message, and its client cannot.
+package enum SimulatedWitness: Sendable {
+  /// The next text brings a client's book to this state.
+  case book(SimulatedTruth)
+  /// A fault strikes a book message here: it is left out, changed, doubled or held back.
+  case struck(Fault.Kind, instrument: Int)
+  /// The next text is one that was held back: its successor has been sent.
+  case late(instrument: Int)
+}
+
+/// The true book of an instrument at a moment.
+package struct SimulatedTruth: Sendable {
+  /// The place in `SimulatedMarket.instruments`.
+  package let instrument: Int
+  package let book: SimulatedBook
+  /// The id of the latest level change in it: larger is newer.
+  package let updateID: Int64
+  package let isSnapshot: Bool
 }
 
 /// A client's connection as its venue sees it: what it subscribed to, and what is to be sent to it. Sans-IO.
@@ -22,7 +45,7 @@ package class SimulatedSession {
   package final let opened: Timestamp
   final let faults: FaultInjector
   private final var output: [SimulatedOutput] = []
-  private final var held: (payload: SharedBytes, instrument: Int)?
+  private final var held: (payload: SharedBytes, instrument: Int, truth: SimulatedTruth?)?
   package final private(set) var framesSent = 0
   /// Nothing is sent or taken any more.
   package final private(set) var isEnded = false
@@ -39,37 +62,55 @@ package class SimulatedSession {
     lastSent = faults.now
   }
 
-  /// What is to be done now, in order; empties it.
+  /// What is to be done now, in order; empties it. Nothing while the connection is slow.
   package final func takeOutput() -> [SimulatedOutput] {
+    guard !isStalled else { return [] }
     defer { output.removeAll(keepingCapacity: true) }
     return output
   }
 
-  package final var hasOutput: Bool { !output.isEmpty }
+  package final var hasOutput: Bool { !output.isEmpty && !isStalled }
+
+  /// What is sent piles up on its way. A cut is no message: it comes through.
+  private final var isStalled: Bool {
+    guard faults.isSlow else { return false }
+    if case .abort? = output.last { return false }
+    return true
+  }
 
   /// Sends a message, unless a fault has it otherwise.
   final func send(_ payload: SharedBytes, _ kind: SimulatedFrameKind = .control, instrument: Int = -1) {
     guard !isEnded, !isHalfOpen else { return }
+    let truth = faults.truth(kind, instrument: instrument)
     if !faults.pending.isEmpty {
-      switch faults.verdict(payload, kind, instrument: instrument, session: id) {
+      let (verdict, fault) = faults.verdict(payload, kind, instrument: instrument, session: id)
+      if let fault, truth != nil { output.append(.witness(.struck(fault, instrument: instrument))) }
+      switch verdict {
       case .pass: break
       case .omit: return
       case .replace(let other): return put(other)
-      case .twice: put(payload)
+      case .twice: put(payload, truth)
       case .hold:
-        held = (payload, instrument)
+        held = (payload, instrument, truth)
         return
       }
     }
-    put(payload)
-    if let held, held.instrument == instrument, case .book = kind {
-      self.held = nil
-      put(held.payload)
-    }
+    // What is held back comes after its successor, but not after a new beginning.
+    if case .bookSnapshot = kind { release(instrument) }
+    put(payload, truth)
+    if case .book = kind { release(instrument) }
   }
 
-  private final func put(_ payload: SharedBytes) {
+  private final func release(_ instrument: Int) {
+    guard let held, held.instrument == instrument else { return }
+    self.held = nil
+    if held.truth != nil { output.append(.witness(.late(instrument: instrument))) }
+    put(held.payload, held.truth)
+  }
+
+  private final func put(_ payload: SharedBytes, _ truth: SimulatedTruth? = nil) {
     guard !isEnded else { return }
+    if let truth { output.append(.witness(.book(truth))) }
     output.append(.text(payload))
     lastSent = faults.now
     framesSent += 1

@@ -22,7 +22,21 @@ package enum SimulatorError: Error, Sendable, Equatable, CustomStringConvertible
 ///
 /// The same seed, calls and times give the same bytes. Confined to one queue.
 package final class SimulatedVenue {
-  package static let names = ["kraken", "coinbase", "binance"]
+  /// A venue that can be simulated: what it lists and how it speaks.
+  struct Kind: Sendable {
+    let name: String
+    let listing: [SimulatedInstrument]
+    let make: @Sendable (SimulatedMarket, FaultInjector) -> VenueProtocol
+  }
+
+  /// Every venue there is a simulation of, a line each.
+  static let kinds: [Kind] = [
+    Kind(name: "kraken", listing: SimulatedListing.kraken) { KrakenProtocol(market: $0, faults: $1) },
+    Kind(name: "coinbase", listing: SimulatedListing.coinbase) { CoinbaseProtocol(market: $0, faults: $1) },
+    Kind(name: "binance", listing: SimulatedListing.binance) { BinanceProtocol(market: $0, faults: $1) },
+  ]
+
+  package static var names: [String] { kinds.map(\.name) }
   /// The largest rate, in moments a second and instrument.
   package static let rateLimit = 10_000.0
   /// Clients at once; more are refused with 503.
@@ -46,26 +60,18 @@ package final class SimulatedVenue {
   ///   - name: one of `names`.
   ///   - rate: moments (book updates or trades) a second and instrument on average; 60 is a lively market.
   ///   - start: the venue's time at the start; its clock goes on from there.
+  ///   - excerpt: a part of what the venue lists, with a flat day behind it; nil for all of it.
   package init(
-    venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp
+    venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp,
+    excerpt: SimulatedExcerpt? = nil
   ) throws(SimulatorError) {
     guard rate > 0, rate <= Self.rateLimit else { throw .badRate(rate) }
+    guard let kind = Self.kinds.first(where: { $0.name == name }) else { throw .unknownVenue(name) }
     let injector = FaultInjector(now: start)
-    func make(_ instruments: [SimulatedInstrument]) -> SimulatedMarket {
-      SimulatedMarket(instruments: instruments, seed: seed, rate: rate, start: start)
-    }
-    switch name {
-    case "kraken":
-      market = make(SimulatedListing.kraken)
-      venueProtocol = KrakenProtocol(market: market, faults: injector)
-    case "coinbase":
-      market = make(SimulatedListing.coinbase)
-      venueProtocol = CoinbaseProtocol(market: market, faults: injector)
-    case "binance":
-      market = make(SimulatedListing.binance)
-      venueProtocol = BinanceProtocol(market: market, faults: injector)
-    default: throw .unknownVenue(name)
-    }
+    let listing = excerpt.map { $0.of(kind.listing) } ?? kind.listing
+    market = SimulatedMarket(
+      instruments: listing, seed: seed, rate: rate, start: start, hasPast: excerpt == nil)
+    venueProtocol = kind.make(market, injector)
     faults = injector
     nextTick = start + VenueProtocol.tickInterval
     for fault in list {
@@ -89,7 +95,16 @@ package final class SimulatedVenue {
   package var now: Timestamp { faults.now }
   package var faultsInjected: Int { faults.injected }
   package var framesSent: Int { sessions.reduce(endedFrames) { $0 + $1.framesSent } }
+  /// Whether a fault is under way or still to come. What is refused stays refused and is none.
+  package var hasTrouble: Bool {
+    faults.silence != nil || faults.isBanned || faults.isSlow || closeAt != nil || !scheduled.isEmpty
+  }
   package var isSilent: Bool { faults.silence != nil }
+  /// Whether sessions' output says what the books behind it are (`SimulatedOutput.witness`).
+  package var isWitnessed: Bool {
+    get { faults.witnessed != nil }
+    set { faults.witnessed = newValue ? market : nil }
+  }
   /// µs by which upgrades are to be answered late.
   package var handshakeDelay: Int64 { faults.handshakeDelay }
 
@@ -150,6 +165,12 @@ package final class SimulatedVenue {
     case .slowHandshake:
       faults.count()
       faults.handshakeDelay = span
+    case .slow:
+      faults.count()
+      faults.slowUntil = max(faults.slowUntil ?? faults.now, faults.now + span)
+    case .staleSnapshot:
+      faults.count()
+      venueProtocol.keepSnapshots(of: fault.symbol.flatMap { market.index(named: $0) })
     case .halfOpen:
       for session in live {
         faults.count()
@@ -279,7 +300,9 @@ package final class SimulatedVenue {
 
   /// µs by which the answer to a GET is to be late.
   package func delay(path: String, query: [(name: String, value: String)]) -> Int64 {
-    faults.isBanned ? 0 : venueProtocol.delay(path: path, query: query)
+    if faults.isBanned { return 0 }
+    let slow = faults.slowUntil.map { max(0, $0 - faults.now) } ?? 0
+    return slow + venueProtocol.delay(path: path, query: query)
   }
 
   /// Answers a GET.

@@ -7,6 +7,8 @@ package struct SimulatedResponse: Sendable {
   package var fields: [(name: String, value: String)]
   /// JSON.
   package var body: String
+  /// The true book that the body was made of, if it is one and the venue is witnessed.
+  package var truth: SimulatedTruth?
 
   package init(status: Int = 200, fields: [(name: String, value: String)] = [], body: String) {
     self.status = status
@@ -63,6 +65,8 @@ package class VenueProtocol {
   }
   /// Why a fault cannot be had from this venue; nil if it can.
   package class func objection(to kind: Fault.Kind) -> String? { nil }
+  /// The next book snapshot by REST is to be the one of now, whenever it is asked for; of one instrument, or of all.
+  func keepSnapshots(of instrument: Int?) {}
   /// Announces a planned shutdown.
   func announceShutdown(to session: SimulatedSession) {}
 

@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 import MarketData
 import Testing
@@ -15,6 +16,8 @@ struct FaultTests {
     #expect(try Fault(parsing: "silence=2.5@1") == Fault(.silence, seconds: 2.5, at: 1))
     #expect(try Fault(parsing: "gap=ZEC-USD@5") == Fault(.gap, symbol: "ZEC-USD", at: 5))
     #expect(try Fault(parsing: "malformed") == Fault(.malformed))
+    #expect(try Fault(parsing: "slow=3@1/9") == Fault(.slow, seconds: 3, at: 1, every: 9))
+    #expect(try Fault(parsing: "stale-snapshot=BTC-USDT@2") == Fault(.staleSnapshot, symbol: "BTC-USDT", at: 2))
     #expect(try Fault(parsing: "slow-handshake=2") == Fault(.slowHandshake, seconds: 2))
     #expect(try Fault(parsing: "planned-shutdown@3") == Fault(.plannedShutdown, at: 3))
   }
@@ -42,6 +45,7 @@ struct FaultTests {
     #expect(throws: SimulatorError.self) { try makeVenue("coinbase", faults: ["checksum"]) }
     #expect(throws: SimulatorError.self) { try makeVenue("binance", faults: ["checksum"]) }
     #expect(throws: SimulatorError.self) { try makeVenue("kraken", faults: ["gap=NOPE-USD"]) }
+    #expect(throws: SimulatorError.self) { try makeVenue("kraken", faults: ["stale-snapshot"]) }
     #expect(throws: SimulatorError.unknownVenue("nyse")) { try makeVenue("nyse") }
     #expect(throws: SimulatorError.badRate(0)) { try makeVenue("kraken", rate: 0) }
     _ = try makeVenue("kraken", faults: ["gap=ZEC/USD", "gap=zec-usd"])
@@ -123,6 +127,72 @@ struct FaultTests {
     #expect(!venue.isSilent)
     let events = try client.texts.map(parse).filter { $0.string("s") == "BTCUSDT" }
     #expect(zip(events, events.dropFirst()).allSatisfy { $1.int("U")! == $0.int("u")! + 1 } && events.count > 15)
+  }
+
+  @Test("a slow connection gets all that was sent, late and in order; a cut comes through")
+  func slow() throws {
+    let venue = try makeVenue("binance", rate: 60)
+    let client = try TestClient(venue)
+    client.send(Self.binance)
+    venue.run(1, client)
+    _ = client.take()
+    try venue.inject(Fault(.slow, seconds: 3))
+    venue.run(2.9, client)
+    #expect(client.take().isEmpty && !client.session.hasOutput)
+    #expect(venue.delay(path: "/api/v3/depth", query: []) == 100_000)
+    venue.run(0.2, client)
+    #expect(client.take().count > 15 && venue.delay(path: "/api/v3/depth", query: []) == 0)
+    let events = try client.texts.map(parse).filter { $0.string("s") == "BTCUSDT" }
+    #expect(zip(events, events.dropFirst()).allSatisfy { $1.int("U")! == $0.int("u")! + 1 } && events.count > 20)
+    try venue.inject(Fault(.slow, seconds: 3))
+    try venue.inject(Fault(.drop))
+    client.drain()
+    #expect(client.isAborted)
+  }
+
+  @Test("a stale snapshot is the book of the fault's moment, once")
+  func staleSnapshot() throws {
+    let venue = try makeVenue("binance", rate: 60)
+    let query = [(name: "symbol", value: "BTCUSDT"), (name: "limit", value: "1000")]
+    func number() throws -> Int {
+      try parse(venue.respond(path: "/api/v3/depth", query: query).body).int("lastUpdateId")!
+    }
+    let before = try number()
+    try venue.inject(Fault(.staleSnapshot, symbol: "BTC-USDT"))
+    venue.run(2)
+    #expect(try number() == before)
+    #expect(try number() > before)
+  }
+
+  @Test("a witnessed venue tells the true book with each message, and what strikes one")
+  func witness() throws {
+    let venue = try SimulatedVenue(
+      venue: "binance", seed: 3, rate: 60, faults: [], start: testStart,
+      excerpt: SimulatedExcerpt(bases: ["ZEC", "BTC"], levels: [20, 40]))
+    #expect(venue.market.instruments.map(\.instrument.symbol) == ["ZEC-USDT", "BTC-USDT"])
+    #expect(venue.market.instruments[1].book.bids.count == 40)
+    venue.isWitnessed = true
+    let session = try venue.open(path: "/ws/btcusdt@depth@100ms", query: [])
+    try venue.inject(Fault(.gap, at: 1))
+    venue.advance(to: testStart + 2_000_000)
+    var truth: SimulatedTruth?
+    var struck = 0
+    var texts = 0
+    for output in session.takeOutput() {
+      switch output {
+      case .witness(.book(let book)): truth = book
+      case .witness(.struck(let kind, let instrument)):
+        #expect(kind == .gap && instrument == 1)
+        struck += 1
+      case .text(let text):
+        let event = try parse(String(decoding: text.unsafeBytes, as: UTF8.self))
+        #expect(event.int("u").map { Int64($0) } == truth?.updateID && truth?.instrument == 1)
+        texts += 1
+      default: Issue.record("\(output)")
+      }
+    }
+    #expect(struck == 1 && texts == 19)
+    #expect(truth?.book == venue.market.instruments[1].book)
   }
 
   @Test("drops: at a time, again and again, after frames")

@@ -37,6 +37,7 @@ final class TestClient {
       case .ping(let payload): pings.append(payload)
       case .close(let code, _): closed = code
       case .abort: isAborted = true
+      case .witness: break
       }
     }
   }

@@ -1,5 +1,6 @@
 import MarketData
 import PubSub
+import Venues
 
 /// Where market data comes from: a venue's connection or a recording. Owned by one loop.
 protocol Feed: AnyObject {

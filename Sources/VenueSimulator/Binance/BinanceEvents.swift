@@ -95,13 +95,15 @@ enum BinanceEvents {
   }
 
   /// The best `depth` levels a side: partial depth, and the REST snapshot.
-  static func book(_ state: InstrumentMarket, _ depth: Int, to out: inout ByteBuffer) {
+  static func book(
+    _ book: SimulatedBook, _ updateID: Int64, _ instrument: SimulatedInstrument, _ depth: Int, to out: inout ByteBuffer
+  ) {
     out.append(#"{"lastUpdateId":"#)
-    out.append(integer: state.updateID)
+    out.append(integer: updateID)
     out.append(#","bids":"#)
-    out.append(pairs: state.book.bids.suffix(depth).reversed(), state.instrument)
+    out.append(pairs: book.bids.suffix(depth).reversed(), instrument)
     out.append(#","asks":"#)
-    out.append(pairs: state.book.asks.suffix(depth).reversed(), state.instrument)
+    out.append(pairs: book.asks.suffix(depth).reversed(), instrument)
     out.append("}")
   }
 

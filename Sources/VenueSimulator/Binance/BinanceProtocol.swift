@@ -283,7 +283,7 @@ final class BinanceProtocol: VenueProtocol {
     let state = market.instruments[index]
     for levels in [5, 10, 20] {
       send(.partialDepth(levels: levels, isFast: isFast), .bookSnapshot, index) { out, _ in
-        BinanceEvents.book(state, levels, to: &out)
+        BinanceEvents.book(state.book, state.updateID, state.instrument, levels, to: &out)
       }
     }
   }
@@ -316,6 +316,12 @@ final class BinanceProtocol: VenueProtocol {
         }
       forms[form] = payload
       session.send(payload, kind, instrument: index)
+    }
+  }
+
+  override func keepSnapshots(of instrument: Int?) {
+    for index in market.instruments.indices where instrument ?? index == index {
+      rest.kept[index] = market.truth(index, isSnapshot: true)
     }
   }
 

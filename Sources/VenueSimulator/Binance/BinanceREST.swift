@@ -8,6 +8,8 @@ struct BinanceREST {
   private var weight = 0
   private var minute: Int64 = 0
   static let weightLimit = 6_000
+  /// Books of an earlier moment, each of which is the next snapshot of its instrument.
+  var kept: [Int: SimulatedTruth] = [:]
 
   init(market: SimulatedMarket) { self.market = market }
 
@@ -74,10 +76,15 @@ struct BinanceREST {
       count = min(number, 5_000)
     }
     weight += count <= 100 ? 5 : count <= 500 ? 25 : count <= 1_000 ? 50 : 250
-    guard let state = find(symbol) else { return Self.bad(-1121, "Invalid symbol.") }
+    guard let index = market.instruments.firstIndex(where: { $0.instrument.venueSymbol == symbol }) else {
+      return Self.bad(-1121, "Invalid symbol.")
+    }
+    let truth = kept.removeValue(forKey: index) ?? market.truth(index, isSnapshot: true)
     var out = ByteBuffer(capacity: 64 << 10)
-    BinanceEvents.book(state, count, to: &out)
-    return SimulatedResponse(body: out.description)
+    BinanceEvents.book(truth.book, truth.updateID, market.instruments[index].instrument, count, to: &out)
+    var response = SimulatedResponse(body: out.description)
+    response.truth = truth
+    return response
   }
 
   // MARK: - Exchange information

@@ -52,6 +52,7 @@ final class CoinbaseProtocol: VenueProtocol {
     switch kind {
     case .checksum: "its messages have no checksum"
     case .plannedShutdown: "it announces none"
+    case .staleSnapshot: "its books come in the stream"
     default: nil
     }
   }

@@ -14,6 +14,8 @@ package struct Fault: Sendable, Equatable {
     case drop
     /// Nothing is sent for a number of seconds; the market stands still, so no sequence is broken.
     case silence
+    /// For a number of seconds nothing arrives, answers of REST requests neither, and then everything at once; the market goes on.
+    case slow
     /// One book update is left out. On Kraken one that removes one of the ten best levels and changes another level, so that
     /// the next message's checksum tells; on Coinbase nothing tells.
     case gap
@@ -35,6 +37,8 @@ package struct Fault: Sendable, Equatable {
     case serverReset = "server-reset"
     /// Upgrades and REST requests are answered with 429 for a number of seconds.
     case ban
+    /// The next book snapshot by REST is from the moment of the fault, however late it is asked for. Venues with such snapshots only.
+    case staleSnapshot = "stale-snapshot"
     /// The venue's own announcement, and a second later close frames with 1001. Binance and Kraken.
     case plannedShutdown = "planned-shutdown"
 
@@ -42,8 +46,9 @@ package struct Fault: Sendable, Equatable {
     var expects: String {
       switch self {
       case .drop: "SECONDS or Nframes without @, or nothing"
-      case .silence, .slowHandshake, .ban: "SECONDS"
-      case .gap, .checksum, .malformed, .duplicate, .reorder: "a symbol like ZEC-USD, or nothing for any symbol"
+      case .silence, .slow, .slowHandshake, .ban: "SECONDS"
+      case .gap, .checksum, .malformed, .duplicate, .reorder, .staleSnapshot:
+        "a symbol like ZEC-USD, or nothing for any symbol"
       case .refuse: "a symbol like ZEC-USD"
       case .halfOpen, .serverReset, .plannedShutdown: "no value"
       }
@@ -106,10 +111,10 @@ package struct Fault: Sendable, Equatable {
         at = seconds
         every = seconds
       }
-    case .silence, .slowHandshake, .ban:
+    case .silence, .slow, .slowHandshake, .ban:
       guard let value, let seconds = Self.seconds(value[...], from: 0.001) else { throw .badValue(kind, text) }
       self.seconds = seconds
-    case .gap, .checksum, .malformed, .duplicate, .reorder:
+    case .gap, .checksum, .malformed, .duplicate, .reorder, .staleSnapshot:
       guard value != "" else { throw .badValue(kind, text) }
       symbol = value
     case .refuse:

@@ -52,6 +52,10 @@ final class FaultInjector {
   /// A silence under way: the market stands where it was at its beginning.
   var silence: (from: Timestamp, until: Timestamp)?
   var bannedUntil: Timestamp?
+  /// What is sent arrives only then.
+  var slowUntil: Timestamp?
+  /// Where the truth is, if it is to be told with the messages.
+  var witnessed: SimulatedMarket?
 
   /// Frame faults waiting at once; more are dropped, the oldest first.
   static let pendingLimit = 64
@@ -59,6 +63,17 @@ final class FaultInjector {
   init(now: Timestamp) { self.now = now }
 
   var isBanned: Bool { bannedUntil.map { now < $0 } ?? false }
+  var isSlow: Bool { slowUntil.map { now < $0 } ?? false }
+
+  /// The true book behind a message that is about to be sent; nil if nobody wants to know, or if it is not of a book.
+  func truth(_ kind: SimulatedFrameKind, instrument: Int) -> SimulatedTruth? {
+    guard let witnessed, instrument >= 0 else { return nil }
+    switch kind {
+    case .book: return witnessed.truth(instrument, isSnapshot: false)
+    case .bookSnapshot: return witnessed.truth(instrument, isSnapshot: true)
+    case .control, .heartbeat, .trade, .ticker, .quote: return nil
+    }
+  }
 
   func count() { injected += 1 }
 
@@ -67,8 +82,10 @@ final class FaultInjector {
     pending.append(Pending(kind: kind, instrument: instrument))
   }
 
-  /// What becomes of a frame that `session` is about to send.
-  func verdict(_ payload: SharedBytes, _ kind: SimulatedFrameKind, instrument: Int, session: Int) -> Verdict {
+  /// What becomes of a frame that `session` is about to send, and the fault that it is due to.
+  func verdict(
+    _ payload: SharedBytes, _ kind: SimulatedFrameKind, instrument: Int, session: Int
+  ) -> (Verdict, Fault.Kind?) {
     for index in pending.indices {
       let fault = pending[index]
       guard fault.instrument == nil || fault.instrument == instrument else { continue }
@@ -87,9 +104,9 @@ final class FaultInjector {
       }
       pending[index].struck.append(session)
       count()
-      return verdict
+      return (verdict, fault.kind)
     }
-    return .pass
+    return (.pass, nil)
   }
 
   /// Ends the faults that have struck; called after each moment of the market.

@@ -442,7 +442,9 @@ final class KrakenProtocol: VenueProtocol {
     out.append("]}}")
   }
 
-  override class func objection(to kind: Fault.Kind) -> String? { nil }
+  override class func objection(to kind: Fault.Kind) -> String? {
+    kind == .staleSnapshot ? "its books come in the stream" : nil
+  }
 
   // MARK: - REST
 

@@ -41,7 +41,7 @@ package final class InstrumentMarket {
   /// Prices touched in the moment under way, with the size each had before.
   private var touched: [(side: BookSide, price: Int64, before: Int64)] = []
 
-  init(_ instrument: SimulatedInstrument, seed: UInt64, rate: Double, start: Timestamp) {
+  init(_ instrument: SimulatedInstrument, seed: UInt64, rate: Double, start: Timestamp, hasPast: Bool) {
     self.instrument = instrument
     var random = MarketRandom(seed: seed)
     let priceUnits = Double(DecimalText.power(instrument.priceScale)) / Double(instrument.tick)
@@ -64,7 +64,12 @@ package final class InstrumentMarket {
     var minutes: [DayStatistics.Minute] = []
     let tradesPerMinute = perSecond * 60 * Self.tradesPerMoment
     let tick = instrument.tick
-    for _ in 0..<DayStatistics.minuteCount {
+    if !hasPast {
+      var minute = DayStatistics.Minute(at: Int64(price) * tick)
+      minute.add(minute.open, instrument.lot)
+      minutes = Array(repeating: minute, count: DayStatistics.minuteCount)
+    }
+    while minutes.count < DayStatistics.minuteCount {
       let close = Int64(price)
       price += basisPoint * 8 * random.gaussian() + (anchor - price) / 500
       let open = max(1, Int64(price))

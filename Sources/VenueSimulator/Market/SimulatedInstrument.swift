@@ -29,8 +29,36 @@ package struct SimulatedInstrument: Sendable, Hashable {
     return max(1, Int64(lots)) * lot
   }
 
+  /// The same with books of another depth.
+  func with(levels: Int) -> SimulatedInstrument {
+    SimulatedInstrument(
+      base: base, quote: quote, venueSymbol: venueSymbol, priceScale: priceScale, sizeScale: sizeScale, tick: tick,
+      lot: lot, reference: reference, activity: activity, levels: levels)
+  }
+
   /// The name in the gateway's words: `BTC-USD`.
   package var symbol: String { "\(base)-\(quote)" }
+}
+
+/// A part of what a venue lists, with books of another depth: a market that costs little.
+package struct SimulatedExcerpt: Sendable {
+  /// Base assets, in this order: `BTC`.
+  package let bases: [String]
+  /// Levels a side of each, in the same order.
+  package let levels: [Int]
+
+  package init(bases: [String], levels: [Int]) {
+    precondition(bases.count == levels.count, "an excerpt has as many depths as assets")
+    self.bases = bases
+    self.levels = levels
+  }
+
+  /// Every instrument of `listing` on one of the assets.
+  func of(_ listing: [SimulatedInstrument]) -> [SimulatedInstrument] {
+    zip(bases, levels).flatMap { base, levels in
+      listing.filter { $0.base == base }.map { $0.with(levels: levels) }
+    }
+  }
 }
 
 /// The instruments of each simulated venue: eight assets against US dollars, Tether on Binance.

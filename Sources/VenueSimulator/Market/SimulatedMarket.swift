@@ -13,10 +13,22 @@ package final class SimulatedMarket {
   /// - Parameters:
   ///   - instruments: none for a market where nothing happens.
   ///   - rate: moments a second and instrument on average; above 0.
-  package init(instruments: [SimulatedInstrument], seed: UInt64, rate: Double, start: Timestamp) {
+  ///   - hasPast: whether the day before is made up too, which takes most of the time that this call takes.
+  package init(
+    instruments: [SimulatedInstrument], seed: UInt64, rate: Double, start: Timestamp, hasPast: Bool = true
+  ) {
     var random = MarketRandom(seed: seed)
-    self.instruments = instruments.map { InstrumentMarket($0, seed: random.next(), rate: rate, start: start) }
+    self.instruments = instruments.map {
+      InstrumentMarket($0, seed: random.next(), rate: rate, start: start, hasPast: hasPast)
+    }
     now = start
+  }
+
+  /// The true book of an instrument as it now stands.
+  package func truth(_ instrument: Int, isSnapshot: Bool) -> SimulatedTruth {
+    let state = instruments[instrument]
+    return SimulatedTruth(
+      instrument: instrument, book: state.book, updateID: state.updateID, isSnapshot: isSnapshot)
   }
 
   /// Lets the next moment at or before `limit` happen and puts it into `change`; false if there is none. O(instruments).

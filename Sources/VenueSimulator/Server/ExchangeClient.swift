@@ -204,6 +204,7 @@ final class ExchangeClient: ConnectionHandler {
         scratch.removeAll()
         return close(WebSocketCloseCode(rawValue: code), reason)
       case .abort: return connection.abort()
+      case .witness: break
       }
     }
     connection.write(scratch.bytes)

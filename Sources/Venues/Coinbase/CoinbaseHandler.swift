@@ -4,7 +4,7 @@ import MarketData
 /// Coinbase Exchange: books by `level2_batch`, trades by `matches`, statistics by `ticker`, liveness by `heartbeat`, without a key.
 ///
 /// The products come by REST before the connection. The feed has no sequence number and no checksum: a book is as good as
-/// the connection, and on any doubt it is subscribed again. The acknowledgement calls `level2_batch` `level2_50`, so names in it
+/// the connection, and on any doubt it is subscribed again: a book that is crossed, an update whose time goes back. The acknowledgement calls `level2_batch` `level2_50`, so names in it
 /// are not looked at; a channel that stays silent is asked for by its other name.
 package final class CoinbaseHandler: SymbolHandler {
   /// A snapshot of BTC-USD is about 1.4 MiB in some 40,000 levels; room for five of it.
@@ -35,6 +35,8 @@ package final class CoinbaseHandler: SymbolHandler {
     var heartbeatTrade: Int64 = 0
     /// The newest venue time of a book update, for one that says the year 0001.
     var bookTime: Timestamp?
+    /// The newest venue time of an update since the snapshot: it never goes back.
+    var updateTime: Timestamp?
   }
 
   var products: [Product] = []

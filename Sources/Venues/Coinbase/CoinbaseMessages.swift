@@ -117,6 +117,7 @@ extension CoinbaseHandler {
     counts.rejectedLevels += bad
     let time = fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) }
     products[place].bookTime = time
+    products[place].updateTime = nil
     products[place].book.snapshotArrived(now: now)
     append(place, .snapshot, bidStart, askStart, time ?? now, into: &batch)
     seen[place].snapshots += 1
@@ -164,7 +165,20 @@ extension CoinbaseHandler {
     }
     counts.rejectedLevels += bad
     let time = fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) }
-    if let time { products[place].bookTime = time }
+    if let time {
+      // Updates are not numbered, but their times never go back (9,719 recorded updates of ten products): one that does came late, and
+      // the sizes it brings may be older than what the book has.
+      if let last = products[place].updateTime, time < last {
+        batch.bids.removeSubrange(bidStart...)
+        batch.asks.removeSubrange(askStart...)
+        seen[place].deltas += 1
+        seen[place].gaps += 1
+        if products[place].book.resync(now: now) { batch.events.append(.bookReset(InstrumentID(place), .gap)) }
+        return tick(now: now, into: &batch)
+      }
+      products[place].bookTime = time
+      products[place].updateTime = time
+    }
     append(place, .delta, bidStart, askStart, time ?? products[place].bookTime ?? now, into: &batch)
     seen[place].deltas += 1
   }

@@ -42,6 +42,30 @@ struct CoinbaseHandlerTests {
     #expect(instrument.sizeScale == 8)
   }
 
+  @Test("an update whose time goes back came late: the book is rebuilt, and none of it is used")
+  func lateUpdate() {
+    let feed = live()
+    func update(_ price: String, _ second: Int) {
+      feed.receive(
+        #"{"type":"l2update","product_id":"BTC-USD","changes":[["buy","\#(price)","1.0"]],"time":"2026-08-25T03:35:\#(second).300000Z"}"#
+      )
+    }
+    update("80687.00", 50)
+    update("80686.00", 50)
+    #expect(feed.state(0) == .live && feed.resets.isEmpty)
+    update("80685.00", 49)
+    #expect(feed.resets == [.gap] && feed.state(0) == .syncing(.gap) && feed.books.isEmpty)
+    #expect(feed.handler.symbolCounts[0].gaps == 1)
+    #expect(
+      feed.sent == [
+        #"{"type":"unsubscribe","product_ids":["BTC-USD"],"channels":["level2_batch"]}"#,
+        #"{"type":"subscribe","product_ids":["BTC-USD"],"channels":["level2_batch"]}"#,
+      ])
+    feed.receive(#"{"type":"snapshot","product_id":"BTC-USD","asks":[["80691.53","0.2"]],"bids":[["80688.08","0.5"]]}"#)
+    update("80684.00", 49)
+    #expect(feed.state(0) == .live, "a new snapshot begins the order anew")
+  }
+
   @Test("products that could not be had are asked for again with longer waits")
   func productsFail() {
     let feed = HandlerHarness(CoinbaseHandler.venue, ["BTC-USD"])

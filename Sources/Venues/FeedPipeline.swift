@@ -1,5 +1,4 @@
 import MarketData
-import Venues
 
 /// The path of a tick, once:
 ///

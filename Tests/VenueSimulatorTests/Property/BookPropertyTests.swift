@@ -1,0 +1,63 @@
+import MarketData
+import TestSupport
+import Testing
+import Venues
+
+@testable import VenueSimulator
+
+/// Every venue, under everything that can go wrong, for as many seeds as one likes: `TIDEGATE_SEEDS=20000` for a long run,
+/// `TIDEGATE_SEED=<number>` for the one of a failure.
+@Suite("A live book is the venue's book")
+struct BookPropertyTests {
+  struct Setup: Sendable, CustomTestStringConvertible {
+    let name: String
+    let venue: Venue
+    let symbols: [String]
+    let oversight: VenueTrial.Oversight
+    var testDescription: String { name }
+
+    init(_ name: String, _ symbols: [String], _ oversight: VenueTrial.Oversight) {
+      self.name = name
+      venue = VenueRegistry.venue(named: name)!
+      self.symbols = symbols
+      self.oversight = oversight
+    }
+  }
+
+  static let setups = [
+    // The checksum covers ten levels of each side; a hundred are subscribed.
+    Setup(
+      "kraken", ["BTC-USD", "ZEC-USD"],
+      .init(order: .delivered, blindTo: [.gap, .reorder], vouched: 10, depth: 100)),
+    // Nothing numbers its updates; a time that goes back is all that shows.
+    Setup(
+      "coinbase", ["BTC-USD", "ZEC-USD"],
+      .init(order: .delivered, blindTo: [.gap, .reorder], seesLate: true, vouched: 0, depth: .max)),
+    Setup(
+      "binance", ["BTC-USDT", "ZEC-USDT"],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+  ]
+
+  static let seedCount = environment("TIDEGATE_SEEDS").flatMap { Int($0) } ?? 200
+
+  @Test("whatever happens to it", arguments: setups)
+  func trials(_ setup: Setup) throws {
+    var total = VenueTrial.Figures()
+    for seed in testSeeds(Self.seedCount) {
+      let trial = try VenueTrial(
+        setup.venue, simulation: setup.name, symbols: setup.symbols,
+        excerpt: SimulatedExcerpt(bases: ["BTC", "ZEC"], levels: [30, 110]), oversight: setup.oversight, seed: seed)
+      let figures = trial.run()
+      for problem in figures.problems {
+        Issue.record("TIDEGATE_SEED=\(seed), \(setup.name): \(problem)")
+      }
+      total = total + figures
+      if total.problems.count >= 3 { break }
+    }
+    print(
+      "\(setup.name): \(total.messages) messages, \(total.faults) faults, \(total.connections) connections,",
+      "\(total.resyncs) resyncs, \(total.comparisons) books compared whole and \(total.comparisonsInPart) in part")
+    #expect(total.comparisons > total.messages / 20, "the truth was hardly ever looked at")
+    #expect(total.faults > 0 && total.connections > 0)
+  }
+}
