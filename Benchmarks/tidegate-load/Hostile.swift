@@ -1,6 +1,7 @@
 import ArgumentParser
 import CLoad
 import Glibc
+import Histogram
 
 /// What a hostile connection does.
 enum HostileKind: String, CaseIterable {

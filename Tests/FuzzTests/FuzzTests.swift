@@ -54,5 +54,5 @@ struct FuzzTests {
   }
 
   /// `TIDEGATE_FUZZ_ROUNDS` for more.
-  private static let rounds = environment("TIDEGATE_FUZZ_ROUNDS").flatMap(Int.init) ?? 150
+  private static let rounds = environment("TIDEGATE_FUZZ_ROUNDS").flatMap(Int.init) ?? 40
 }

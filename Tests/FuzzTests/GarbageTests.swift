@@ -25,7 +25,7 @@ struct GarbageTests {
   }
 
   /// `TIDEGATE_GARBAGE=1000000` for the long run.
-  private static let count = environment("TIDEGATE_GARBAGE").flatMap(Int.init) ?? 4000
+  private static let count = environment("TIDEGATE_GARBAGE").flatMap(Int.init) ?? 2000
 
   @Test(
     "frames and requests of garbage break nothing, reach every layer, and leave nothing behind", arguments: testSeeds(1)

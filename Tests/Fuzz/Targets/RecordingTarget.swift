@@ -3,6 +3,7 @@ import CZlib
 import Foundation
 import Gateway
 import MarketData
+import Venues
 
 extension FuzzTarget {
   /// A recording, plain or gzip: read, read again compressed, and replayed.

@@ -1,5 +1,4 @@
 import Bytes
-import Gateway
 import MarketData
 import PubSub
 import Venues
