@@ -9,6 +9,8 @@ struct NodeMetrics: Sendable {
   var feedBatches: UInt64 = 0
   var protocolErrors: UInt64 = 0
   var closedByPolicy: UInt64 = 0
+  /// Of them, those closed because all clients together had too much waiting; HTTP clients included.
+  var closedOverBudget: UInt64 = 0
   /// Clients that agreed on compression, since the start.
   var compressingClients: UInt64 = 0
   /// Compressions done; each may serve many clients.
@@ -28,6 +30,7 @@ struct NodeMetrics: Sendable {
     feedBatches += other.feedBatches
     protocolErrors += other.protocolErrors
     closedByPolicy += other.closedByPolicy
+    closedOverBudget += other.closedOverBudget
     compressingClients += other.compressingClients
     framesCompressed += other.framesCompressed
     compressedFramesSent += other.compressedFramesSent
