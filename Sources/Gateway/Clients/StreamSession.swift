@@ -17,6 +17,9 @@ final class StreamSession: ConnectionHandler {
   var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
   private var isClosing = false
+  /// The payload of the newest ping that came while the connection took nothing; pongs to the ones before may be left out
+  /// (RFC 6455 section 5.5.3), so that a client that pings and does not read costs no memory.
+  private var owedPong: [UInt8]?
   /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.
   private var heardAt: Int64
   private var pingedAt: Int64 = 0
@@ -52,7 +55,9 @@ final class StreamSession: ConnectionHandler {
           if !isClosing { node.receive(payload.bytes, from: self) }
         case .binary:
           close(code: WebSocketCloseCode.unsupportedData.rawValue, reason: "tidegate.v1.json takes text frames")
-        case .ping(let payload): send(.pong, payload.bytes)
+        case .ping(let payload):
+          if isClosing { break }
+          if connection.isWritable { send(.pong, payload.bytes) } else { owedPong = Array(payload) }
         case .pong: break
         case .close(let code, _, let mustReply):
           if mustReply {
@@ -74,7 +79,13 @@ final class StreamSession: ConnectionHandler {
     }
   }
 
-  func connectionDidDrain(_ connection: Connection) { node.drained(self) }
+  func connectionDidDrain(_ connection: Connection) {
+    if let pong = owedPong, !isClosing {
+      owedPong = nil
+      send(.pong, pong.span.bytes)
+    }
+    node.drained(self)
+  }
 
   func connectionDidClose(_ connection: Connection, reason: CloseReason) { node.closed(self) }
 

@@ -132,6 +132,13 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   /// Sends bytes as they are.
   func send(raw bytes: [UInt8]) { loop.execute { [self] in connection?.write(bytes.span.bytes) } }
 
+  /// Bytes that the gateway has not taken yet.
+  func unsentBytes() async -> Int {
+    await withCheckedContinuation { continuation in
+      loop.execute { [self] in continuation.resume(returning: connection?.queuedBytes ?? 0) }
+    }
+  }
+
   /// What was agreed on about compression.
   var deflate: PerMessageDeflate? { state.withLock { $0.deflate } }
 
