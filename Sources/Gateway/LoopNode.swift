@@ -144,16 +144,18 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if excess > 0 {
       let shed = fanOut.shed(bytes: excess, limit: budget.limit, into: &actions)
       var freed = shed.bytes
-      budgetClosed += shed.clients
+      var closed = shed.clients
       if freed < excess {
         for session in httpSessions.values.sorted(by: { $0.queuedBytes > $1.queuedBytes }) {
           guard freed < excess, session.queuedBytes > 0 else { break }
           freed += session.queuedBytes
-          budgetClosed += 1
+          closed += 1
           session.abort()
         }
         httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
       }
+      budgetClosed += closed
+      metrics.closedOverBudget += UInt64(closed)
       _ = budget.book(fanOut.queuedBytes + httpQueuedBytes, loop: loop.index)
     }
     let moment = loop.moment

@@ -49,6 +49,9 @@ enum MetricsText {
       "compression_output_bytes_total", "counter", "Bytes of the compressed frames sent, after.",
       node.bytesAfterCompression)
     single("client_protocol_errors_total", "counter", "Clients that broke the WebSocket protocol.", node.protocolErrors)
+    single(
+      "over_budget_closed_total", "counter", "Clients closed because too much waited for all together.",
+      node.closedOverBudget)
     single("clients_closed_total", "counter", "Clients closed by a rule (slow, limits).", node.closedByPolicy)
     single("clients_evicted_total", "counter", "Clients closed while draining.", node.evicted)
     single("sessions_resumed_total", "counter", "Sessions that clients came back to.", node.resumed)

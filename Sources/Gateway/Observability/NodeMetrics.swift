@@ -13,6 +13,8 @@ struct NodeMetrics: Sendable {
   var evicted: UInt64 = 0
   var resumed: UInt64 = 0
   var parkedSessions = 0
+  /// Of them, those closed because all clients together had too much waiting; HTTP clients included.
+  var closedOverBudget: UInt64 = 0
   /// Clients that agreed on compression, since the start.
   var compressingClients: UInt64 = 0
   /// Compressions done; each may serve many clients.
@@ -35,6 +37,7 @@ struct NodeMetrics: Sendable {
     evicted += other.evicted
     resumed += other.resumed
     parkedSessions += other.parkedSessions
+    closedOverBudget += other.closedOverBudget
     compressingClients += other.compressingClients
     framesCompressed += other.framesCompressed
     compressedFramesSent += other.compressedFramesSent

@@ -103,7 +103,9 @@ struct LimitTests {
     await harness.stop()
   }
 
-  @Test("a client that is killed is gone from the gateway, whatever it had subscribed to")
+  @Test(
+    "a client that is killed is gone from the gateway, whatever it had subscribed to",
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3"))
   func killed() async throws {
     let harness = try GatewayHarness(venues: ["kraken"])
     try await harness.waitUntilLive()
@@ -114,7 +116,7 @@ struct LimitTests {
       s.sendall(b"GET /v1/stream HTTP/1.1\\r\\nHost: a\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n"
                 b"Sec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\\r\\n\\r\\n")
       text = b'{"op":"subscribe","streams":[{"channel":"trades","symbols":["kraken:*"]},{"channel":"book","symbols":["kraken:*"]}]}'
-      s.sendall(bytes([0x81, 0x80 | 126]) + len(text).to_bytes(2, "big") + bytes(4) + text)
+      s.sendall(bytes([0x81, 0x80 | len(text)]) + bytes(4) + text)
       while True:
         s.recv(1 << 16)
       """
@@ -140,8 +142,8 @@ struct LimitTests {
 
   @Test("when all clients together have too much waiting, those with the most are closed and new ones are told to wait")
   func budget() async throws {
-    let harness = try GatewayHarness(venues: ["kraken"], rate: 2_000) {
-      $0.limits.totalQueuedBytes = 200_000
+    let harness = try GatewayHarness(venues: ["kraken"], rate: 200) {
+      $0.limits.totalQueuedBytes = 20_000
       $0.limits.queuedBytes = 64 << 20
     }
     try await harness.waitUntilLive()
@@ -153,10 +155,10 @@ struct LimitTests {
       "{\"op\":\"subscribe\",\"id\":1,\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:*\"]},{\"channel\":\"book\",\"depth\":\"full\",\"symbols\":[\"kraken:*\"]}]}"
     )
     var patience = Patience()
-    while try await Self.metric(harness, "clients_closed_total") < 1 {
+    while try await Self.metric(harness, "over_budget_closed_total") < 1 {
       try await patience.wait(for: "the slow client to be closed")
     }
-    #expect(try await Self.metric(harness, "clients_closed_total") == 1)
+    #expect(try await Self.metric(harness, "over_budget_closed_total") == 1)
     good.send("{\"op\":\"ping\",\"id\":9}")
     _ = try await good.first("a pong") { $0.type == "pong" }
     await harness.stop()
