@@ -14,7 +14,7 @@ struct HTTPRequestParserTests {
       ("GET / HTTP/1.1\r\nHost: h\r\n\r\n"
         + "\r\nPOST /a?b=c HTTP/1.1\r\nhOST:h\r\nContent-Length: 5\r\nX-Empty:\r\nX: \t tabs\tin \t\r\n\r\nhello"
         + "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: Chunked\r\n\r\n"
-        + "5\r\nhello\r\n006;a;b=c;d=\"e\\\"f; g\"\r\n world\r\n0\r\nTrailer: x\r\nAnother:\r\n\r\n"
+        + "5\r\nhello\r\n006;a;b=c;d=\"e\\\"f; g\"\r\n world\r\n0\r\nX-Sum: x\r\nAnother:\r\n\r\n"
         + "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n" + "GET / HTTP/1.0\r\n\r\n"
         + "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n"
         + "GET HTTP://H.example:80/x HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 0\r\n\r\n").utf8),

@@ -7,7 +7,7 @@ import Transport
 
 @testable import Gateway
 
-/// Answers with method, path and query; a path with `late` in a later turn, `/big` with a megabyte.
+/// Answers with method, path and query; a path with `late` in a later turn, `/big` with half a megabyte.
 private final class EchoResponder: HTTPResponder, @unchecked Sendable {
   // `@unchecked`: used on its loop only.
   private let loop: EventLoop
@@ -30,7 +30,7 @@ private final class EchoResponder: HTTPResponder, @unchecked Sendable {
 
   static func answer(_ method: String, _ target: String) -> HTTPResponse {
     target == "/big"
-      ? .text(String(repeating: "x", count: 1 << 20), status: 201) : .text("\(method) \(target)\n", status: 201)
+      ? .text(String(repeating: "x", count: 1 << 19), status: 201) : .text("\(method) \(target)\n", status: 201)
   }
 }
 
@@ -151,7 +151,7 @@ struct HTTPSessionTests {
       #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(text.prefix(120)) got \(answer)")
       #expect(answer.contains("\r\nConnection: close\r\n") && answer.contains("\r\nDate: today\r\n"))
       #expect(answer.contains(#"{"type":"error","code":""#) && !answer.contains("smuggled"))
-      #expect(answer.components("HTTP/1.1 ") == 1)
+      #expect(answer.components("\r\nDate: today\r\n") == 1)
     }
     await harness.stop()
   }
@@ -197,7 +197,7 @@ struct HTTPSessionTests {
     let answer = try await harness.converse(
       String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: 20)
         + "GET /late HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-    #expect(answer.utf8.count > 20 << 20)
+    #expect(answer.utf8.count > 20 << 19)
     #expect(answer.hasSuffix("GET /late\n"))
     await harness.stop()
   }
