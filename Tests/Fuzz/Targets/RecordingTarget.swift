@@ -4,6 +4,7 @@ import Foundation
 import Gateway
 import MarketData
 import Venues
+import Venues
 
 extension FuzzTarget {
   /// A recording, plain or gzip: read, read again compressed, and replayed.

@@ -127,6 +127,8 @@ final class StackModel {
       for action in todo {
         switch action {
         case .command(let command, _): hub.perform(command, now: now, into: &deliveries)
+        // Neither tokens nor other loops are here.
+        case .authenticate, .session: break
         case .close(_, let code, let reason):
           try require((4000...4299).contains(code) && !reason.isEmpty, "closed with \(code) \(reason)")
           isClosed = true
