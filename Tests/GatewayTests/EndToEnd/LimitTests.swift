@@ -48,9 +48,8 @@ struct LimitTests {
       let harness = try GatewayHarness(venues: ["kraken"]) {
         $0.limits.clients = 1
         if isSecure {
-          $0.tls = .init(
-            certificate: folder.appendingPathComponent("chain.pem").path,
-            key: folder.appendingPathComponent("key.pem").path)
+          $0.tlsSettings.certificates = [folder.appendingPathComponent("chain.pem").path]
+          $0.tlsSettings.keys = [folder.appendingPathComponent("key.pem").path]
         }
       }
       let tls = isSecure ? try TLSClientContext(caFile: folder.appendingPathComponent("chain.pem").path) : nil

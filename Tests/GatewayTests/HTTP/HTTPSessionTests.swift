@@ -19,7 +19,7 @@ private final class EchoResponder: HTTPResponder, @unchecked Sendable {
   }
   func ended(_ connection: Connection) {}
 
-  func respond(to request: HTTPRequestHead, reply: @escaping (HTTPResponse) -> Void) {
+  func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD", "POST"]) {
       return reply(refusal)
     }
