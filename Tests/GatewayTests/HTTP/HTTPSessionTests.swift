@@ -18,6 +18,7 @@ private final class EchoResponder: HTTPResponder, @unchecked Sendable {
     false
   }
   func ended(_ connection: Connection) {}
+  func sawTLS(from peer: SocketAddress) {}
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD", "POST"]) {
