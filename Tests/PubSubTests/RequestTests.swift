@@ -110,8 +110,8 @@ struct RequestTests {
     #expect(
       client.texts.map { String($0.prefix(20)) }
         == [
-          "{\"type\":\"subscribed\",", "{\"type\":\"snapshot\",\"c", "{\"type\":\"update\",\"cha",
-          "{\"type\":\"snapshot\",\"c", "{\"type\":\"pong\",\"id\":2",
+          "{\"type\":\"subscribed\",", "{\"type\":\"pong\",\"id\":2", "{\"type\":\"snapshot\",\"c",
+          "{\"type\":\"update\",\"cha", "{\"type\":\"snapshot\",\"c",
         ].map { String($0.prefix(20)) })
     #expect(client.faults.isEmpty)
   }

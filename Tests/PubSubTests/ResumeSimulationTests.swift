@@ -11,7 +11,19 @@ struct ResumeSimulationTests {
   private final class User {
     var client: ModelClient
     var before: [ModelClient] = []
-    init(_ client: ModelClient) { self.client = client }
+    let subscription: String
+    init(_ client: ModelClient, _ subscription: String) {
+      self.client = client
+      self.subscription = subscription
+    }
+
+    /// A new connection that goes on, and asks for what the one before may not have got, as the client library does.
+    func comeBack(on loop: Int) {
+      let back = client.resumeRequest(on: loop)
+      back.send(subscription)
+      before.append(client)
+      client = back
+    }
   }
 
   @Test(
@@ -28,10 +40,10 @@ struct ResumeSimulationTests {
     for index in 0..<8 {
       let client = world.client(on: index % 2)
       client.send("{\"op\":\"hello\"}")
-      client.send(
+      let subscription =
         "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]},{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"depth\":\(index < 4 ? 10 : 25)}]}"
-      )
-      users.append(User(client))
+      client.send(subscription)
+      users.append(User(client, subscription))
     }
     world.settle()
     var nextTrade: UInt64 = 1
@@ -60,9 +72,7 @@ struct ResumeSimulationTests {
             takeOvers += 1
             user.client.isStuck = true
           }
-          let back = user.client.resumeRequest(on: Int.random(in: 0..<2, using: &random))
-          user.before.append(user.client)
-          user.client = back
+          user.comeBack(on: Int.random(in: 0..<2, using: &random))
         }
       case 27:
         // The connection that was taken over ends at last.
@@ -79,9 +89,7 @@ struct ResumeSimulationTests {
     for user in users {
       if user.client.hasLeft || world.fanOuts[user.client.loop].state(of: user.client.id) == nil {
         world.carry()
-        let back = user.client.resumeRequest(on: Int.random(in: 0..<2, using: &random))
-        user.before.append(user.client)
-        user.client = back
+        user.comeBack(on: Int.random(in: 0..<2, using: &random))
       }
       user.client.isStuck = false
       user.client.unsent(0)

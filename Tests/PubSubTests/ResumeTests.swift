@@ -181,6 +181,8 @@ struct ResumeTests {
     trade(world, 1...3)
     client.leave()
     let back = world.client()
+    back.resumed = client.streams
+    back.resumed[1]?.seq = 2
     let good = "{\"channel\":\"trades\",\"symbol\":\"kraken:BTC-USD\",\"epoch\":\"k7\",\"seq\":2}"
     let bad = [
       "{\"channel\":\"trades\",\"symbol\":\"kraken:FOO-USD\",\"epoch\":\"k7\",\"seq\":2}",
@@ -202,6 +204,7 @@ struct ResumeTests {
     #expect((welcome["ok"] as? [[String: Any]])?.count == 1)
     #expect(welcome["total"] as? Int == 1)
     #expect(back.tradeIDs[1] == [2, 3])
+    #expect(back.faults.isEmpty)
     for wrong in ["7", "{\"streams\":7}", "{\"streams\":{}}"] {
       #expect(world.client().ask("{\"op\":\"hello\",\"resume\":\(wrong)}")[0].contains("`resume` must be"))
     }

@@ -252,7 +252,7 @@ struct TrickleTests {
       "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:*\"],\"depth\":100}]}")
     world.carry()
     let state = world.fanOuts[0].state(of: client.id)!
-    #expect(state.queue.bytes < 320 << 10)
+    #expect(state.queue.bytes < 160 << 10)
     #expect(state.queue.bytes > 128 << 10)
     world.fanOuts[0].removeDirty()
     world.run(milliseconds: 500)

@@ -85,8 +85,9 @@ extension FanOut {
       }
     }
     let isBlocked = flags.contains(.blocked)
+    // Before its connection was asked: half of what would count as slow.
     let isFull =
-      isBlocked ? state.queue.state.bytes >= limits.queuedStateBytes : state.queue.bytes > limits.softQueuedBytes
+      isBlocked ? state.queue.state.bytes >= limits.queuedStateBytes : state.queue.bytes > limits.softQueuedBytes / 2
     if isFull, let start, frame.kind == .snapshot, let index = state.index(of: stream) {
       setMark(.marked, of: index, state, slot: slot, reason: start)
       touch(slot)
