@@ -34,7 +34,7 @@ func house(
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name + "Tests", dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
+  .testTarget(name: name + "Tests", dependencies: dependencies + ["TestSupport", "TestTraits"], swiftSettings: settings)
 }
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -83,6 +83,7 @@ var package = Package(
       ],
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
+    .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: settings),
     .target(name: "TestSupport", dependencies: ["Bytes"], path: "Tests/TestSupport", swiftSettings: settings),
     // What fuzzing runs, with libFuzzer and in `swift test` alike.
     .target(

@@ -60,8 +60,12 @@ extension Gateway {
   /// Ends the loops when no node has clients or is to wait for them any longer; after the nodes were told.
   private func end(_ completion: @escaping @Sendable () -> Void) {
     guard ending.wait(completion) else { return }
-    let countdown = Countdown(nodes.count) { [loops, ending] in
-      let ended = Countdown(loops.count) { ending.arrive() }
+    let countdown = Countdown(nodes.count) { [loops, nodes, ending] in
+      // The loops have ended and nothing else touches the nodes; each holds all of them, itself included.
+      let ended = Countdown(loops.count) {
+        for node in nodes { node.connect(to: []) }
+        ending.arrive()
+      }
       for loop in loops { loop.shutdown { ended.arrive() } }
     }
     for node in nodes { node.loop.execute { node.whenEmpty { countdown.arrive() } } }

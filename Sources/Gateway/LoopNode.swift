@@ -114,14 +114,15 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private var feedNumbers: [Int] = []
 
   private func everySecond() {
+    let before = clock.now()
     if let step = clock.follow() {
       settings.log.warning("the wall clock was set", metadata: ["by_ms": "\(step / 1000)"])
-      // No venue has been silent for the time that was left out.
-      for feed in feeds { feed.timeJumped(by: max(0, step)) }
-      if step > 0 {
-        fanOut.clockStepped(by: step)
-        hub.clockStepped(by: step)
-      }
+      // A forward step of a wall clock that still stands behind moves nothing.
+      let jump = clock.now() - before
+      // No venue has been silent, no client slow, for the time that was left out.
+      for feed in feeds { feed.timeJumped(by: jump) }
+      fanOut.clockStepped(by: jump)
+      hub.clockStepped(by: jump)
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     let moment = loop.moment

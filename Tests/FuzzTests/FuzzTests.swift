@@ -1,9 +1,10 @@
 import Foundation
 import FuzzTargets
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Parsers keep their promises on any bytes")
+@Suite("Parsers keep their promises on any bytes", .longComputation)
 struct FuzzTests {
   private static let seeds = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Fuzz/Seeds")

@@ -1,9 +1,10 @@
 import Foundation
 import FuzzTargets
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Garbage through all layers at once")
+@Suite("Garbage through all layers at once", .longComputation)
 struct GarbageTests {
   private static func seeds(_ name: String) throws -> [[UInt8]] {
     let folder = URL(fileURLWithPath: #filePath)

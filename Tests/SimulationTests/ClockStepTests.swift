@@ -1,12 +1,13 @@
 import MarketData
 import Simulation
 import TestSupport
+import TestTraits
 import Testing
 import Transport
 
 @testable import Gateway
 
-@Suite("Steps of the wall clock")
+@Suite("Steps of the wall clock", .longComputation)
 struct ClockStepTests {
   private static let hour: Int64 = 3_600_000_000
 

@@ -1,13 +1,14 @@
 import Simulation
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("The whole gateway on a simulated network")
+@Suite("The whole gateway on a simulated network", .longComputation)
 struct SimulationTests {
   private static let prints = environment("TIDEGATE_TRACE") != nil
   /// `TIDEGATE_SEEDS` runs as many as one has time for; in turns, so that every core has some.
   private static let parts: [[UInt64]] = {
-    let seeds = testSeeds(environment("TIDEGATE_SEEDS").flatMap(Int.init) ?? 60)
+    let seeds = testSeeds(environment("TIDEGATE_SEEDS").flatMap(Int.init) ?? 20)
     return (0..<6).map { part in seeds.indices.filter { $0 % 6 == part }.map { seeds[$0] } }.filter { !$0.isEmpty }
   }()
 

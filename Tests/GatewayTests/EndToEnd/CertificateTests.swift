@@ -85,7 +85,7 @@ struct CertificateTests {
     let line = try #require(
       metrics.split(separator: "\n").first { $0.hasPrefix("tidegate_tls_certificate_expiry_seconds{") })
     #expect(
-      line.hasPrefix("tidegate_tls_certificate_expiry_seconds{file=\"\(files.certificate)\",name=\"gateway.test\"} "))
+      line.hasPrefix("tidegate_tls_certificate_expiry_seconds{file=\"\(files.certificate)\",name=\"127.0.0.1\"} "))
     let expiry = try #require(line.split(separator: " ").last.flatMap { Double($0) })
     #expect(abs(expiry - Date().timeIntervalSince1970 - 86_400) < 3600)
     await harness.stop()

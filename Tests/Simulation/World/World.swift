@@ -150,6 +150,8 @@ package final class World {
   /// The faults end. Everyone comes back, and every book is live.
   private func calm() {
     network.faults = FaultRates()
+    // What was planned for connections in the storm does not happen any more.
+    network.faults.isOn = false
     gatewayHost.descriptorLimit = 4_096
     for client in clients { client.settle() }
     var missing = "nothing was asked"
