@@ -34,7 +34,8 @@ func house(
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name + "Tests", dependencies: dependencies + ["TestSupport", "TestTraits"], swiftSettings: settings)
+  .testTarget(
+    name: name + "Tests", dependencies: dependencies + ["TestSupport", "TestTraits"], swiftSettings: settings)
 }
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")

@@ -193,7 +193,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     return accepted >= 0
   }
 
-  private func handOver(_ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?, _ permit: (any ConnectionPermit)?) {
+  private func handOver(
+    _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?, _ permit: (any ConnectionPermit)?
+  ) {
     let target = loops[nextLoop]
     nextLoop = (nextLoop + 1) % loops.count
     if target === loops[0] {

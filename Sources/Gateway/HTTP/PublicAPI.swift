@@ -117,7 +117,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
           status: 204, contentType: "text/plain", body: [],
           fields: [
             HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
-            HTTPField("Access-Control-Allow-Headers", "Authorization, If-None-Match"), HTTPField("Access-Control-Max-Age", "86400"),
+            HTTPField("Access-Control-Allow-Headers", "Authorization, If-None-Match"),
+            HTTPField("Access-Control-Max-Age", "86400"),
           ]))
     }
     let path = request.path
