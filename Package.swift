@@ -4,10 +4,17 @@ import PackageDescription
 /// The benchmarks need packages that a plain build should not pay for: `TIDEGATE_BENCHMARKS=1 swift build` adds them.
 let withBenchmarks = Context.environment["TIDEGATE_BENCHMARKS"] == "1"
 
+/// The libFuzzer executable can only be built with its sanitizer: `Deploy/fuzz.sh` sets this.
+let withFuzzer = Context.environment["TIDEGATE_FUZZ"] == "1"
+
+/// Under ThreadSanitizer modules take their `Mutex` from `Bytes` (`ObservedMutex`): `Deploy/sanitize.sh` sets this. Files then use
+/// members of a module that they do not import.
+let withThreadSanitizer = Context.environment["TIDEGATE_THREAD_SANITIZER"] == "1"
+
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("MemberImportVisibility"),
+  withThreadSanitizer ? .define("TIDEGATE_THREAD_SANITIZER") : .enableUpcomingFeature("MemberImportVisibility"),
   // `@_lifetime` on the scanners over `RawSpan`, which a span inside a struct needs.
   .enableExperimentalFeature("Lifetimes"),
 ]
@@ -27,7 +34,8 @@ func house(
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name + "Tests", dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
+  .testTarget(
+    name: name + "Tests", dependencies: dependencies + ["TestSupport", "TestTraits"], swiftSettings: settings)
 }
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -76,7 +84,14 @@ var package = Package(
       ],
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
+    .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: settings),
     .target(name: "TestSupport", dependencies: ["Bytes"], path: "Tests/TestSupport", swiftSettings: settings),
+    // What fuzzing runs, with libFuzzer and in `swift test` alike.
+    .target(
+      name: "FuzzTargets",
+      dependencies: ["Gateway", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Bytes", "CZlib"],
+      path: "Tests/Fuzz/Targets", swiftSettings: settings),
+    tests("Fuzz", ["FuzzTargets"]),
     // What other people's WebSocket test suites are run against.
     .executableTarget(
       name: "WebSocketEcho", dependencies: ["WebSocket", "HTTP1", "Transport", "Bytes"], path: "Tests/WebSocketEcho",
@@ -94,9 +109,18 @@ var package = Package(
       "Gateway",
       [
         "Gateway", "VenueSimulator", "TidegateClient", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
-        "Transport",
-        "Bytes",
+        "Transport", "Bytes", "FuzzTargets",
       ]),
+    .target(
+      name: "Simulation",
+      dependencies: [
+        "Gateway", "VenueSimulator", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "TestSupport", log,
+      ],
+      path: "Tests/Simulation", exclude: ["README.md"], swiftSettings: settings),
+    tests("Simulation", ["Simulation", "Gateway", "MarketData", "Transport"]),
+    .executableTarget(
+      name: "tidegate-simulation", dependencies: ["Simulation", arguments], path: "Tests/SimulationRunner",
+      swiftSettings: settings),
     tests("TidegateClient", ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"]),
   ]
 )
@@ -127,4 +151,12 @@ if withBenchmarks {
       dependencies: ["CLoad", arguments, .product(name: "Histogram", package: "hdrhistogram-swift")],
       path: "Benchmarks/tidegate-load", swiftSettings: settings),
   ]
+}
+
+if withFuzzer {
+  package.targets.append(
+    .executableTarget(
+      name: "tidegate-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Runner",
+      // libFuzzer brings `main`.
+      swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
 }

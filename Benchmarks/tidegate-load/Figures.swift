@@ -21,6 +21,14 @@ struct Figures {
   var heartbeats: UInt64 = 0
   var slowDeliveries: UInt64 = 0
   var slowBytes: UInt64 = 0
+  var slowSnapshots: UInt64 = 0
+  var slowNotices: UInt64 = 0
+  /// Age of snapshots that slow clients got, µs.
+  var slowSnapshotAge = Figures.emptyHistogram()
+  /// Bytes the server's kernel held for a slow client, sampled once a second.
+  var slowQueuedSamples = 0
+  var slowQueuedTotal = 0
+  var slowQueuedMost = 0
   /// Calls of `recv` that brought something: deliveries per call say how much one send carried.
   var receives: UInt64 = 0
 
@@ -122,6 +130,16 @@ struct Figures {
       slow["deliveries"] = .integer(Int64(slowDeliveries))
       slow["bytes"] = .integer(Int64(slowBytes))
       slow["disconnected"] = .integer(Int64(slowDisconnected))
+      slow["snapshots"] = .integer(Int64(slowSnapshots))
+      slow["notices"] = .integer(Int64(slowNotices))
+      if slowSnapshotAge.totalCount > 0 {
+        slow["snapshot_age_p50_ms"] = .integer(Int64(slowSnapshotAge.valueAtPercentile(50) / 1000))
+        slow["snapshot_age_max_ms"] = .integer(Int64(slowSnapshotAge.maxRecorded / 1000))
+      }
+      if slowQueuedSamples > 0 {
+        slow["kernel_bytes_mean"] = .integer(Int64(slowQueuedTotal / slowQueuedSamples))
+        slow["kernel_bytes_most"] = .integer(Int64(slowQueuedMost))
+      }
       object["slow"] = .object(slow)
     }
     if let serverCPU {

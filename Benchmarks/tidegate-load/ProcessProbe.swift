@@ -38,6 +38,21 @@ struct ProcessProbe {
     return nil
   }
 
+  /// All of a file of `/proc`, 16 MiB at most.
+  static func wholeText(of path: String) -> String? {
+    let fd = open(path, O_RDONLY | O_CLOEXEC)
+    guard fd >= 0 else { return nil }
+    defer { close(fd) }
+    var all: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 64 << 10)
+    while all.count < 16 << 20 {
+      let n = read(fd, &chunk, chunk.count)
+      guard n > 0 else { break }
+      all += chunk[..<n]
+    }
+    return String(decoding: all, as: UTF8.self)
+  }
+
   /// At most 16 KiB of a file of `/proc`.
   private static func text(of path: String) -> String? {
     let fd = open(path, O_RDONLY | O_CLOEXEC)

@@ -8,12 +8,14 @@ struct Subscription {
   /// Whole masked text frames.
   let frames: [[UInt8]]
   let streamCount: Int
+  let symbols: [String]
 
   static let none = Subscription()
 
   private init() {
     frames = []
     streamCount = 0
+    symbols = []
   }
 
   /// - Throws: `LoadError` for a channel that does not exist, or a symbol that stands for several.
@@ -41,6 +43,7 @@ struct Subscription {
       }
     }
     self.frames = frames
+    self.symbols = symbols
     streamCount = count
   }
 

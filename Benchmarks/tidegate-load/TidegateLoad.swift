@@ -6,7 +6,7 @@ struct TidegateLoad: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tidegate-load",
     abstract: "Loads a running gateway with WebSocket clients and says what a delivery costs.",
-    subcommands: [RunCommand.self, FloorServerCommand.self], defaultSubcommand: RunCommand.self)
+    subcommands: [RunCommand.self, FloorServerCommand.self, HostileCommand.self], defaultSubcommand: RunCommand.self)
 }
 
 /// The load test.
@@ -23,13 +23,15 @@ struct RunCommand: ParsableCommand {
   @Option(help: "Measured time, s.") var duration = 10.0
   @Option(help: "Time between subscribing and measuring, s.") var warmup = 2.0
   @Option(help: "New connections per second.") var connectRate = 5000.0
-  @Option(help: "Share of clients that read slowly, 0...1.") var slowFraction = 0.0
-  @Option(help: "What a slow client reads per second.") var slowBytesPerSecond = 1000
+  @Option(help: "How many of the clients read slowly.") var slowClients = 0
+  @Option(help: "What a slow client reads, bytes per second.") var slowRate = 2048
   @Option(help: "The gateway's process: its CPU and memory are measured.") var pid: Int32?
   @Flag(help: "Connect, measure memory per idle client, exit.") var idle = false
   @Flag(help: "Measure a bare send loop beside the gateway, in turns, and print the ratio.") var floor = false
   @Flag(help: "The bare send loop puts frames of one instant into one send per client.") var floorGathers = false
-  @Option(help: "Turns of gateway and floor.") var rounds = 3
+  @Option(help: "Hostile connections to measure beside: first without, then with them.") var hostile = 0
+  @Option(help: "What they do: silent, drip (a byte a second), never-read.") var hostileKind = "silent"
+  @Option(help: "Turns of gateway and floor, or of without and with hostile connections.") var rounds = 3
   @Option(help: "Where the result goes as JSON: a file, or - for standard output.") var json = "-"
 
   func validate() throws {
@@ -38,14 +40,20 @@ struct RunCommand: ParsableCommand {
       throw ValidationError("--duration takes seconds above 0, --warmup seconds from 0")
     }
     guard connectRate > 0 else { throw ValidationError("--connect-rate takes connections per second above 0") }
-    guard slowFraction >= 0, slowFraction < 1, slowBytesPerSecond > 0 else {
-      throw ValidationError("--slow-fraction takes 0 to below 1: one client at least must read at full speed")
+    guard slowClients >= 0, slowClients < clients, slowRate > 0 else {
+      throw ValidationError("--slow-clients takes 0 to below --clients: one at least must read at full speed")
     }
     guard !floor || pid != nil else {
       throw ValidationError("--floor compares CPU time and needs --pid of the gateway")
     }
     guard !idle || pid != nil else { throw ValidationError("--idle measures memory and needs --pid of the gateway") }
     guard !(floor && idle) else { throw ValidationError("--idle and --floor exclude each other") }
+    guard hostile == 0 || !(floor || idle) else {
+      throw ValidationError("--hostile, --floor and --idle exclude each other")
+    }
+    guard (0...200_000).contains(hostile), HostileKind(rawValue: hostileKind) != nil else {
+      throw ValidationError("--hostile takes 0 to 200000, --hostile-kind \(HostileKind.names)")
+    }
     guard rounds >= 1, symbolCount >= 1 else { throw ValidationError("--rounds and --symbol-count take 1 or more") }
   }
 
@@ -62,6 +70,12 @@ struct RunCommand: ParsableCommand {
     let target = try StreamURL(url)
     let probe = try pid.map { try ProcessProbe(pid: $0) }
     let subscription = try idle ? Subscription.none : makeSubscription(target)
+    if hostile > 0 {
+      let comparison = try runHostile(target, subscription, probe: probe)
+      try write(comparison.json)
+      return Terminal.say(
+        "p99 with hostile connections over p99 without: \(comparison.ratios.map { Decimal.text($0, digits: 2) })\n")
+    }
     var gatewayRuns: [Figures] = []
     var floorRuns: [Figures] = []
     for _ in 0..<(floor ? rounds : 1) {
@@ -98,14 +112,14 @@ struct RunCommand: ParsableCommand {
       channels: channels.split(separator: ",").map(String.init), symbols: names, depth: depth, intervalMs: intervalMs)
   }
 
-  private func run(
+  func run(
     _ target: StreamURL, _ subscription: Subscription, label: String, probe: ProcessProbe?
   ) throws -> Figures {
     var fleet = try Fleet(
       FleetPlan(
         label: label, url: target, clients: clients, requests: subscription.frames,
         streamsPerClient: subscription.streamCount, connectRate: connectRate, warmup: warmup, duration: duration,
-        slowFraction: slowFraction, slowBytesPerSecond: slowBytesPerSecond, probe: probe, idleOnly: idle))
+        slowClients: slowClients, slowBytesPerSecond: slowRate, probe: probe, idleOnly: idle))
     return try fleet.run()
   }
 

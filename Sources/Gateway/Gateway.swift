@@ -16,28 +16,40 @@ import Venues
 /// It wires what the targets below it compute, and computes nothing itself.
 package final class Gateway: Sendable {
   private let configuration: GatewayConfiguration
-  private let log: Logger
-  private let loops: [EventLoop]
-  private let nodes: [LoopNode]
-  private let publicListener: Listener
-  private let internalListener: Listener
+  let log: Logger
+  let loops: [EventLoop]
+  let nodes: [LoopNode]
+  let publicListener: Listener
+  let internalListener: Listener
+  /// Nil where clients are served in the clear.
+  let serverTLS: TLSServerContext?
+  /// For connections to venues.
+  let feedTLS: TLSClientContext
+  let ending = GatewayEnd()
   private let startedAt: Int64
+  private let access: Authenticator?
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
+  /// - Parameter access: whose tokens are good; nil: anybody may come in.
   /// - Throws: `TransportError` with the address, file or limit that could not be had.
-  package convenience init(configuration: GatewayConfiguration, log: Logger) throws(TransportError) {
+  package convenience init(
+    configuration: GatewayConfiguration, access: Authenticator? = nil, log: Logger
+  ) throws(TransportError) {
     var loops: [EventLoop] = []
     for index in 0..<configuration.loops {
       loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)"))
     }
-    try self.init(configuration: configuration, log: log, loops: loops)
+    try self.init(configuration: configuration, access: access, log: log, loops: loops)
   }
 
   /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their order, and
   /// `configuration.loops` does not count. `stop` ends them.
-  package init(configuration: GatewayConfiguration, log: Logger, loops: [EventLoop]) throws(TransportError) {
+  package init(
+    configuration: GatewayConfiguration, access: Authenticator? = nil, log: Logger, loops: [EventLoop]
+  ) throws(TransportError) {
     precondition(!loops.isEmpty, "a gateway needs a loop")
     let kernel = loops[0].kernel
+    self.access = access
     self.configuration = configuration
     self.log = log
     self.startedAt = kernel.monotonicMicroseconds
@@ -48,30 +60,44 @@ package final class Gateway: Sendable {
     clientLimits.messageBytes = configuration.limits.messageBytes
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
+    let tlsLog = TLSLog(log)
     let settings = NodeSettings(
       node: configuration.node, epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
       heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
-      log: log)
+      http: configuration.http,
+      admission: Admission(
+        limits: configuration.limits.admission,
+        proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),
+        budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count)),
+      access: access, log: log, tlsLog: tlsLog)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
     self.nodes = nodes
     var tls: TLSServerContext?
-    if let files = configuration.tls {
-      tls = try TLSServerContext(certificateFile: files.certificate, keyFile: files.key)
+    if let server = configuration.tls {
+      tls = try TLSServerContext(server) { peer, name, failure in
+        tlsLog.failed(peer, name, failure, at: SystemKernel.shared.monotonicMicroseconds)
+      }
     }
+    self.serverTLS = tls
+    self.feedTLS = try TLSClientContext(caFile: configuration.caFile)
     // Room for the largest snapshot beyond what may wait; the fan-out's own limits end a slow client long before.
-    let limits = Connection.Limits(queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), kernelUnsentBytes: 64 << 10)
+    let limits = Connection.Limits(queuedBytes: clientLimits.hardQueuedBytes + (8 << 20))
     let publicAPI = nodes.map {
-      PublicAPI(node: $0, origins: configuration.origins, clientLimit: configuration.limits.clients)
+      PublicAPI(node: $0, origins: configuration.origins)
     }
-    self.publicListener = try Listener(address: configuration.listen, loops: loops, tls: tls, limits: limits) {
-      connection in
-      publicAPI[connection.loop.index].accept(connection)
-    }
+    let admission = settings.admission
+    let publicListener = try Listener(
+      address: configuration.listen, loops: loops, tls: tls, limits: limits,
+      gate: { admission.enter($0, now: kernel.monotonicMicroseconds) },
+      accept: { connection in publicAPI[connection.loop.index].accept(connection) })
+    self.publicListener = publicListener
     let started = startedAt
-    let internalAPI = nodes.map { InternalAPI(node: $0, startedAt: started) }
+    let internalAPI = nodes.map {
+      InternalAPI(node: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount })
+    }
     self.internalListener = try Listener(address: configuration.internalListen, loops: [loops[0]]) { connection in
       internalAPI[connection.loop.index].accept(connection)
     }
@@ -84,13 +110,15 @@ package final class Gateway: Sendable {
 
   /// Starts the loops' work and the feeds.
   /// - Parameter recorder: makes the recorder of a venue's feed, if its traffic is to be recorded.
-  /// - Throws: `TransportError` if the CA file cannot be read, `RecordingError` if a recording cannot be replayed.
+  /// - Throws: `RecordingError` if a recording cannot be replayed.
   package func start(
     recorder: @escaping @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
   ) throws {
-    let tls = try TLSClientContext(caFile: configuration.caFile)
+    let tls = feedTLS
+    warnOfExpiry()
     let replayers = try configuration.replay.map { LoopBound(value: try Replayer(path: $0)) }
     for node in nodes { node.start() }
+    watchDescriptors()
     let connections = configuration.feedConnections
     for (number, (venue, settings)) in connections.enumerated() {
       let node = nodes[number % nodes.count]
@@ -107,20 +135,36 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// Stops accepting, closes every client with 4201, and ends when they are gone or `deadline` ms have passed.
-  package func stop(deadline: UInt64 = 5_000, _ completion: @escaping @Sendable () -> Void) {
-    publicListener.close()
-    internalListener.close()
-    let last = nodes.count
-    let countdown = Countdown(last) { [loops] in
-      let ended = Countdown(loops.count, completion)
-      for loop in loops { loop.shutdown { ended.arrive() } }
+  /// Reads again what may change while the gateway runs: the key file. What is wrong with it is logged, and what was in force stays.
+  /// Callable from anywhere; reads files.
+  package func reload() {
+    guard let access else { return }
+    do throws(ConfigurationProblems) {
+      try access.reload()
+      log.notice("key file read again", metadata: ["holds": "\(access.description)"])
+    } catch {
+      for problem in error.problems { log.error("key file not taken: \(problem.description)") }
+      return
     }
-    for node in nodes {
-      node.loop.execute {
-        node.drain()
-        let end = node.loop.moment + Int64(deadline) * 1_000
-        node.whenEmpty(by: end) { countdown.arrive() }
+    for node in nodes { node.loop.execute { node.accessChanged() } }
+  }
+
+  /// Says in the log when connections are turned away for want of descriptors, and when that is over.
+  private func watchDescriptors() {
+    let loop = nodes[0].loop
+    loop.execute { [publicListener, internalListener, log] in
+      var report = ShedReport()
+      loop.scheduleRepeating(every: 1_000_000_000) {
+        let count = publicListener.shedCount + internalListener.shedCount
+        switch report.look(count, now: loop.moment) {
+        case .exhausted(let shed):
+          log.error(
+            "out of descriptors: connections are turned away",
+            metadata: ["connections": "\(shed)", "limit": "\(DescriptorLimit.current)"])
+        case .recovered(let shed):
+          log.notice("descriptors are to be had again", metadata: ["turned_away": "\(shed)"])
+        case nil: break
+        }
       }
     }
   }

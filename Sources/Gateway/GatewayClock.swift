@@ -4,32 +4,23 @@ import Transport
 /// The gateway's clock: microseconds UTC that never go back. Owned by one loop.
 ///
 /// It runs on the monotonic clock and follows the wall clock: forward steps at once; while the wall clock stands behind what
-/// has been told (a backward step), time goes on at the monotonic rate.
+/// has been told (a backward step), time goes on at nearly the monotonic rate and the rest of the step is caught up with slowly.
 struct GatewayClock {
-  private let kernel: Kernel
-  /// Microseconds from the monotonic clock to UTC.
-  private var offset: Int64
-  private var last: Int64
+  private let kernel: any Kernel
+  private var time: FollowedTime
 
-  init(kernel: Kernel) {
+  init(kernel: any Kernel) {
     self.kernel = kernel
-    let offset = kernel.wallMicroseconds() - kernel.monotonicMicroseconds
-    self.offset = offset
-    self.last = kernel.monotonicMicroseconds + offset
+    time = FollowedTime(wall: kernel.wallMicroseconds(), monotonic: kernel.monotonicMicroseconds)
   }
 
   /// The present moment; costs one `clock_gettime`.
-  mutating func now() -> Timestamp {
-    last = max(last, kernel.monotonicMicroseconds + offset)
-    return Timestamp(microseconds: last)
-  }
+  mutating func now() -> Timestamp { time.now(monotonic: kernel.monotonicMicroseconds) }
 
-  /// Follows the wall clock; call about once a second. Answers the step made, in µs, if it was over 100 ms.
+  /// Follows the wall clock; call about once a second. Answers a step of the wall clock by more than 100 ms, in µs, once; one forward
+  /// is then also a step of `now`.
   mutating func follow() -> Int64? {
-    let fresh = kernel.wallMicroseconds() - kernel.monotonicMicroseconds
-    let step = fresh - offset
-    offset = fresh
-    return abs(step) > 100_000 ? step : nil
+    time.follow(wall: kernel.wallMicroseconds(), monotonic: kernel.monotonicMicroseconds)
   }
 }
 

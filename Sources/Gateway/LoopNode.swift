@@ -29,20 +29,23 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
   private(set) var sessions: [StreamSession?] = []
-  private var httpSessions: [ObjectIdentifier: HTTPSession] = [:]
+  private(set) var httpSessions: [ObjectIdentifier: HTTPSession] = [:]
 
   private var outgoing: [Delivery] = []
   private var mailbags: [[Delivery]]
-  private var actions: [FanOutAction] = []
-  private var frames: [SharedBytes] = []
+  var actions: [FanOutAction] = []
+  var frames: [SharedBytes] = []
   private var dirtyFeeds: Set<Int> = []
   /// The present state of every feed of the gateway, by its global number.
   private var statuses: [Int: FeedStatus] = [:]
   private var deadline = Timestamp.distantFuture
   private var deadlineTimer: LoopTimer?
-  private var timers: [LoopTimer] = []
+  private(set) var timers: [LoopTimer] = []
   private var watchCursor = 0
-  private(set) var isDraining = false
+  private var advances: UInt = 0
+  var isDraining = false
+  /// When the node ends whoever is still there, monotonic µs.
+  var endsAt = Int64.max
   var loopCount: Int { mailbags.count }
 
   init(loop: EventLoop, loops: Int, settings: NodeSettings) {
@@ -54,6 +57,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     self.fanOut = FanOut(
       loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
       limits: settings.clientLimits, heartbeatSeconds: settings.heartbeatSeconds)
+    if let access = settings.access {
+      fanOut.asksForTokens = true
+      fanOut.anonymousGrant = access.policy.anonymous
+    }
     self.mailbags = Array(repeating: [], count: loops)
   }
 
@@ -107,12 +114,59 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private var feedNumbers: [Int] = []
 
   private func everySecond() {
+    let before = clock.now()
     if let step = clock.follow() {
       settings.log.warning("the wall clock was set", metadata: ["by_ms": "\(step / 1000)"])
+      // A forward step of a wall clock that still stands behind moves nothing.
+      let jump = clock.now() - before
+      // No venue has been silent, no client slow, for the time that was left out.
+      for feed in feeds { feed.timeJumped(by: jump) }
+      fanOut.clockStepped(by: jump)
+      hub.clockStepped(by: jump)
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     let moment = loop.moment
-    for session in httpSessions.values { session.closeIfIdle(at: moment) }
+    for session in httpSessions.values { session.closeIfOverdue(at: moment) }
+    httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
+  }
+
+  // MARK: The budget of all clients
+
+  /// Bytes of answers that HTTP clients have not taken; counted once a second.
+  private var httpQueuedBytes = 0
+  private var budgetNoticeAt = Int64.min / 2
+  private var budgetClosed = 0
+
+  /// Books what waits for this loop's clients; closes those with the most where all clients together have too much.
+  private func keepWithinBudget(_ now: Timestamp) {
+    let budget = settings.admission.budget
+    let queued = fanOut.queuedBytes
+    let excess = budget.book(queued + httpQueuedBytes, loop: loop.index)
+    if excess > 0 {
+      let shed = fanOut.shed(bytes: excess, limit: budget.limit, into: &actions)
+      var freed = shed.bytes
+      var closed = shed.clients
+      if freed < excess {
+        for session in httpSessions.values.sorted(by: { $0.queuedBytes > $1.queuedBytes }) {
+          guard freed < excess, session.queuedBytes > 0 else { break }
+          freed += session.queuedBytes
+          closed += 1
+          session.abort()
+        }
+        httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
+      }
+      budgetClosed += closed
+      metrics.closedOverBudget += UInt64(closed)
+      _ = budget.book(fanOut.queuedBytes + httpQueuedBytes, loop: loop.index)
+    }
+    let moment = loop.moment
+    if budgetClosed > 0, moment - budgetNoticeAt >= 10_000_000 {
+      settings.log.warning(
+        "too much waits for slow clients: those with the most are closed",
+        metadata: ["closed": "\(budgetClosed)", "limit_bytes": "\(budget.limit)"])
+      budgetNoticeAt = moment
+      budgetClosed = 0
+    }
   }
 
   // MARK: Feeds
@@ -213,12 +267,17 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   // MARK: Clients
 
   /// Takes over a connection that has upgraded.
-  func admit(_ connection: Connection, deflate: PerMessageDeflate?, rest: UnsafeMutableRawBufferPointer) {
+  func admit(
+    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential? = nil,
+    rest: UnsafeMutableRawBufferPointer
+  ) {
     httpSessions[ObjectIdentifier(connection)] = nil
-    let client = fanOut.open(session: "s_" + RandomName.hex(12, from: loop.kernel), now: clock.now())
+    let client = fanOut.open(
+      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant, now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
+    session.credential = credential
     while sessions.count <= Int(client.slot) { sessions.append(nil) }
     sessions[Int(client.slot)] = session
     connection.handler = session
@@ -250,10 +309,41 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     fanOut.close(session.client, into: &actions)
   }
 
+  /// Applies another key file to those who are here: gives each what it may have now, ends those whose key is gone.
+  func review(_ policy: AccessPolicy, _ now: Timestamp) {
+    for session in sessions {
+      guard let session else { continue }
+      guard let credential = session.credential else {
+        if fanOut.grant(of: session.client) == nil { continue }
+        if let anonymous = policy.anonymous {
+          fanOut.authorize(session.client, anonymous, now: now, into: &actions)
+        } else {
+          fanOut.withdraw(from: session.client, why: "a token is needed now", into: &actions)
+        }
+        continue
+      }
+      do throws(AccessError) {
+        let fresh = try policy.renew(credential)
+        session.credential = fresh
+        if fresh.grant != credential.grant {
+          fanOut.authorize(session.client, fresh.grant, now: now, into: &actions)
+        }
+      } catch {
+        fanOut.withdraw(from: session.client, why: error.description, into: &actions)
+      }
+    }
+  }
+
   private func advanceClients() {
     announceAges()
     let now = clock.now()
     fanOut.advance(to: now, into: &actions)
+    keepWithinBudget(now)
+    advances &+= 1
+    if advances % 10 == 0 { noteKernelProgress(now) }
+    metrics.evicted = UInt64(fanOut.evictedClients)
+    metrics.resumed = fanOut.resumedSessions
+    metrics.parkedSessions = fanOut.parkedSessions
     // A slice of the sessions each time: all of them every 5 s.
     let moment = loop.moment
     let slice = sessions.count / 50 + 1
@@ -269,17 +359,17 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let now = clock.now()
     advanceMarkets(now)
     if !dirtyFeeds.isEmpty { announceFeeds() }
-    repeat {
-      deliver(now)
-      perform(now)
-    } while !outgoing.isEmpty || !actions.isEmpty
-    writeDirty(now)
-    repeat {
-      deliver(now)
-      perform(now)
-    } while !outgoing.isEmpty || !actions.isEmpty
+    deliverAndWrite(now)
     sendMailbags()
     armTimer(now)
+  }
+
+  /// Delivers and carries out until neither leads to more.
+  func settle(_ now: Timestamp) {
+    repeat {
+      deliver(now)
+      perform(now)
+    } while !outgoing.isEmpty || !actions.isEmpty
   }
 
   private func advanceMarkets(_ now: Timestamp) {
@@ -300,7 +390,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       let loops: UInt64 =
         switch delivery {
         case .frame(_, let loops): loops
-        case .joined(_, let loop, _), .snapshot(_, let loop, _): 1 << UInt64(loop)
+        case .joined(_, let loop, _), .snapshot(_, let loop, _), .nothing(_, let loop, _): 1 << UInt64(loop)
         }
       for index in 0..<nodes.count where loops & (1 << UInt64(index)) != 0 {
         if index == loop.index { own.append(delivery) } else { mailbags[index].append(delivery) }
@@ -323,10 +413,19 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
           let node = nodes[target]
           node.loop.execute { node.hub.perform(command, now: node.clock.now(), into: &node.outgoing) }
         }
+      case .authenticate(let client, let token):
+        if let session = session(of: client) { authenticate(token, of: session, now, into: &actions) }
+      case .session(let message, let target):
+        if target == loop.index {
+          fanOut.receive(message, now: now, into: &actions)
+        } else {
+          let node = nodes[target]
+          node.loop.execute { node.fanOut.receive(message, now: node.clock.now(), into: &node.actions) }
+        }
       case .close(let client, let code, let reason):
         guard let session = session(of: client) else { continue }
         write(to: session, now)
-        metrics.closedByPolicy += 1
+        if code < CloseCode.draining { metrics.closedByPolicy += 1 }
         session.close(code: code, reason: reason)
       }
     }
@@ -337,39 +436,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       return nil
     }
     return session
-  }
-
-  private func writeDirty(_ now: Timestamp) {
-    for client in fanOut.dirty {
-      guard let session = sessions[Int(client.slot)], session.client == client else { continue }
-      if session.connection.isWritable, let frame = fanOut.takeOnly(from: client) {
-        session.connection.write(compression.form(frame, for: session))
-        metrics.framesSent &+= 1
-      } else {
-        write(to: session, now)
-      }
-    }
-    fanOut.removeDirty()
-  }
-
-  /// Hands the client's queued frames to its connection, while the kernel takes them; the rest can still be merged.
-  private func write(to session: StreamSession, _ now: Timestamp) {
-    let connection = session.connection
-    while connection.isWritable {
-      fanOut.take(
-        from: session.client, byteLimit: StreamSession.handOverBytes, now: now, into: &frames, actions: &actions)
-      var bytes = 0
-      for frame in frames {
-        bytes += frame.count
-        connection.write(compression.form(frame, for: session))
-      }
-      metrics.framesSent &+= UInt64(truncatingIfNeeded: frames.count)
-      frames.removeAll(keepingCapacity: true)
-      // Less than asked for was all there was; it goes out with the turn's one send.
-      if bytes < StreamSession.handOverBytes { return }
-      connection.flush()
-    }
-    fanOut.setUnsent(connection.queuedBytes, for: session.client, now: now)
   }
 
   private func sendMailbags() {
@@ -397,24 +463,4 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       deadline = .distantFuture
     }
   }
-
-  // MARK: Drain
-
-  /// Closes every client: 4201 where the protocol is spoken. On the loop.
-  func drain() {
-    loop.assertOnLoop()
-    isDraining = true
-    for timer in timers { timer.cancel() }
-    for feed in feeds { feed.stop() }
-    for session in sessions { session?.close(code: 4201, reason: "the gateway is going down; reconnect") }
-    for session in httpSessions.values { session.closeForDrain() }
-  }
-
-  /// Calls `body` when no client is left, or at `moment` (monotonic µs). On the loop.
-  func whenEmpty(by moment: Int64, _ body: @escaping () -> Void) {
-    if openClients == 0 || loop.moment >= moment { return body() }
-    loop.schedule(after: 10_000_000) { [self] in whenEmpty(by: moment, body) }
-  }
-
-  var openClients: Int { sessions.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }
 }

@@ -13,13 +13,20 @@ struct NodeSettings: Sendable {
   var compression = GatewayConfiguration.Compression()
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
+  var http = HTTPConnectionLimits()
+  /// Who may come in; one for all nodes.
+  var admission: Admission
+  /// Whose tokens are good; nil: none is asked for.
+  var access: Authenticator?
   var log: Logger
+  /// Where clients that get TLS wrong are told of.
+  var tlsLog: TLSLog?
 }
 
 /// Names made of random bytes.
 enum RandomName {
   /// `count` random bytes of `kernel` in hexadecimal digits.
-  static func hex(_ count: Int, from kernel: Kernel) -> String {
+  static func hex(_ count: Int, from kernel: any Kernel) -> String {
     let digits = Array("0123456789abcdef")
     return String(kernel.randomBytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }

@@ -23,8 +23,12 @@ package enum ASCII {
   /// 5.5).
   static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7F : byte == 0x09 }
 
-  /// Visible ASCII but `#`: what a request target may hold.
-  static func isTarget(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#") }
+  /// What a request target may hold: visible ASCII but `#`, `"`, `<` and `>`. Browsers send some others that RFC 3986
+  /// has encoded, such as `|`.
+  static func isTarget(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#") && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "<")
+      && byte != UInt8(ascii: ">")
+  }
 
   static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 

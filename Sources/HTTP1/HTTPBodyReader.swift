@@ -107,7 +107,7 @@ struct HTTPBodyReader {
     case .extensionName, .extensionValue, .extensionQuoted, .extensionEnd:
       extensionBytes += 1
       guard extensionBytes <= limits.chunkExtensionBytes else {
-        throw HTTPError(status: 413, reason: "chunk extensions exceed \(limits.chunkExtensionBytes) bytes")
+        throw HTTPError(status: 400, reason: "chunk extensions exceed \(limits.chunkExtensionBytes) bytes")
       }
       return try stepExtension(byte)
     case .sizeLF(let size):
@@ -171,10 +171,18 @@ struct HTTPBodyReader {
         throw HTTPError(status: 431, reason: "there are more than \(limits.fieldCount) trailers")
       }
       guard ASCII.isToken(byte) else { throw HTTPError(status: 400, reason: "a trailer's name is malformed") }
+      trailerName = [ASCII.lowercased(byte)]
       return .trailerName
     case .trailerName:
-      if ASCII.isToken(byte) { return .trailerName }
+      if ASCII.isToken(byte) {
+        if trailerName.count < Self.longestForbidden { trailerName.append(ASCII.lowercased(byte)) }
+        return .trailerName
+      }
       guard byte == UInt8(ascii: ":") else { throw HTTPError(status: 400, reason: "a trailer's name is malformed") }
+      guard !Self.forbiddenTrailers.contains(where: { trailerName.elementsEqual($0.utf8) }) else {
+        throw HTTPError(
+          status: 400, reason: "\(String(decoding: trailerName, as: UTF8.self)) must not be sent as a trailer")
+      }
       return .trailerValue
     case .trailerValue:
       if byte == 0x0D { return .trailerLF }
@@ -187,6 +195,16 @@ struct HTTPBodyReader {
       return .trailerStart
     }
   }
+
+  /// The name of the trailer being read, in lower case, cut where no forbidden one is as long.
+  private var trailerName: [UInt8] = []
+  /// Fields of framing, routing, authentication and content, which may not be trailers (RFC 9110 section 6.5.1). All
+  /// trailers are dropped; one of these shows that somebody tries to have them taken for fields.
+  private static let forbiddenTrailers = [
+    "authorization", "connection", "content-encoding", "content-length", "content-range", "content-type", "cookie",
+    "expect", "host", "te", "trailer", "transfer-encoding", "upgrade",
+  ]
+  private static let longestForbidden = "transfer-encoding".utf8.count + 1
 
   private func expect(_ wanted: UInt8, _ byte: UInt8) throws(HTTPError) {
     guard byte == wanted else {

@@ -2,6 +2,8 @@
 package struct HTTPLimits: Sendable {
   /// Bytes of start line and fields together, the empty line that ends them included; trailers have the same bound.
   package var headBytes: Int
+  /// Bytes of the start line or of one field line, without the CR LF. RFC 9112 section 3 wants start lines of 8,000.
+  package var lineBytes: Int
   /// Field lines; trailers have the same bound.
   package var fieldCount: Int
   /// Bytes of a body after its chunks are joined.
@@ -9,9 +11,12 @@ package struct HTTPLimits: Sendable {
   /// Bytes of chunk extensions over a whole body; they are dropped, so nobody needs many.
   package var chunkExtensionBytes = 1024
 
-  /// Defaults for a server of small requests: 16 KiB of head, 100 fields, 64 KiB of body.
-  package init(headBytes: Int = 16 << 10, fieldCount: Int = 100, bodyBytes: Int = 64 << 10) {
+  /// Defaults for a server of small requests: 16 KiB of head, 8 KiB of them in a line, 100 fields, 64 KiB of body.
+  package init(
+    headBytes: Int = 16 << 10, lineBytes: Int = 8 << 10, fieldCount: Int = 100, bodyBytes: Int = 64 << 10
+  ) {
     self.headBytes = headBytes
+    self.lineBytes = lineBytes
     self.fieldCount = fieldCount
     self.bodyBytes = bodyBytes
   }
@@ -19,7 +24,7 @@ package struct HTTPLimits: Sendable {
 
 /// Why a message was refused. `status` is what a server answers before it closes.
 package struct HTTPError: Error, Sendable, Equatable {
-  /// 400, 403, 405, 413, 414, 417, 426, 431, 501 or 505; 502, or the peer's own, for a response.
+  /// 400, 403, 405, 408, 413, 414, 417, 426, 431, 501 or 505; 502, or the peer's own, for a response.
   package let status: Int
   /// What is wrong, for the body of the answer and the log.
   package let reason: String

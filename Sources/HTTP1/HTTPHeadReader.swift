@@ -124,6 +124,10 @@ struct HTTPHeadReader {
   }
 
   private static func length(_ value: String) throws(HTTPError) -> Int {
+    // `1*DIGIT` (RFC 9110 section 8.6) lets zeros lead; no sender writes them, and some read them as octal.
+    guard value.utf8.count == 1 || value.utf8.first != UInt8(ascii: "0") else {
+      throw HTTPError(status: 400, reason: "Content-Length must not begin with 0")
+    }
     var length = 0
     for byte in value.utf8 {
       guard ASCII.isDigit(byte) else {
@@ -141,10 +145,12 @@ struct HTTPHeadReader {
   private static func checkTransferEncoding(_ value: String) throws(HTTPError) {
     if ASCII.equalIgnoringCase(value, "chunked") { return }
     let codings = HTTPFields([HTTPField("", value)]).list("")
-    // A sender that ends with chunked twice, or names nothing, is broken; one that names another coding is only
-    // foreign.
-    guard !codings.isEmpty, codings.allSatisfy({ ASCII.isToken($0) }),
-      codings.filter({ ASCII.equalIgnoringCase($0, "chunked") }).count < 2
+    let chunked = codings.indices.filter { ASCII.equalIgnoringCase(codings[$0], "chunked") }
+    // Chunked must come once and last (RFC 9112 section 6.3), and a list of it alone with empty elements is a disguise.
+    // One that names another coding is only foreign.
+    guard codings.allSatisfy({ ASCII.isToken($0) }),
+      codings.contains(where: { !ASCII.equalIgnoringCase($0, "chunked") }),
+      chunked.allSatisfy({ $0 == codings.count - 1 })
     else { throw HTTPError(status: 400, reason: "Transfer-Encoding is malformed") }
     throw HTTPError(status: 501, reason: "the only Transfer-Encoding accepted is chunked")
   }

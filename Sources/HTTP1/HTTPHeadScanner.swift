@@ -10,18 +10,26 @@ struct HTTPHeadScanner {
   private var lineLength = 0
   private var afterCR = false
   private let limit: Int
+  private let lineLimit: Int
 
-  init(limit: Int) { self.limit = limit }
+  init(_ limits: HTTPLimits) {
+    self.limit = limits.headBytes
+    self.lineLimit = limits.lineBytes
+  }
 
   /// The number of bytes of `input` up to and with the empty line that ends the head; nil if it has not come.
-  /// - Throws: `status` for a bad octet; 414 in the first line or 431 after it once `limit` bytes have no end.
+  /// - Throws: 400 for a bad octet; 414 in the first line or 431 after it once the head, or one line of it, has as many
+  ///   bytes as it may and no end.
   mutating func scan(_ input: UnsafeRawBufferPointer) throws(HTTPError) -> Int? {
     let end = min(input.count, limit - count)
     var index = 0
     while index < end {
       if !afterCR {
         let start = index
-        while index + 8 <= end, Self.isPlain(input.loadUnaligned(fromByteOffset: index, as: UInt64.self)) { index += 8 }
+        let lineEnd = min(end, index + lineLimit - lineLength)
+        while index + 8 <= lineEnd, Self.isPlain(input.loadUnaligned(fromByteOffset: index, as: UInt64.self)) {
+          index += 8
+        }
         lineLength += index - start
         if index == end { break }
       }
@@ -44,18 +52,21 @@ struct HTTPHeadScanner {
       } else if byte == 0x0A {
         throw HTTPError(status: 400, reason: "a line ends with LF alone; it must end with CR LF")
       } else if ASCII.isFieldContent(byte) {
+        guard lineLength < lineLimit else { throw tooLong("line", lineLimit) }
         lineLength += 1
       } else {
         throw HTTPError(status: 400, reason: "the head holds a control character")
       }
     }
     count += index
-    if count == limit {
-      throw lines == 0
-        ? HTTPError(status: 414, reason: "the first line is longer than \(limit) bytes")
-        : HTTPError(status: 431, reason: "the head is longer than \(limit) bytes")
-    }
+    if count == limit { throw tooLong("head", limit) }
     return nil
+  }
+
+  private func tooLong(_ what: String, _ limit: Int) -> HTTPError {
+    lines == 0
+      ? HTTPError(status: 414, reason: "the first line is longer than \(limit) bytes")
+      : HTTPError(status: 431, reason: "a \(what) is longer than \(limit) bytes")
   }
 
   /// Whether none of eight bytes is below 0x20 or is 0x7F; may say no for others that follow such a byte.

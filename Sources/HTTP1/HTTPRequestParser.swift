@@ -2,22 +2,38 @@ import Bytes
 
 /// Parses requests (server side) as bytes arrive; strict (RFC 9112), one at a time, body included. Sans-IO.
 ///
-/// A head that lies whole in the input is parsed where it is; only one that is cut is kept, in a buffer that is given
-/// back once the head is whole, so that an idle connection holds nothing. After an error every call throws it again:
-/// answer `HTTPError.status` and close, for nobody knows where the next request begins.
+/// It holds nothing between requests. After an error every call throws it again: answer `HTTPError.status` and close, for
+/// nobody knows where the next request begins.
 package struct HTTPRequestParser: ~Copyable {
+  /// How far the request under way has come.
+  package enum Stage: Equatable, Sendable {
+    /// Nothing of it is there.
+    case idle
+    /// Its head is not complete.
+    case head
+    /// Its head is complete, and so many bytes of its body have come.
+    case body(received: Int)
+  }
+
+  /// A head whose body has not all come.
+  private struct Pending {
+    let head: HTTPRequestHead
+    var body: HTTPBodyReader
+    let headBytes: Int
+    /// The client waits for `100 Continue`.
+    var owesContinue: Bool
+  }
+
   private let limits: HTTPLimits
-  private var scanner: HTTPHeadScanner
-  private var held = ByteBuffer()
-  private var pending: (head: HTTPRequestHead, body: HTTPBodyReader, headBytes: Int)?
+  private var gatherer: HTTPHeadGatherer
+  private var pending: Pending?
   private var skippedEmptyLine = false
-  private var owesContinue = false
   private var failure: HTTPError?
 
   /// A parser for one connection. It allocates nothing until a head is cut.
   package init(limits: HTTPLimits = .init()) {
     self.limits = limits
-    self.scanner = HTTPHeadScanner(limit: limits.headBytes)
+    self.gatherer = HTTPHeadGatherer(limits: limits)
   }
 
   /// Takes bytes from the front of `input` (moving its start) until one whole request is there, or all are taken: then
@@ -39,66 +55,42 @@ package struct HTTPRequestParser: ~Copyable {
     _ input: inout UnsafeRawBufferPointer
   ) throws(HTTPError) -> (head: HTTPRequestHead, body: [UInt8])? {
     if pending == nil {
-      skipEmptyLine(&input)
-      guard input.count > 0, try takeHead(&input) else { return nil }
+      // One empty line before a request is ignored (RFC 9112 section 2.2).
+      if !skippedEmptyLine { skippedEmptyLine = gatherer.skipEmptyLine(&input) }
+      guard input.count > 0 else { return nil }
+      let limits = limits
+      pending = try gatherer.take(&input) { bytes throws(HTTPError) in try Self.parse(bytes, limits) }
     }
-    if input.count > 0 { owesContinue = false }
+    guard pending != nil else { return nil }
+    if input.count > 0 { pending!.owesContinue = false }
     guard try pending!.body.take(&input) else { return nil }
     let whole = pending!
     pending = nil
     skippedEmptyLine = false
-    owesContinue = false
     return (whole.head, whole.body.body)
   }
 
-  /// Bytes of an unfinished request received so far, to tell an idle connection (0) from a slow one.
+  /// How far the request under way has come: what its time limits depend on.
+  package var stage: Stage {
+    if let pending { return .body(received: pending.body.body.count) }
+    return gatherer.count == 0 ? .idle : .head
+  }
+
+  /// Bytes held of an unfinished request.
   package var pendingBytes: Int {
-    guard let pending else { return held.count }
+    guard let pending else { return gatherer.count }
     return pending.headBytes + pending.body.body.count
   }
 
   /// Whether the client waits for `100 Continue` before it sends the body of the request under way (RFC 9110 section
   /// 10.1.1). Ask after `next` returned nil; true is said once.
   package mutating func takeExpectation() -> Bool {
-    defer { owesContinue = false }
-    return owesContinue
-  }
-
-  /// One empty line before a request is ignored (RFC 9112 section 2.2).
-  private mutating func skipEmptyLine(_ input: inout UnsafeRawBufferPointer) {
-    guard !skippedEmptyLine else { return }
-    if held.isEmpty, input.count >= 2, input[0] == 0x0D, input[1] == 0x0A {
-      input = UnsafeRawBufferPointer(rebasing: input.dropFirst(2))
-      skippedEmptyLine = true
-    } else if held.count == 1, held.unsafeBytes[0] == 0x0D, input.first == 0x0A {
-      input = UnsafeRawBufferPointer(rebasing: input.dropFirst())
-      held.release()
-      scanner = HTTPHeadScanner(limit: limits.headBytes)
-      skippedEmptyLine = true
-    }
-  }
-
-  /// True once the head is whole and in `pending`.
-  private mutating func takeHead(_ input: inout UnsafeRawBufferPointer) throws(HTTPError) -> Bool {
-    guard let end = try scanner.scan(input) else {
-      held.append(input)
-      input = UnsafeRawBufferPointer(rebasing: input.suffix(0))
-      return false
-    }
-    let rest = UnsafeRawBufferPointer(rebasing: input.dropFirst(end))
-    if held.isEmpty {
-      try parse(UnsafeRawBufferPointer(rebasing: input.prefix(end)))
-    } else {
-      held.append(UnsafeRawBufferPointer(rebasing: input.prefix(end)))
-      try parse(held.unsafeBytes)
-      held.release()
-    }
-    input = rest
-    scanner = HTTPHeadScanner(limit: limits.headBytes)
+    guard pending?.owesContinue == true else { return false }
+    pending!.owesContinue = false
     return true
   }
 
-  private mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
+  private static func parse(_ bytes: UnsafeRawBufferPointer, _ limits: HTTPLimits) throws(HTTPError) -> Pending {
     var reader = HTTPHeadReader(bytes)
     let line = try reader.requestLine()
     let fields = try reader.fields(limit: limits.fieldCount, isHTTP11: line.isHTTP11)
@@ -111,12 +103,10 @@ package struct HTTPRequestParser: ~Copyable {
     case .length(let length): body = try HTTPBodyReader(length: length, limits: limits)
     case .chunked: body = .chunked(limits: limits)
     }
-    if head.isHTTP11, let expectation = fields["Expect"] {
-      guard ASCII.equalIgnoringCase(expectation, "100-continue") else {
-        throw HTTPError(status: 417, reason: "the only expectation met here is 100-continue")
-      }
-      owesContinue = true
+    let expectations = head.isHTTP11 ? fields.values("Expect") : []
+    guard expectations.allSatisfy({ ASCII.equalIgnoringCase($0, "100-continue") }) else {
+      throw HTTPError(status: 417, reason: "the only expectation met here is 100-continue")
     }
-    pending = (head, body, bytes.count)
+    return Pending(head: head, body: body, headBytes: bytes.count, owesContinue: !expectations.isEmpty)
   }
 }

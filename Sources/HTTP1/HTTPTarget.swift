@@ -25,6 +25,10 @@ enum HTTPTarget {
         throw HTTPError(status: 400, reason: "the request target's authority is not host or host:port")
       }
     }
+    // Some read it as a slash; browsers send it as one, and encode it if it is meant.
+    guard !target.prefix(while: { $0 != UInt8(ascii: "?") }).contains(UInt8(ascii: "\\")) else {
+      throw HTTPError(status: 400, reason: "the request target's path holds a backslash")
+    }
     try validateEscapes(target)
   }
 
@@ -106,7 +110,8 @@ enum HTTPTarget {
     return nil
   }
 
-  /// Every `%` must be followed by two hexadecimal digits, and what they spell must be UTF-8 without NUL.
+  /// Every `%` must be followed by two hexadecimal digits, and what they spell must be UTF-8 without control
+  /// characters.
   private static func validateEscapes(_ target: UnsafeRawBufferPointer) throws(HTTPError) {
     guard target.contains(UInt8(ascii: "%")) else { return }
     var decoded: [UInt8] = []
@@ -125,8 +130,9 @@ enum HTTPTarget {
       decoded.append(high << 4 | low)
       index += 3
     }
-    guard !decoded.contains(0), String(validating: decoded, as: UTF8.self) != nil else {
-      throw HTTPError(status: 400, reason: "the escapes of the request target do not spell UTF-8 text")
+    guard decoded.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), String(validating: decoded, as: UTF8.self) != nil else {
+      throw HTTPError(
+        status: 400, reason: "the escapes of the request target do not spell UTF-8 text, or spell control characters")
     }
   }
 }

@@ -8,6 +8,10 @@ package enum FanOutAction: Sendable {
   case command(HubCommand, loop: Int)
   /// Send the client what is queued, then a close frame with this code and reason, then end the connection.
   case close(ClientID, code: UInt16, reason: String)
+  /// Find out whether this token is good, and answer with `FanOut.authorize` or `FanOut.refuse`. Never log it.
+  case authenticate(ClientID, token: String)
+  /// Carry this to the fan-out of that loop.
+  case session(SessionMessage, loop: Int)
 }
 
 /// The subscribing half, one per loop that has clients: it speaks `tidegate.v1` with them, keeps who subscribes to what, and
@@ -34,8 +38,12 @@ package final class FanOut {
   let loops: Int
   let identity: Identity
   package let limits: ClientLimits
-  /// A token that clients must give in `hello` before anything else; nil: none is asked for.
-  package var requiredToken: String?
+  /// Whether clients are asked for a token: those without a grant can say `hello` only, and must within 10 s. Set before the first
+  /// client comes.
+  package var asksForTokens = false
+  /// What clients without a token may have where tokens are asked for; nil: nothing.
+  package var anonymousGrant: Grant?
+  var accessCursor = -1
 
   /// What symbols resolve to; the gateway replaces it when it changes.
   package var directory = Directory()
@@ -78,6 +86,14 @@ package final class FanOut {
   /// Clients to look after: something of theirs is unsent, or they are degraded.
   var watched: [UInt32] = []
 
+  var parked: ParkedSessions
+  /// Sessions that were resumed here. For metrics.
+  package internal(set) var resumedSessions: UInt64 = 0
+  var drainPlan: Drain?
+  /// The steady time of the last `advance`.
+  var lastAdvance = Timestamp.distantPast
+  private var stepped: Int64 = 0
+
   /// - Parameters:
   ///   - loop: this loop.
   ///   - loops: 1…64.
@@ -95,7 +111,15 @@ package final class FanOut {
     self.capacity = 64
     self.slots = .allocate(capacity: capacity)
     self.wheel = HeartbeatWheel()
+    self.parked = ParkedSessions(limit: limits.parkedSessions)
   }
+
+  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations goes on as if it had not.
+  package func clockStepped(by step: Int64) { stepped += step }
+
+  /// Time that goes on at its own rate, for durations.
+  @inline(__always)
+  func steady(_ now: Timestamp) -> Timestamp { now + -stepped }
 
   deinit {
     slots.deinitialize(count: used)
@@ -104,8 +128,9 @@ package final class FanOut {
 
   // MARK: Clients
 
-  /// Adds a client. `session` is random text that names it (`s_8f2c…`).
-  package func open(session: String, now: Timestamp) -> ClientID {
+  /// Adds a client. `session` is random text that nobody can guess (`s_8f2c…`), which its token begins with; `grant` what it may have, if
+  /// that is known already.
+  package func open(session: String, grant: Grant? = nil, now: Timestamp) -> ClientID {
     let slot: UInt32
     if let last = free.popLast() {
       slot = last
@@ -116,27 +141,32 @@ package final class FanOut {
       used += 1
     }
     let ticks = Int32(heartbeatSeconds) * HeartbeatWheel.ticksPerSecond
-    let state = ClientState(session: session, heartbeatTicks: ticks, isAuthorized: requiredToken == nil)
     let pointer = slots + Int(slot)
     pointer.pointee.generation &+= 1
+    let client = ClientID(slot: slot, generation: pointer.pointee.generation)
+    let state = ClientState(
+      session: SessionToken.make(session, loop: loop, client: client), heartbeatTicks: ticks)
+    state.grant = asksForTokens ? grant ?? anonymousGrant : .everything
+    state.deadline = state.grant.map { Self.deadline(of: $0) } ?? now + Self.tokenTime
     pointer.pointee.state = state
     pointer.pointee.flags = []
     pointer.pointee.sent = 0
     pointer.pointee.isDirty = false
     pointer.pointee.isHeartbeatDue = false
     clientCount += 1
-    let client = ClientID(slot: slot, generation: pointer.pointee.generation)
     startHeartbeats(client, state, now: now)
+    if drainPlan != nil { drainLate(client, now: now) }
     return client
   }
 
   /// The connection is gone.
   package func close(_ client: ClientID, into actions: inout [FanOutAction]) {
     guard let state = anyState(of: client) else { return }
+    park(state, isPaused: slots[Int(client.slot)].flags.contains(.paused), into: &actions)
     let subscriptions = state.subscriptions
     state.subscriptions = []
     for subscription in subscriptions { leave(subscription, into: &actions) }
-    if let spare = state.queue.release() { keep(spare) }
+    state.queue.removeAll()
     let pointer = slots + Int(client.slot)
     pointer.pointee.state = nil
     pointer.pointee.first = nil
@@ -192,6 +222,7 @@ package final class FanOut {
       Subscription(stream: stream, position: position, wanted: wanted, mark: mark), at: place)
     if mark != .none {
       state.marks += 1
+      if mark == .awaiting { state.awaited += 1 }
       slots[Int(slot)].flags.insert(.marked)
     }
   }
@@ -201,6 +232,11 @@ package final class FanOut {
     let subscription = state.subscriptions.remove(at: index)
     if subscription.mark != .none {
       state.marks -= 1
+      if subscription.mark == .awaiting {
+        state.awaited -= 1
+        // What waited for its snapshot to be sent with is sent without.
+        touch(slot)
+      }
       if state.marks == 0 { slots[Int(slot)].flags.remove(.marked) }
     }
     if slots[Int(slot)].first?.stream.rawValue == subscription.stream { slots[Int(slot)].first = nil }
@@ -224,15 +260,21 @@ package final class FanOut {
   }
 
   func leaveIfEmpty(_ stream: UInt32, into actions: inout [FanOutAction]) {
-    guard lists[stream].slots.isEmpty, !lists.isJoining(lists[stream].key) else { return }
+    guard lists[stream].slots.isEmpty, lists[stream].holds == 0, !lists.isJoining(lists[stream].key) else { return }
     lists.drop(stream)
     actions.append(
       .command(.leave(StreamID(rawValue: stream), loop: loop), loop: Int(stream) % loops))
   }
 
-  func setMark(_ mark: Subscription.Mark, of index: Int, _ state: ClientState, slot: UInt32) {
+  /// - Parameter reason: of the snapshot that a marked stream will get; nil leaves it as it is.
+  func setMark(
+    _ mark: Subscription.Mark, of index: Int, _ state: ClientState, slot: UInt32, reason: SnapshotReason? = nil
+  ) {
     let old = state.subscriptions[index].mark
     state.subscriptions[index].mark = mark
+    if let reason { state.subscriptions[index].reason = reason }
+    if old == .awaiting { state.awaited -= 1 }
+    if mark == .awaiting { state.awaited += 1 }
     if old == .none, mark != .none { state.marks += 1 }
     if old != .none, mark == .none { state.marks -= 1 }
     if state.marks == 0 { slots[Int(slot)].flags.remove(.marked) } else { slots[Int(slot)].flags.insert(.marked) }
@@ -252,9 +294,8 @@ package final class FanOut {
     dirty.append(ClientID(slot: slot, generation: pointer.pointee.generation))
   }
 
-  func push(_ item: QueuedItem, _ slot: UInt32, _ state: ClientState) {
-    if state.queue.items.capacity == 0, let spare = spareQueues.popLast() { state.queue.adopt(spare) }
-    state.queue.append(item)
+  func push(_ item: QueuedItem, to lane: SubscriberQueue.Lane, _ slot: UInt32, _ state: ClientState) {
+    state.queue.append(item, to: lane, spares: &spareQueues)
     slots[Int(slot)].flags.insert(.queued)
     touch(slot)
   }
@@ -262,7 +303,7 @@ package final class FanOut {
   /// Encodes a message that is for one client, and queues it.
   func send(to client: ClientID, now: Timestamp, _ body: (inout ByteBuffer) -> Void) {
     guard let state = state(of: client) else { return }
-    push(QueuedItem(control: frame(body), time: now), client.slot, state)
+    push(QueuedItem(control: frame(body), time: steady(now)), to: .control, client.slot, state)
   }
 
   func frame(_ body: (inout ByteBuffer) -> Void) -> SharedBytes {
@@ -307,7 +348,7 @@ package final class FanOut {
     var room = byteLimit
     if pointer.pointee.isHeartbeatDue {
       pointer.pointee.isHeartbeatDue = false
-      let heartbeat = heartbeat(sent: pointer.pointee.sent, now: now)
+      let heartbeat = heartbeat(sent: pointer.pointee.sent, state, now: now)
       room -= heartbeat.count
       frames.append(heartbeat)
     }
@@ -316,11 +357,12 @@ package final class FanOut {
       pointer.pointee.sent += 1
       room -= first.bytes.count
       frames.append(first.bytes)
-      if state.isWatched { state.progress = now }
+      if state.isWatched { state.progress = steady(now) }
     }
     guard pointer.pointee.first == nil, pointer.pointee.flags.rawValue != 0 else { return }
+    let hadQueue = pointer.pointee.flags.contains(.queued)
     while room > 0, let item = state.queue.removeFirst() {
-      state.progress = now
+      state.progress = steady(now)
       switch item.kind {
       case .snapshot, .update: pointer.pointee.sent += 1
       case .lost:
@@ -334,27 +376,12 @@ package final class FanOut {
         frames.append(bytes)
       }
     }
-    guard state.queue.isEmpty else { return }
-    pointer.pointee.flags.remove(.queued)
-    if let spare = state.queue.release() { keep(spare) }
-    if state.unsent == 0 { pointer.pointee.flags.remove(.blocked) }
-    if state.marks > 0, !pointer.pointee.flags.contains(.paused), !pointer.pointee.flags.contains(.closed) {
-      askForSnapshots(client, state, of: .marked, reason: .slow, into: &actions)
+    if hadQueue { state.queue.release { keep($0) } }
+    if state.replayed.events > 0 { state.replayed.shrink(to: state.queue.events) }
+    if state.queue.isEmpty {
+      pointer.pointee.flags.remove(.queued)
+      if state.unsent == 0 { pointer.pointee.flags.remove(.blocked) }
     }
-  }
-
-  /// Asks the hubs for a snapshot of each subscription with that mark.
-  func askForSnapshots(
-    _ client: ClientID, _ state: ClientState, of mark: Subscription.Mark, reason: SnapshotReason,
-    into actions: inout [FanOutAction]
-  ) {
-    for index in state.subscriptions.indices where state.subscriptions[index].mark == mark {
-      let stream = state.subscriptions[index].stream
-      setMark(.awaiting, of: index, state, slot: client.slot)
-      actions.append(
-        .command(
-          .resnapshot(StreamID(rawValue: stream), loop: loop, client: client, reason: reason),
-          loop: Int(stream) % loops))
-    }
+    if state.marks > 0 { askForSnapshots(client, state, into: &actions) }
   }
 }

@@ -32,18 +32,22 @@ final class ClientSession: Sendable {
 
   private let url: TidegateURL
   private let transport: any ClientTransport
+  private let tokenSource: TidegateClient.TokenSource?
   private let state: Mutex<State>
   private let origin = ContinuousClock.now
 
   init(
-    url: TidegateURL, subscriptions: [TidegateSubscription], options: TidegateOptions, transport: any ClientTransport
+    url: TidegateURL, subscriptions: [TidegateSubscription], options: TidegateOptions, transport: any ClientTransport,
+    tokenSource: TidegateClient.TokenSource? = nil
   ) {
     self.url = url
+    self.tokenSource = tokenSource
     self.transport = transport
     var random = SystemRandomNumberGenerator()
     state = Mutex(
       State(
-        core: ClientCore(subscriptions: subscriptions, options: options, seed: random.next()),
+        core: ClientCore(
+          subscriptions: subscriptions, options: options, refreshesToken: tokenSource != nil, seed: random.next()),
         buffer: EventBuffer(limit: options.bufferLimit)))
   }
 
@@ -118,6 +122,12 @@ final class ClientSession: Sendable {
         state.connection?.close(code: code, reason: reason)
         state.connection = nil
         state.generation += 1
+      case .refreshToken:
+        guard let tokenSource else { continue }
+        Task { [weak self] in
+          let token = await tokenSource()
+          self?.want { core, now, actions in core.renewed(token, now: now, into: &actions) }
+        }
       case .emit(let event): state.buffer.append(event)
       case .finish:
         state.isFinished = true

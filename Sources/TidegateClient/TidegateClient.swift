@@ -13,26 +13,40 @@ public final class TidegateClient: Sendable {
   /// How the client behaves.
   public let options: TidegateOptions
   private let transport: any ClientTransport
+  private let tokenSource: TokenSource?
+
+  /// Gets a fresh token, from wherever the app logs in; nil if there is none to be had.
+  ///
+  /// It is asked when `TidegateOptions.token` is nil, a minute before a token expires (the session goes on with the fresh one), and
+  /// when the gateway refuses a token (4001); a second refusal in a row ends the events.
+  public typealias TokenSource = @Sendable () async -> String?
 
   /// Creates a client; it connects when events are asked for.
-  /// - Parameter transport: makes the connections.
-  public init(url: TidegateURL, options: TidegateOptions = .init(), transport: any ClientTransport) {
+  /// - Parameters:
+  ///   - transport: makes the connections.
+  ///   - tokenSource: gets fresh tokens; nil: `TidegateOptions.token` is all there is.
+  public init(
+    url: TidegateURL, options: TidegateOptions = .init(), transport: any ClientTransport,
+    tokenSource: TokenSource? = nil
+  ) {
     self.url = url
     self.options = options
     self.transport = transport
+    self.tokenSource = tokenSource
   }
 
   /// Creates a client that uses the default transport.
-  public convenience init(url: TidegateURL, options: TidegateOptions = .init()) {
+  public convenience init(url: TidegateURL, options: TidegateOptions = .init(), tokenSource: TokenSource? = nil) {
     self.init(
       url: url, options: options,
-      transport: LoopTransport(caFile: options.caFile, offersCompression: options.offersCompression))
+      transport: LoopTransport(caFile: options.caFile, offersCompression: options.offersCompression),
+      tokenSource: tokenSource)
   }
 
   /// Creates a client for `ws://host:port/v1/stream` or `wss://…`; nil if `url` is no such URL.
-  public convenience init?(url: String, options: TidegateOptions = .init()) {
+  public convenience init?(url: String, options: TidegateOptions = .init(), tokenSource: TokenSource? = nil) {
     guard let url = TidegateURL(url) else { return nil }
-    self.init(url: url, options: options)
+    self.init(url: url, options: options, tokenSource: tokenSource)
   }
 
   /// The events of these subscriptions, over a connection of their own.
@@ -46,7 +60,9 @@ public final class TidegateClient: Sendable {
   /// The events of these subscriptions, over a connection of their own.
   public func events(_ subscriptions: [TidegateSubscription]) -> TidegateEvents {
     TidegateEvents(
-      session: ClientSession(url: url, subscriptions: subscriptions, options: options, transport: transport))
+      session: ClientSession(
+        url: url, subscriptions: subscriptions, options: options, transport: transport,
+        tokenSource: tokenSource))
   }
 }
 

@@ -20,6 +20,9 @@ package protocol ConnectionHandler: AnyObject {
   func connectionDidClose(_ connection: Connection, reason: CloseReason)
 }
 
+/// What let a connection in; whoever gave it learns from its end that the connection's descriptor is closed.
+package protocol ConnectionPermit: AnyObject, Sendable {}
+
 /// A TCP connection, in the clear or under TLS. Owned by one loop and used only there.
 ///
 /// Writes are queued and go out at the end of the turn in one gathered send. What the kernel does not take stays queued, up to
@@ -31,11 +34,17 @@ package final class Connection: PolledDescriptor {
   package struct Limits: Sendable {
     /// Unsent bytes this connection may hold. A write beyond it closes the connection (`.writeQueueFull`).
     package var queuedBytes: Int
-    /// `TCP_NOTSENT_LOWAT`: unsent bytes the kernel holds before the socket counts as full.
+    /// `TCP_NOTSENT_LOWAT`: unsent bytes the kernel holds before the socket counts as full; it is writable again below half of it
+    /// (tcp(7)). One send may exceed it, so that the kernel holds up to this and one portion of its writer.
     package var kernelUnsentBytes: Int
-    package init(queuedBytes: Int = 1 << 20, kernelUnsentBytes: Int = 64 << 10) {
+    /// `SO_SNDBUF`: bytes the kernel holds for the peer, sent and unacknowledged included. It doubles the value for its own
+    /// overhead (socket(7)).
+    package var kernelBytes: Int
+    /// The defaults let 128 KiB be on the way, 10 Mbit/s at 100 ms, and 16 KiB be behind it.
+    package init(queuedBytes: Int = 1 << 20, kernelUnsentBytes: Int = 16 << 10, kernelBytes: Int = 128 << 10) {
       self.queuedBytes = queuedBytes
       self.kernelUnsentBytes = kernelUnsentBytes
+      self.kernelBytes = kernelBytes
     }
   }
 
@@ -56,6 +65,8 @@ package final class Connection: PolledDescriptor {
   package let peer: SocketAddress
   /// Held until `connectionDidClose` has been called.
   package var handler: (any ConnectionHandler)?
+  /// Of an accepted connection: what the listener's gate gave. Let go of when the descriptor is closed.
+  package var permit: (any ConnectionPermit)?
 
   // `@exclusivity(unchecked)`: confined to the loop, and every delivery passes here.
   @exclusivity(unchecked) var first: SharedBytes?
@@ -100,8 +111,19 @@ package final class Connection: PolledDescriptor {
   package var isWritable: Bool { state == .open && !isBlocked }
   /// Whether it can still be written to.
   package var isOpen: Bool { state == .open }
+  /// Bytes the kernel has taken and the peer has not acknowledged (`SIOCOUTQ`, tcp(7)); nil where it does not say.
+  package var kernelQueuedBytes: Int? {
+    let count = loop.kernel.queuedBytes(descriptor)
+    return count >= 0 ? count : nil
+  }
   /// `TLSv1.3`, or nil in the clear.
   package var tlsVersion: String? { tls?.version }
+  /// Whether TLS went on from an earlier session.
+  package var tlsIsResumed: Bool { tls?.isResumed ?? false }
+  /// Of an accepted connection: the name that the client asked for, printable ASCII.
+  package var tlsServerName: String? { tls?.serverName }
+  /// The name on the peer's certificate, which was found good; nil where it showed none.
+  package var tlsPeerSubject: String? { tls?.peerSubject }
 
   // MARK: - Writing
 
@@ -283,7 +305,8 @@ package final class Connection: PolledDescriptor {
         isBlocked = true
         return false
       case .ended: finish(.closedByPeer)
-      case .failed(let error): finish(.failed(error))
+      case .broken(let error): finish(.failed(error))
+      case .failed(let failure): fail(failure)
       }
       guard state == .open || state == .closing else { return false }
     }
@@ -328,10 +351,13 @@ package final class Connection: PolledDescriptor {
       var isEmptied = false
       if let tls {
         switch tls.read(into: loop.readBuffer) {
-        case .bytes(let taken): count = taken
+        case .bytes(let taken):
+          count = taken
+          isEmptied = !toEnd && tls.isDrained
         case .wouldBlock: return
         case .ended: return peerEnded()
-        case .failed(let error): return finish(.failed(error))
+        case .broken(let error): return finish(.failed(error))
+        case .failed(let failure): return fail(failure)
         }
       } else {
         count = loop.kernel.receive(descriptor, into: loop.readBuffer)
@@ -367,6 +393,8 @@ package final class Connection: PolledDescriptor {
       flush()
       if state == .closing { armTimer(5_000_000_000) }
     } else if state == .open || queuedBytes == 0 {
+      // The answer to the peer's own; best effort, for it may have gone already.
+      _ = tls?.sendCloseNotify()
       finish(.closedByPeer)
     }
   }
@@ -406,32 +434,78 @@ package final class Connection: PolledDescriptor {
     switch tls.handshake() {
     case .bytes:
       state = .open
+      tls.place = nil
       timer?.cancel()
       timer = nil
+      tellServer(.success(tls.isResumed))
       let whenReady = tls.whenReady
       tls.whenReady = nil
       whenReady?(.success(self))
       // What came in the same packet as the end of the handshake is in OpenSSL's hands and no event will announce it.
       if state == .open { loop.markUnfinished(self) }
     case .wouldBlock: break
-    case .ended: failHandshake(.tls(reason: "the peer closed the connection during the handshake"))
-    case .failed(let error): failHandshake(error)
+    case .ended: failHandshake(TLSFailure.closedDuringHandshake)
+    case .broken(let error): failHandshake(TLSFailure(.closed, error.description))
+    case .failed(let failure): failHandshake(failure)
     }
   }
 
   /// Starts the handshake; it fails after `timeout` ns.
   func startHandshake(timeout: UInt64, whenReady: @escaping (Result<Connection, TransportError>) -> Void) {
     tls?.whenReady = whenReady
-    timer = loop.schedule(after: timeout) { [unowned self] in failHandshake(.handshakeTimeout) }
+    timer = loop.schedule(after: timeout) { [unowned self] in
+      failHandshake(TLSFailure(.timeout, "no handshake within the time allowed"))
+    }
     continueHandshake()
   }
 
-  private func failHandshake(_ error: TransportError) {
-    guard state == .handshaking else { return }
-    let whenReady = tls?.whenReady
-    tls?.whenReady = nil
-    finish(.failed(error))
-    whenReady?(.failure(error))
+  private func failHandshake(_ failure: TLSFailure) {
+    guard state == .handshaking, let tls else { return }
+    let whenReady = tls.whenReady
+    tls.whenReady = nil
+    tellServer(.failure(failure))
+    if failure.kind == .timeout {
+      let error = TransportError.handshakeTimeout(peer: tls.peerName ?? peer.description)
+      finish(.failed(error))
+      whenReady?(.failure(error))
+    } else {
+      let error = TransportError.tlsFailed(peer: tls.peerName ?? peer.description, failure)
+      if failure.kind == .plainHTTP {
+        _ = Self.plainAnswer.withUnsafeBytes { loop.kernel.send(descriptor, $0.baseAddress!, $0.count) }
+      }
+      fail(failure)
+      whenReady?(.failure(error))
+    }
+  }
+
+  /// The server's context counts how handshakes end.
+  private func tellServer(_ result: Result<Bool, TLSFailure>) {
+    guard let tls, case .server(let context, _) = tls.role else { return }
+    context.ended(result, peer: peer, serverName: tls.serverName)
+  }
+
+  /// What a client that speaks plain HTTP to a TLS port is told, in its own words.
+  private static let plainAnswer: [UInt8] = {
+    let body = "This port speaks TLS: use https:// or wss://.\n"
+    return Array(
+      ("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n"
+        + "Connection: close\r\n\r\n" + body).utf8)
+  }()
+
+  /// TLS has failed, and OpenSSL has told the peer why in an alert. It is to arrive, so the connection lingers: closing one with
+  /// unread bytes would reset it.
+  private func fail(_ failure: TLSFailure) {
+    guard state != .closed, state != .lingering else { return }
+    let reason = CloseReason.failed(.tlsFailed(peer: tls?.peerName ?? peer.description, failure))
+    guard failure.kind != .truncated, failure.kind != .closed, loop.kernel.endSending(descriptor) == 0 else {
+      return finish(reason)
+    }
+    loop.markClosed(self, reason)
+    state = .lingering
+    dropQueue()
+    tls?.discard()
+    armTimer(Self.lingerTime)
+    loop.markUnfinished(self)
   }
 
   // MARK: - Closing
@@ -465,8 +539,11 @@ package final class Connection: PolledDescriptor {
 
   /// Everything queued is sent: ends this direction.
   private func endStream() {
+    guard tls?.sendCloseNotify() ?? true else {
+      isBlocked = true
+      return
+    }
     if peerHasEnded { return finish(.closedByPeer) }
-    tls?.sendCloseNotify()
     guard loop.kernel.endSending(descriptor) == 0 else { return finish(.closedLocally) }
     state = .lingering
     loop.markClosed(self, .closedLocally)
@@ -491,6 +568,15 @@ package final class Connection: PolledDescriptor {
     state = .closed
     timer?.cancel()
     timer = nil
+    dropQueue()
+    tls?.discard()
+    loop.table.remove(self)
+    loop.kernel.close(descriptor)
+    descriptor = -1
+    permit = nil
+  }
+
+  private func dropQueue() {
     first = nil
     firstSent = 0
     queuedBytes = 0
@@ -498,10 +584,6 @@ package final class Connection: PolledDescriptor {
       rest = nil
       loop.giveBack(queue)
     }
-    tls?.discard()
-    loop.table.remove(self)
-    loop.kernel.close(descriptor)
-    descriptor = -1
   }
 
   /// Tells the handler, for the last time.

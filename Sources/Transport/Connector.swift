@@ -139,7 +139,7 @@ package final class ConnectAttempt: @unchecked Sendable {
     addressTimer = nil
     let session: TLSSession?
     do {
-      session = try tls?.makeSession(descriptor: socket.descriptor, host: host)
+      session = try tls?.makeSession(descriptor: socket.descriptor, host: host, port: port)
     } catch {
       return fail(error)
     }
@@ -154,7 +154,6 @@ package final class ConnectAttempt: @unchecked Sendable {
       self.connection = nil
       switch result {
       case .success(let connection): succeed(connection)
-      case .failure(.handshakeTimeout): fail(.handshakeTimeout)
       case .failure(let error): fail(error)
       }
     }
@@ -176,7 +175,7 @@ package final class ConnectAttempt: @unchecked Sendable {
   }
 
   private func timedOut() {
-    fail(connection != nil ? .handshakeTimeout : .connectTimeout(host: host))
+    fail(connection != nil ? .handshakeTimeout(peer: "\(host) port \(port)") : .connectTimeout(host: host))
   }
 
   private func abandonAddress() {

@@ -32,8 +32,9 @@ package final class EventLoop: @unchecked Sendable {
   private static let millisecond: UInt64 = 1_000_000
 
   /// What it asks of the operating system, and where it has its time and its random numbers from.
-  package let kernel: Kernel
-  let poller: Poller
+  package let kernel: any Kernel
+  let poller: any Poller
+  private let events = PollerEvents()
   let mailbox = Mailbox()
   // `@exclusivity(unchecked)`: confined to the queue; the dynamic check would cost more than what it guards.
   @exclusivity(unchecked) var table = DescriptorTable()
@@ -55,7 +56,8 @@ package final class EventLoop: @unchecked Sendable {
   @exclusivity(unchecked) private var armedDeadline: UInt64 = 0
   @exclusivity(unchecked) private var timerSequence: UInt64 = 0
   @exclusivity(unchecked) private var shutdownCompletions: [@Sendable () -> Void]?
-  @exclusivity(unchecked) private var hasEnded = false
+  /// Whether `shutdown` has been carried out; on the loop only.
+  @exclusivity(unchecked) package private(set) var hasEnded = false
   /// Nil in a driven loop.
   private let source: (any DispatchSourceRead)?
   private let systemPoller: SystemPoller?
@@ -72,7 +74,7 @@ package final class EventLoop: @unchecked Sendable {
   package init(index: Int, label: String) throws(TransportError) {
     _ = Self.ignoreBrokenPipes
     self.index = index
-    kernel = .system
+    kernel = SystemKernel.shared
     queue = DispatchQueue(label: label)
     let poller = try SystemPoller.make()
     self.poller = poller
@@ -87,7 +89,7 @@ package final class EventLoop: @unchecked Sendable {
   /// - Parameters:
   ///   - kernel: whose sockets and time it lives on.
   ///   - poller: its event queue, which belongs to `kernel`; `wait` is only ever called with 0 ms.
-  package init(index: Int, kernel: Kernel, poller: Poller) {
+  package init(index: Int, kernel: any Kernel, poller: any Poller) {
     self.index = index
     self.kernel = kernel
     self.poller = poller
@@ -99,6 +101,7 @@ package final class EventLoop: @unchecked Sendable {
   deinit {
     readBuffer.deallocate()
     gatherBuffer.deallocate()
+    events.deallocate()
   }
 
   // MARK: - Entering
@@ -225,7 +228,7 @@ package final class EventLoop: @unchecked Sendable {
         poller.wake()
         break
       }
-      let count = poller.wait(milliseconds: wait)
+      let count = poller.wait(milliseconds: wait, into: events)
       now = kernel.uptime()
       if turn(events: count) { lastActivity = now }
       if hasEnded { break }
@@ -244,7 +247,7 @@ package final class EventLoop: @unchecked Sendable {
     isInTurn = true
     defer { isInTurn = false }
     now = kernel.uptime()
-    return turn(events: poller.wait(milliseconds: 0))
+    return turn(events: poller.wait(milliseconds: 0, into: events))
   }
 
   /// When a driven loop next wants a turn, socket events and what others may `execute` aside: 0 for at once, the uptime of its
@@ -263,8 +266,8 @@ package final class EventLoop: @unchecked Sendable {
     var happened = hasWork
     let waiting = unfinished.count
     for index in 0..<count {
-      let (token, readiness) = poller.event(index)
-      if token >= Poller.firstReservedToken { continue }
+      let (token, readiness) = events[index]
+      if token >= PollerEvents.firstReservedToken { continue }
       happened = true
       table.occupant(token: token)?.ready(readiness)
     }

@@ -1,53 +1,99 @@
 import CLinux
 import Glibc
 
-/// All that the transport asks of the operating system: clocks, random bytes, sockets.
-///
-/// This class is the real thing. A simulation overrides every method and gives loops a world of its own, in which time moves when
-/// it says so and every byte is a choice of its seed; the code above cannot tell the two apart.
+/// All that the transport asks of the operating system: clocks, random bytes, sockets. `SystemKernel` is the real thing; a
+/// simulation gives loops a world of its own, in which time moves when it says so and every byte is a choice of its seed, and the
+/// code above cannot tell the two apart.
 ///
 /// Calls on descriptors answer as the kernel's own do, an error being the negated `errno`: the variable would not survive what
-/// Swift may do between the call and its reading. Everything is non-blocking. Each call costs a virtual call more than the
-/// system call under it (1–2 ns beside 200 and more).
-package class Kernel: @unchecked Sendable {
-  // `@unchecked`: it has no state; a subclass says how it guards its own.
-
-  /// The machine's.
-  package static let system = Kernel()
-
-  package init() {}
-
-  // MARK: - Time and chance
+/// Swift may do between the call and its reading. Everything is non-blocking. The calls of a loop come from the loop alone; the
+/// clocks and random bytes are asked for from anywhere.
+package protocol Kernel: AnyObject, Sendable {
+  // MARK: Time and chance
 
   /// Monotonic nanoseconds. The only clock that anything waits by.
+  func uptime() -> UInt64
+
+  /// The wall clock, microseconds since 1970 UTC. It may be set at any moment, in either direction.
+  func wallMicroseconds() -> Int64
+
+  /// Fills `buffer` with random bytes that are fit for keys and masks.
+  func fillRandom(_ buffer: UnsafeMutableRawBufferPointer)
+
+  // MARK: Sockets
+
+  /// A new TCP socket of `family` (`AF_INET`, `AF_INET6`).
+  func socket(family: Int32) -> Int32
+
+  /// Sets what every socket of the house has; one that is accepted inherits it from its listener.
+  func setOptions(_ descriptor: Int32, _ limits: Connection.Limits)
+
+  /// The error that is pending on a socket, 0 if there is none; it is taken off.
+  func takeError(_ descriptor: Int32) -> Int32
+
+  /// Gives the socket an address, though connections of an earlier owner may still be winding down there (`SO_REUSEADDR`).
+  func bind(_ descriptor: Int32, to address: KernelAddress) -> Int32
+
+  func listen(_ descriptor: Int32, backlog: Int32) -> Int32
+
+  /// The address that a socket is bound to.
+  func localAddress(_ descriptor: Int32) -> KernelAddress
+
+  /// Takes the next connection off a listening socket's queue, and whose it is.
+  func accept(_ descriptor: Int32) -> (descriptor: Int32, peer: KernelAddress)
+
+  /// Begins to connect; `-EINPROGRESS` while the answer is on its way.
+  func connect(_ descriptor: Int32, to address: KernelAddress) -> Int32
+
+  /// Reads what has come, up to `buffer.count` bytes; 0: the peer has ended its direction.
+  func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int
+
+  /// Sends as many of `count` bytes as the socket takes.
+  func send(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int
+
+  /// Sends as much of the pieces, one after the other, as the socket takes.
+  func send(_ descriptor: Int32, pieces: UnsafeMutableBufferPointer<iovec>) -> Int
+
+  /// Bytes that were sent and that the peer has not acknowledged (`SIOCOUTQ`, tcp(7)); negative: an error.
+  func queuedBytes(_ descriptor: Int32) -> Int
+
+  /// Ends this side's direction (`shutdown(2)`, `SHUT_WR`).
+  func endSending(_ descriptor: Int32) -> Int32
+
+  /// Closes a descriptor; a socket with unread bytes is reset.
+  func close(_ descriptor: Int32)
+
+  /// A descriptor for nothing: it keeps a place that can be given up when all others are taken.
+  func openSpare() -> Int32
+}
+
+/// The machine's own kernel.
+package final class SystemKernel: Kernel {
+  package static let shared = SystemKernel()
+
+  private init() {}
+
   package func uptime() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// The wall clock, microseconds since 1970 UTC. It may be set at any moment, in either direction.
   package func wallMicroseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
   }
 
-  /// Fills `buffer` with random bytes that are fit for keys and masks.
   package func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) { SystemRandom.fill(buffer) }
 
-  // MARK: - Sockets
-
-  /// A new TCP socket of `family` (`AF_INET`, `AF_INET6`).
   package func socket(family: Int32) -> Int32 {
     // On Linux the two flags of socket(2) are those of open(2).
     answer(Glibc.socket(family, streamSocket | O_NONBLOCK | O_CLOEXEC, 0))
   }
 
-  /// Sets what every socket of the house has; one that is accepted inherits it from its listener.
   package func setOptions(_ descriptor: Int32, _ limits: Connection.Limits) { setSocketOptions(descriptor, limits) }
 
-  /// The error that is pending on a socket, 0 if there is none; it is taken off.
   package func takeError(_ descriptor: Int32) -> Int32 {
     var error: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -55,7 +101,6 @@ package class Kernel: @unchecked Sendable {
     return error
   }
 
-  /// Gives the socket an address, though connections of an earlier owner may still be winding down there (`SO_REUSEADDR`).
   package func bind(_ descriptor: Int32, to address: KernelAddress) -> Int32 {
     var one: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
@@ -64,34 +109,28 @@ package class Kernel: @unchecked Sendable {
 
   package func listen(_ descriptor: Int32, backlog: Int32) -> Int32 { answer(Glibc.listen(descriptor, backlog)) }
 
-  /// The address that a socket is bound to.
   package func localAddress(_ descriptor: Int32) -> KernelAddress {
     KernelAddress { _ = getsockname(descriptor, $0, $1) }
   }
 
-  /// Takes the next connection off a listening socket's queue, and whose it is.
   package func accept(_ descriptor: Int32) -> (descriptor: Int32, peer: KernelAddress) {
     var accepted: Int32 = 0
     let peer = KernelAddress { accepted = answer(clinux_accept4(descriptor, $0, $1, O_NONBLOCK | O_CLOEXEC)) }
     return (accepted, peer)
   }
 
-  /// Begins to connect; `-EINPROGRESS` while the answer is on its way.
   package func connect(_ descriptor: Int32, to address: KernelAddress) -> Int32 {
     answer(address.withPointer { Glibc.connect(descriptor, $0, address.length) })
   }
 
-  /// Reads what has come, up to `buffer.count` bytes; 0: the peer has ended its direction.
   package func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     answer(recv(descriptor, buffer.baseAddress, buffer.count, 0))
   }
 
-  /// Sends as many of `count` bytes as the socket takes.
   package func send(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
     answer(Glibc.send(descriptor, bytes, count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)))
   }
 
-  /// Sends as much of the pieces, one after the other, as the socket takes.
   package func send(_ descriptor: Int32, pieces: UnsafeMutableBufferPointer<iovec>) -> Int {
     var message = msghdr()
     message.msg_iov = pieces.baseAddress
@@ -99,13 +138,16 @@ package class Kernel: @unchecked Sendable {
     return answer(sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)))
   }
 
-  /// Ends this side's direction (`shutdown(2)`, `SHUT_WR`).
+  package func queuedBytes(_ descriptor: Int32) -> Int {
+    var count: Int32 = 0
+    let result = answer(ioctl(descriptor, UInt(TIOCOUTQ), &count))
+    return result < 0 ? Int(result) : Int(count)
+  }
+
   package func endSending(_ descriptor: Int32) -> Int32 { answer(Glibc.shutdown(descriptor, Int32(SHUT_WR))) }
 
-  /// Closes a descriptor; a socket with unread bytes is reset.
   package func close(_ descriptor: Int32) { Glibc.close(descriptor) }
 
-  /// A descriptor for nothing: it keeps a place that can be given up when all others are taken.
   package func openSpare() -> Int32 { answer(open("/dev/null", O_RDONLY | O_CLOEXEC)) }
 
   @inline(__always)

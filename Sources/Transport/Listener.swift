@@ -8,12 +8,19 @@ package final class Listener: Sendable {
   package let address: SocketAddress
   private let acceptor: Acceptor
 
+  /// Decides by the peer's address whether a connection may come in.
+  package typealias Gate = @Sendable (SocketAddress) -> (any ConnectionPermit)?
+
   /// Listens on `address` (port 0: any; see `address`). Every accepted connection is put on one of `loops` in turn, where
   /// `accept` is called, on that loop; it returns the handler, or nil to refuse.
-  /// Under TLS it is called after the handshake, which has 10 s. Running out of descriptors sheds the connection and goes on.
+  /// Under TLS it is called after the handshake, within the limits of `tls`. Running out of descriptors sheds the connection and goes on.
+  ///
+  /// `gate` is asked first, on the first loop, before anything is spent on a connection: nil closes it at once, anything else stays
+  /// with the connection (`Connection.permit`) until its descriptor is closed.
   /// - Throws: `.invalidAddress`; `.system` with the call that failed, as `bind` for an address in use.
   package init(
     address: SocketAddress, loops: [EventLoop], tls: TLSServerContext? = nil, limits: Connection.Limits = .init(),
+    gate: Gate? = nil,
     accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
   ) throws(TransportError) {
     precondition(!loops.isEmpty, "a listener needs a loop")
@@ -33,7 +40,8 @@ package final class Listener: Sendable {
       throw error
     }
     self.address = kernel.localAddress(descriptor).socketAddress
-    let acceptor = Acceptor(descriptor: descriptor, loops: loops, tls: tls, limits: limits, accept: accept)
+    let acceptor = Acceptor(
+      descriptor: descriptor, loops: loops, tls: tls, limits: limits, gate: gate, accept: accept)
     self.acceptor = acceptor
     loops[0].execute { acceptor.start() }
   }
@@ -55,30 +63,39 @@ package final class Listener: Sendable {
 private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   // `@unchecked`: what changes is touched on `loops[0]` only, but for `shed`, which is atomic.
   let loops: [EventLoop]
-  private let kernel: Kernel
+  private let kernel: any Kernel
   let shed = Atomic<Int>(0)
   private let tls: TLSServerContext?
+  private let handshakes: HandshakeLimit?
+  /// There is no room for another handshake; called back when there is.
+  private var isWaitingForHandshakes = false
   private let limits: Connection.Limits
+  private let gate: Listener.Gate?
   private let accept: @Sendable (Connection) -> (any ConnectionHandler)?
   private var nextLoop = 0
   private var isOpen = true
+  /// Waits to try again; one such wait at a time, however many connections are announced meanwhile.
+  private var isRetrying = false
   /// Held so that there is a descriptor to accept and close a connection with when all are in use; the queue would otherwise
   /// stay full, and its edge would never come again.
   private var spare: Int32
 
   /// Connections accepted in one turn.
   private static let acceptsPerTurn = 256
-  private static let handshakeTime: UInt64 = 10_000_000_000
   /// After which accepting is tried again where not even the spare descriptor was to be had.
   private static let retryDelay: UInt64 = 100_000_000
 
   init(
     descriptor: Int32, loops: [EventLoop], tls: TLSServerContext?, limits: Connection.Limits,
-    accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
+    gate: Listener.Gate?, accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
   ) {
     self.loops = loops
     self.tls = tls
+    self.handshakes = tls.map {
+      HandshakeLimit($0.configuration.handshakeLimitPerListener, within: $0.handshakes)
+    }
     self.limits = limits
+    self.gate = gate
     self.accept = accept
     kernel = loops[0].kernel
     spare = kernel.openSpare()
@@ -111,26 +128,55 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
 
   override func ready(_ readiness: Readiness) {
     for _ in 0..<Self.acceptsPerTurn {
-      guard isOpen else { return }
+      guard isOpen, !isWaitingForHandshakes else { return }
+      var place: HandshakePlace?
+      if let handshakes {
+        place = enter(handshakes)
+        guard place != nil else { return }
+      }
       let (accepted, peer) = kernel.accept(descriptor)
       guard accepted >= 0 else {
         switch -accepted {
         case EAGAIN: return
         case EMFILE, ENFILE:
-          guard shedOne() else {
-            loops[0].schedule(after: Self.retryDelay) { [self] in if isOpen { ready(.readable) } }
-            return
-          }
-        case ENOBUFS, ENOMEM:
-          loops[0].schedule(after: Self.retryDelay) { [self] in if isOpen { ready(.readable) } }
-          return
+          guard shedOne() else { return retryLater() }
+        case ENOBUFS, ENOMEM: return retryLater()
         default: break  // The connection was gone before it was accepted (accept(2), "Error handling").
         }
         continue
       }
-      handOver(accepted, peer.socketAddress)
+      let address = peer.socketAddress
+      var permit: (any ConnectionPermit)?
+      if let gate {
+        permit = gate(address)
+        guard permit != nil else {
+          kernel.close(accepted)
+          continue
+        }
+      }
+      handOver(accepted, address, place, permit)
     }
     loops[0].markUnfinished(self)
+  }
+
+  private func enter(_ handshakes: HandshakeLimit) -> HandshakePlace? {
+    let place = handshakes.enter { [self] in
+      loops[0].execute { [self] in
+        isWaitingForHandshakes = false
+        if isOpen { ready(.readable) }
+      }
+    }
+    isWaitingForHandshakes = place == nil
+    return place
+  }
+
+  private func retryLater() {
+    guard !isRetrying else { return }
+    isRetrying = true
+    loops[0].schedule(after: Self.retryDelay) { [self] in
+      isRetrying = false
+      if isOpen { ready(.readable) }
+    }
   }
 
   /// Turns one connection away with the spare descriptor. False if there is none.
@@ -147,29 +193,35 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     return accepted >= 0
   }
 
-  private func handOver(_ accepted: Int32, _ peer: SocketAddress) {
+  private func handOver(
+    _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?, _ permit: (any ConnectionPermit)?
+  ) {
     let target = loops[nextLoop]
     nextLoop = (nextLoop + 1) % loops.count
     if target === loops[0] {
-      begin(accepted, peer, target)
+      begin(accepted, peer, place, permit, target)
     } else {
-      target.execute { [self] in begin(accepted, peer, target) }
+      target.execute { [self] in begin(accepted, peer, place, permit, target) }
     }
   }
 
   /// On the connection's loop.
-  private func begin(_ accepted: Int32, _ peer: SocketAddress, _ loop: EventLoop) {
+  private func begin(
+    _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?,
+    _ permit: (any ConnectionPermit)?, _ loop: EventLoop
+  ) {
     let session: TLSSession?
     do {
-      session = try tls?.makeSession(descriptor: accepted)
+      session = try tls?.makeSession(descriptor: accepted, place: place)
     } catch {
       kernel.close(accepted)
       return
     }
     let connection = Connection(loop: loop, peer: peer, descriptor: accepted, limits: limits, tls: session)
+    connection.permit = permit
     guard (try? loop.watch(connection)) != nil else { return }
-    guard session != nil else { return admit(connection) }
-    connection.startHandshake(timeout: Self.handshakeTime) { [self] result in
+    guard session != nil, let tls else { return admit(connection) }
+    connection.startHandshake(timeout: tls.configuration.handshakeTimeout) { [self] result in
       if case .success(let connection) = result { admit(connection) }
     }
   }

@@ -17,43 +17,45 @@ package struct Readiness: OptionSet, Sendable {
 ///
 /// Everything is registered once, for both directions, edge-triggered: no system call arms a write or re-arms a read. Closing
 /// a descriptor takes it out.
-package class Poller {
-  /// Events taken with one call; more wait for the next.
-  package static let capacity = 512
-  /// Tokens from here up are the poller's own.
-  static let firstReservedToken = UInt64.max - 1
-
-  fileprivate final let events: UnsafeMutablePointer<epoll_event>
-
-  package init() {
-    events = .allocate(capacity: Self.capacity)
-    events.initialize(repeating: epoll_event(), count: Self.capacity)
-  }
-
-  deinit { events.deallocate() }
-
+package protocol Poller: AnyObject {
   /// Watches `descriptor` in both directions; its events carry `token`. It is told at once what it is ready for already.
-  package func add(_ descriptor: Int32, token: UInt64) throws(TransportError) { preconditionFailure("abstract") }
+  func add(_ descriptor: Int32, token: UInt64) throws(TransportError)
 
   /// Stops watching `descriptor`; needed only where it stays open.
-  package func remove(_ descriptor: Int32) { preconditionFailure("abstract") }
+  func remove(_ descriptor: Int32)
 
-  /// Takes up to `capacity` events, waiting up to `milliseconds` for the first one. Returns how many there are.
-  package func wait(milliseconds: Int32) -> Int { preconditionFailure("abstract") }
+  /// Takes as many events as `events` has room for, waiting up to `milliseconds` for the first one. Returns how many there are.
+  func wait(milliseconds: Int32, into events: PollerEvents) -> Int
 
   /// Ends a `wait`, or makes the next one return at once. Callable from any thread.
-  package func wake() { preconditionFailure("abstract") }
+  func wake()
+}
 
-  /// The event at `index` of those last taken.
-  @inline(__always)
-  final func event(_ index: Int) -> (token: UInt64, readiness: Readiness) {
-    (clinux_epoll_token(events + index), Readiness(rawValue: events[index].events))
+/// Where a poller puts the events it takes. Its owner gives it back.
+package struct PollerEvents {
+  /// Events taken with one call; more wait for the next.
+  package static let capacity = 512
+  /// Tokens from here up are a poller's own.
+  static let firstReservedToken = UInt64.max - 1
+
+  fileprivate let base: UnsafeMutablePointer<epoll_event>
+
+  init() {
+    base = .allocate(capacity: Self.capacity)
+    base.initialize(repeating: epoll_event(), count: Self.capacity)
   }
 
-  /// Puts an event where `event` finds it; for what is not the real thing.
-  package final func setEvent(_ index: Int, token: UInt64, readiness: Readiness) {
-    events[index].events = readiness.rawValue
-    events[index].data.u64 = token
+  func deallocate() { base.deallocate() }
+
+  @inline(__always)
+  subscript(index: Int) -> (token: UInt64, readiness: Readiness) {
+    (clinux_epoll_token(base + index), Readiness(rawValue: base[index].events))
+  }
+
+  /// Puts an event into a place, 0..<`capacity`.
+  package func set(_ index: Int, token: UInt64, readiness: Readiness) {
+    base[index].events = readiness.rawValue
+    base[index].data.u64 = token
   }
 }
 
@@ -68,7 +70,6 @@ final class SystemPoller: Poller {
     self.descriptor = descriptor
     wakeDescriptor = wake
     timerDescriptor = timer
-    super.init()
   }
 
   /// - Throws: `.system` where the process is out of descriptors; one takes three.
@@ -101,22 +102,22 @@ final class SystemPoller: Poller {
     Glibc.close(timerDescriptor)
   }
 
-  override func add(_ descriptor: Int32, token: UInt64) throws(TransportError) {
+  func add(_ descriptor: Int32, token: UInt64) throws(TransportError) {
     guard clinux_epoll_add(self.descriptor, descriptor, clinux_epoll_interest(), token) == 0 else {
       throw .system(call: "epoll_ctl", errno: errno)
     }
   }
 
-  override func remove(_ descriptor: Int32) {
+  func remove(_ descriptor: Int32) {
     _ = clinux_epoll_remove(self.descriptor, descriptor)
   }
 
-  override func wait(milliseconds: Int32) -> Int {
-    let count = epoll_wait(descriptor, events, Int32(Self.capacity), milliseconds)
+  func wait(milliseconds: Int32, into events: PollerEvents) -> Int {
+    let count = epoll_wait(descriptor, events.base, Int32(PollerEvents.capacity), milliseconds)
     return count > 0 ? Int(count) : 0  // EINTR counts as no events: the caller comes round again.
   }
 
-  override func wake() {
+  func wake() {
     var one: UInt64 = 1
     _ = Glibc.write(wakeDescriptor, &one, 8)
   }

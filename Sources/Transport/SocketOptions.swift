@@ -10,9 +10,8 @@ func setSocketOptions(_ descriptor: Int32, _ limits: Connection.Limits) {
   // What a turn owes goes out at once: it has been gathered here already.
   set(Int32(IPPROTO_TCP), Int32(TCP_NODELAY), 1)
   set(Int32(IPPROTO_TCP), Int32(TCP_NOTSENT_LOWAT), limits.kernelUnsentBytes)
-  // Bounds what the kernel holds for one peer, sent and unacknowledged included (it grows to megabytes by itself, times the
-  // number of slow clients). Four times the unsent bytes leaves 192 KiB in flight at the default: 15 Mbit/s at 100 ms.
-  set(SOL_SOCKET, SO_SNDBUF, limits.kernelUnsentBytes.multipliedReportingOverflow(by: 4).partialValue)
+  // It grows to megabytes by itself, times the number of slow clients.
+  set(SOL_SOCKET, SO_SNDBUF, limits.kernelBytes)
   // A peer whose machine is gone is noticed in the end even where no protocol pings it.
   set(SOL_SOCKET, SO_KEEPALIVE, 1)
 }

@@ -9,8 +9,11 @@ package enum TransportError: Error, Sendable, Equatable, CustomStringConvertible
   /// No connection to an address of `host`: `connect` and its `errno`, or the handshake's reason.
   case connectFailed(host: String, port: UInt16, reason: String)
   case connectTimeout(host: String)
-  case handshakeTimeout
-  /// The TLS handshake or record layer failed: `certificate has expired`, `hostname mismatch`, `unknown CA`.
+  /// No TLS handshake with `peer` within the time allowed.
+  case handshakeTimeout(peer: String)
+  /// The TLS handshake or record layer failed with `peer`, a host and port or an address.
+  case tlsFailed(peer: String, TLSFailure)
+  /// TLS cannot be set up on this side.
   case tls(reason: String)
   case certificateFile(path: String, reason: String)
   case writeQueueFull(limit: Int)
@@ -23,7 +26,8 @@ package enum TransportError: Error, Sendable, Equatable, CustomStringConvertible
     case .resolution(let host, let reason): "cannot resolve \(host): \(reason)"
     case .connectFailed(let host, let port, let reason): "cannot connect to \(host) port \(port): \(reason)"
     case .connectTimeout(let host): "no connection to \(host) within the time allowed"
-    case .handshakeTimeout: "no TLS handshake within the time allowed"
+    case .handshakeTimeout(let peer): "no TLS handshake with \(peer) within the time allowed"
+    case .tlsFailed(let peer, let failure): "TLS with \(peer) failed: \(failure.description)"
     case .tls(let reason): "TLS failed: \(reason)"
     case .certificateFile(let path, let reason): "cannot use \(path): \(reason)"
     case .writeQueueFull(let limit): "the peer reads too slowly: more than \(limit) bytes are waiting for it"

@@ -62,6 +62,42 @@ struct HTTPResponseParserTests {
     #expect(responses([bytes(text)], closed: false) == [])
   }
 
+  @Test("After an error every call throws it again, the end included")
+  func staysFailed() {
+    var parser = HTTPResponseParser(limits: .init())
+    var reasons: [String] = []
+    for text in ["HTTP/3 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"] {
+      bytes(text).withUnsafeBytes { memory in
+        var input = memory
+        do throws(HTTPError) { _ = try parser.next(&input) } catch { reasons.append(error.reason) }
+      }
+    }
+    do throws(HTTPError) { _ = try parser.finish() } catch { reasons.append(error.reason) }
+    #expect(reasons.count == 3 && Set(reasons).count == 1)
+  }
+
+  @Test("Mutated responses never crash, and what is made of them does not depend on the cuts", arguments: testSeeds(20))
+  func mutations(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<300 {
+      var bytes = Self.stream.bytes
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        let index = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: bytes[index] = UInt8(truncatingIfNeeded: random.next())
+        case 1: bytes.remove(at: index)
+        case 2: bytes.insert([0x0D, 0x0A, 0x20, 0x3A, 0x30][Int.random(in: 0..<5, using: &random)], at: index)
+        default: bytes.removeSubrange(index..<min(bytes.count, index + 20))
+        }
+      }
+      let whole = responses([bytes], closed: true)
+      let cuts = (0..<Int.random(in: 1...8, using: &random)).map { _ in Int.random(in: 0...bytes.count, using: &random)
+      }
+      let cut = responses(pieces(bytes, at: cuts), closed: true)
+      #expect(whole == cut, "seed \(seed): \(String(decoding: bytes, as: UTF8.self))")
+    }
+  }
+
   @Test(
     "Malformed responses are refused",
     arguments: [
@@ -73,6 +109,16 @@ struct HTTPResponseParserTests {
       "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n",
       "HTTP/1.1 200 OK\r\n\r\n12345678901", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: 05\r\n\r\nhello",
+      "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n",
+      "HTTP/1.1 100 Continue\r\nTransfer-Encoding: chunked\r\n\r\n",
+      "HTTP/1.1 101 Switching Protocols\r\nTransfer-Encoding: chunked\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 1\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nX\r\n\r\n", "HTTP/1.1 200 OK\r\n: y\r\n\r\n", "HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n",
+      "HTTP/1.1 200\tOK\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n", "HTTP/1.1\r\n\r\n", "ICY 200 OK\r\n\r\n",
+      "RTSP/1.0 200 OK\r\n\r\n", " HTTP/1.1 200 OK\r\n\r\n",
       String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 17),
     ])
   func refusals(_ text: String) {

@@ -9,6 +9,9 @@ enum Message: Equatable, CustomStringConvertible {
   case response(Int, String, [HTTPField], [UInt8])
   case refused(Int)
 
+  /// What it was refused with, nil if it was not.
+  var status: Int? { if case .refused(let status) = self { status } else { nil } }
+
   var description: String {
     switch self {
     case .request(let method, let target, let fields, let body): "\(method) \(target) \(fields.count) fields, \(body)"

@@ -1,68 +1,159 @@
 #!/usr/bin/env bash
-# Lets clients written with other people's libraries use a gateway with a simulated market. What is not installed and cannot
-# be had is skipped, and said so. PEER_SECONDS (default 10) is how long each client watches.
+# Lets clients written with other people's libraries use a gateway with a simulated market, over ws and over wss. What is not
+# installed and cannot be had from PyPI is skipped, and said so. PEER_SECONDS (default 4) is how long each client watches.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-export PEER_SECONDS="${PEER_SECONDS:-10}"
+export PEER_SECONDS="${PEER_SECONDS:-4}"
+export PEER_SYMBOLS="kraken:BTC-USD,kraken:ZEC-USD,coinbase:BTC-USD,coinbase:ZEC-USD,binance:BTC-USDT,binance:ZEC-USDT"
 binary="${PEER_BINARY:-$(swift build --show-bin-path)/tidegate}"
 [ -x "$binary" ] || { echo "error: $binary is not built (swift build)" >&2; exit 1; }
 
 work=$(mktemp -d)
-server=
+servers=()
 cleanup() {
-  if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi
+  for server in "${servers[@]}"; do kill "$server" 2>/dev/null || true; done
+  for server in "${servers[@]}"; do wait "$server" 2>/dev/null || true; done
   rm -rf "$work"
 }
 trap cleanup EXIT
 
-"$binary" serve --demo --rate 20 --listen 127.0.0.1:0 --internal-listen 127.0.0.1:0 >"$work/out" 2>"$work/log" &
-server=$!
-address=
-for _ in $(seq 100); do
-  address=$(sed -n 's#.*\(ws://127\.0\.0\.1:[0-9]*\)/v1/stream.*#\1#p' "$work/out" "$work/log" | head -n 1)
-  [ -n "$address" ] && break
-  kill -0 "$server" 2>/dev/null || break
-  sleep 0.2
+# Both gateways: one in the clear, one with a certificate of a CA made for this run.
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=Peers CA" \
+  -keyout "$work/ca.key" -out "$work/ca.pem" 2>/dev/null
+openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=localhost" \
+  -keyout "$work/key.pem" -out "$work/request.pem" 2>/dev/null
+openssl x509 -req -in "$work/request.pem" -CA "$work/ca.pem" -CAkey "$work/ca.key" -days 2 -out "$work/chain.pem" \
+  -extfile <(printf 'subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE') 2>/dev/null
+
+serve() { # name
+  "$binary" serve --demo --rate 20 --listen 127.0.0.1:0 --internal-listen 127.0.0.1:0 >"$work/$1.out" 2>"$work/$1.log" &
+  servers+=($!)
+}
+address() { # name scheme
+  local found=
+  for _ in $(seq 150); do
+    found=$(sed -n "s#.*$2://127\.0\.0\.1:\([0-9]*\)/v1/stream.*#\1#p" "$work/$1.out" "$work/$1.log" | head -n 1)
+    [ -n "$found" ] && { echo "$2://localhost:$found"; return; }
+    sleep 0.2
+  done
+  echo "error: the gateway ($1) did not start" >&2
+  cat "$work/$1.out" "$work/$1.log" >&2
+  return 1
+}
+serve clear
+TIDEGATE_TLS_CERTIFICATE="$work/chain.pem" TIDEGATE_TLS_KEY="$work/key.pem" serve tls
+
+# What is missing is made or found before the clients run, so that they run at the same time.
+venv="$PWD/.build/peers-python"
+packages=(websockets aiohttp picows websocket-client curl_cffi deno)
+if command -v python3 >/dev/null && [ ! -e "$venv/complete" ]; then
+  python3 -m venv "$venv" >"$work/pip" 2>&1 || echo "  python3 has no venv"
+  complete=1
+  for package in "${packages[@]}"; do
+    "$venv/bin/pip" install -q --disable-pip-version-check "$package" >>"$work/pip" 2>&1 || complete=
+  done
+  [ -z "$complete" ] || touch "$venv/complete"
+fi
+gorilla=
+if command -v go >/dev/null && [ -d /usr/share/gocode/src/github.com/gorilla/websocket ]; then
+  GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS= go build -o "$work/go_client" Tests/Peers/go_client.go && gorilla="$work/go_client"
+fi
+java_classes=
+if command -v javac >/dev/null && javac -d "$work/classes" Tests/Peers/JavaClient.java; then java_classes="$work/classes"; fi
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+
+clear=$(address clear ws)
+tls=$(address tls wss)
+# Every book is to be live before anyone asks for it.
+for url in "http${clear#ws}" "https${tls#wss}"; do
+  for _ in $(seq 150); do
+    instruments=$(curl -s --cacert "$work/ca.pem" "$url/v1/instruments" || true)
+    [ "$(grep -o '"state":"live"' <<<"$instruments" | wc -l)" -ge 6 ] && ! grep -q '"state":"[^l]' <<<"$instruments" && break
+    sleep 0.2
+  done
 done
-[ -n "$address" ] || { echo "error: the gateway did not start" >&2; cat "$work/out" "$work/log" >&2; exit 1; }
+
+missing() { echo "  $1"; return 77; }
+have_python() { [ -x "$venv/bin/python" ] || missing "python3 is not installed"; }
+
+python_library() { # library url ca
+  have_python || return
+  "$venv/bin/python" Tests/Peers/python_client.py "$1" "$2/v1/stream" ${3:+"$3"}
+}
+python_books() { # url
+  have_python || return
+  "$venv/bin/python" Tests/Peers/stream_client.py "$1"
+}
+node_client() { # url ca
+  command -v node >/dev/null || { missing "node is not installed"; return; }
+  local flags=(--no-warnings)
+  node -e 'process.exit(typeof WebSocket === "undefined" ? 1 : 0)' || flags+=(--experimental-websocket)
+  node "${flags[@]}" -e 'process.exit(typeof WebSocket === "undefined" ? 1 : 0)' 2>/dev/null || {
+    missing "this node has no built-in WebSocket (20 has one behind a flag, 22 without)"; return
+  }
+  NODE_EXTRA_CA_CERTS="${2:-}" node "${flags[@]}" Tests/Peers/javascript_client.mjs "$1/v1/stream"
+}
+deno_client() { # url ca
+  [ -x "$venv/bin/deno" ] || { missing "deno is not installed"; return; }
+  DENO_NO_UPDATE_CHECK=1 DENO_DIR="$work/deno" "$venv/bin/deno" run -q --allow-net --allow-env ${2:+--cert "$2"} \
+    Tests/Peers/javascript_client.mjs "$1/v1/stream"
+}
+java_client() { # url ca
+  [ -n "$java_classes" ] || { missing "no JDK is installed"; return; }
+  java -Xshare:auto -XX:TieredStopAtLevel=1 -cp "$java_classes" JavaClient "$1/v1/stream" ${2:+"$2"}
+}
+go_client() { # url ca
+  [ -n "$gorilla" ] || { missing "go, or its package gorilla/websocket, is not installed"; return; }
+  "$gorilla" "$1/v1/stream" ${2:+"$2"}
+}
+chromium_client() { # url
+  [ -n "$chromium" ] || { missing "no Chromium is installed"; return; }
+  have_python || return
+  "$venv/bin/python" Tests/Peers/chromium_client.py "$chromium" "$1/v1/stream"
+}
+
+number=0
+peer() { # name command…
+  local name=$1 file="$work/peer.$number"
+  shift
+  number=$((number + 1))
+  (
+    set +e
+    "$@" >"$file.text" 2>&1
+    echo "$? $name" >"$file.status"
+  ) &
+  peers+=($!)
+}
+collect() {
+  for pid in "${peers[@]}"; do wait "$pid" || true; done
+  peers=()
+}
+peers=()
+for scheme in ws wss; do
+  if [ $scheme = ws ]; then url=$clear ca=; else url=$tls ca="$work/ca.pem"; fi
+  for library in websockets aiohttp picows websocket-client curl_cffi; do
+    peer "Python $library, $scheme" python_library $library "$url" "$ca"
+  done
+  peer "Node, $scheme" node_client "$url" "$ca"
+  peer "Deno, $scheme" deno_client "$url" "$ca"
+  peer "Java, $scheme" java_client "$url" "$ca"
+  peer "Go gorilla, $scheme" go_client "$url" "$ca"
+  peer "Chromium, $scheme" chromium_client "$url"
+  collect
+done
+peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
+collect
 
 passed=0 failed=0 skipped=0
-peer() {
-  local name=$1; shift
-  local status=0
-  "$@" || status=$?
+for ((index = 0; index < number; index++)); do
+  read -r status name <"$work/peer.$index.status" || { status=1 name="peer $index did not end"; }
   case $status in
     0) passed=$((passed + 1)); echo "ok      $name" ;;
     77) skipped=$((skipped + 1)); echo "skipped $name" ;;
     *) failed=$((failed + 1)); echo "FAILED  $name (exit $status)" ;;
   esac
-}
-
-python_client() {
-  command -v python3 >/dev/null || { echo "  python3 is not installed"; return 77; }
-  local venv=.build/peers-python
-  if ! "$venv/bin/python" -c 'import websockets' 2>/dev/null; then
-    { python3 -m venv "$venv" && "$venv/bin/pip" install -q --disable-pip-version-check 'websockets>=13'; } >"$work/pip" 2>&1 || {
-      echo "  the package websockets could not be installed"; return 77
-    }
-  fi
-  "$venv/bin/python" Tests/Peers/stream_client.py "$address"
-}
-
-node_client() {
-  command -v node >/dev/null || { echo "  node is not installed"; return 77; }
-  local flags=()
-  node -e 'process.exit(typeof WebSocket === "undefined" ? 1 : 0)' || flags=(--experimental-websocket)
-  node "${flags[@]}" -e 'process.exit(typeof WebSocket === "undefined" ? 1 : 0)' 2>/dev/null || {
-    echo "  this node has no built-in WebSocket (22 or later has)"; return 77
-  }
-  node "${flags[@]}" Tests/Peers/stream_client.mjs "$address" 2>&1 | grep -v ExperimentalWarning | grep -v 'node --trace-warnings'
-  return "${PIPESTATUS[0]}"
-}
-
-peer "Python websockets: every channel, snapshot first, no gap, a late client has the same book" python_client
-peer "Node's built-in WebSocket: every channel, snapshot first, no gap" node_client
-
-if [ $failed -gt 0 ]; then tail -n 30 "$work/log" >&2; fi
+  cat "$work/peer.$index.text"
+done
+if [ $failed -gt 0 ]; then tail -n 15 "$work/clear.log" "$work/tls.log" >&2; fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

@@ -1,11 +1,12 @@
 import Bytes
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PubSub
 
-@Suite("Hubs and fan-outs together, under a seeded random market with random clients")
+@Suite("Hubs and fan-outs together, under a seeded random market with random clients", .longComputation)
 struct SimulationTests {
   @Test(
     "every client's book is the hub's at the same seq, links hold, and nothing is lost without notice",

@@ -109,7 +109,7 @@ struct SlowClientTests {
     #expect(world.closed.isEmpty)
     world.run(milliseconds: 400)
     #expect(world.closed.map(\.code) == [4108])
-    #expect(world.closed.first?.reason == "slow: no progress for 10 s, 500 bytes unsent, 0 messages merged")
+    #expect(world.closed.first?.reason == "slow: no progress for 10 s, 500 bytes unsent, 0 messages merged, 0 lost")
     #expect(world.closed.allSatisfy { $0.reason.utf8.count <= 123 })
   }
 
@@ -146,5 +146,160 @@ struct SlowClientTests {
       world.carry()
     }
     #expect(world.closed.map(\.code) == [4108])
+  }
+}
+
+@Suite("Clients that read a little")
+struct TrickleTests {
+  /// A connection that takes `rate` bytes per 100 ms and has some room behind that, as the kernel's queue.
+  private final class Trickle {
+    let client: ModelClient
+    let rate: Int
+    /// Handed over and not yet read.
+    var pipe = 0
+    static let room = 16 << 10
+
+    init(_ client: ModelClient, rate: Int) {
+      self.client = client
+      self.rate = rate
+      client.isStuck = true
+    }
+
+    /// Reads, and takes more once half of the room is free, as a socket becomes writable.
+    func turn() {
+      pipe = max(0, pipe - rate)
+      if pipe > 0 { client.world.fanOuts[0].noteProgress(of: client.id, now: client.world.now) }
+      guard pipe < Self.room / 2 else { return client.unsent(0) }
+      client.unsent(0)
+      while pipe < Self.room {
+        let before = client.bytes
+        client.take(byteLimit: 4 << 10)
+        pipe += client.bytes - before
+        if client.world.fanOuts[0].isAwaitingSnapshots(client.id) {
+          client.world.carry()
+        } else if client.bytes == before {
+          break
+        }
+      }
+      if pipe >= Self.room { client.unsent(1) }
+    }
+
+    var held: Int {
+      let state = client.world.fanOuts[0].state(of: client.id)
+      return (state?.queue.bytes ?? 0) + pipe
+    }
+  }
+
+  @Test("are never closed, hold little, get the newest prices beside old trades, and are told of every loss")
+  func trickle() {
+    let world = World(instruments: 8)
+    for instrument in 0..<8 {
+      world.book(
+        0, .snapshot, bids: (1...100).map { (1000 - $0, 1_000_000) }, asks: (1...100).map { (1000 + $0, 1_000_000) },
+        instrument: instrument)
+    }
+    let client = world.client()
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]},{\"channel\":\"quote\",\"symbols\":[\"kraken:BTC-USD\"]},{\"channel\":\"book\",\"symbols\":[\"kraken:*\"],\"depth\":100,\"interval_ms\":0}]}"
+    )
+    let trickle = Trickle(client, rate: 205)
+    var most = 0
+    var id: UInt64 = 1
+    var bid: Int64 = 1
+    var oldest = 0
+    for turn in 0..<600 {
+      for _ in 0..<20 {
+        world.trade(id: id, price: 100)
+        id += 1
+      }
+      for instrument in 0..<8 {
+        world.book(0, .delta, bids: [(Int64(900 + turn % 99), Int64(turn + 1))], asks: [], instrument: instrument)
+      }
+      world.quote(bid, bid + 1)
+      bid += 1
+      world.now = world.now + 100 * Microseconds.millisecond
+      world.tick()
+      world.carry()
+      trickle.turn()
+      world.carry()
+      trickle.turn()
+      for fanOut in world.fanOuts { fanOut.removeDirty() }
+      most = max(most, trickle.held)
+      if turn > 100, let seen = client.lastQuote { oldest = max(oldest, Int(bid - 1) - seen) }
+    }
+    #expect(world.closed.isEmpty, "\(world.closed)")
+    #expect(most < 160 << 10, "\(most) bytes")
+    // The pipe has room every 40 turns at this rate.
+    #expect(oldest < 100, "the newest quote was \(oldest) turns old")
+    #expect(client.notices.contains { $0["code"] as? String == "lost" })
+    #expect(client.notices.contains { $0["action"] as? String == "degraded" })
+    #expect(client.snapshotReasons.contains("slow"))
+    #expect(client.texts.of("heartbeat").last?.contains("\"merged\":") == true)
+    #expect(client.faults.isEmpty, "\(client.faults.first ?? "")")
+  }
+
+  @Test("a subscription to more than fits is filled in as there is room, not closed")
+  func large() {
+    let world = World(instruments: 200)
+    for instrument in 0..<200 {
+      world.book(
+        0, .snapshot, bids: (1...100).map { (1000 - $0, 1_000_000) }, asks: (1...100).map { (1000 + $0, 1_000_000) },
+        instrument: instrument)
+    }
+    let client = world.client()
+    client.isStuck = true
+    client.send(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:*\"],\"depth\":100}]}")
+    world.carry()
+    let state = world.fanOuts[0].state(of: client.id)!
+    #expect(state.queue.bytes < 160 << 10)
+    #expect(state.queue.bytes > 128 << 10)
+    world.fanOuts[0].removeDirty()
+    world.run(milliseconds: 500)
+    #expect(world.closed.isEmpty)
+    client.isStuck = false
+    for _ in 0..<400 { world.settle() }
+    #expect(Set(client.snapshotReasons.prefix(200)) == ["subscribe"])
+    #expect(client.streams.values.filter { !$0.bids.isEmpty }.count == 200)
+    #expect(client.faults.isEmpty, "\(client.faults.first ?? "")")
+  }
+
+  @Test("what the kernel passes on is progress, also where nothing is handed over for long")
+  func kernelProgress() {
+    let world = World()
+    let client = world.client()
+    client.isStuck = true
+    client.unsent(500)
+    for _ in 0..<40 {
+      world.run(milliseconds: 1_000)
+      #expect(world.fanOuts[0].stallingClients(now: world.now) == [client.id])
+      world.fanOuts[0].noteProgress(of: client.id, now: world.now)
+    }
+    #expect(world.closed.isEmpty)
+    world.run(milliseconds: 11_000)
+    #expect(world.closed.map(\.code) == [4108])
+  }
+
+  @Test("the event bound counts bytes, too, and the loss is exact")
+  func bytes() {
+    var limits = ClientLimits()
+    limits.softQueuedBytes = 16 << 10
+    let world = World(limits: limits)
+    let client = world.client()
+    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
+    client.isStuck = true
+    client.unsent(500)
+    for id in 1...200 {
+      world.trade(id: UInt64(id), price: 1)
+      world.carry()
+      #expect(world.fanOuts[0].state(of: client.id)!.queue.events.bytes <= limits.queuedEventBytes)
+    }
+    client.isStuck = false
+    client.unsent(0)
+    world.settle()
+    let got = client.tradeIDs[1] ?? []
+    #expect(got.last == 200)
+    #expect(got.count + client.lostEvents == 200)
+    #expect(client.faults.isEmpty)
   }
 }

@@ -214,7 +214,7 @@ struct ClientCoreTests {
     it.live()
     #expect(
       it.receive(#"{"type":"notice","code":"drain","reconnect_in_ms":700,"deadline":9}"#).events
-        == [.notice(.drain(reconnectInMilliseconds: 700))])
+        == [.notice(.drain(reconnectInMilliseconds: 700, deadline: 9))])
     #expect(it.pass(milliseconds: 699).isEmpty)
     let actions = it.pass(milliseconds: 1)
     #expect(actions.events == [.disconnected(reason: .draining, retryIn: .zero)])

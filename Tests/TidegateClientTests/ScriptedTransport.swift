@@ -41,9 +41,10 @@ struct CoreHarness {
 
   init(
     _ subscriptions: [TidegateSubscription] = [.init(channels: [.quote], symbols: ["kraken:BTC-USD"])],
-    options: TidegateOptions = .init(), seed: UInt64 = 1
+    options: TidegateOptions = .init(), refreshesToken: Bool = false, seed: UInt64 = 1
   ) {
-    core = ClientCore(subscriptions: subscriptions, options: options, seed: seed)
+    core = ClientCore(
+      subscriptions: subscriptions, options: options, refreshesToken: refreshesToken, seed: seed)
   }
 
   mutating func start() -> [ClientAction] { act { $0.start(now: $1, into: &$2) } }
@@ -56,6 +57,7 @@ struct CoreHarness {
     now += milliseconds * 1_000_000
     return act { $0.advance(to: $1, into: &$2) }
   }
+  mutating func renewed(_ token: String?) -> [ClientAction] { act { $0.renewed(token, now: $1, into: &$2) } }
   /// Moves to the next deadline.
   mutating func passToDeadline() -> [ClientAction] {
     now = max(now, core.nextDeadline ?? now)

@@ -298,7 +298,7 @@ struct ConnectionTests {
   @Test("the bounds on the kernel's buffers hold for accepted connections")
   func options() throws {
     try withLoops { loops in
-      let pair = try makePair(loops, limits: .init(kernelUnsentBytes: 10_000))
+      let pair = try makePair(loops, limits: .init(kernelUnsentBytes: 10_000, kernelBytes: 40_000))
       func option(_ level: Int32, _ name: Int32) -> Int32 {
         on(loops[0]) {
           var value: Int32 = -1

@@ -12,7 +12,7 @@ struct ConnectorTests {
     let address: SocketAddress
 
     init() throws {
-      descriptor = try Kernel.system.makeSocket(family: AF_INET)
+      descriptor = try SystemKernel.shared.makeSocket(family: AF_INET)
       let any = try #require(KernelAddress(host: "127.0.0.1", port: 0))
       let descriptor = descriptor
       try #require(any.withPointer { bind(descriptor, $0, any.length) } == 0)
@@ -91,7 +91,7 @@ struct ConnectorTests {
     private var fillers: [Int32] = []
 
     init() throws {
-      listening = try Kernel.system.makeSocket(family: AF_INET)
+      listening = try SystemKernel.shared.makeSocket(family: AF_INET)
       let any = try #require(KernelAddress(host: "127.0.0.1", port: 0))
       let descriptor = listening
       try #require(any.withPointer { bind(descriptor, $0, any.length) } == 0)
@@ -99,7 +99,7 @@ struct ConnectorTests {
       address = KernelAddress { getsockname(descriptor, $0, $1) }.socketAddress
       let target = try #require(KernelAddress(host: address.host, port: address.port))
       for _ in 0..<8 {
-        let filler = try Kernel.system.makeSocket(family: AF_INET)
+        let filler = try SystemKernel.shared.makeSocket(family: AF_INET)
         _ = target.withPointer { Glibc.connect(filler, $0, target.length) }
         fillers.append(filler)
       }

@@ -1,10 +1,11 @@
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Venues
 
-@Suite("Damaged messages")
+@Suite("Damaged messages", .longComputation)
 struct MutationTests {
   private static func feed(_ venue: Venue) -> (HandlerHarness, [String]) {
     switch venue.name {

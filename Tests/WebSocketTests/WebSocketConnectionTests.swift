@@ -1,5 +1,6 @@
 import Bytes
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import WebSocket
@@ -242,7 +243,8 @@ struct WebSocketConnectionTests {
     }
   }
 
-  @Test("Garbage never crashes, and what is accepted obeys the limits and does not depend on the cuts")
+  @Test(
+    "Garbage never crashes, and what is accepted obeys the limits and does not depend on the cuts", .longComputation)
   func garbage() {
     var random = SeededGenerator(seed: testSeeds(1)[0])
     let limits = WebSocketLimits(messageBytes: 64, fragments: 4)

@@ -13,6 +13,7 @@ struct CheckConfigCommand: ParsableCommand {
 
   func run() throws {
     let loaded = try loadConfiguration(file: file, flags: [])
+    if let file = loaded.configuration.keysFile { _ = try loadKeys(file) }
     print(loaded.description)
   }
 }
@@ -24,6 +25,16 @@ func loadConfiguration(
   do throws(ConfigurationProblems) {
     return try ConfigurationLoader.load(
       file: file, environment: ProcessInfo.processInfo.environment, flags: flags, needsData: needsData)
+  } catch {
+    for problem in error.problems { printError("error: \(problem.description)") }
+    throw ExitCode.validationFailure
+  }
+}
+
+/// Loads a key file, or prints every problem and exits as for a wrong command line (64).
+func loadKeys(_ file: String) throws -> Authenticator {
+  do throws(ConfigurationProblems) {
+    return try Authenticator(path: file)
   } catch {
     for problem in error.problems { printError("error: \(problem.description)") }
     throw ExitCode.validationFailure

@@ -29,7 +29,8 @@ func waitForEnd(seconds: Int? = nil) async -> Int32? {
   return nil
 }
 
-/// Runs a gateway until SIGINT or SIGTERM, then drains it.
+/// Runs a gateway until a signal ends it: SIGTERM and SIGUSR2 by sending the clients away one after the other, SIGINT, or a second
+/// signal, at once.
 func serve(_ configuration: GatewayConfiguration) async throws {
   var configuration = configuration
   let log = makeLog(configuration.logLevel)
@@ -44,9 +45,26 @@ func serve(_ configuration: GatewayConfiguration) async throws {
   if configuration.feeds.isEmpty, configuration.replay.isEmpty {
     throw CommandFailure("nothing to serve: give --feed VENUE=SYM,SYM, --replay FILE, or --demo for a simulated market")
   }
-  let gateway = try Gateway(configuration: configuration, log: log)
+  if let shortage = DescriptorPlan.fit(&configuration, descriptors: DescriptorLimit.raise()) {
+    log.warning("\(shortage)")
+  }
+  var access: Authenticator?
+  if let file = configuration.keysFile {
+    access = try loadKeys(file)
+    log.notice("key file read", metadata: ["holds": "\(access?.description ?? "")"])
+  }
+  let gateway = try Gateway(configuration: configuration, access: access, log: log)
   let recorders = Recorders(path: configuration.record, log: log)
   try gateway.start { recorders.make($0, $1) }
+  // Without files of its own to read again, a gateway in a terminal is to end with it.
+  let hangUp: SignalSource? =
+    configuration.tls == nil && configuration.keysFile == nil && (configuration.caFile == nil || configuration.demo)
+    ? nil
+    : SignalSource([SIGHUP]) { _ in
+      gateway.reloadCertificates()
+      gateway.reload()
+    }
+  defer { withExtendedLifetime(hangUp) {} }
 
   let scheme = configuration.tls == nil ? "ws" : "wss"
   let url = "\(scheme)://\(gateway.address.description)/v1/stream"
@@ -67,10 +85,30 @@ func serve(_ configuration: GatewayConfiguration) async throws {
   }
   fflush(nil)
 
-  let signal = await waitForEnd()
-  log.notice("stopping", metadata: ["signal": "\(signal.map { "\($0)" } ?? "none")"])
-  await withCheckedContinuation { continuation in gateway.stop { continuation.resume() } }
+  await waitForEnd(of: gateway, drainSeconds: configuration.drainSeconds, log: log)
   await recorders.finish()
+}
+
+/// Ends a gateway as signals tell, and waits for that.
+private func waitForEnd(of gateway: Gateway, drainSeconds: Int, log: Logger) async {
+  enum Step { case signal(Int32), ended }
+  let steps = AsyncStream<Step>.makeStream()
+  let sources = Interrupt.sources([SIGINT, SIGTERM, SIGUSR2]) { steps.continuation.yield(.signal($0)) }
+  defer { for source in sources { source.cancel() } }
+  var isDraining = false
+  for await step in steps.stream {
+    switch step {
+    case .ended: return
+    case .signal(SIGUSR2) where isDraining: continue
+    case .signal(let number) where isDraining || number == SIGINT || drainSeconds == 0:
+      log.notice("stopping", metadata: ["signal": "\(number)"])
+      isDraining = true
+      gateway.stop { steps.continuation.yield(.ended) }
+    case .signal(let number):
+      isDraining = true
+      gateway.drain(seconds: drainSeconds, handsOver: number == SIGUSR2) { steps.continuation.yield(.ended) }
+    }
+  }
 }
 
 /// A failure with a message for the person at the terminal.

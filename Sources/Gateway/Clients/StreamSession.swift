@@ -13,19 +13,28 @@ final class StreamSession: ConnectionHandler {
   /// Whether the client takes compressed messages.
   let deflates: Bool
   private unowned let node: LoopNode
+  /// What it has shown of itself; nil: nothing, or nothing is asked for.
+  var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
   private var isClosing = false
+  /// The payload of the newest ping that came while the connection took nothing; pongs to the ones before may be left out
+  /// (RFC 6455 section 5.5.3), so that a client that pings and does not read costs no memory.
+  private var owedPong: [UInt8]?
   /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.
   private var heardAt: Int64
   private var pingedAt: Int64 = 0
   private var closingAt: Int64 = 0
+  /// What the kernel held for the peer when it was last asked.
+  var kernelQueuedBytes = 0
 
   /// A quiet client is pinged after this long, and closed with 4110 if nothing comes for as long again, µs.
   static let pingAfter: Int64 = 30_000_000
   /// A client that does not answer a close frame is cut off after this long, µs.
   private static let closeLimit: Int64 = 5_000_000
   /// Bytes handed to the socket at a time; what is behind them can still be merged.
-  static let handOverBytes = 64 << 10
+  static let handOverBytes = 32 << 10
+  /// The same for a client that has not taken the last ones at once.
+  static let slowHandOverBytes = 4 << 10
 
   init(
     client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits, deflate: PerMessageDeflate? = nil
@@ -50,7 +59,9 @@ final class StreamSession: ConnectionHandler {
           if !isClosing { node.receive(payload.bytes, from: self) }
         case .binary:
           close(code: WebSocketCloseCode.unsupportedData.rawValue, reason: "tidegate.v1.json takes text frames")
-        case .ping(let payload): send(.pong, payload.bytes)
+        case .ping(let payload):
+          if isClosing { break }
+          if connection.isWritable { send(.pong, payload.bytes) } else { owedPong = Array(payload) }
         case .pong: break
         case .close(let code, _, let mustReply):
           if mustReply {
@@ -72,7 +83,13 @@ final class StreamSession: ConnectionHandler {
     }
   }
 
-  func connectionDidDrain(_ connection: Connection) { node.drained(self) }
+  func connectionDidDrain(_ connection: Connection) {
+    if let pong = owedPong, !isClosing {
+      owedPong = nil
+      send(.pong, pong.span.bytes)
+    }
+    node.drained(self)
+  }
 
   func connectionDidClose(_ connection: Connection, reason: CloseReason) { node.closed(self) }
 

@@ -138,23 +138,10 @@ extension ConfigurationLoader {
         origins["feeds.\(feed.venue).rest-endpoint"] = "the host and port of endpoint"
       }
     }
-    if let tls = configuration.tls {
-      if tls.key.isEmpty {
-        problems.append(
-          ConfigurationProblem(
-            name: "tls.key", place: place("tls.certificate"), message: "is missing beside tls.certificate",
-            allowed: "both or none"))
-      }
-      if tls.certificate.isEmpty {
-        problems.append(
-          ConfigurationProblem(
-            name: "tls.certificate", place: place("tls.key"), message: "is missing beside tls.key",
-            allowed: "both or none"))
-      }
-    }
     var files: [(key: String, path: String)] = []
     if let path = configuration.caFile { files.append(("ca-file", path)) }
-    if let tls = configuration.tls { files += [("tls.certificate", tls.certificate), ("tls.key", tls.key)] }
+    files += tlsFiles
+    if let path = configuration.keysFile { files.append(("keys-file", path)) }
     files += configuration.replay.map { ("replay", $0) }
     for file in files where !file.path.isEmpty && !isReadable(file.path) {
       problems.append(
@@ -162,6 +149,7 @@ extension ConfigurationLoader {
           name: file.key, place: place(file.key), message: "\"\(file.path)\" cannot be read", allowed: "a readable file"
         ))
     }
+    checkTLS()
     if configuration.demo, !configuration.replay.isEmpty {
       problems.append(
         ConfigurationProblem(

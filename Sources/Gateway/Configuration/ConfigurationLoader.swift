@@ -2,6 +2,7 @@ import Configuration
 import Foundation
 import MarketData
 import Synchronization
+import Transport
 import Venues
 
 /// A flag of the command line that sets something.
@@ -61,6 +62,7 @@ package struct ConfigurationLoader: Sendable {
 
   let venues: [VenueRule]
   let isReadable: @Sendable (String) -> Bool
+  let tlsProblems: @Sendable (TLSServerConfiguration) -> [TransportError]
   var problems: [ConfigurationProblem] = []
   var configuration = GatewayConfiguration()
   var origins: [String: String] = [:]
@@ -72,12 +74,14 @@ package struct ConfigurationLoader: Sendable {
   ///   - needsData: whether a configuration without feeds, demo and replay is a problem.
   ///   - venues: what `feeds` may name.
   ///   - isReadable: whether a file named in the configuration can be read.
+  ///   - tlsProblems: what is wrong with the certificates, keys and roots that are named.
   package static func load(
     file: String?, environment: [String: String] = [:], flags: [ConfigurationFlag] = [], needsData: Bool = true,
     venues: [VenueRule] = VenueRegistry.venues.map { VenueRule(name: $0.name, symbolLimit: $0.symbolLimit) },
-    isReadable: @escaping @Sendable (String) -> Bool = { FileManager.default.isReadableFile(atPath: $0) }
+    isReadable: @escaping @Sendable (String) -> Bool = { FileManager.default.isReadableFile(atPath: $0) },
+    tlsProblems: @escaping @Sendable (TLSServerConfiguration) -> [TransportError] = TLSServerContext.problems
   ) throws(ConfigurationProblems) -> LoadedConfiguration {
-    var loader = ConfigurationLoader(venues: venues, isReadable: isReadable)
+    var loader = ConfigurationLoader(venues: venues, isReadable: isReadable, tlsProblems: tlsProblems)
     if let file { loader.read(file: file) }
     loader.read(environment: environment)
     loader.read(flags: flags)
@@ -86,9 +90,13 @@ package struct ConfigurationLoader: Sendable {
     return LoadedConfiguration(configuration: loader.configuration, entries: loader.entries())
   }
 
-  init(venues: [VenueRule], isReadable: @escaping @Sendable (String) -> Bool) {
+  init(
+    venues: [VenueRule], isReadable: @escaping @Sendable (String) -> Bool,
+    tlsProblems: @escaping @Sendable (TLSServerConfiguration) -> [TransportError]
+  ) {
     self.venues = venues
     self.isReadable = isReadable
+    self.tlsProblems = tlsProblems
   }
 
   // MARK: Layers

@@ -42,21 +42,42 @@ package struct GatewayConfiguration: Sendable, Equatable {
     }
   }
 
-  /// PEM files to serve `wss` and `https` with.
-  package struct TLSFiles: Sendable, Equatable {
-    /// The chain, leaf first.
-    package var certificate: String
-    package var key: String
-    package init(certificate: String, key: String) {
-      self.certificate = certificate
-      self.key = key
-    }
+  /// How `wss` and `https` are served; in the clear without a certificate.
+  package struct TLSSettings: Sendable, Equatable {
+    /// PEM files of chains, leaf first. The name that a client asks for decides (SNI); the first serves all others.
+    package var certificates: [String] = []
+    /// The keys of these, in the same order, without passphrases.
+    package var keys: [String] = []
+    /// PEM file of the roots that issue clients' certificates.
+    package var clientCA: String?
+    package var clientAuthentication = TLSClientAuthentication.none
+    /// The longest a handshake may take, s, 1…60.
+    package var handshakeSeconds = 10
+    /// Handshakes under way at a time, 1…100,000; while it is reached, connections wait to be accepted.
+    package var handshakes = 1_000
+    /// Tickets to resume with after a full handshake, 0…2.
+    package var tickets = 1
+    /// How long a key seals tickets, s, 60…302,400; it opens them as long again (RFC 8446 §4.6.1: a week at the most).
+    package var ticketKeySeconds = 43_200
+    package init() {}
   }
 
   /// What all clients together, or one of them, may use.
   package struct Limits: Sendable, Equatable {
     /// Client connections at a time, 1…1,000,000.
     package var clients = 10_000
+    /// Connections of one address at a time, 1…1,000,000. Here and below an address is an IPv4 address or an IPv6 /64.
+    package var connectionsPerAddress = 256
+    /// New connections of one address per second, and the burst, 1…100,000.
+    package var connectionsPerSecondPerAddress = 100
+    /// WebSocket handshakes of all clients per second, and the burst, 1…100,000.
+    package var handshakesPerSecond = 2_000
+    /// Those of one address, 1…100,000.
+    package var handshakesPerSecondPerAddress = 50
+    /// HTTP requests of one connection per second, and the burst, 1…100,000.
+    package var httpRequestsPerSecond = 100
+    /// Those of one address, 1…100,000.
+    package var httpRequestsPerSecondPerAddress = 500
     /// Subscriptions of one client, 1…100,000.
     package var subscriptions = 1_000
     /// Requests of one client per second, 1…10,000.
@@ -65,7 +86,18 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var messageBytes = 64 << 10
     /// Unsent bytes above which a client is closed with 4108, 64 KiB…256 MiB.
     package var queuedBytes = 1 << 20
+    /// Unsent bytes of all clients together above which those with the most are closed with 4108 and new ones refused,
+    /// 1 MiB…64 GiB.
+    package var totalQueuedBytes = 256 << 20
     package init() {}
+
+    var admission: Admission.Limits {
+      Admission.Limits(
+        connections: clients, connectionsPerAddress: connectionsPerAddress,
+        connectionsPerSecondPerAddress: connectionsPerSecondPerAddress, handshakesPerSecond: handshakesPerSecond,
+        handshakesPerSecondPerAddress: handshakesPerSecondPerAddress, requestsPerSecond: httpRequestsPerSecond,
+        requestsPerSecondPerAddress: httpRequestsPerSecondPerAddress)
+    }
   }
 
   /// permessage-deflate on the client port (RFC 7692).
@@ -100,8 +132,9 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var feeds: [Feed] = []
   /// PEM file of the roots to trust for `wss` and `https` endpoints instead of the system's.
   package var caFile: String?
-  /// Serve `wss` and `https`; in the clear if nil.
-  package var tls: TLSFiles?
+  package var tlsSettings = TLSSettings()
+  /// The key file, which says who may come in; anybody if nil.
+  package var keysFile: String?
   /// Follow simulated venues inside this process.
   package var demo = false
   /// Seed of the demo's market.
@@ -112,13 +145,21 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var replay: [String] = []
   package var speed = ReplaySpeed.recorded
   package var limits = Limits()
+  /// The pace that HTTP clients must keep.
+  package var http = HTTPConnectionLimits()
   package var compression = Compression()
   /// Seconds between heartbeats to clients, 1…60.
   package var heartbeatSeconds = 5
   /// The longest wait between attempts to reach a venue, s, 1…600; each wait is drawn from 0 to a ceiling that doubles up to it.
   package var reconnectLimitSeconds = 30
+  /// How long clients are sent away before the gateway ends, s, 0…3600; 0: all at once.
+  package var drainSeconds = 15
   /// `Origin` values that browsers may come from, compared exactly; any if empty.
   package var origins: [String] = []
+  /// Proxies whose word on the client's address is taken.
+  package var trustedProxies: [IPNetwork] = []
+  /// The header that they write it in.
+  var proxyHeader = TrustedProxies.Header.xForwardedFor
   /// This gateway's name in `welcome` and metrics; the host's name by default.
   package var node = GatewayConfiguration.hostName
   package var logLevel = Logger.Level.info
@@ -126,6 +167,21 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var record: String?
 
   package init() {}
+
+  /// What the client port speaks TLS with; nil: in the clear.
+  package var tls: TLSServerConfiguration? {
+    guard !tlsSettings.certificates.isEmpty else { return nil }
+    var server = TLSServerConfiguration(
+      certificates: zip(tlsSettings.certificates, tlsSettings.keys).map { .init(certificate: $0, key: $1) })
+    server.clientCA = tlsSettings.clientCA
+    server.clientAuthentication = tlsSettings.clientAuthentication
+    server.handshakeTimeout = UInt64(tlsSettings.handshakeSeconds) * 1_000_000_000
+    server.handshakeLimit = tlsSettings.handshakes
+    server.handshakeLimitPerListener = tlsSettings.handshakes
+    server.ticketCount = tlsSettings.tickets
+    server.ticketKeyPeriod = tlsSettings.ticketKeySeconds
+    return server
+  }
 
   /// The host's name up to its first dot; `tidegate` if it has none.
   package static let hostName: String = {

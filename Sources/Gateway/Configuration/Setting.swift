@@ -28,18 +28,15 @@ struct Setting: Sendable {
     address("internal-listen", \.internalListen),
     integer("loops", 1...64, \.loops),
     file("ca-file", \.caFile),
-    Setting(
-      key: "tls.certificate", allowed: "a PEM file, with tls.key",
-      set: { configuration, values in
-        configuration.tls = .init(certificate: values[0], key: configuration.tls?.key ?? "")
-        return !values[0].isEmpty
-      }, show: { $0.tls?.certificate ?? "" }),
-    Setting(
-      key: "tls.key", allowed: "a PEM file, with tls.certificate",
-      set: { configuration, values in
-        configuration.tls = .init(certificate: configuration.tls?.certificate ?? "", key: values[0])
-        return !values[0].isEmpty
-      }, show: { $0.tls?.key ?? "" }),
+    files("tls.certificate", "a PEM file or a list of them, with tls.key", \.tlsSettings.certificates),
+    files("tls.key", "a PEM file for each of tls.certificate, in the same order", \.tlsSettings.keys),
+    file("tls.client-ca", \.tlsSettings.clientCA),
+    choice("tls.client-auth", TLSClientAuthentication.allCases, \.tlsSettings.clientAuthentication),
+    integer("tls.handshake-seconds", 1...60, \.tlsSettings.handshakeSeconds),
+    integer("tls.handshakes", 1...100_000, \.tlsSettings.handshakes),
+    integer("tls.tickets", 0...2, \.tlsSettings.tickets),
+    integer("tls.ticket-key-seconds", 60...302_400, \.tlsSettings.ticketKeySeconds),
+    file("keys-file", allowed: "a key file", \.keysFile),
     Setting(
       key: "demo", allowed: "true or false", isBool: true,
       set: { configuration, values in
@@ -63,10 +60,21 @@ struct Setting: Sendable {
       }, show: { $0.replay.joined(separator: ",") }),
     choice("speed", GatewayConfiguration.ReplaySpeed.allCases, \.speed),
     integer("limits.clients", 1...1_000_000, \.limits.clients),
+    integer("limits.connections-per-address", 1...1_000_000, \.limits.connectionsPerAddress),
+    integer("limits.connections-per-second-per-address", 1...100_000, \.limits.connectionsPerSecondPerAddress),
+    integer("limits.handshakes-per-second", 1...100_000, \.limits.handshakesPerSecond),
+    integer("limits.handshakes-per-second-per-address", 1...100_000, \.limits.handshakesPerSecondPerAddress),
+    integer("limits.http-requests-per-second", 1...100_000, \.limits.httpRequestsPerSecond),
+    integer("limits.http-requests-per-second-per-address", 1...100_000, \.limits.httpRequestsPerSecondPerAddress),
     integer("limits.subscriptions", 1...100_000, \.limits.subscriptions),
     integer("limits.requests-per-second", 1...10_000, \.limits.requestsPerSecond),
     integer("limits.message-bytes", (1 << 10)...(16 << 20), \.limits.messageBytes),
     integer("limits.queued-bytes", (64 << 10)...(256 << 20), \.limits.queuedBytes),
+    integer("limits.total-queued-bytes", (1 << 20)...(64 << 30), \.limits.totalQueuedBytes),
+    integer("http.head-seconds", 1...300, \.http.headSeconds),
+    integer("http.idle-seconds", 1...3_600, \.http.idleSeconds),
+    integer("http.bytes-per-second", 1...1_048_576, \.http.bytesPerSecond),
+    integer("http.requests-per-connection", 1...1_000_000_000, \.http.requests),
     Setting(
       key: "compression.enabled", allowed: "true or false", isBool: true,
       set: { configuration, values in
@@ -79,6 +87,7 @@ struct Setting: Sendable {
     integer("compression.window-bits", 9...15, \.compression.windowBits),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
+    integer("drain.seconds", 0...3_600, \.drainSeconds),
     Setting(
       key: "origins", allowed: "origins like https://example.com, without a path", isList: true,
       set: { configuration, values in
@@ -88,6 +97,15 @@ struct Setting: Sendable {
           return url.target == "/" && !origin.hasSuffix("/")
         }
       }, show: { $0.origins.joined(separator: ",") }),
+    Setting(
+      key: "trusted-proxies", allowed: "addresses like 10.0.0.7 or networks like 10.0.0.0/8 and 2001:db8::/32",
+      isList: true,
+      set: { configuration, values in
+        let networks = values.map { IPNetwork($0) }
+        configuration.trustedProxies = networks.compactMap { $0 }
+        return !networks.contains(nil)
+      }, show: { $0.trustedProxies.map(\.description).joined(separator: ",") }),
+    choice("proxy-header", TrustedProxies.Header.allCases, \.proxyHeader),
     Setting(
       key: "node", allowed: "1 to 63 letters, digits, '-', '_' or '.'",
       set: { configuration, values in
@@ -136,14 +154,26 @@ struct Setting: Sendable {
   }
 
   private static func file(
-    _ key: String, _ path: any WritableKeyPath<GatewayConfiguration, String?> & Sendable
+    _ key: String, allowed: String = "a PEM file",
+    _ path: any WritableKeyPath<GatewayConfiguration, String?> & Sendable
   ) -> Setting {
     Setting(
-      key: key, allowed: "a PEM file",
+      key: key, allowed: allowed,
       set: { configuration, values in
         configuration[keyPath: path] = values[0]
         return !values[0].isEmpty
       }, show: { $0[keyPath: path] ?? "" })
+  }
+
+  private static func files(
+    _ key: String, _ allowed: String, _ path: any WritableKeyPath<GatewayConfiguration, [String]> & Sendable
+  ) -> Setting {
+    Setting(
+      key: key, allowed: allowed, isList: true,
+      set: { configuration, values in
+        configuration[keyPath: path] = values
+        return !values.isEmpty
+      }, show: { $0[keyPath: path].joined(separator: ",") })
   }
 
   private static func choice<Value: RawRepresentable<String> & Sendable>(

@@ -19,6 +19,8 @@ protocol Feed: AnyObject {
   func stop()
   /// Called about four times a second.
   func tick(_ now: Timestamp)
+  /// The clock that `now` comes from has jumped forward by `jump` µs: nothing has been waited for that long.
+  func timeJumped(by jump: Int64)
   /// Moves trailing pulses and windows on; called when `nextDeadline` has come.
   func advance(_ now: Timestamp)
 }

@@ -200,7 +200,12 @@ final class FeedSession: Feed, ConnectionHandler {
       webSocket = WebSocketConnection(
         role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit), deflate: accepted.deflate)
     } catch {
-      lost("the venue refused the WebSocket handshake: \(error.reason)", now)
+      // An alert where an answer was to come (RFC 8446 section 5.1: type 21, version 3.x).
+      let isAlert = input.count >= 2 && input[0] == 21 && input[1] == 3
+      lost(
+        isAlert
+          ? "the venue speaks TLS on this port: its endpoint is wss://"
+          : "the venue refused the WebSocket handshake: \(error.reason)", now)
       return false
     }
     input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - head.count)...])
@@ -384,6 +389,17 @@ final class FeedSession: Feed, ConnectionHandler {
       updateLiveness(since, now)
       if let liveSince, backoff.attempt > 0, now - liveSince >= FeedSession.steadyAfter { backoff.reset() }
     }
+  }
+
+  func timeJumped(by jump: Int64) {
+    switch phase {
+    case .preparing(let since): phase = .preparing(since: since + jump)
+    case .open(let since): phase = .open(since: since + jump)
+    case .idle, .connecting, .handshaking, .waiting: break
+    }
+    heardAt = heardAt + jump
+    probedAt = probedAt.map { $0 + jump }
+    liveSince = liveSince.map { $0 + jump }
   }
 
   /// Moves trailing pulses and windows on; call when `nextDeadline` has come.

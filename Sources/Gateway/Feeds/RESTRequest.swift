@@ -34,7 +34,8 @@ final class RESTRequest: ConnectionHandler {
   private init(target: String, endpoint: EndpointURL, bodyLimit: Int, completion: @escaping Completion) {
     self.target = target
     self.endpoint = endpoint
-    self.parser = HTTPResponseParser(limits: HTTPLimits(headBytes: RESTRequest.headLimit, bodyBytes: bodyLimit))
+    self.parser = HTTPResponseParser(
+      limits: HTTPLimits(headBytes: RESTRequest.headLimit, lineBytes: RESTRequest.headLimit, bodyBytes: bodyLimit))
     self.completion = completion
   }
 
@@ -79,12 +80,13 @@ final class RESTRequest: ConnectionHandler {
   func connectionDidDrain(_ connection: Connection) {}
 
   func connectionDidClose(_ connection: Connection, reason: CloseReason) {
+    // A body that ends with its connection is complete only where the end is certain (RFC 9112 section 9.8).
+    if case .failed(let error) = reason { return finish(0, error.description) }
     do throws(HTTPError) {
       if let (head, body) = try parser.finish() { return finish(head.status, body) }
     } catch {
       return finish(0, "unreadable response: \(error.reason)")
     }
-    if case .failed(let error) = reason { return finish(0, error.description) }
     finish(0, "closed before the response was complete")
   }
 

@@ -61,6 +61,9 @@ final class ReplaySession: Feed {
 
   func tick(_ now: Timestamp) {}
 
+  /// Its records come as far apart as ever.
+  func timeJumped(by jump: Int64) { shift += jump }
+
   func advance(_ now: Timestamp) {
     pipeline.advance(now: now)
     settle(now)

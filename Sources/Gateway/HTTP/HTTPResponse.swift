@@ -7,6 +7,8 @@ struct HTTPResponse: Sendable {
   var contentType: String
   var body: [UInt8]
   var fields: [HTTPField] = []
+  /// The origin whose pages may read it (Fetch standard, CORS protocol); nil: none but its own.
+  var allowedOrigin: String? = "*"
 
   static func json(_ body: [UInt8], status: Int = 200, cacheSeconds: Int = 0) -> HTTPResponse {
     HTTPResponse(
@@ -21,9 +23,11 @@ struct HTTPResponse: Sendable {
     )
   }
 
-  /// An error in the protocol's shape: what is wrong, what it meant for the request, what to do.
+  /// An error in the protocol's shape: what is wrong, what it meant for the request, what to do. With `retryAfterMilliseconds` it
+  /// may be tried again, and `Retry-After` says so in whole seconds.
   static func error(
-    _ status: Int, code: String, message: String, hint: String? = nil, retry: Bool = false, fields: [HTTPField] = []
+    _ status: Int, code: String, message: String, hint: String? = nil, retry: Bool = false,
+    retryAfterMilliseconds: Int64? = nil, fields: [HTTPField] = []
   ) -> HTTPResponse {
     var out = ByteBuffer(capacity: 256)
     out.append("{\"type\":\"error\",\"code\":")
@@ -35,8 +39,16 @@ struct HTTPResponse: Sendable {
       out.append(",\"hint\":")
       out.append(json: hint)
     }
-    out.append(retry ? ",\"retry\":true}" : ",\"retry\":false}")
+    out.append(retry || retryAfterMilliseconds != nil ? ",\"retry\":true" : ",\"retry\":false")
+    if let retryAfterMilliseconds {
+      out.append(",\"retry_after_ms\":")
+      out.append(integer: retryAfterMilliseconds)
+    }
+    out.append("}")
     var response = json(out.takeBytes(), status: status)
+    if let retryAfterMilliseconds {
+      response.fields.append(HTTPField("Retry-After", String((retryAfterMilliseconds + 999) / 1_000)))
+    }
     response.fields += fields
     return response
   }

@@ -5,107 +5,177 @@ import Transport
 /// What answers the requests of one port. Called on the connection's loop.
 protocol HTTPResponder: AnyObject {
   /// Answers `request` by calling `reply` once, on the same loop, now or later.
-  func respond(to request: HTTPRequestHead, reply: @escaping (HTTPResponse) -> Void)
-  /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False: not its business.
+  func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
+  /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False: `respond` answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
   /// The connection is gone.
   func ended(_ connection: Connection)
+  /// A client spoke TLS to a port in the clear.
+  func sawTLS(from peer: SocketAddress)
   /// The date for `Date` fields, renewed once a second.
   var httpDate: String { get }
 }
 
-/// The HTTP/1.1 side of one client connection: one request at a time, in order; what comes early waits. Owned by one loop.
+/// The HTTP/1.1 side of one client connection: one request at a time, in order. Owned by one loop.
+///
+/// While an answer is owed, or the client does not take those it got, nothing is read: what it sends on waits in the kernel.
+/// So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` and one answer.
 final class HTTPSession: ConnectionHandler {
-  /// Requests on one connection, so that balancers see fresh ones now and then.
-  private static let requestLimit = 10_000
-  /// Bytes that may wait behind a request that is being answered.
-  private static let pipelineLimit = 64 << 10
-  /// A head and body must be complete within this time of its first byte, and the next request begin within it, µs.
-  static let timeLimit: Int64 = 30_000_000
+  /// Unsent bytes of answers above which no further request is read.
+  static let unsentLimit = 64 << 10
+  /// Bytes of requests that may wait behind the one that is being answered. A client that sends more at once has its
+  /// connection closed after that answer, and asks again for what it got none to (RFC 9112 section 9.3.2).
+  static let pipelineLimit = 64 << 10
 
   private unowned let responder: any HTTPResponder
   private unowned let connection: Connection
+  private let limits: HTTPConnectionLimits
   private var parser = HTTPRequestParser()
+  /// What was read behind the request that is being answered; reading is paused while it holds anything.
   private var waiting = ByteBuffer()
   private var isAnswering = false
   private var isFinished = false
+  /// No request is read after the answer that is under way.
+  private var isDraining = false
   private var requests = 0
-  /// When the connection last made progress, monotonic µs; set by whoever watches time-outs.
-  var progressAt: Int64
+  private var watch: HTTPWatch
+  /// Bytes the connection had written when its answers began to pile up.
+  private var writtenBefore: UInt64 = 0
 
-  init(connection: Connection, responder: any HTTPResponder) {
+  init(connection: Connection, responder: any HTTPResponder, limits: HTTPConnectionLimits = .init()) {
     self.connection = connection
     self.responder = responder
-    self.progressAt = connection.loop.moment
+    self.limits = limits
+    self.watch = HTTPWatch(limits, now: connection.loop.moment)
   }
 
-  /// Closes the connection if a request has been under way, or none has come, for too long.
-  func closeIfIdle(at moment: Int64) {
-    guard !isAnswering, !isFinished, moment - progressAt > HTTPSession.timeLimit else { return }
-    if parser.pendingBytes > 0 {
-      send(
-        .error(
-          408, code: "timeout", message: "the request was not complete after \(HTTPSession.timeLimit / 1_000_000) s"),
-        keepAlive: false)
+  /// Ends the connection if the client is too slow at `moment`, monotonic µs. Call about once a second.
+  func closeIfOverdue(at moment: Int64) {
+    guard !isFinished else { return }
+    observe(at: moment)
+    switch watch.overdue(at: moment) {
+    case nil: return
+    case .idle: break
+    case .request(let reason): send(.error(408, code: "timeout", message: reason, retry: true), keepAlive: false)
+    case .response:
+      isFinished = true
+      return connection.abort()
     }
-    isFinished = true
-    connection.close()
+    finish()
+  }
+
+  /// Tells the watch what the connection is at.
+  private func observe(at moment: Int64) {
+    let taken = connection.bytesWritten
+    if isAnswering {
+      watch.enter(.answering, at: moment)
+    } else if connection.queuedBytes > 0, !connection.isWritable {
+      if case .sending = watch.phase {} else { writtenBefore = taken }
+      watch.enter(.sending(Int(clamping: taken - writtenBefore)), at: moment)
+    } else {
+      switch parser.stage {
+      case .idle: watch.enter(.idle, at: moment)
+      case .head: watch.enter(.head, at: moment)
+      case .body(let received): watch.enter(.body(received), at: moment)
+      }
+    }
   }
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
     guard !isFinished else { return }
-    if isAnswering || !waiting.isEmpty {
-      guard waiting.count + bytes.count <= HTTPSession.pipelineLimit else { return connection.abort() }
-      waiting.append(UnsafeRawBufferPointer(bytes))
-      if !isAnswering { readWaiting() }
-      return
-    }
-    let taken = read(bytes)
-    if taken < bytes.count, !isFinished {
-      waiting.append(UnsafeRawBufferPointer(rebasing: bytes[taken...]))
-    }
+    let taken = waiting.isEmpty && canRead ? read(bytes) : 0
+    if taken < bytes.count, !isFinished { keep(UnsafeRawBufferPointer(rebasing: bytes[taken...])) }
+    settle()
   }
 
-  func connectionDidDrain(_ connection: Connection) {}
+  func connectionDidDrain(_ connection: Connection) { goOn() }
+
   func connectionDidClose(_ connection: Connection, reason: CloseReason) {
     isFinished = true
     responder.ended(connection)
   }
 
-  /// Closes after the answer that is under way, if there is one.
-  func closeForDrain() {
-    guard !isFinished, !isAnswering else { return }
+  /// Bytes of answers that the client has not taken.
+  var queuedBytes: Int { connection.queuedBytes }
+
+  /// Cuts off a client that does not take its answers.
+  func abort() {
     isFinished = true
+    connection.abort()
+  }
+
+  /// Closes now, or after the answer that is under way.
+  func closeForDrain() {
+    isDraining = true
+    if !isFinished, !isAnswering { finish() }
+  }
+
+  private func keep(_ bytes: UnsafeRawBufferPointer) {
+    if waiting.count + bytes.count <= HTTPSession.pipelineLimit { return waiting.append(bytes) }
+    waiting.release()
+    closeForDrain()
+  }
+
+  private func finish() {
+    isFinished = true
+    waiting.release()
     connection.close()
   }
 
-  private func readWaiting() {
-    while !isAnswering, !isFinished, !waiting.isEmpty {
+  /// Whether the next request may be read.
+  private var canRead: Bool {
+    guard !isAnswering, !isFinished else { return false }
+    if connection.queuedBytes > HTTPSession.unsentLimit { connection.flush() }
+    return connection.isWritable
+  }
+
+  /// Reads on after an answer that came later, or after the client took what was unsent.
+  private func goOn() {
+    while !waiting.isEmpty, canRead {
       let taken = read(waiting.unsafeMutableBytes)
       guard !isFinished else { return waiting.release() }
       waiting.consume(taken)
     }
     if waiting.isEmpty { waiting.release() }
+    settle()
+  }
+
+  /// Lets the kernel keep what cannot be read now, and tells the watch where things stand.
+  private func settle() {
+    guard !isFinished else { return }
+    if waiting.isEmpty, !isAnswering, connection.isWritable {
+      connection.resumeReading()
+    } else {
+      connection.pauseReading()
+    }
+    observe(at: connection.loop.moment)
   }
 
   /// Reads requests until one must be waited for; answers how many bytes were taken.
   private func read(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
     var input = UnsafeRawBufferPointer(bytes)
     do throws(HTTPError) {
-      while !isAnswering, !isFinished, let (head, _) = try parser.next(&input) {
-        progressAt = connection.loop.moment
+      while canRead, let (head, _) = try parser.next(&input) {
+        // Every request's time begins anew, also of those that came in one read.
+        watch.enter(.answering, at: connection.loop.moment)
         let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...])
         if responder.upgrade(head, on: connection, rest: rest) {
           isFinished = true
+          connection.resumeReading()
           return bytes.count
         }
         answer(head)
       }
-      if !isAnswering, !isFinished, parser.takeExpectation() { sendContinue() }
+      if canRead, parser.takeExpectation() { sendContinue() }
     } catch {
-      send(.error(error.status, code: "bad_request", message: error.reason, fields: error.fields), keepAlive: false)
-      isFinished = true
-      connection.close()
+      var message = error.reason
+      // A handshake record (RFC 8446 section 5.1: type 22, version 3.x) where a request line was to come.
+      if requests == 0, bytes.count >= 2, bytes[0] == 22, bytes[1] == 3 {
+        message = "this port speaks HTTP in the clear, and TLS came: use http:// or ws://"
+        responder.sawTLS(from: connection.peer)
+      }
+      send(.error(error.status, code: "bad_request", message: message, fields: error.fields), keepAlive: false)
+      finish()
       return bytes.count
     }
     return bytes.count - input.count
@@ -114,22 +184,21 @@ final class HTTPSession: ConnectionHandler {
   private func answer(_ head: HTTPRequestHead) {
     requests += 1
     isAnswering = true
-    let keepAlive = head.keepsAlive && requests < HTTPSession.requestLimit
+    // After CONNECT the client may already speak to someone else (RFC 9110 section 9.3.6).
+    let keepsAlive = head.keepsAlive && requests < limits.requests && head.method != "CONNECT"
     let isHead = head.method == "HEAD"
-    let ifNoneMatch = head.fields["If-None-Match"]
-    responder.respond(to: head) { [self] response in
+    let ifNoneMatch = head.fields.values("If-None-Match")
+    var isLate = false
+    responder.respond(to: head, on: connection) { [self] response in
       guard !isFinished else { return }
       isAnswering = false
-      progressAt = connection.loop.moment
+      let keepAlive = keepsAlive && !isDraining
       send(response, keepAlive: keepAlive, isHead: isHead, ifNoneMatch: ifNoneMatch)
-      if keepAlive {
-        // Inside `read` the loop there goes on; after an answer that came later, what has waited is read now.
-        if !waiting.isEmpty { readWaiting() }
-      } else {
-        isFinished = true
-        connection.close()
-      }
+      guard keepAlive else { return finish() }
+      // Inside `read` the loop there goes on.
+      if isLate { goOn() }
     }
+    isLate = true
   }
 
   private func sendContinue() {
@@ -138,19 +207,20 @@ final class HTTPSession: ConnectionHandler {
     connection.write(out.bytes)
   }
 
-  private func send(_ response: HTTPResponse, keepAlive: Bool, isHead: Bool = false, ifNoneMatch: String? = nil) {
+  private func send(_ response: HTTPResponse, keepAlive: Bool, isHead: Bool = false, ifNoneMatch: [String] = []) {
     var fields = HTTPFields(response.fields)
-    fields.append("Access-Control-Allow-Origin", "*")
+    if let origin = response.allowedOrigin { fields.append("Access-Control-Allow-Origin", origin) }
     var status = response.status
     var bodyLength: Int? = response.body.count
     if status == 200 {
       let tag = response.entityTag
       fields.append("ETag", tag)
-      if let ifNoneMatch, HTTPSession.matches(ifNoneMatch, tag) {
+      if ifNoneMatch.contains(where: { HTTPSession.matches($0, tag) }) {
         status = 304
         bodyLength = nil
       }
     }
+    if status == 204 { bodyLength = nil }
     if bodyLength != nil { fields.append("Content-Type", response.contentType) }
     var out = ByteBuffer(capacity: 512 + response.body.count)
     HTTPEncoder.append(
@@ -169,5 +239,21 @@ final class HTTPSession: ConnectionHandler {
       if item.hasPrefix("W/") { item = item.dropFirst(2) }
       return item == "*" || item == tag
     }
+  }
+}
+
+extension HTTPResponse {
+  /// The refusal of `method` where only `allowed` are served: 405 for one that is registered, 501 for one that nobody knows
+  /// (RFC 9110 sections 15.5.6 and 15.6.2); nil if it is among them.
+  static func refusal(of method: String, allowed: [String]) -> HTTPResponse? {
+    guard !allowed.contains(method) else { return nil }
+    let allow = HTTPField("Allow", allowed.joined(separator: ", "))
+    guard HTTPMethod.isKnown(method) else {
+      return .error(
+        501, code: "unknown_method", message: "\(method) is no method of HTTP known here",
+        hint: "use GET; methods are written in capitals", fields: [allow])
+    }
+    return .error(
+      405, code: "method_not_allowed", message: "\(method) is not supported here", hint: "use GET", fields: [allow])
   }
 }

@@ -13,20 +13,31 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   private unowned let node: LoopNode
   private let startedAt: Int64
+  private let tls: TLSServerContext?
   private var connections = 0
+  private let shedCount: () -> Int
 
-  init(node: LoopNode, startedAt: Int64) {
+  /// - Parameters:
+  ///   - tls: what the client port speaks TLS with.
+  ///   - shedCount: connections turned away for want of descriptors.
+  init(node: LoopNode, startedAt: Int64, tls: TLSServerContext? = nil, shedCount: @escaping () -> Int) {
     self.node = node
+    self.shedCount = shedCount
     self.startedAt = startedAt
+    self.tls = tls
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
-    guard connections < InternalAPI.connectionLimit else { return nil }
+    guard connections < InternalAPI.connectionLimit else {
+      return RefusalSession(connection, Refusal.connections.response(), date: httpDate)
+    }
     connections += 1
-    let session = HTTPSession(connection: connection, responder: self)
+    let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
     node.register(session, for: connection)
     return session
   }
+
+  func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer, at: node.loop.moment) }
 
   func ended(_ connection: Connection) {
     connections -= 1
@@ -38,11 +49,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   }
   var httpDate: String { node.httpDate }
 
-  func respond(to request: HTTPRequestHead, reply: @escaping (HTTPResponse) -> Void) {
-    guard request.method == "GET" || request.method == "HEAD" else {
-      return reply(
-        .error(405, code: "method_not_allowed", message: "use GET", fields: [HTTPField("Allow", "GET, HEAD")]))
-    }
+  func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD"]) { return reply(refusal) }
     switch request.path {
     case "/livez": reply(.text("ok\n"))
     case "/readyz", "/healthz": reply(ready())
@@ -77,7 +85,11 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
         let uptime = Double(node.loop.moment - startedAt) / 1e6
         reply(
           .text(
-            MetricsText.render(total.metrics, feeds: total.feeds, uptimeSeconds: uptime, now: node.clock.now()),
+            MetricsText.render(
+              total.metrics, feeds: total.feeds, admission: node.settings.admission.figures,
+              queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
+              now: node.clock.now())
+              + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? ""),
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }

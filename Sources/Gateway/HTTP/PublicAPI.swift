@@ -11,29 +11,31 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   /// Symbols of one `/v1/snapshot`.
   static let snapshotLimit = 100
+  private static let methods = ["GET", "HEAD", "OPTIONS"]
   private static let subprotocols = ["tidegate.v1.json"]
 
   private unowned let node: LoopNode
   private let origins: Set<String>?
-  /// Clients this loop may have.
-  private let clientLimit: Int
+  private let admission: Admission
 
-  init(node: LoopNode, origins: [String], clientLimit: Int) {
+  init(node: LoopNode, origins: [String]) {
     self.node = node
     self.origins = origins.isEmpty ? nil : Set(origins)
-    self.clientLimit = max(1, clientLimit / max(1, node.loopCount))
+    self.admission = node.settings.admission
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
-    guard !node.isDraining, node.metrics.connections < clientLimit else {
-      node.metrics.refused += 1
-      return nil
+    if let refused = (connection.permit as? AdmissionPermit)?.refusalResponse {
+      return RefusalSession(connection, refused, date: httpDate)
     }
+    if node.isDraining { return RefusalSession(connection, admission.refuse(.draining), date: httpDate) }
     node.metrics.connections += 1
-    let session = HTTPSession(connection: connection, responder: self)
+    let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
     node.register(session, for: connection)
     return session
   }
+
+  func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer, at: node.loop.moment) }
 
   func ended(_ connection: Connection) {
     node.metrics.connections -= 1
@@ -42,10 +44,41 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   var httpDate: String { node.httpDate }
 
+  /// The client's address: the peer's, or what a trusted proxy says.
+  private func client(of connection: Connection, _ request: HTTPRequestHead) -> IPAddress? {
+    guard let peer = IPAddress(connection.peer.host) else { return nil }
+    return admission.proxies.client(of: peer, request.fields)
+  }
+
+  private var moment: Int64 { node.loop.moment }
+
+  /// The answer to the upgrade that has just been refused; `respond`, which is called next, gives it.
+  private var refused: HTTPResponse?
+
   // MARK: WebSocket
 
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
-    guard request.path == "/v1/stream", WebSocketHandshake.isUpgrade(request) else { return false }
+    guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
+    refused = nil
+    if let permit = connection.permit as? AdmissionPermit,
+      let response = admission.handshake(permit, from: client(of: connection, request), now: moment)
+    {
+      refused = response
+      return false
+    }
+    let caller: Caller
+    switch identify(request) {
+    case .success(let found): caller = found
+    case .failure(let problem):
+      refused = problem.response
+      return false
+    }
+    if let grant = caller.grant, let permit = connection.permit as? AdmissionPermit, node.settings.access != nil,
+      !admission.hold(permit, grant)
+    {
+      refused = admission.refuse(.connectionsPerKey)
+      return false
+    }
     let deflate: PerMessageDeflate?
     do throws(HTTPError) {
       let accepted = try WebSocketHandshake.accept(
@@ -55,42 +88,61 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       HTTPEncoder.append(accepted.response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
       connection.write(out.bytes)
     } catch {
+      if error.status == 403 { admission.count(.origin) }
       return false
     }
-    node.admit(connection, deflate: deflate, rest: rest)
+    node.admit(connection, deflate: deflate, credential: caller.credential, rest: rest)
     return true
   }
 
   // MARK: Requests
 
-  func respond(to request: HTTPRequestHead, reply: @escaping (HTTPResponse) -> Void) {
+  func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
     node.metrics.httpRequests += 1
-    switch request.method {
-    case "GET", "HEAD": break
-    case "OPTIONS":
+    if let refused {
+      self.refused = nil
+      return reply(refused)
+    }
+    if let permit = connection.permit as? AdmissionPermit,
+      let response = admission.request(permit, from: client(of: connection, request), now: moment)
+    {
+      return reply(response)
+    }
+    let reply = finishing(reply, request)
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: PublicAPI.methods) { return reply(refusal) }
+    if request.method == "OPTIONS" {
+      let methods = PublicAPI.methods.joined(separator: ", ")
       return reply(
         HTTPResponse(
           status: 204, contentType: "text/plain", body: [],
           fields: [
-            HTTPField("Allow", "GET, HEAD, OPTIONS"), HTTPField("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"),
-            HTTPField("Access-Control-Allow-Headers", "If-None-Match"), HTTPField("Access-Control-Max-Age", "86400"),
+            HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
+            HTTPField("Access-Control-Allow-Headers", "Authorization, If-None-Match"),
+            HTTPField("Access-Control-Max-Age", "86400"),
           ]))
-    default:
-      return reply(
-        .error(
-          405, code: "method_not_allowed", message: "\(request.method) is not supported here", hint: "use GET",
-          fields: [HTTPField("Allow", "GET, HEAD, OPTIONS")]))
     }
     let path = request.path
+    if path == "/" { return reply(.text(PublicAPI.welcome)) }
+    if path == "/v1/stream" {
+      return reply(node.isDraining ? admission.refuse(.draining) : refuseUpgrade(request))
+    }
+    let grant: Grant
+    switch identify(request) {
+    case .success(let caller):
+      guard let found = caller.grant else {
+        return reply(unauthorized("a token is needed", error: nil))
+      }
+      grant = found
+    case .failure(let problem): return reply(problem.response)
+    }
+    if let response = admission.request(with: grant, now: moment) { return reply(response) }
     switch path {
-    case "/": reply(.text(PublicAPI.welcome))
-    case "/v1/stream": reply(refuseUpgrade(request))
-    case "/v1/instruments": reply(instruments(request))
-    case "/v1/status": reply(status())
-    case "/v1/snapshot": snapshot(request, reply)
+    case "/v1/instruments": reply(instruments(request, grant))
+    case "/v1/status": reply(grant.channels.contains(.status) ? status() : forbidden("the channel status", grant))
+    case "/v1/snapshot": snapshot(request, grant, reply)
     default:
       for (prefix, kind) in PublicAPI.symbolRoutes where path.hasPrefix(prefix) {
-        return ofSymbol(String(path.dropFirst(prefix.count)), kind, request, reply)
+        return ofSymbol(String(path.dropFirst(prefix.count)), kind, request, grant, reply)
       }
       reply(
         .error(
@@ -122,7 +174,87 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .error(500, code: "internal", message: "the upgrade failed", retry: true)
   }
 
-  private func instruments(_ request: HTTPRequestHead) -> HTTPResponse {
+  // MARK: Who asks
+
+  private struct Caller {
+    /// Nil: nobody has said.
+    var grant: Grant?
+    var credential: AccessPolicy.Credential?
+  }
+
+  private func identify(_ request: HTTPRequestHead) -> Result<Caller, Problem> {
+    guard let access = node.settings.access else { return .success(Caller(grant: .everything)) }
+    let token: String?
+    do throws(BearerToken.Problem) {
+      token = try BearerToken.read(request)
+    } catch {
+      switch error {
+      case .inURL:
+        return .failure(
+          Problem(
+            response: .error(
+              400, code: "token_in_url", message: "a token must not stand in a URL, where logs and histories keep it",
+              hint: "send Authorization: Bearer, or say it in hello; take this one out of use")))
+      case .malformed(let what): return .failure(Problem(response: unauthorized(what, error: "invalid_request")))
+      }
+    }
+    guard let token else { return .success(Caller(grant: access.policy.anonymous)) }
+    switch access.authenticate(token, now: node.clock.now()) {
+    case .success(let credential): return .success(Caller(grant: credential.grant, credential: credential))
+    case .failure(let error):
+      return .failure(Problem(response: unauthorized(error.description, error: "invalid_token")))
+    }
+  }
+
+  /// RFC 6750 section 3: `error` is left out where the request had no token.
+  private func unauthorized(_ message: String, error: String?) -> HTTPResponse {
+    admission.count(.unauthorized)
+    var challenge = "Bearer realm=\"tidegate\""
+    if let error { challenge += ", error=\"\(error)\", error_description=\"\(message)\"" }
+    return .error(
+      401, code: "unauthorized", message: message, hint: "send Authorization: Bearer and a key or a token",
+      fields: [HTTPField("WWW-Authenticate", challenge)])
+  }
+
+  private func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
+    admission.count(.forbidden)
+    return .error(
+      403, code: "forbidden", message: "your token does not allow \(what)",
+      hint: "it allows the channels \(grant.channels.map(\.rawValue).sorted().joined(separator: ", "))",
+      fields: [HTTPField("WWW-Authenticate", "Bearer realm=\"tidegate\", error=\"insufficient_scope\"")])
+  }
+
+  /// Adds what every answer needs that depends on who asks: which pages may read it, and whom it may be kept for.
+  private func finishing(
+    _ reply: @escaping (HTTPResponse) -> Void, _ request: HTTPRequestHead
+  ) -> (HTTPResponse) -> Void {
+    let isPrivate = node.settings.access != nil
+    let origin = request.fields["Origin"]
+    let origins = origins
+    guard isPrivate || origins != nil else { return reply }
+    return { response in
+      var response = response
+      var varies: [String] = []
+      if let origins {
+        varies.append("Origin")
+        response.allowedOrigin = origin.flatMap { origin in
+          origins.contains { ASCII.equalIgnoringCase($0, origin) } ? origin : nil
+        }
+      }
+      if isPrivate {
+        varies.append("Authorization")
+        // What one may read is not for all who share a cache (RFC 9111 section 3.5).
+        response.fields = response.fields.map { field in
+          guard field.name == "Cache-Control", field.value.hasPrefix("public") else { return field }
+          return HTTPField("Cache-Control", "private" + field.value.dropFirst(6))
+        }
+      }
+      response.fields.append(HTTPField("Vary", varies.joined(separator: ", ")))
+      reply(response)
+    }
+  }
+
+  private func instruments(_ request: HTTPRequestHead, _ grant: Grant) -> HTTPResponse {
     let query = request.query
     let venue = query.first { $0.name == "venue" }?.value
     let text = query.first { $0.name == "q" }?.value
@@ -132,7 +264,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
         hint: "venues: \(node.fanOut.directory.venues.sorted().joined(separator: ", "))")
     }
     var out = ByteBuffer(capacity: 4096)
-    HTTPBodies.instruments(node.fanOut.directory, venue: venue, query: text, into: &out)
+    var directory = node.fanOut.directory
+    if !grant.allowsAllSymbols { directory.entries = directory.entries.filter { grant.allows($0.key) } }
+    HTTPBodies.instruments(directory, venue: venue, query: text, into: &out)
     return .json(out.takeBytes(), cacheSeconds: 10)
   }
 
@@ -142,7 +276,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .json(out.takeBytes())
   }
 
-  private enum SymbolRoute { case book, sparkline, ticker, trades }
+  private typealias SymbolRoute = ChannelName
   private static let symbolRoutes: [(String, SymbolRoute)] = [
     ("/v1/books/", .book), ("/v1/sparklines/", .sparkline), ("/v1/tickers/", .ticker), ("/v1/trades/", .trades),
   ]
@@ -154,8 +288,11 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   private func ofSymbol(
-    _ symbol: String, _ kind: SymbolRoute, _ request: HTTPRequestHead, _ reply: @escaping (HTTPResponse) -> Void
+    _ symbol: String, _ kind: SymbolRoute, _ request: HTTPRequestHead, _ grant: Grant,
+    _ reply: @escaping (HTTPResponse) -> Void
   ) {
+    guard grant.channels.contains(kind) else { return reply(forbidden("the channel \(kind.rawValue)", grant)) }
+    guard grant.allows(symbol) else { return reply(forbidden(symbol, grant)) }
     guard let entry = node.fanOut.directory.entries[symbol] else { return reply(unknown(symbol)) }
     let market = entry.market
     let id = entry.instrument.id
@@ -210,6 +347,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       } then: { body in
         reply(body.map { .json($0) } ?? PublicAPI.notReady(symbol, "it has not traded yet"))
       }
+    case .quote, .pulse, .status: preconditionFailure("\(kind.rawValue) has no route of its own")
     }
   }
 
@@ -219,7 +357,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       fields: [HTTPField("Retry-After", "1")])
   }
 
-  private func snapshot(_ request: HTTPRequestHead, _ reply: @escaping (HTTPResponse) -> Void) {
+  private func snapshot(_ request: HTTPRequestHead, _ grant: Grant, _ reply: @escaping (HTTPResponse) -> Void) {
+    for channel in [ChannelName.ticker, .pulse, .sparkline] where !grant.channels.contains(channel) {
+      return reply(forbidden("the channel \(channel.rawValue), which is part of a snapshot", grant))
+    }
     let list = request.query.filter { $0.name == "symbols" }.flatMap { $0.value.split(separator: ",").map(String.init) }
     guard !list.isEmpty else {
       return reply(
@@ -239,6 +380,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
     var byLoop: [Int: [(market: Int, id: InstrumentID, symbol: String)]] = [:]
     for symbol in list {
+      guard grant.allows(symbol) else { return reply(forbidden(symbol, grant)) }
       guard let entry = node.fanOut.directory.entries[symbol] else { return reply(unknown(symbol)) }
       byLoop[entry.loop, default: []].append((entry.market, entry.instrument.id, symbol))
     }

@@ -3,7 +3,13 @@ import PubSub
 
 /// Prometheus' text format, version 0.0.4.
 enum MetricsText {
-  static func render(_ node: NodeMetrics, feeds: [FeedMetrics], uptimeSeconds: Double, now: Timestamp) -> String {
+  /// - Parameters:
+  ///   - queuedBytes: what waits for clients, over all loops.
+  ///   - shed: connections turned away for want of descriptors.
+  static func render(
+    _ node: NodeMetrics, feeds: [FeedMetrics], admission: Admission.Figures = .init(), queuedBytes: Int = 0,
+    shed: Int = 0, uptimeSeconds: Double, now: Timestamp
+  ) -> String {
     var out = ""
     func metric(_ name: String, _ type: String, _ help: String, _ samples: [(labels: String, value: String)]) {
       guard !samples.isEmpty else { return }
@@ -21,7 +27,12 @@ enum MetricsText {
     single("clients", "gauge", "Clients on the stream now.", node.clients)
     single("clients_total", "counter", "Clients that have joined the stream.", node.clientsTotal)
     single("connections", "gauge", "Connections on the client port now.", node.connections)
-    single("connections_refused_total", "counter", "Connections refused at the limit.", node.refused)
+    metric(
+      "refused_total", "counter", "Connections, handshakes and requests refused.",
+      zip(Refusal.allCases, admission.refusals).map { ("{reason=\"\($0.rawValue)\"}", "\($1)") }
+        + [("{reason=\"descriptors\"}", "\(shed)")])
+    single("addresses", "gauge", "Addresses that limits remember.", admission.addresses)
+    single("queued_bytes", "gauge", "Bytes that wait for clients.", queuedBytes)
     single("client_requests_total", "counter", "Requests on the stream.", node.requests)
     single("http_requests_total", "counter", "HTTP requests on the client port.", node.httpRequests)
     single("frames_sent_total", "counter", "Frames handed to clients' connections.", node.framesSent)
@@ -38,7 +49,13 @@ enum MetricsText {
       "compression_output_bytes_total", "counter", "Bytes of the compressed frames sent, after.",
       node.bytesAfterCompression)
     single("client_protocol_errors_total", "counter", "Clients that broke the WebSocket protocol.", node.protocolErrors)
+    single(
+      "over_budget_closed_total", "counter", "Clients closed because too much waited for all together.",
+      node.closedOverBudget)
     single("clients_closed_total", "counter", "Clients closed by a rule (slow, limits).", node.closedByPolicy)
+    single("clients_evicted_total", "counter", "Clients closed while draining.", node.evicted)
+    single("sessions_resumed_total", "counter", "Sessions that clients came back to.", node.resumed)
+    single("sessions_parked", "gauge", "Sessions kept for clients that may come back.", node.parkedSessions)
     metric(
       "feed_state", "gauge", "1 for the state a feed is in.",
       feeds.flatMap { feed in

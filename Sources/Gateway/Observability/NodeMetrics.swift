@@ -3,13 +3,18 @@ struct NodeMetrics: Sendable {
   var clients = 0
   var clientsTotal: UInt64 = 0
   var connections = 0
-  var refused: UInt64 = 0
   var requests: UInt64 = 0
   var httpRequests: UInt64 = 0
   var framesSent: UInt64 = 0
   var feedBatches: UInt64 = 0
   var protocolErrors: UInt64 = 0
   var closedByPolicy: UInt64 = 0
+  /// Clients closed while draining.
+  var evicted: UInt64 = 0
+  var resumed: UInt64 = 0
+  var parkedSessions = 0
+  /// Of them, those closed because all clients together had too much waiting; HTTP clients included.
+  var closedOverBudget: UInt64 = 0
   /// Clients that agreed on compression, since the start.
   var compressingClients: UInt64 = 0
   /// Compressions done; each may serve many clients.
@@ -23,13 +28,16 @@ struct NodeMetrics: Sendable {
     clients += other.clients
     clientsTotal += other.clientsTotal
     connections += other.connections
-    refused += other.refused
     requests += other.requests
     httpRequests += other.httpRequests
     framesSent += other.framesSent
     feedBatches += other.feedBatches
     protocolErrors += other.protocolErrors
     closedByPolicy += other.closedByPolicy
+    evicted += other.evicted
+    resumed += other.resumed
+    parkedSessions += other.parkedSessions
+    closedOverBudget += other.closedOverBudget
     compressingClients += other.compressingClients
     framesCompressed += other.framesCompressed
     compressedFramesSent += other.compressedFramesSent

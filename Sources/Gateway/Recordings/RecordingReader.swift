@@ -22,6 +22,8 @@ package final class RecordingReader {
   /// The text of the last record: a frame, a body. Empty for `open` and `close`.
   package private(set) var payload = ByteBuffer()
   private var lastTime = Timestamp.distantPast
+  /// What `t` may be: up to the end of the year 9999. Whoever plays a recording steps through the time between two records.
+  private static let times: Range<Int64> = 0..<253_402_300_800_000_000
 
   package init(path: String) throws(RecordingError) {
     let lines = try LineReader(path: path)
@@ -104,6 +106,9 @@ package final class RecordingReader {
     }
     guard let time else { throw fail("t", "missing") }
     guard let kind else { throw fail("k", "missing") }
+    guard Self.times.contains(time) else {
+      throw fail("t", "\(time) is no time in microseconds since 1970, before the year 10000")
+    }
     guard time >= lastTime.rawValue else { throw fail("t", "goes back: records stand in the order of arrival") }
     switch kind {
     case .text, .binary, .sent, .http:

@@ -6,7 +6,11 @@ import Transport
 import Venues
 
 /// Records one feed: takes what its session saw on the loop, writes it on a queue of its own, so that a slow disk never stops
-/// the loop. What waits for the disk is bounded; past the bound, or after an error, the recording ends and says why.
+/// the loop. What waits for the disk is bounded.
+///
+/// A disk that is full or fails, or that is too slow for the bound, costs the recording and nothing else: it ends there, one line
+/// in the log says why and how many records the file holds, and the file reads to its end. The feed and its clients go on.
+/// Nothing is recorded again before the next start.
 package final class RecordingSink: FeedRecorder, Sendable {
   /// Bytes that may wait for the disk.
   private static let pendingLimit = 64 << 20
@@ -24,18 +28,28 @@ package final class RecordingSink: FeedRecorder, Sendable {
   private let state: Mutex<State>
   private let log: Logger
 
-  /// Records written so far.
+  /// Records taken so far; after an error, those that the file holds.
   package var records: Int { written.load(ordering: .relaxed) }
+  /// Whether nothing more is recorded.
+  package var isEnded: Bool { hasEnded.load(ordering: .relaxed) }
 
   /// Makes the file. - Throws: `RecordingError` with the path and the reason.
-  package init(path: String, venue: Venue, configuration: FeedConfiguration, log: Logger) throws(RecordingError) {
-    self.path = path
+  package convenience init(
+    path: String, venue: Venue, configuration: FeedConfiguration, log: Logger
+  ) throws(RecordingError) {
+    try self.init(file: try RecordingFile(path: path), venue: venue, configuration: configuration, log: log)
+  }
+
+  init(
+    file: sending RecordingFile, venue: Venue, configuration: FeedConfiguration, log: Logger
+  ) throws(RecordingError) {
+    self.path = file.path
     self.log = log
     let header = RecordingHeader(
       venue: venue.name, market: venue.marketName, symbols: configuration.symbols.map(venue.recordedName), channels: [],
-      started: Timestamp(microseconds: Kernel.system.wallMicroseconds()),
+      started: Timestamp(microseconds: SystemKernel.shared.wallMicroseconds()),
       note: "recorded by tidegate \(TidegateVersion.current)")
-    let writer = try RecordingWriter(path: path, header: header)
+    let writer = try RecordingWriter(file: file, header: header)
     self.state = Mutex(State(writer: writer))
   }
 
@@ -120,18 +134,21 @@ package final class RecordingSink: FeedRecorder, Sendable {
 
   private func end(_ reason: String?) {
     hasEnded.store(true, ordering: .relaxed)
-    let failure: RecordingError? = state.withLock { state in
+    let outcome: (saved: Int, taken: Int, failure: RecordingError?)? = state.withLock { state in
       guard let writer = state.writer else { return nil }
       state.writer = nil
-      do throws(RecordingError) {
-        try writer.finish()
-        return nil
-      } catch {
-        return error
-      }
+      var failure: RecordingError?
+      do throws(RecordingError) { try writer.finish() } catch { failure = error }
+      return (writer.savedRecords, writer.records, failure)
     }
-    if let reason = reason ?? failure?.description {
-      log.error("recording ended", metadata: ["file": "\(path)", "reason": "\(reason)"])
-    }
+    guard let outcome else { return }
+    written.store(outcome.saved, ordering: .relaxed)
+    guard let reason = reason ?? outcome.failure?.description else { return }
+    log.error(
+      "recording ended; the feed goes on without it",
+      metadata: [
+        "file": "\(path)", "reason": "\(reason)", "records_kept": "\(outcome.saved)",
+        "records_lost": "\(outcome.taken - outcome.saved)",
+      ])
   }
 }

@@ -1,31 +1,40 @@
 import Bytes
 import CZlib
-import Foundation
 import MarketData
 
-/// Writes a recording, gzip-compressed. `finish` makes it whole; without it the file ends in the middle of its gzip data.
+/// Writes a recording as a row of gzip members (RFC 1952 section 2.2), each of whole records. `finish` writes the last one;
+/// without it the last records, up to about 256 KB of them, are missing.
+///
+/// The rule when the disk is full, or fails otherwise: the call that noticed throws, once. The file is cut back to its last whole
+/// member, so that it reads to its end, and takes nothing more. Recording on needs a new file: one that went on after a
+/// hole would replay as if nothing had been missed.
 ///
 /// Holds at most one block of text and one of compressed data; a write to the disk happens about every 256 KB of frames.
 package final class RecordingWriter {
   private static let blockSize = 256 << 10
 
   package let path: String
-  /// Records written.
+  /// Records taken.
   package private(set) var records = 0
-  private let file: FileHandle
+  /// Records that are in the file.
+  package private(set) var savedRecords = 0
+  private let file: RecordingFile
+  /// The length of the file up to its last whole member.
+  private var savedBytes = 0
   private let stream: UnsafeMutablePointer<z_stream>
   private var text = ByteBuffer(capacity: 2 * blockSize)
   private var output = [UInt8](repeating: 0, count: blockSize)
   private var lastTime = Timestamp.distantPast
+  /// Nothing more is taken.
   private var isFinished = false
 
   /// Makes or empties the file at `path` and writes the header.
-  package init(path: String, header: RecordingHeader) throws(RecordingError) {
-    self.path = path
-    guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path)
-    else {
-      throw RecordingError(path: path, "cannot be written; is its folder there, and may it be written?")
-    }
+  package convenience init(path: String, header: RecordingHeader) throws(RecordingError) {
+    try self.init(file: try RecordingFile(path: path), header: header)
+  }
+
+  init(file: RecordingFile, header: RecordingHeader) throws(RecordingError) {
+    self.path = file.path
     self.file = file
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
@@ -35,7 +44,7 @@ package final class RecordingWriter {
         stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK
     else {
       stream.deallocate()
-      throw RecordingError(path: path, "zlib has no memory")
+      throw RecordingError(path: file.path, "zlib has no memory")
     }
     self.stream = stream
     text.append("{\"recording\":1,\"venue\":")
@@ -56,7 +65,6 @@ package final class RecordingWriter {
   deinit {
     deflateEnd(stream)
     stream.deallocate()
-    try? file.close()
   }
 
   package func open(url: String, connection: Int, at time: Timestamp) throws(RecordingError) {
@@ -101,12 +109,12 @@ package final class RecordingWriter {
     try end()
   }
 
-  /// Writes what is left and closes the file. To be called once, last.
+  /// Writes what is left and closes the file. To be called last; after a failure it only closes.
   package func finish() throws(RecordingError) {
     guard !isFinished else { return }
+    try writeMember()
     isFinished = true
-    try compress(Z_FINISH)
-    do { try file.close() } catch { throw RecordingError(path: path, "cannot be closed: \(error)") }
+    try file.close()
   }
 
   private func begin(_ kind: RecordKind, _ connection: Int, _ time: Timestamp) {
@@ -122,8 +130,9 @@ package final class RecordingWriter {
 
   private func end() throws(RecordingError) {
     text.append("}\n")
+    guard !isFinished else { return text.removeAll() }
     records += 1
-    if text.count >= Self.blockSize { try compress(Z_NO_FLUSH) }
+    if text.count >= Self.blockSize { try writeMember() }
   }
 
   private func append(_ names: [String]) {
@@ -153,24 +162,45 @@ package final class RecordingWriter {
     text.append("\"")
   }
 
-  private func compress(_ flush: Int32) throws(RecordingError) {
-    var failure: String?
-    var isDone = false
-    let input = text.unsafeMutableBytes
-    stream.pointee.next_in = input.bindMemory(to: UInt8.self).baseAddress
-    stream.pointee.avail_in = UInt32(input.count)
-    while !isDone, failure == nil {
-      let written = output.withUnsafeMutableBufferPointer { buffer -> Int in
-        stream.pointee.next_out = buffer.baseAddress
-        stream.pointee.avail_out = UInt32(buffer.count)
-        let status = deflate(stream, flush)
-        isDone = status == Z_STREAM_END || (flush == Z_NO_FLUSH && stream.pointee.avail_in == 0)
-        if status != Z_OK, status != Z_STREAM_END, status != Z_BUF_ERROR { failure = "zlib error \(status)" }
-        return buffer.count - Int(stream.pointee.avail_out)
+  /// Compresses what is held into a member of its own and writes it. If that fails, the file ends before it.
+  private func writeMember() throws(RecordingError) {
+    guard !text.isEmpty else { return }
+    defer { text.removeAll() }
+    var length = savedBytes
+    do throws(RecordingError) {
+      deflateReset(stream)
+      let input = text.unsafeMutableBytes
+      stream.pointee.next_in = input.bindMemory(to: UInt8.self).baseAddress
+      stream.pointee.avail_in = UInt32(input.count)
+      var status = Z_OK
+      while status != Z_STREAM_END {
+        let count = output.withUnsafeMutableBufferPointer { buffer -> Int in
+          stream.pointee.next_out = buffer.baseAddress
+          stream.pointee.avail_out = UInt32(buffer.count)
+          status = deflate(stream, Z_FINISH)
+          return buffer.count - Int(stream.pointee.avail_out)
+        }
+        guard status == Z_OK || status == Z_STREAM_END else {
+          throw RecordingError(path: path, "zlib error \(status)")
+        }
+        var failure: RecordingError?
+        output.withUnsafeBytes { bytes in
+          do throws(RecordingError) {
+            try file.append(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+          } catch {
+            failure = error
+          }
+        }
+        if let failure { throw failure }
+        length += count
       }
-      do { try file.write(contentsOf: output[..<written]) } catch { failure = "cannot be written: \(error)" }
+    } catch {
+      isFinished = true
+      file.truncate(to: savedBytes)
+      try? file.close()
+      throw error
     }
-    text.removeAll()
-    if let failure { throw RecordingError(path: path, failure) }
+    savedBytes = length
+    savedRecords = records
   }
 }

@@ -9,9 +9,16 @@ package struct ClientLimits: Sendable {
   package var messageBytes = 64 << 10
   /// Unsent bytes above which a client is slowed down.
   package var softQueuedBytes = 256 << 10
-  /// Unsent bytes above which it is closed with 4108.
+  /// Waiting bytes above which it is closed with 4108.
   package var hardQueuedBytes = 1 << 20
   /// Unsent events of event channels.
   package var queuedEvents = 1_000
+  /// Bytes of their messages. With `queuedStateBytes`, what a connection holds and what its kernel queue holds unsent, a slow client
+  /// stays below the soft limit.
+  package var queuedEventBytes: Int { softQueuedBytes * 3 / 8 }
+  /// Bytes of state messages that wait for a client whose connection is full; beyond them streams wait for a snapshot instead.
+  package var queuedStateBytes: Int { softQueuedBytes / 8 }
+  /// Sessions that are kept for clients that may come back, of one fan-out.
+  package var parkedSessions = 4_096
   package init() {}
 }

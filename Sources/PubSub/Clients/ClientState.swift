@@ -8,7 +8,7 @@ struct Subscription {
     case none
     /// Its reply is not out yet: what comes is held.
     case holding
-    /// Messages were dropped: nothing is queued until a snapshot, which is asked for once the queue has drained.
+    /// Messages were dropped, or there was no room: nothing is queued until a snapshot, which is asked for when there is room.
     case marked
     /// That snapshot has been asked for.
     case awaiting
@@ -19,6 +19,8 @@ struct Subscription {
   /// The rate class that the client asked for; it may be in a slower one.
   var wanted: UInt16
   var mark: Mark
+  /// What that snapshot will say.
+  var reason = SnapshotReason.slow
 }
 
 /// What of a client is looked at for every frame: one cache line. All else is in `ClientState`.
@@ -57,6 +59,8 @@ final class PendingRequest {
     /// The gateway moved the client to a slower class, or back.
     case degraded(UInt16)
     case restored
+    /// A `hello` that resumes a session.
+    case resume
   }
   struct Failure {
     var place: Int
@@ -70,6 +74,8 @@ final class PendingRequest {
     var state: String
     /// The stream that it replaces; 0: none.
     var from: UInt32
+    /// Whether it goes on where the client stopped; nil where it did not say.
+    var isRecovered: Bool?
   }
   let kind: Kind
   let id: String?
@@ -81,6 +87,28 @@ final class PendingRequest {
   var outstanding = 0
   /// Frames of the new subscriptions, to go out after the reply.
   var held: [StreamFrame] = []
+  /// Of a `resume`: what is to be joined once the session is answered for, whether it was, and what of `held` is replayed.
+  var positions: [ClientRequest.Item] = []
+  var isResumed = false
+  var replayed = ClientState.Replayed()
+  var replayedFrames = 0
+
+  /// Whether its reply says what failed.
+  var hasFailures: Bool {
+    switch kind {
+    case .subscribe, .resume: true
+    case .configure, .degraded, .restored: false
+    }
+  }
+
+  /// What the first snapshots of its streams say.
+  var startReason: SnapshotReason {
+    switch kind {
+    case .subscribe, .configure: .subscribe
+    case .degraded, .restored: .slow
+    case .resume: .resume
+    }
+  }
 
   init(kind: Kind, id: String?, number: UInt32) {
     self.kind = kind
@@ -97,12 +125,21 @@ enum WaitingRequest {
 
 /// What there is to know of a client beyond its slot.
 final class ClientState {
+  /// Its token; see `SessionToken`.
   let session: String
+  /// Who it is, where clients authenticate themselves: a session is handed to nobody else.
+  var subject: String? { grant?.subject }
+  /// Whether another connection has taken the session over.
+  var isClaimed = false
   /// By stream number, rising.
   var subscriptions: [Subscription] = []
   var queue = SubscriberQueue()
-  /// Subscriptions with a mark.
+  /// Subscriptions with a mark, and those of them whose snapshot has been asked for.
   var marks: UInt32 = 0
+  var awaited: UInt32 = 0
+  /// The streams that were last asked for: the next has a higher number, so that each gets its turn.
+  var lastAsked: UInt32 = 0
+  var lastAskedLarge: UInt32 = 0
   var requests: UInt32 = 0
   var pending: PendingRequest?
   var waiting: [WaitingRequest] = []
@@ -113,7 +150,12 @@ final class ClientState {
   var abuseSince = Timestamp.distantPast
   var lastRefusal = Timestamp.distantPast
   var errorsInRow: UInt16 = 0
-  var isAuthorized: Bool
+  /// What it may have; nil: nothing, until it has said who it is.
+  var grant: Grant?
+  /// A `hello` whose token is being looked at; what comes meanwhile waits.
+  var greeting: (hello: ClientRequest.Hello, id: String?)?
+  /// When its grant must be looked at again, or the lack of one.
+  var deadline = Timestamp.distantFuture
 
   var heartbeatTicks: Int32
   /// The tick of its next heartbeat; entries of the wheel with another are stale.
@@ -129,13 +171,25 @@ final class ClientState {
   var steppedAt = Timestamp.distantPast
   var pressedAt = Timestamp.distantPast
   var isWatched = false
-  /// Messages merged away or dropped since it connected, for the farewell.
+  /// Messages merged away, and lost, since it connected: for heartbeats and the farewell.
   var merged = 0
+  var lost = 0
+  /// What of its queue was replayed to it, which does not count against the bounds.
+  var replayed = Replayed()
 
-  init(session: String, heartbeatTicks: Int32, isAuthorized: Bool) {
+  struct Replayed {
+    var events = 0
+    var bytes = 0
+    /// What has been taken from the lane was of it first: it is the oldest.
+    mutating func shrink(to lane: QueueLane) {
+      events = min(events, lane.events)
+      bytes = min(bytes, lane.bytes)
+    }
+  }
+
+  init(session: String, heartbeatTicks: Int32) {
     self.session = session
     self.heartbeatTicks = heartbeatTicks
-    self.isAuthorized = isAuthorized
   }
 
   /// The index of a stream's subscription. O(log n).

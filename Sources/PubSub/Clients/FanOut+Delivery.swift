@@ -11,6 +11,12 @@ extension FanOut {
       case .snapshot(let frame, _, let client):
         guard let state = state(of: client), state.index(of: frame.stream.rawValue) != nil else { continue }
         enqueue(frame, isEvent: isEvent(frame), client.slot, now: now, into: &actions)
+      case .nothing(let stream, _, let client):
+        guard let state = state(of: client), let index = state.index(of: stream.rawValue),
+          state.subscriptions[index].mark == .awaiting
+        else { continue }
+        setMark(.none, of: index, state, slot: client.slot)
+        touch(client.slot)
       }
     }
   }
@@ -24,6 +30,7 @@ extension FanOut {
     lists[stream].seq = frame.seq
     let isEvent = isEvent(frame)
     let slots = slots
+    let moment = steady(now)
     // The list of the dirty is taken out of the object for the loop, so that each append is a plain store.
     var dirty = self.dirty
     self.dirty = []
@@ -33,7 +40,7 @@ extension FanOut {
         let client = slots + Int(slot)
         if client.pointee.flags.rawValue == 0, client.pointee.first == nil {
           client.pointee.first = frame
-          client.pointee.firstTime = now
+          client.pointee.firstTime = moment
           if !client.pointee.isDirty {
             client.pointee.isDirty = true
             dirty.append(ClientID(slot: slot, generation: client.pointee.generation))
@@ -47,14 +54,21 @@ extension FanOut {
     self.dirty = dirty
   }
 
+  /// How much more than a client may hold that is blocked one may be given in a turn, before its connection was asked.
+  static let turnFactor = 4
+
   /// One frame to a client that has something queued, or whose subscription is in a special state.
+  ///
+  /// - Parameter start: why the stream is begun, where this is its first snapshot: one that finds no room comes later.
   func enqueue(
-    _ frame: StreamFrame, isEvent: Bool, _ slot: UInt32, now: Timestamp, into actions: inout [FanOutAction]
+    _ frame: StreamFrame, isEvent: Bool, _ slot: UInt32, start: SnapshotReason? = nil, now: Timestamp,
+    into actions: inout [FanOutAction]
   ) {
     let pointer = slots + Int(slot)
     let flags = pointer.pointee.flags
     guard let state = pointer.pointee.state, flags.isDisjoint(with: [.closed, .paused]) else { return }
     let stream = frame.stream.rawValue
+    var wasAwaited = false
     if flags.contains(.marked), let index = state.index(of: stream) {
       switch state.subscriptions[index].mark {
       case .none: break
@@ -66,10 +80,20 @@ extension FanOut {
           state.merged += 1
           return
         }
+        wasAwaited = state.subscriptions[index].mark == .awaiting
         setMark(.none, of: index, state, slot: slot)
       }
     }
-    if flags.contains(.blocked) || state.queue.bytes > limits.softQueuedBytes, !isEvent {
+    let isBlocked = flags.contains(.blocked)
+    // Before its connection was asked: half of what would count as slow.
+    let isFull =
+      isBlocked ? state.queue.state.bytes >= limits.queuedStateBytes : state.queue.bytes > limits.softQueuedBytes / 2
+    if isFull, let start, frame.kind == .snapshot, let index = state.index(of: stream) {
+      setMark(.marked, of: index, state, slot: slot, reason: start)
+      touch(slot)
+      return
+    }
+    if isBlocked || isFull, !isEvent {
       var merged = 0
       if pointer.pointee.first?.stream == frame.stream {
         pointer.pointee.first = nil
@@ -77,29 +101,37 @@ extension FanOut {
       }
       if !state.queue.isEmpty { merged += state.queue.removeAll(of: stream) }
       state.merged += merged
-      if merged > 0, frame.kind == .update, let index = state.index(of: stream) {
+      let cannotLink = merged > 0 && frame.kind == .update
+      if cannotLink || (isFull && !wasAwaited), let index = state.index(of: stream) {
         state.merged += 1
-        setMark(.marked, of: index, state, slot: slot)
+        setMark(.marked, of: index, state, slot: slot, reason: .slow)
         if state.queue.isEmpty { pointer.pointee.flags.remove(.queued) }
         touch(slot)
         return
       }
     }
-    push(QueuedItem(frame, time: now), slot, state)
-    if isEvent, state.queue.events > limits.queuedEvents {
-      state.merged += state.queue.dropEvents(over: limits.queuedEvents)
+    push(QueuedItem(frame, time: steady(now)), to: isEvent ? .events : .state, slot, state)
+    if isEvent { boundEvents(state, isBlocked: isBlocked) }
+    if isBlocked, state.queue.bytes - state.replayed.bytes > limits.hardQueuedBytes {
+      expelSlow(slot, state, "over \(limits.hardQueuedBytes) bytes", into: &actions)
     }
-    if state.queue.bytes + state.unsent > limits.hardQueuedBytes {
-      expelSlow(slot, state, "over the limit", into: &actions)
-    }
+  }
+
+  /// Drops the oldest events over the bound, to be told by a notice in their place. What a resumed client is owed counts beside it.
+  private func boundEvents(_ state: ClientState, isBlocked: Bool) {
+    let factor = isBlocked ? 1 : Self.turnFactor
+    let events = limits.queuedEvents * factor + state.replayed.events
+    let bytes = limits.queuedEventBytes * factor + state.replayed.bytes
+    guard state.queue.events.events > events || state.queue.events.bytes > bytes else { return }
+    state.lost += state.queue.dropEvents(over: events, bytes: bytes)
   }
 
   /// Keeps a frame of a subscription whose reply is not out. At the bound the subscription is marked instead.
   private func hold(_ frame: StreamFrame, of index: Int, _ state: ClientState, slot: UInt32) {
     guard let pending = state.pending else { return }
-    guard pending.held.count < 4 * pending.joined.count + 256 else {
+    guard pending.held.count - pending.replayedFrames < 4 * pending.joined.count + 256 else {
       pending.held.removeAll { $0.stream == frame.stream }
-      setMark(.marked, of: index, state, slot: slot)
+      setMark(.marked, of: index, state, slot: slot, reason: pending.startReason)
       return
     }
     pending.held.append(frame)
@@ -119,14 +151,42 @@ extension FanOut {
       return
     }
     let isNew = state.index(of: stream) == nil
-    pending.joined[item] = .init(
-      stream: stream, seq: result.seq, state: result.state, from: pending.joined[item]?.from ?? 0)
+    var isRecovered = result.isRecovered
     if isNew {
       enter(client.slot, state, stream: stream, wanted: pending.wanted[item], mark: .holding)
       if let snapshot = result.snapshot { pending.held.append(snapshot) }
+      if isRecovered == true, !holdReplay(result.replay, pending, client, state) { isRecovered = false }
     }
+    pending.joined[item] = .init(
+      stream: stream, seq: result.seq, state: result.state, from: pending.joined[item]?.from ?? 0,
+      isRecovered: isRecovered)
     pending.outstanding -= 1
     if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
+  }
+
+  /// Keeps what a client missed of a stream until the reply is out. False if that is too much or not wanted: a snapshot will follow.
+  private func holdReplay(
+    _ frames: [StreamFrame], _ pending: PendingRequest, _ client: ClientID, _ state: ClientState
+  ) -> Bool {
+    if slots[Int(client.slot)].flags.contains(.paused) { return false }
+    let events = frames.reduce(0) { $0 + Int($1.events) }
+    let bytes = frames.reduce(0) { $0 + $1.bytes.count }
+    guard let first = frames.first else { return true }
+    guard pending.replayedFrames + frames.count <= Self.replayLimit,
+      pending.replayed.bytes + bytes <= Self.replayBytesLimit
+    else {
+      if let index = state.index(of: first.stream.rawValue) {
+        setMark(.marked, of: index, state, slot: client.slot, reason: .resume)
+      }
+      return false
+    }
+    pending.replayedFrames += frames.count
+    if isEvent(first) {
+      pending.replayed.events += events
+      pending.replayed.bytes += bytes
+    }
+    pending.held.append(contentsOf: frames)
+    return true
   }
 
   /// All items are answered: sends the reply, then what was held, then takes up the requests that waited.
@@ -135,12 +195,15 @@ extension FanOut {
     into actions: inout [FanOutAction]
   ) {
     state.pending = nil
+    state.replayed.events += pending.replayed.events
+    state.replayed.bytes += pending.replayed.bytes
     reply(to: pending, client, state, now: now)
     for index in state.subscriptions.indices where state.subscriptions[index].mark == .holding {
       setMark(.none, of: index, state, slot: client.slot)
     }
     for frame in pending.held where state.index(of: frame.stream.rawValue) != nil {
-      enqueue(frame, isEvent: isEvent(frame), client.slot, now: now, into: &actions)
+      enqueue(
+        frame, isEvent: isEvent(frame), client.slot, start: pending.startReason, now: now, into: &actions)
     }
     resumeWaiting(client, state, now: now, into: &actions)
   }

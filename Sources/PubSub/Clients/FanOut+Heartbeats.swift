@@ -20,7 +20,11 @@ extension FanOut {
       touch(client.slot)
     }
     advanceRound(now)
+    lastAdvance = steady(now)
     advanceWatched(now, into: &actions)
+    advanceAccess(now, into: &actions)
+    expireSessions(lastAdvance, into: &actions)
+    advanceDrain(lastAdvance, into: &actions)
   }
 
   /// Enters a new client, or one with a new cadence. The first heartbeat comes after a part of the cadence that depends on the
@@ -48,9 +52,9 @@ extension FanOut {
     roundCursor = end < used ? end : -1
   }
 
-  /// `{"type":"heartbeat","time":…,"sent":…,"feeds":{…}}`: made when it is handed over, so that `sent` counts exactly the data
-  /// frames before it.
-  func heartbeat(sent: UInt64, now: Timestamp) -> SharedBytes {
+  /// `{"type":"heartbeat","time":…,"sent":…,"merged":…,"lost":…,"feeds":{…}}`: made when it is handed over, so that `sent` counts
+  /// exactly the data frames before it. `merged` and `lost` are there once they are not 0.
+  func heartbeat(sent: UInt64, _ state: ClientState, now: Timestamp) -> SharedBytes {
     if isFeedsTextStale {
       isFeedsTextStale = false
       feedsText.removeAll()
@@ -61,6 +65,14 @@ extension FanOut {
       out.append(integer: now.microseconds)
       out.append(",\"sent\":")
       out.append(integer: sent)
+      if state.merged > 0 {
+        out.append(",\"merged\":")
+        out.append(integer: UInt64(state.merged))
+      }
+      if state.lost > 0 {
+        out.append(",\"lost\":")
+        out.append(integer: UInt64(state.lost))
+      }
       out.append(",\"feeds\":")
       out.append(feedsText.unsafeBytes)
       out.append(UInt8(ascii: "}"))

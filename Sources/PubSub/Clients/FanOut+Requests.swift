@@ -20,11 +20,11 @@ extension FanOut {
       if now - state.abuseSince >= Self.abuseLimit {
         expel(
           client, code: CloseCode.rateLimited,
-          reason: "over \(limits.requestsPerSecond) requests/s for 5 s", into: &actions)
+          reason: "over \(requestLimit(state)) requests/s for 5 s", into: &actions)
         return
       }
       var error = ProtocolError(
-        .rateLimited, "more than \(limits.requestsPerSecond) requests in 1 s", hint: "retry after the time given")
+        .rateLimited, "more than \(requestLimit(state)) requests in 1 s", hint: "retry after the time given")
       error.retry = true
       error.retryAfterMilliseconds = wait
       // The id is worth reading, to answer to; a large message is not worth it.
@@ -36,7 +36,7 @@ extension FanOut {
           .messageTooLarge, "\(message.byteCount) bytes; the limit is \(limits.messageBytes)",
           hint: "split the request"))
     }
-    if state.pending != nil {
+    if state.pending != nil || state.greeting != nil {
       let bytes = message.withUnsafeBytes { Array($0) }
       guard state.waiting.count < Self.waitingLimit, state.waitingBytes + bytes.count <= Self.waitingBytesLimit else {
         expel(
@@ -54,7 +54,7 @@ extension FanOut {
   func resumeWaiting(
     _ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [FanOutAction]
   ) {
-    while state.pending == nil, !state.waiting.isEmpty {
+    while state.pending == nil, state.greeting == nil, !state.waiting.isEmpty {
       guard self.state(of: client) != nil else { return }
       switch state.waiting.removeFirst() {
       case .refused(let request): handle(request, client, state, now: now, into: &actions)
@@ -68,7 +68,7 @@ extension FanOut {
 
   /// Milliseconds until a request would be within the rate; nil if this one is, which is then counted.
   private func overRate(_ state: ClientState, now: Timestamp) -> Int64? {
-    let increment = Microseconds.second / Int64(max(1, limits.requestsPerSecond))
+    let increment = Microseconds.second / Int64(max(1, requestLimit(state)))
     let burst = Microseconds.second - increment
     if state.allowance < now { state.allowance = now }
     let ahead = state.allowance - now
@@ -90,22 +90,22 @@ extension FanOut {
         parsed.error ?? ProtocolError(.badRequest, "empty request"), parsed.id, client, state, now: now, into: &actions)
       return
     }
-    if !state.isAuthorized {
-      guard case .hello(let hello) = request else {
+    if asksForTokens {
+      if case .hello(let hello) = request, let token = hello.token {
+        state.greeting = (hello, parsed.id)
+        actions.append(.authenticate(client, token: token))
+        return
+      }
+      if state.grant == nil {
         let error = ProtocolError(
           .unauthorized, "say hello with a token first", hint: "{\"op\":\"hello\",\"token\":\"…\"}")
         refuse(error, parsed.id, client, state, now: now, into: &actions)
         return
       }
-      guard hello.token == requiredToken else {
-        expel(client, code: CloseCode.unauthorized, reason: "unauthorized: the token is not valid", into: &actions)
-        return
-      }
-      state.isAuthorized = true
     }
     state.errorsInRow = 0
     switch request {
-    case .hello(let hello): greet(hello, parsed.id, client, state, now: now)
+    case .hello(let hello): greet(hello, parsed.id, client, state, now: now, into: &actions)
     case .subscribe(let items): subscribe(items, parsed.id, client, state, now: now, into: &actions)
     case .unsubscribe(let streams): unsubscribe(streams, parsed.id, client, state, now: now, into: &actions)
     case .unsubscribeAll:
@@ -132,8 +132,10 @@ extension FanOut {
         $0.append(UInt8(ascii: "}"))
       }
       if wasPaused {
-        for index in state.subscriptions.indices { setMark(.marked, of: index, state, slot: client.slot) }
-        askForSnapshots(client, state, of: .marked, reason: .resume, into: &actions)
+        for index in state.subscriptions.indices {
+          setMark(.marked, of: index, state, slot: client.slot, reason: .resume)
+        }
+        askForSnapshots(client, state, into: &actions)
       }
     case .list:
       send(to: client, now: now) { out in
@@ -162,7 +164,7 @@ extension FanOut {
     }
   }
 
-  private func refuse(
+  func refuse(
     _ error: ProtocolError, _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
     into actions: inout [FanOutAction]
   ) {
@@ -177,33 +179,46 @@ extension FanOut {
     }
   }
 
-  private func greet(
-    _ hello: ClientRequest.Hello, _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp
+  func greet(
+    _ hello: ClientRequest.Hello, _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
+    into actions: inout [FanOutAction]
   ) {
     if let seconds = hello.heartbeatSeconds {
       state.heartbeatTicks = Int32(seconds) * HeartbeatWheel.ticksPerSecond
       startHeartbeats(client, state, now: now)
     }
+    if let wish = hello.resume { return resume(wish, id, client, state, now: now, into: &actions) }
     send(to: client, now: now) { out in
-      Replies.begin("welcome", id: id, to: &out)
-      out.append(",\"session\":")
-      out.append(json: state.session)
-      out.append(",\"node\":")
-      out.append(json: identity.node)
-      out.append(",\"version\":")
-      out.append(json: identity.version)
-      out.append(",\"time\":")
-      out.append(integer: now.microseconds)
-      out.append(",\"heartbeat_s\":")
-      out.append(integer: UInt64(state.heartbeatTicks / HeartbeatWheel.ticksPerSecond))
-      out.append(",\"resumed\":false,\"limits\":{\"subscriptions\":")
-      out.append(integer: UInt64(limits.subscriptions))
-      out.append(",\"requests_per_s\":")
-      out.append(integer: UInt64(limits.requestsPerSecond))
-      out.append(",\"message_bytes\":")
-      out.append(integer: UInt64(limits.messageBytes))
-      out.append("}}")
+      beginWelcome(id, state, isResumed: false, now: now, to: &out)
+      out.append(UInt8(ascii: "}"))
     }
+  }
+
+  /// A `welcome` up to where the streams of a resumed session stand.
+  func beginWelcome(_ id: String?, _ state: ClientState, isResumed: Bool, now: Timestamp, to out: inout ByteBuffer) {
+    Replies.begin("welcome", id: id, to: &out)
+    out.append(",\"session\":")
+    out.append(json: state.session)
+    out.append(",\"node\":")
+    out.append(json: identity.node)
+    out.append(",\"version\":")
+    out.append(json: identity.version)
+    out.append(",\"time\":")
+    out.append(integer: now.microseconds)
+    out.append(",\"heartbeat_s\":")
+    out.append(integer: UInt64(state.heartbeatTicks / HeartbeatWheel.ticksPerSecond))
+    if let expires = state.grant?.expires {
+      out.append(",\"expires\":")
+      out.append(integer: expires.microseconds)
+    }
+    out.append(isResumed ? ",\"resumed\":true" : ",\"resumed\":false")
+    out.append(",\"limits\":{\"subscriptions\":")
+    out.append(integer: UInt64(subscriptionLimit(state)))
+    out.append(",\"requests_per_s\":")
+    out.append(integer: UInt64(requestLimit(state)))
+    out.append(",\"message_bytes\":")
+    out.append(integer: UInt64(limits.messageBytes))
+    out.append(UInt8(ascii: "}"))
   }
 
   private func unsubscribe(

@@ -16,6 +16,7 @@ extension FanOut {
   package func setUnsent(_ bytes: Int, for client: ClientID, now: Timestamp) {
     guard let state = state(of: client) else { return }
     let pointer = slots + Int(client.slot)
+    let now = steady(now)
     if bytes > 0, state.unsent == 0 { state.unsentSince = now }
     if bytes < state.unsent || (bytes > 0 && state.unsent == 0) {
       state.progress = now
@@ -29,6 +30,25 @@ extension FanOut {
       pointer.pointee.flags.remove(.blocked)
     }
   }
+
+  /// Whether a client has not taken at once what it was given, or is slowed down; then it is given less at a time. O(1).
+  package func isWatched(_ client: ClientID) -> Bool { anyState(of: client)?.isWatched ?? false }
+
+  /// Whether a client is in a slower class than it asked for. O(1).
+  package func isDegraded(_ client: ClientID) -> Bool { (anyState(of: client)?.degraded ?? 0) != 0 }
+
+  /// Clients that have not made progress for a second, as far as is known here; the kernel may know better (`noteProgress`).
+  /// O(watched).
+  package func stallingClients(now: Timestamp) -> [ClientID] {
+    let now = steady(now)
+    return watched.compactMap { slot in
+      guard let state = slots[Int(slot)].state, now - state.progress >= Microseconds.second else { return nil }
+      return id(of: slot)
+    }
+  }
+
+  /// The client took bytes out of the kernel's queue.
+  package func noteProgress(of client: ClientID, now: Timestamp) { state(of: client)?.progress = steady(now) }
 
   func watch(_ slot: UInt32, _ state: ClientState) {
     if state.isWatched { return }
@@ -63,35 +83,38 @@ extension FanOut {
     after client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [FanOutAction]
   ) -> Bool {
     let pointer = slots + Int(client.slot)
+    let moment = steady(now)
     let first = pointer.pointee.first
-    let queued = state.queue.bytes + (first?.bytes.count ?? 0) + state.unsent
+    let waiting = state.queue.bytes + (first?.bytes.count ?? 0)
+    let queued = waiting + state.unsent
     guard queued > 0 || state.degraded != 0 else { return false }
     if queued == 0 {
       // Nothing to send is no stall: a later one counts from here.
-      state.progress = now
+      state.progress = moment
     } else {
-      if queued > limits.hardQueuedBytes {
-        expelSlow(client.slot, state, "over the limit", into: &actions)
+      // Without what the connection has: a single message may be larger than any limit, and a client that reads it is not slow.
+      if waiting - state.replayed.bytes > limits.hardQueuedBytes {
+        expelSlow(client.slot, state, "over \(limits.hardQueuedBytes) bytes", into: &actions)
         return false
       }
-      if now - state.progress >= Self.stallLimit {
+      if moment - state.progress >= Self.stallLimit {
         expelSlow(client.slot, state, "no progress for 10 s", into: &actions)
         return false
       }
-      var oldest = now
+      var oldest = moment
       if first != nil { oldest = min(oldest, pointer.pointee.firstTime) }
       if let time = state.queue.oldest { oldest = min(oldest, time) }
       if state.unsent > 0 { oldest = min(oldest, state.unsentSince) }
-      if queued > limits.softQueuedBytes || now - oldest > Self.ageLimit {
-        state.pressedAt = now
-        if now - state.steppedAt >= Self.stepInterval {
+      if queued > limits.softQueuedBytes || moment - oldest > Self.ageLimit {
+        state.pressedAt = moment
+        if moment - state.steppedAt >= Self.stepInterval {
           stepDown(client, state, queued: queued, now: now, into: &actions)
         }
       }
     }
-    if state.degraded != 0, now - max(state.pressedAt, state.steppedAt) >= Self.calmTime, state.pending == nil {
+    if state.degraded != 0, moment - max(state.pressedAt, state.steppedAt) >= Self.calmTime, state.pending == nil {
       state.degraded = 0
-      state.steppedAt = now
+      state.steppedAt = moment
       move(client, state, .restored, now: now, into: &actions)
     }
     return true
@@ -110,7 +133,7 @@ extension FanOut {
       }
       if changes {
         state.degraded = interval
-        state.steppedAt = now
+        state.steppedAt = steady(now)
         move(client, state, .degraded(interval), now: now, into: &actions)
         return
       }
@@ -172,7 +195,7 @@ extension FanOut {
     let queued = state.queue.bytes + (slots[Int(slot)].first?.bytes.count ?? 0) + state.unsent
     expel(
       id(of: slot), code: CloseCode.slow,
-      reason: "slow: \(why), \(queued) bytes unsent, \(state.merged) messages merged",
+      reason: "slow: \(why), \(queued) bytes unsent, \(state.merged) messages merged, \(state.lost) lost",
       into: &actions)
   }
 }

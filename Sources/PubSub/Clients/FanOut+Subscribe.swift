@@ -25,6 +25,14 @@ extension FanOut {
     state.requests &+= 1
     let pending = PendingRequest(kind: .subscribe, id: id, number: state.requests)
     state.pending = pending
+    join(items, pending, client, state, now: now, into: &actions)
+  }
+
+  /// Joins what of `items` is not joined yet, and completes the request if nothing has to be waited for.
+  func join(
+    _ items: [ClientRequest.Item], _ pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp,
+    into actions: inout [FanOutAction]
+  ) {
     var seen: Set<StreamKey> = []
     var lookups = 0
     for (place, item) in items.enumerated() {
@@ -33,9 +41,26 @@ extension FanOut {
         pending.failures.append(.init(place: place, channel: channel, symbol: item.symbols.first, error: error))
         continue
       }
+      let grant = state.grant ?? .everything
+      guard grant.channels.contains(item.channel) else {
+        let error = ProtocolError(
+          .forbidden, "your token does not allow the channel `\(item.channel.rawValue)`",
+          hint: grant.channels.isEmpty
+            ? "it allows none" : "it allows \(grant.channels.map(\.rawValue).sorted().joined(separator: ", "))")
+        pending.failures.append(.init(place: place, channel: channel, symbol: item.symbols.first, error: error))
+        continue
+      }
       let symbols = item.channel == .status ? [""] : item.symbols
       for symbol in symbols {
-        let resolved = resolve(symbol, item.channel)
+        let known = resolve(symbol, item.channel)
+        let resolved = item.channel == .status ? known : known.filter { grant.allows($0) }
+        if resolved.isEmpty, !known.isEmpty {
+          let error = ProtocolError(
+            .forbidden, "your token does not allow `\(symbol.prefix(80))`",
+            hint: "GET /v1/instruments lists what it allows")
+          pending.failures.append(.init(place: place, channel: channel, symbol: symbol, error: error))
+          continue
+        }
         if resolved.isEmpty {
           lookups += 1
           let error = unknownSymbol(symbol, looksUp: lookups <= Self.nearMatchLimit)
@@ -55,17 +80,17 @@ extension FanOut {
             pending.wanted.append(wanted)
             continue
           }
-          guard state.subscriptions.count + pending.outstanding < limits.subscriptions else {
+          guard state.subscriptions.count + pending.outstanding < subscriptionLimit(state) else {
             let rest = resolved.count - index
             let error = ProtocolError(
               .tooManySubscriptions,
-              "a client may have \(limits.subscriptions) subscriptions; \(rest) of `\(symbol)` would be too many",
+              "a client may have \(subscriptionLimit(state)) subscriptions; \(rest) of `\(symbol)` would be too many",
               hint: "unsubscribe from others first, or open a second connection")
             pending.failures.append(
               .init(place: place, channel: channel, symbol: symbol.isEmpty ? nil : symbol, error: error))
             break
           }
-          join(key, wanted: wanted, pending, client, into: &actions)
+          join(key, wanted: wanted, position: item.position, pending, client, into: &actions)
         }
       }
     }
@@ -73,7 +98,7 @@ extension FanOut {
   }
 
   private func join(
-    _ key: StreamKey, wanted: UInt16, _ pending: PendingRequest, _ client: ClientID,
+    _ key: StreamKey, wanted: UInt16, position: StreamPosition?, _ pending: PendingRequest, _ client: ClientID,
     into actions: inout [FanOutAction]
   ) {
     guard let place = place(of: key) else { return }
@@ -87,7 +112,7 @@ extension FanOut {
         .join(
           JoinRequest(
             key: key, market: place.market, instrument: place.instrument, loop: loop, client: client,
-            request: pending.number, item: item, reason: .subscribe)),
+            request: pending.number, item: item, reason: position == nil ? .subscribe : .resume, position: position)),
         loop: place.loop))
   }
 
@@ -171,6 +196,12 @@ extension FanOut {
         out.append(",\"streams\":[")
       case .restored:
         out.append("{\"type\":\"notice\",\"code\":\"slow\",\"action\":\"restored\",\"streams\":[")
+      case .resume:
+        beginWelcome(pending.id, state, isResumed: pending.isResumed, now: now, to: &out)
+        if slots[Int(client.slot)].flags.contains(.paused) { out.append(",\"paused\":true") }
+        out.append(",\"total\":")
+        out.append(integer: UInt64(state.subscriptions.count))
+        out.append(",\"ok\":[")
       }
       var isFirst = true
       for joined in pending.joined {
@@ -179,10 +210,11 @@ extension FanOut {
         let list = lists[joined.stream]
         Replies.appendStream(
           joined.stream, list.key, epoch: list.epoch, seq: joined.seq,
-          state: presentState(of: list.key, known: joined.state), from: joined.from, to: &out)
+          state: presentState(of: list.key, known: joined.state), from: joined.from,
+          isRecovered: joined.isRecovered, to: &out)
       }
       out.append(UInt8(ascii: "]"))
-      if case .subscribe = pending.kind {
+      if pending.hasFailures {
         out.append(",\"failed\":[")
         for (place, failure) in pending.failures.enumerated() {
           if place > 0 { out.append(UInt8(ascii: ",")) }

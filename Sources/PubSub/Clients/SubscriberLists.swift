@@ -3,6 +3,8 @@ struct SubscriberList {
   /// Slots of clients, without gaps, in no order: a delivery runs through them.
   var slots: [UInt32] = []
   var key = StreamKey(channel: .status, symbol: "")
+  /// Sessions without a client that may come back for what they missed of it.
+  var holds: UInt32 = 0
   var epoch = ""
   /// The last `seq` seen.
   var seq: UInt64 = 0

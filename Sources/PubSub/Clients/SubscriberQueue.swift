@@ -1,191 +1,79 @@
 import Bytes
 import MarketData
 
-/// Something that waits for a client's connection.
-struct QueuedItem {
-  enum Kind: UInt8 {
-    case snapshot, update
-    /// A reply, a notice or an error: belongs to no stream.
-    case control
-    /// Messages of a stream that were dropped: `prev` is the first of them, `seq` the last.
-    case lost
-    /// Was removed; stands until the queue is next compacted.
-    case removed
-  }
-  var kind: Kind
-  var stream: UInt32
-  var prev: UInt64
-  var seq: UInt64
-  var events: UInt32
-  /// Nil for `lost` and `removed`.
-  var bytes: SharedBytes?
-  var time: Timestamp
-
-  init(_ frame: StreamFrame, time: Timestamp) {
-    self.kind = frame.kind == .snapshot ? .snapshot : .update
-    self.stream = frame.stream.rawValue
-    self.prev = frame.prev
-    self.seq = frame.seq
-    self.events = frame.events
-    self.bytes = frame.bytes
-    self.time = time
-  }
-
-  init(control bytes: SharedBytes, time: Timestamp) {
-    self.kind = .control
-    self.stream = 0
-    self.prev = 0
-    self.seq = 0
-    self.events = 0
-    self.bytes = bytes
-    self.time = time
-  }
-}
-
-/// What waits for one client, in order, except for what it took from the fast path (`ClientSlot.first`), which goes before it.
+/// What waits for one client beyond the frame of the fast path (`ClientSlot.first`), which goes before all of it.
 ///
-/// Its memory is borrowed from the fan-out's pool while something waits, so that an idle client holds none. The number of items is
-/// bounded by the client's limits of bytes and events and by one message a stream for a blocked client.
+/// Three lanes, each in order: replies and notices, which go first; messages of state channels; messages of event channels. The latter
+/// two take turns by bytes, so that a long line of old trades does not keep the newest prices from a slow client, nor the reverse. No message
+/// depends on one of another stream, and what announces a stream goes before all data, so the order across lanes is free.
+///
+/// Bounds: `ClientLimits.queuedStateBytes`, one message a stream, of a client that is blocked; `queuedEvents` and `queuedEventBytes`;
+/// and all of it together by `hardQueuedBytes`.
 struct SubscriberQueue {
-  /// Removed items beyond which the queue is compacted, once they are also more than half of it.
-  private static let removedLimit = 64
+  enum Lane { case control, state, events }
 
-  private(set) var items: [QueuedItem] = []
-  private var head = 0
-  private var removed = 0
-  /// Bytes of all items.
-  private(set) var bytes = 0
-  /// Events of all items that are not lost.
-  private(set) var events = 0
+  private(set) var control = QueueLane()
+  private(set) var state = QueueLane()
+  private(set) var events = QueueLane()
+  /// Bytes of state handed over less bytes of events, since both have been waiting.
+  private var balance = 0
 
-  var isEmpty: Bool { items.count - head == removed }
-  var count: Int { items.count - head - removed }
+  var isEmpty: Bool { control.isEmpty && state.isEmpty && events.isEmpty }
+  var count: Int { control.count + state.count + events.count }
+  /// Bytes of everything that waits.
+  var bytes: Int { control.bytes + state.bytes + events.bytes }
 
-  /// When the first item came.
-  var oldest: Timestamp? {
-    var index = head
-    while index < items.count {
-      if items[index].kind != .removed { return items[index].time }
-      index += 1
+  /// When the oldest item came. O(removed items at the heads).
+  var oldest: Timestamp? { [control.oldest, state.oldest, events.oldest].compactMap { $0 }.min() }
+
+  /// Appends to a lane; `spares` are buffers for a lane that has none.
+  mutating func append(_ item: QueuedItem, to lane: Lane, spares: inout [[QueuedItem]]) {
+    switch lane {
+    case .control: Self.append(item, to: &control, &spares)
+    case .state: Self.append(item, to: &state, &spares)
+    case .events: Self.append(item, to: &events, &spares)
     }
-    return nil
   }
 
-  /// Takes over a spare buffer; only while it is empty and has none.
-  mutating func adopt(_ spare: [QueuedItem]) { if items.capacity == 0 { items = spare } }
-
-  /// Gives its buffer away; only while it is empty.
-  mutating func release() -> [QueuedItem]? {
-    guard isEmpty, items.capacity > 0 else { return nil }
-    items.removeAll(keepingCapacity: true)
-    head = 0
-    removed = 0
-    let spare = items
-    items = []
-    return spare
+  private static func append(_ item: QueuedItem, to lane: inout QueueLane, _ spares: inout [[QueuedItem]]) {
+    if lane.items.capacity == 0, let spare = spares.popLast() { lane.adopt(spare) }
+    lane.append(item)
   }
 
-  mutating func append(_ item: QueuedItem) {
-    items.append(item)
-    bytes += item.bytes?.count ?? 0
-    if item.kind != .lost { events += Int(item.events) }
+  /// Gives the buffers of empty lanes to `keep`.
+  mutating func release(_ keep: ([QueuedItem]) -> Void) {
+    if let spare = control.release() { keep(spare) }
+    if let spare = state.release() { keep(spare) }
+    if let spare = events.release() { keep(spare) }
   }
 
   mutating func removeFirst() -> QueuedItem? {
-    while head < items.count {
-      var item = items[head]
-      items[head].bytes = nil
-      items[head].kind = .removed
-      head += 1
-      if head == items.count {
-        items.removeAll(keepingCapacity: true)
-        head = 0
-        if item.kind == .removed { removed -= 1 }
-        assert(removed == 0)
-      } else if item.kind == .removed {
-        removed -= 1
-      }
-      if item.kind == .removed { continue }
-      if head > 256, head * 2 > items.count {
-        items.removeFirst(head)
-        head = 0
-      }
-      bytes -= item.bytes?.count ?? 0
-      if item.kind != .lost { events -= Int(item.events) }
-      if item.kind == .lost { item.bytes = nil }
+    if let item = control.removeFirst() { return item }
+    if state.isEmpty || events.isEmpty {
+      balance = 0
+      return state.isEmpty ? events.removeFirst() : state.removeFirst()
+    }
+    guard balance > 0 else {
+      let item = state.removeFirst()
+      balance += item?.bytes?.count ?? 0
       return item
     }
-    return nil
+    let item = events.removeFirst()
+    balance -= item?.bytes?.count ?? 0
+    return item
   }
 
   /// Removes what is queued of a stream; returns how many messages that were. O(count).
-  mutating func removeAll(of stream: UInt32) -> Int {
-    var count = 0
-    for index in head..<items.count where items[index].stream == stream && items[index].kind != .removed {
-      if items[index].kind != .lost { count += 1 }
-      remove(at: index)
-    }
-    compact()
-    return count
-  }
+  mutating func removeAll(of stream: UInt32) -> Int { state.removeAll(of: stream) + events.removeAll(of: stream) }
 
-  /// Removes the messages of all streams, and keeps replies and notices. O(count).
+  /// Removes the messages of all streams, and keeps replies and notices.
   mutating func removeData() {
-    for index in head..<items.count where items[index].stream != 0 && items[index].kind != .removed {
-      remove(at: index)
-    }
-    compact()
+    state.removeAll()
+    events.removeAll()
   }
 
-  mutating func removeAll() {
-    items = []
-    head = 0
-    removed = 0
-    bytes = 0
-    events = 0
-  }
+  mutating func removeAll() { self = SubscriberQueue() }
 
-  /// Drops the oldest event messages until at most `limit` events wait. In the place of the first dropped message of a stream
-  /// stands a `lost` item that says which. The last message stays whatever it carries. Returns how many messages were dropped.
-  mutating func dropEvents(over limit: Int) -> Int {
-    var dropped = 0
-    var index = head
-    while events > limit, index < items.count - 1 {
-      defer { index += 1 }
-      guard items[index].kind == .update || items[index].kind == .snapshot, items[index].events > 0 else { continue }
-      dropped += 1
-      let item = items[index]
-      bytes -= item.bytes?.count ?? 0
-      events -= Int(item.events)
-      items[index].bytes = nil
-      if let note = (head..<index).first(where: { items[$0].kind == .lost && items[$0].stream == item.stream }) {
-        items[note].seq = item.seq
-        items[note].events &+= item.events
-        items[index].kind = .removed
-        items[index].events = 0
-        removed += 1
-      } else {
-        items[index].kind = .lost
-        items[index].prev = item.seq
-      }
-    }
-    compact()
-    return dropped
-  }
-
-  private mutating func remove(at index: Int) {
-    bytes -= items[index].bytes?.count ?? 0
-    if items[index].kind != .lost { events -= Int(items[index].events) }
-    items[index].bytes = nil
-    items[index].kind = .removed
-    removed += 1
-  }
-
-  private mutating func compact() {
-    guard removed > Self.removedLimit, removed * 2 > items.count - head else { return }
-    items.removeSubrange(..<head)
-    head = 0
-    items.removeAll { $0.kind == .removed }
-    removed = 0
-  }
+  /// See `QueueLane.dropEvents`.
+  mutating func dropEvents(over limit: Int, bytes: Int) -> Int { events.dropEvents(over: limit, bytes: bytes) }
 }

@@ -4,8 +4,15 @@ enum ClientRequest: Equatable {
     var token: String?
     var client: String?
     var heartbeatSeconds: Int?
-    /// Whether it asked to resume a session.
-    var resumes = false
+    var resume: Resume?
+  }
+
+  /// What a client that comes back wants to go on with.
+  struct Resume: Equatable {
+    /// The token of its last `welcome`.
+    var session: String?
+    /// One symbol each, with a position.
+    var items: [Item] = []
   }
 
   /// One element of `streams` in a subscribe request.
@@ -17,6 +24,8 @@ enum ClientRequest: Equatable {
     var depth: UInt16?
     var points: UInt16?
     var interval: Int?
+    /// Of `resume`: where the client stopped.
+    var position: StreamPosition?
     /// What is wrong with the item as a whole.
     var error: ProtocolError?
   }

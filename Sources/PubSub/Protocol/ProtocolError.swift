@@ -14,6 +14,7 @@ package struct ProtocolError: Error, Sendable, Equatable {
     case messageTooLarge = "message_too_large"
     case rateLimited = "rate_limited"
     case unauthorized = "unauthorized"
+    case forbidden = "forbidden"
   }
   package var code: Code
   package var message: String

@@ -60,7 +60,7 @@ enum Replies {
   /// A subscription: `{"stream":1,"channel":"pulse","symbol":…,"interval_ms":100,"epoch":"k7","seq":88,"state":"live"}`.
   static func appendStream(
     _ stream: UInt32, _ key: StreamKey, epoch: String, seq: UInt64, state: String, from: UInt32,
-    to out: inout ByteBuffer
+    isRecovered: Bool? = nil, to out: inout ByteBuffer
   ) {
     out.append("{\"stream\":")
     out.append(integer: UInt64(stream))
@@ -91,7 +91,9 @@ enum Replies {
     out.append(integer: seq)
     out.append(",\"state\":\"")
     out.append(state)
-    out.append("\"}")
+    out.append(UInt8(ascii: "\""))
+    if let isRecovered { out.append(isRecovered ? ",\"recovered\":true" : ",\"recovered\":false") }
+    out.append(UInt8(ascii: "}"))
   }
 
   static func appendFailure(_ failure: PendingRequest.Failure, to out: inout ByteBuffer) {

@@ -19,7 +19,7 @@ enum RequestParser {
     var heartbeat: JSONSlice?
     var token: JSONSlice?
     var client: JSONSlice?
-    var resumes = false
+    var resume: JSONSlice?
   }
 
   static func parse(_ message: RawSpan) -> ParsedRequest {
@@ -62,7 +62,7 @@ enum RequestParser {
           } else if json.equals(key, "client") {
             fields.client = slice
           } else if json.equals(key, "resume") {
-            fields.resumes = true
+            fields.resume = slice
           }
         }
       }
@@ -111,7 +111,7 @@ enum RequestParser {
         }
         hello.heartbeatSeconds = Int(seconds)
       }
-      hello.resumes = fields.resumes
+      if let slice = fields.resume { hello.resume = try resume(slice, json) }
       return .hello(hello)
     case "subscribe":
       guard let streams = fields.streams else {
@@ -214,30 +214,74 @@ enum RequestParser {
       throw .wrongType("streams", "an array of objects with a `channel`")
     }
     var items: [ClientRequest.Item] = []
-    var isTooLong = false
-    do throws(JSONError) {
-      try scanner.arrayStart()
-      while !isTooLong, try scanner.nextElement() {
-        items.append(try item(&scanner, place: items.count))
-        isTooLong = items.count > listLimit
-      }
-    } catch {
-      isTooLong = true
+    guard read(&items, &scanner, positions: false) else {
+      throw .wrongType("streams", "an array of at most \(listLimit) objects with a `channel`")
     }
-    if isTooLong { throw .wrongType("streams", "an array of at most \(listLimit) objects with a `channel`") }
     return items
   }
 
-  private static func item(_ scanner: inout JSONScanner, place: Int) throws(JSONError) -> ClientRequest.Item {
+  /// The elements of an array of items; false if it is too long.
+  private static func read(
+    _ items: inout [ClientRequest.Item], _ scanner: inout JSONScanner, positions: Bool
+  ) -> Bool {
+    do throws(JSONError) {
+      try scanner.arrayStart()
+      while try scanner.nextElement() {
+        items.append(try item(&scanner, place: items.count, hasPosition: positions))
+        if items.count > listLimit { return false }
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// `{"session":"s_8f2c…","streams":[{"channel":"trades","symbol":"kraken:BTC-USD","epoch":"k7","seq":91823}]}`
+  private static func resume(
+    _ slice: JSONSlice, _ json: borrowing JSONScanner
+  ) throws(ProtocolError) -> ClientRequest.Resume {
+    var scanner = JSONScanner(json.text(slice))
+    let wrong = ProtocolError.wrongType("resume", "an object with a `session` and an array of `streams`")
+    guard scanner.peek() == .object else { throw wrong }
+    var resume = ClientRequest.Resume()
+    var isRead = true
+    do throws(JSONError) {
+      try scanner.objectStart()
+      while isRead, let key = try scanner.nextKey() {
+        if scanner.equals(key, "session"), scanner.peek() == .string {
+          let text = try scanner.string()
+          resume.session = try scanner.decoded(text)
+        } else if scanner.equals(key, "streams") {
+          isRead = false
+          if scanner.peek() == .array { isRead = read(&resume.items, &scanner, positions: true) }
+        } else {
+          try scanner.skipValue()
+        }
+      }
+    } catch {
+      isRead = false
+    }
+    guard isRead else { throw wrong }
+    return resume
+  }
+
+  /// - Parameter hasPosition: whether it is one symbol with the place where the client stopped.
+  private static func item(
+    _ scanner: inout JSONScanner, place: Int, hasPosition: Bool
+  ) throws(JSONError) -> ClientRequest.Item {
     var item = ClientRequest.Item()
-    func field(_ name: String) -> String { "streams[\(place)].\(name)" }
+    let list = hasPosition ? "resume.streams" : "streams"
+    func field(_ name: String) -> String { "\(list)[\(place)].\(name)" }
     guard scanner.peek() == .object else {
       try scanner.skipValue()
-      item.error = .wrongType("streams[\(place)]", "an object with a `channel`")
+      item.error = .wrongType("\(list)[\(place)]", "an object with a `channel`")
       return item
     }
     try scanner.objectStart()
     var hasChannel = false
+    var epoch: String?
+    var seq: UInt64?
+    var stream: UInt32?
     while let key = try scanner.nextKey() {
       if scanner.equals(key, "channel") {
         hasChannel = true
@@ -274,6 +318,16 @@ enum RequestParser {
           let slice = try scanner.string()
           if item.symbols.count < listLimit { item.symbols.append(try scanner.decoded(slice)) }
         }
+      } else if hasPosition, scanner.equals(key, "symbol"), scanner.peek() == .string {
+        let slice = try scanner.string()
+        item.symbols = [try scanner.decoded(slice)]
+      } else if hasPosition, scanner.equals(key, "epoch"), scanner.peek() == .string {
+        let slice = try scanner.string()
+        epoch = try scanner.decoded(slice)
+      } else if hasPosition, scanner.equals(key, "seq") {
+        seq = try number(&scanner).flatMap { UInt64(exactly: $0) }
+      } else if hasPosition, scanner.equals(key, "stream") {
+        stream = try number(&scanner).flatMap { UInt32(exactly: $0) }
       } else if scanner.equals(key, "depth") {
         let known = "10, 25, 100 or \"full\"; 25 if left out"
         if scanner.peek() == .string {
@@ -338,7 +392,18 @@ enum RequestParser {
     if item.error == nil, item.channel != .status, item.symbols.isEmpty {
       item.error = ProtocolError(
         .badRequest, "`\(field("symbols"))` is missing or empty",
-        hint: "[\"kraken:BTC-USD\"], [\"kraken:*\"], [\"*:BTC-USD\"]")
+        hint: hasPosition
+          ? "one symbol in `symbol`: \"kraken:BTC-USD\""
+          : "[\"kraken:BTC-USD\"], [\"kraken:*\"], [\"*:BTC-USD\"]")
+    }
+    if hasPosition, item.error == nil {
+      if let epoch, let seq, item.symbols.count <= 1, item.symbols.first?.utf8.contains(UInt8(ascii: "*")) != true {
+        item.position = StreamPosition(stream: stream, epoch: epoch, seq: seq)
+      } else {
+        item.error = ProtocolError(
+          .badRequest, "`\(list)[\(place)]` needs one `symbol`, an `epoch` and a `seq`",
+          hint: "those of the last message of the stream; or subscribe to it")
+      }
     }
     return item
   }

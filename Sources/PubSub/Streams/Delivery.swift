@@ -42,6 +42,8 @@ package enum Delivery: Sendable {
   case joined(JoinResult, loop: Int, client: ClientID)
   /// A fresh snapshot for one client, after its frames were merged.
   case snapshot(StreamFrame, loop: Int, client: ClientID)
+  /// There is nothing to make that snapshot of: the stream's next frame will be one, for all.
+  case nothing(StreamID, loop: Int, client: ClientID)
 }
 
 /// What a fan-out wants from the loop that publishes a stream.
@@ -57,13 +59,13 @@ package enum HubCommand: Sendable {
 package enum SnapshotReason: String, Sendable {
   /// The client asked for the stream.
   case subscribe
-  /// The client paused and resumed.
+  /// The client paused and resumed, or came back to a stream that had gone on too far.
   case resume
   /// The publisher started the stream's state anew: a book that is in sync again, or too many changes for one update.
   case resync
   /// Messages were merged away because the client was slow.
   case slow
-  /// The numbering restarted.
+  /// The numbering restarted: the client came back with a position of another epoch.
   case epoch
 }
 
@@ -79,10 +81,12 @@ package struct JoinRequest: Sendable {
   package var request: UInt32
   package var item: UInt32
   package var reason: SnapshotReason
+  /// Where the client stopped, if it comes back.
+  package var position: StreamPosition?
 
   package init(
     key: StreamKey, market: Int, instrument: InstrumentID, loop: Int, client: ClientID, request: UInt32, item: UInt32,
-    reason: SnapshotReason
+    reason: SnapshotReason, position: StreamPosition? = nil
   ) {
     self.key = key
     self.market = market
@@ -92,6 +96,7 @@ package struct JoinRequest: Sendable {
     self.request = request
     self.item = item
     self.reason = reason
+    self.position = position
   }
 }
 
@@ -106,4 +111,7 @@ package struct JoinResult: Sendable {
   package var item: UInt32
   /// Nil while there is nothing to show (no trade yet, a book out of sync): the snapshot follows when there is.
   package var snapshot: StreamFrame?
+  /// Whether the stream goes on where the client stopped: then there is no snapshot, but what it missed. Nil if it is new to it.
+  package var isRecovered: Bool?
+  package var replay: [StreamFrame] = []
 }

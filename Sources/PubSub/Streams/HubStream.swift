@@ -28,6 +28,9 @@ final class HubStream {
   var view = BookView()
   var gathered: [Trade] = []
   var sparklineRevision: UInt32 = 0
+  var ring = ReplayRing()
+  /// Nil: the channel's messages are whole, so that the last one is all there is to remember.
+  private(set) var ringLimits: ReplayRing.Limits?
 
   init(id: StreamID, seq: UInt64, key: StreamKey) {
     self.id = id
@@ -40,6 +43,13 @@ final class HubStream {
     self.key = key
     self.market = market
     self.instrument = instrument
+    switch key.channel {
+    case .trades: ringLimits = .events
+    // About 40 bytes a level, of both sides; a full book's snapshot is far larger than what is worth keeping.
+    case .book: ringLimits = .differences(snapshotBytes: key.depth == 0 ? 64 << 10 : 80 * Int(key.depth))
+    case .sparkline: ringLimits = .differences(snapshotBytes: 16 * Int(key.points))
+    case .quote, .ticker, .pulse, .status: ringLimits = nil
+    }
     var text = ByteBuffer(capacity: 96)
     text.append("\"channel\":\"")
     text.append(key.channel.rawValue)

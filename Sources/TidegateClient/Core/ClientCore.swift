@@ -6,6 +6,8 @@ enum ClientAction: Equatable {
   case send(String)
   /// End the transport; nothing more is wanted of it.
   case close(code: UInt16, reason: String)
+  /// Get a fresh token, and answer with `renewed`.
+  case refreshToken
   case emit(TidegateEvent)
   /// There will be nothing more.
   case finish
@@ -27,6 +29,8 @@ struct ClientCore {
 
   struct Stream {
     var item: Item
+    /// Of the numbering that `seq` belongs to.
+    var epoch: String?
     var seq: UInt64?
     /// A book or sparkline that has a snapshot to be changed; all others are whole in each message.
     var hasSnapshot = false
@@ -51,7 +55,13 @@ struct ClientCore {
   /// Streams a connection may have, as the gateway allows at most.
   static let streamLimit = 100_000
 
-  let options: TidegateOptions
+  var options: TidegateOptions
+  /// Whether there is somebody to get a fresh token from.
+  let refreshesToken: Bool
+  /// A fresh token has been asked for and is not there yet.
+  var awaitsToken = false
+  /// The gateway refused the last token; a second refusal in a row is final.
+  var isTokenRefused = false
   var items: [Item]
   var phase = Phase.idle
   var streams: [Int64: Stream] = [:]
@@ -69,11 +79,17 @@ struct ClientCore {
   /// Snapshots and updates received on this connection, to be compared with the `sent` of its heartbeats.
   var received: Int64 = 0
   var isPaused = false
+  /// The token of the connection's session, and what the one before it left.
+  var session: String?
+  var left: Left?
   var random: UInt64
 
   /// - Parameter seed: of the jitter.
-  init(subscriptions: [TidegateSubscription], options: TidegateOptions, seed: UInt64) {
+  init(
+    subscriptions: [TidegateSubscription], options: TidegateOptions, refreshesToken: Bool = false, seed: UInt64
+  ) {
     self.options = options
+    self.refreshesToken = refreshesToken
     self.random = seed
     var seen = Set<Item>()
     self.items = subscriptions.flatMap { subscription in
@@ -104,7 +120,34 @@ struct ClientCore {
   /// Starts; once.
   mutating func start(now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .idle else { return }
-    connect(now: now, into: &actions)
+    guard refreshesToken, options.token == nil else { return connect(now: now, into: &actions) }
+    phase = .waiting
+    refreshToken(into: &actions)
+  }
+
+  /// What `.refreshToken` asked for is there; nil: there is none to be had.
+  mutating func renewed(_ token: String?, now: UInt64, into actions: inout [ClientAction]) {
+    guard awaitsToken else { return }
+    awaitsToken = false
+    if let token { options.token = token }
+    switch phase {
+    case .open:
+      guard token != nil else { return }
+      actions.append(.send(Requests.hello(id: takeID(.hello, now: now), options: options, session: nil, streams: [])))
+    case .waiting where retryAt == nil:
+      if token != nil { return connect(now: now, into: &actions) }
+      phase = .stopped
+      let reason = TidegateEvent.DisconnectReason.closed(code: 4001, reason: "there is no token")
+      actions.append(.emit(.disconnected(reason: reason, retryIn: nil)))
+      actions.append(.finish)
+    default: break
+    }
+  }
+
+  private mutating func refreshToken(into actions: inout [ClientAction]) {
+    guard !awaitsToken else { return }
+    awaitsToken = true
+    actions.append(.refreshToken)
   }
 
   /// Stops for good.
@@ -123,7 +166,8 @@ struct ClientCore {
     phase = .open
     pending.removeAll()
     let id = takeID(.hello, now: now)
-    actions.append(.send(Requests.hello(id: id, options: options)))
+    actions.append(
+      .send(Requests.hello(id: id, options: options, session: left?.session, streams: streamsToResume())))
     subscribe(items, now: now, into: &actions)
     if isPaused { ask("pause", now: now, into: &actions) }
   }
@@ -174,11 +218,14 @@ struct ClientCore {
     }
     if options.includesFrames { actions.append(.emit(.frame(String(decoding: text, as: UTF8.self)))) }
     switch message {
-    case .welcome(let id, let welcome):
+    case .welcome(let id, let welcome, let ok, let failed):
       if let id { pending[id] = nil }
+      isTokenRefused = false
+      session = welcome.session
       heartbeatInterval = UInt64(max(0.1, min(welcome.heartbeatSeconds, 3600)) * 1e9)
       heartbeatAt = now
       actions.append(.emit(.connected(welcome)))
+      resumed(ok, failed: failed, into: &actions)
     case .subscribed(let id, let ok, let failed):
       subscribed(id: id, ok: ok, failed: failed, into: &actions)
     case .done(let id): if let id { pending[id] = nil }
@@ -201,7 +248,8 @@ struct ClientCore {
       switch notice {
       case .lost(let stream, let from, let to, _):
         if let last = streams[stream]?.seq, from <= last + 1, to > last { streams[stream]?.seq = to }
-      case .drain(let milliseconds): drainAt = now + UInt64(min(milliseconds, 600_000)) * 1_000_000
+      case .drain(let milliseconds, _): drainAt = now + UInt64(min(milliseconds, 600_000)) * 1_000_000
+      case .other("expiring"): if refreshesToken { refreshToken(into: &actions) }
       case .slow, .other: break
       }
       actions.append(.emit(.notice(notice)))
@@ -240,7 +288,7 @@ struct ClientCore {
         asked.first { $0.channel == channel && $0.symbol == accepted.symbol } ?? asked.first { $0.channel == channel }
         ?? Item(channel: channel, symbol: accepted.symbol)
       item.symbol = accepted.symbol
-      streams[accepted.stream] = Stream(item: item, seq: accepted.seq)
+      streams[accepted.stream] = Stream(item: item, epoch: accepted.epoch, seq: accepted.seq)
     }
     for item in failed { actions.append(.emit(.failed(item))) }
   }
@@ -341,8 +389,10 @@ struct ClientCore {
     return nextID
   }
 
-  /// Forgets the connection.
+  /// Forgets the connection, but for what can be resumed.
   private mutating func reset() {
+    leave()
+    session = nil
     streams.removeAll()
     gapped.removeAll()
     pending.removeAll()
@@ -357,6 +407,11 @@ struct ClientCore {
   ) {
     reset()
     switch reason {
+    case .closed(4001, _) where refreshesToken && !isTokenRefused:
+      isTokenRefused = true
+      phase = .waiting
+      actions.append(.emit(.disconnected(reason: reason, retryIn: .zero)))
+      refreshToken(into: &actions)
     case .closed(4000...4099, _):
       phase = .stopped
       actions.append(.emit(.disconnected(reason: reason, retryIn: nil)))

@@ -2,7 +2,7 @@
 public struct TidegateOptions: Sendable, Equatable {
   /// Names this client to the gateway: `ios/2.3`.
   public var clientName = "tidegate-swift/0.1"
-  /// Sent in `hello` where the gateway asks for one.
+  /// A key or token, sent in `hello` where the gateway asks for one. Also see `TidegateClient.TokenSource`.
   public var token: String?
   /// Seconds between heartbeats to ask for.
   public var heartbeatSeconds = 5

@@ -2,7 +2,12 @@ import Bytes
 
 /// The requests of `tidegate.v1` as text.
 enum Requests {
-  static func hello(id: Int64, options: TidegateOptions) -> String {
+  /// - Parameters:
+  ///   - session: the token of the session to go on with.
+  ///   - streams: what of it, and where each stopped.
+  static func hello(
+    id: Int64, options: TidegateOptions, session: String?, streams: [(number: Int64, stream: ClientCore.Stream)]
+  ) -> String {
     var out = ByteBuffer()
     out.append("{\"op\":\"hello\",\"id\":")
     out.append(integer: id)
@@ -14,8 +19,44 @@ enum Requests {
     out.append(json: options.clientName)
     out.append(",\"heartbeat_s\":")
     out.append(integer: Int64(options.heartbeatSeconds))
+    if let session {
+      out.append(",\"resume\":{\"session\":")
+      out.append(json: session)
+      out.append(",\"streams\":[")
+      for (place, entry) in streams.enumerated() {
+        let (item, stream) = (entry.stream.item, entry.stream)
+        out.append(place == 0 ? "{\"channel\":" : ",{\"channel\":")
+        out.append(json: item.channel.rawValue)
+        out.append(",\"symbol\":")
+        out.append(json: item.symbol)
+        appendParameters(of: item, to: &out)
+        out.append(",\"stream\":")
+        out.append(integer: entry.number)
+        out.append(",\"epoch\":")
+        out.append(json: stream.epoch ?? "")
+        out.append(",\"seq\":")
+        out.append(integer: stream.seq ?? 0)
+        out.append("}")
+      }
+      out.append("]}")
+    }
     out.append("}")
     return out.description
+  }
+
+  private static func appendParameters(of item: ClientCore.Item, to out: inout ByteBuffer) {
+    if let depth = item.depth {
+      out.append(",\"depth\":")
+      out.append(integer: Int64(depth))
+    }
+    if let points = item.points {
+      out.append(",\"points\":")
+      out.append(integer: Int64(points))
+    }
+    if let interval = item.interval {
+      out.append(",\"interval_ms\":")
+      out.append(integer: Int64(interval))
+    }
   }
 
   /// One entry per set of parameters; symbols stand in the order they were given.
@@ -47,18 +88,7 @@ enum Requests {
         }
         out.append("]")
       }
-      if let depth = group.item.depth {
-        out.append(",\"depth\":")
-        out.append(integer: Int64(depth))
-      }
-      if let points = group.item.points {
-        out.append(",\"points\":")
-        out.append(integer: Int64(points))
-      }
-      if let interval = group.item.interval {
-        out.append(",\"interval_ms\":")
-        out.append(integer: Int64(interval))
-      }
+      appendParameters(of: group.item, to: &out)
       out.append("}")
     }
     out.append("]}")

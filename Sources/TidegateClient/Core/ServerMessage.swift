@@ -20,6 +20,9 @@ enum ServerMessage {
     var seq: UInt64?
     /// The stream that the subscription had before it was moved here.
     var from: Int64?
+    var epoch: String?
+    /// Whether a stream that was resumed goes on where it stopped.
+    var isRecovered: Bool?
   }
 
   struct ErrorReply {
@@ -31,7 +34,8 @@ enum ServerMessage {
     var retryAfterMilliseconds: Int64?
   }
 
-  case welcome(id: Int64?, TidegateEvent.Welcome)
+  /// The streams are those of a resumed session.
+  case welcome(id: Int64?, TidegateEvent.Welcome, ok: [Accepted], failed: [TidegateEvent.FailedItem])
   case subscribed(id: Int64?, ok: [Accepted], failed: [TidegateEvent.FailedItem])
   /// The answer to a request that asks for no data.
   case done(id: Int64?)
@@ -72,7 +76,8 @@ private struct Fields {
   var code = "", message = "", hint = "", action = ""
   var id: Int64?, stream: Int64?, time: Int64?, sent: Int64?, interval: Int64?, count: Int64?, reconnect: Int64?
   var retryAfter: Int64?
-  var retry = false
+  var deadline: Int64?
+  var retry = false, isResumed = false
   var prev: UInt64?, seq: UInt64?, fromSeq: UInt64?, toSeq: UInt64?
   var heartbeat: Double?
   var data: JSONSlice?
@@ -105,6 +110,8 @@ private struct Fields {
     case "reconnect_in_ms": reconnect = try json.int64()
     case "retry_after_ms": retryAfter = try json.int64()
     case "retry": retry = try json.bool()
+    case "resumed": isResumed = try json.bool()
+    case "deadline": deadline = try json.int64()
     case "prev": prev = try json.uint64()
     case "seq": seq = try json.uint64()
     case "from_seq": fromSeq = try json.uint64()
@@ -127,7 +134,10 @@ private struct Fields {
     switch type {
     case "welcome":
       return .welcome(
-        id: id, .init(session: session, node: node, version: version, heartbeatSeconds: heartbeat ?? 5))
+        id: id,
+        .init(
+          session: session, node: node, version: version, heartbeatSeconds: heartbeat ?? 5, isResumed: isResumed),
+        ok: ok, failed: failed)
     case "subscribed": return .subscribed(id: id, ok: ok, failed: failed)
     case "unsubscribed", "paused", "resumed": return .done(id: id)
     case "configured": return .moved(id: id, streams, nil)
@@ -151,7 +161,7 @@ private struct Fields {
       case "lost":
         guard let stream, let fromSeq, let toSeq else { return .unknown }
         return .notice(.lost(stream: stream, from: fromSeq, to: toSeq, count: count ?? 0))
-      case "drain": return .notice(.drain(reconnectInMilliseconds: max(0, reconnect ?? 0)))
+      case "drain": return .notice(.drain(reconnectInMilliseconds: max(0, reconnect ?? 0), deadline: deadline))
       default: return .notice(.other(code: code))
       }
     case "error":

@@ -63,6 +63,8 @@ extension JSONScanner {
       case "channel": item.channel = try json.word()
       case "symbol": item.symbol = try json.word()
       case "seq": item.seq = try json.uint64()
+      case "epoch": item.epoch = try json.word()
+      case "recovered": item.isRecovered = try json.bool()
       default: try json.skipValue()
       }
     }

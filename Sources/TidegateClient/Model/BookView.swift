@@ -10,6 +10,8 @@ public struct BookView: Sendable, Equatable {
   public private(set) var time: Int64?
   /// Whether a snapshot has been applied since the last gap; updates are ignored until then.
   public private(set) var isSynced = false
+  /// Whether it was synced when the connection ended, and so is again if the stream goes on where it stopped.
+  private var wasSynced = false
 
   /// An empty book that waits for a snapshot.
   public init() {}
@@ -26,9 +28,13 @@ public struct BookView: Sendable, Equatable {
     switch event {
     case .snapshot(_, .book(let levels)): replace(with: levels)
     case .update(_, .book(let levels)) where isSynced: update(with: levels)
-    case .gap(let info) where info.channel == .book: isSynced = false
-    case .moved(let info, _) where info.channel == .book: isSynced = false
-    case .disconnected: isSynced = false
+    case .gap(let info) where info.channel == .book, .moved(let info, _) where info.channel == .book:
+      isSynced = false
+      wasSynced = false
+    case .disconnected:
+      wasSynced = isSynced || wasSynced
+      isSynced = false
+    case .recovered(let info) where info.channel == .book: isSynced = wasSynced
     default: return false
     }
     return true

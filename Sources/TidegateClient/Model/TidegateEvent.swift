@@ -10,6 +10,9 @@ public enum TidegateEvent: Sendable, Equatable {
   case update(StreamInfo, Payload)
   /// A stream missed something, or a heartbeat shows that anything on the connection did. What is shown is old until its next snapshot, which has been asked for; `trades` go on at once.
   case gap(StreamInfo)
+  /// After a reconnection: a stream goes on where it stopped. What was missed follows as updates; nothing is lost. A stream that had more to
+  /// catch up with than the gateway remembers begins with a snapshot instead, after a `.gap` if it is one of trades.
+  case recovered(StreamInfo)
   /// A subscription has another rate from here on, and with it another stream: what had the number `from` goes on as this one,
   /// beginning with a snapshot.
   case moved(StreamInfo, from: Int64)
@@ -34,6 +37,8 @@ public enum TidegateEvent: Sendable, Equatable {
     public var version: String
     /// Seconds between heartbeats.
     public var heartbeatSeconds: Double
+    /// Whether it goes on with the session of the connection before.
+    public var isResumed: Bool = false
   }
 
   /// Which stream something belongs to.
@@ -100,8 +105,8 @@ public enum TidegateEvent: Sendable, Equatable {
     case slow(action: String, intervalMilliseconds: Int64?)
     /// Numbers of a stream that will not come.
     case lost(stream: Int64, from: UInt64, to: UInt64, count: Int64)
-    /// The gateway shuts down; the client reconnects in so many milliseconds.
-    case drain(reconnectInMilliseconds: Int64)
+    /// The gateway shuts down, at the latest at `deadline` (µs since 1970, UTC); the client reconnects in so many milliseconds.
+    case drain(reconnectInMilliseconds: Int64, deadline: Int64?)
     /// Something that this version does not know.
     case other(code: String)
   }

@@ -11,14 +11,31 @@ public struct LoopTransport: ClientTransport {
   /// Bytes of a message of the gateway: a whole book is the largest.
   package static let messageLimit = 8 << 20
 
-  private let caFile: String?
+  /// Made with the first `wss` connection and kept, so that a reconnect resumes its TLS session.
+  private final class SharedContext: Sendable {
+    private let caFile: String?
+    private let made = Mutex<TLSClientContext?>(nil)
+
+    init(caFile: String?) { self.caFile = caFile }
+
+    func get() throws(TransportError) -> TLSClientContext {
+      if let context = made.withLock({ $0 }) { return context }
+      let context = try TLSClientContext(caFile: caFile)
+      return made.withLock { made in
+        if let made { return made }
+        made = context
+        return context
+      }
+    }
+  }
+  private let context: SharedContext
   private let offersCompression: Bool
 
   /// - Parameters:
   ///   - caFile: PEM file of the roots to trust for `wss` instead of the system's.
   ///   - offersCompression: whether the gateway may compress what it sends.
   public init(caFile: String? = nil, offersCompression: Bool = true) {
-    self.caFile = caFile
+    context = SharedContext(caFile: caFile)
     self.offersCompression = offersCompression
   }
 
@@ -34,8 +51,8 @@ public struct LoopTransport: ClientTransport {
     case .success(let loop):
       let connection = LoopConnection(
         loop: loop, url: url, subprotocol: subprotocol, offersCompression: offersCompression, receive: receive)
-      let caFile = caFile
-      loop.execute { connection.start(caFile: caFile) }
+      let context = context
+      loop.execute { connection.start { () throws(TransportError) in try context.get() } }
       return connection
     case .failure(let error):
       // Without a loop there is no thread to report from but one of the pool.
@@ -86,13 +103,14 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
     self.receive = receive
   }
 
-  func start(caFile: String?) {
+  /// - Parameter context: what `wss` is spoken with.
+  func start(context: () throws(TransportError) -> TLSClientContext) {
     loop.assertOnLoop()
     guard stage == .connecting else { return }
     var tls: TLSClientContext?
     if url.isSecure {
       do {
-        tls = try TLSClientContext(caFile: caFile)
+        tls = try context()
       } catch {
         return end(code: nil, reason: error.description)
       }

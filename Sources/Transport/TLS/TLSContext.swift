@@ -1,10 +1,17 @@
 import COpenSSL
 import Glibc
+import Synchronization
 
-/// TLS 1.2 and 1.3 as a client: verifies the chain against the system's roots, or `caFile` alone, and the host name. Sends SNI.
+/// TLS 1.2 and 1.3 as a client: verifies the chain against the system's roots, or `caFile` alone, and the host name. Sends SNI and
+/// ALPN `http/1.1`. Sessions are resumed where the server allows it; no early data is ever sent (RFC 8446 §8: it could be replayed).
 package final class TLSClientContext: @unchecked Sendable {
-  // `@unchecked`: an `SSL_CTX` counts its references atomically and is not changed after `init` (SSL_CTX_new(3)).
-  private let context: OpaquePointer
+  // `@unchecked`: the `SSL_CTX` behind the lock counts its references atomically and is not changed once it is there
+  // (SSL_CTX_new(3)); the rest is constant or has a lock of its own.
+  private let current: Mutex<ContextReference>
+  private let caFile: String?
+  private let highestVersion: Int32
+  private let certificate: LoadedCertificate?
+  let sessions = TLSSessionCache()
 
   /// - Parameter caFile: PEM file of the roots to trust instead of the system's.
   /// - Throws: `.certificateFile` if it cannot be read or holds no certificate.
@@ -12,113 +19,95 @@ package final class TLSClientContext: @unchecked Sendable {
     try self.init(caFile: caFile, highestVersion: 0)
   }
 
-  /// - Parameter highestVersion: `TLS1_2_VERSION`, say; 0 for the highest there is.
-  init(caFile: String?, highestVersion: Int32) throws(TransportError) {
-    let context = try makeContext(TLS_client_method())
-    self.context = context
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-    // A session per connection; resuming needs its owner to remember it.
-    _ = copenssl_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
+  /// - Parameters:
+  ///   - highestVersion: `TLS1_2_VERSION`, say; 0 for the highest there is.
+  ///   - certificate: what to show a server that asks for a certificate.
+  init(caFile: String?, highestVersion: Int32, certificate: LoadedCertificate? = nil) throws(TransportError) {
+    self.caFile = caFile
+    self.highestVersion = highestVersion
+    self.certificate = certificate
+    current = Mutex(try Self.make(caFile, highestVersion, certificate))
+  }
+
+  /// Reads the roots again, for connections from now on; sessions of the old ones are forgotten.
+  /// - Throws: as `init`; the old roots stay.
+  package func reload() throws(TransportError) {
+    let made = try Self.make(caFile, highestVersion, certificate)
+    current.withLock { $0 = made }
+    sessions.removeAll()
+  }
+
+  private static func make(
+    _ caFile: String?, _ highestVersion: Int32, _ certificate: LoadedCertificate?
+  ) throws(TransportError) -> ContextReference {
+    let reference = try ContextReference(TLS_client_method())
+    let context = reference.pointer
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, TLSSession.verify)
+    _ = copenssl_set_session_cache_mode(context, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
+    SSL_CTX_sess_set_new_cb(context) { session, made in
+      guard let made, let owner = TLSSession.of(session) else { return 0 }
+      return owner.keep(TLSSessionReference(pointer: made)) ? 1 : 0
+    }
+    let protocols: [UInt8] = [8] + Array("http/1.1".utf8)
+    // Unlike its kin, this one gives 0 for success.
+    guard SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0 else {
+      throw .tls(reason: OpenSSLErrors.drain() ?? "ALPN was refused")
+    }
     if highestVersion != 0 { _ = copenssl_set_max_version(context, highestVersion) }
+    try certificate?.use(in: context)
     if let caFile {
-      guard access(caFile, R_OK) == 0 else {
-        throw .certificateFile(path: caFile, reason: TransportError.words(errno))
-      }
-      guard SSL_CTX_load_verify_locations(context, caFile, nil) == 1 else {
-        let reason = OpenSSLErrors.drain() ?? "unreadable"
-        throw .certificateFile(path: caFile, reason: "it holds no PEM certificate (\(reason))")
-      }
+      try loadRoots(caFile, into: context)
     } else if SSL_CTX_set_default_verify_paths(context) != 1 {
       throw .tls(reason: "the system's roots cannot be loaded (\(OpenSSLErrors.drain() ?? "no reason given"))")
     }
+    return reference
   }
 
-  deinit { SSL_CTX_free(context) }
-
-  func makeSession(descriptor: Int32, host: String) throws(TransportError) -> TLSSession {
-    try TLSSession(context: context, descriptor: descriptor, host: host)
-  }
-}
-
-/// TLS 1.2 and 1.3 as a server, with session tickets and ALPN `http/1.1`.
-package final class TLSServerContext: @unchecked Sendable {
-  // `@unchecked`: an `SSL_CTX` counts its references atomically and is not changed after `init` (SSL_CTX_new(3)).
-  private let context: OpaquePointer
-
-  /// - Parameters:
-  ///   - certificateFile: PEM file of the chain, leaf first.
-  ///   - keyFile: PEM file of the leaf's key, without a passphrase.
-  /// - Throws: `.certificateFile`, naming the file and what is wrong with it.
-  package init(certificateFile: String, keyFile: String) throws(TransportError) {
-    let context = try makeServerContext()
-    self.context = context
-    for file in [certificateFile, keyFile] where access(file, R_OK) != 0 {
-      throw .certificateFile(path: file, reason: TransportError.words(errno))
-    }
-    guard SSL_CTX_use_certificate_chain_file(context, certificateFile) == 1 else {
-      let reason = OpenSSLErrors.drain() ?? "unreadable"
-      throw .certificateFile(path: certificateFile, reason: "it is not a chain of PEM certificates (\(reason))")
-    }
-    // A callback that gives no passphrase; the default one would ask on the terminal.
-    SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
-    guard SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1 else {
-      let reason = OpenSSLErrors.drain() ?? "unreadable"
-      throw .certificateFile(
-        path: keyFile, reason: "it is not this certificate's PEM key without passphrase (\(reason))")
-    }
-  }
-
-  package init(certificate: SelfSignedCertificate) throws(TransportError) {
-    let context = try makeServerContext()
-    self.context = context
-    let parsed = certificate.parsed()
-    defer {
-      X509_free(parsed.certificate)
-      EVP_PKEY_free(parsed.key)
-    }
-    guard SSL_CTX_use_certificate(context, parsed.certificate) == 1, SSL_CTX_use_PrivateKey(context, parsed.key) == 1
-    else { throw .tls(reason: OpenSSLErrors.drain() ?? "the certificate was refused") }
-  }
-
-  deinit { SSL_CTX_free(context) }
-
-  func makeSession(descriptor: Int32) throws(TransportError) -> TLSSession {
-    try TLSSession(context: context, descriptor: descriptor, host: nil)
+  func makeSession(descriptor: Int32, host: String, port: UInt16) throws(TransportError) -> TLSSession {
+    try TLSSession(
+      context: current.withLock { $0 }, descriptor: descriptor, role: .client(host: host, port: port, cache: sessions))
   }
 }
 
-private func makeServerContext() throws(TransportError) -> OpaquePointer {
-  let context = try makeContext(TLS_server_method())
-  // Tickets carry the session (RFC 5077, RFC 8446 §2.2), so nothing is kept here for clients that may return.
-  _ = copenssl_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
-  // The one protocol there is (RFC 7301); a client that offers others only is served without ALPN.
-  SSL_CTX_set_alpn_select_cb(
-    context,
-    { _, selected, selectedLength, offered, offeredLength, _ in
-      var offset = 0
-      while let offered, offset < Int(offeredLength) {
-        let length = Int(offered[offset])
-        let name = UnsafeBufferPointer(start: offered + offset + 1, count: length)
-        if name.elementsEqual("http/1.1".utf8) {
-          selected?.pointee = offered + offset + 1
-          selectedLength?.pointee = UInt8(length)
-          return SSL_TLSEXT_ERR_OK
-        }
-        offset += 1 + length
-      }
-      return SSL_TLSEXT_ERR_NOACK
-    }, nil)
-  return context
+/// An `SSL_CTX`, freed with the last reference to this.
+final class ContextReference: @unchecked Sendable {
+  // `@unchecked`: an `SSL_CTX` counts its references atomically and is not changed after it is set up (SSL_CTX_new(3)).
+  let pointer: OpaquePointer
+
+  /// TLS 1.2 with forward secrecy and authenticated encryption only (RFC 9325 §4.2); TLS 1.3 has nothing else.
+  private static let cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
+  private static let groups = "X25519:P-256:P-384"
+  private static let signatureAlgorithms =
+    "ecdsa_secp256r1_sha256:ecdsa_secp384r1_sha384:ecdsa_secp521r1_sha512:ed25519:"
+    + "rsa_pss_rsae_sha256:rsa_pss_rsae_sha384:rsa_pss_rsae_sha512:rsa_pss_pss_sha256:rsa_pss_pss_sha384:"
+    + "rsa_pss_pss_sha512:rsa_pkcs1_sha256:rsa_pkcs1_sha384:rsa_pkcs1_sha512"
+
+  init(_ method: OpaquePointer?) throws(TransportError) {
+    guard let context = SSL_CTX_new(method) else {
+      throw .tls(reason: OpenSSLErrors.drain() ?? "no memory for a context")
+    }
+    pointer = context
+    // 112 bits everywhere: no SHA-1 signatures, no RSA below 2048 bits (SSL_CTX_set_security_level(3)).
+    SSL_CTX_set_security_level(context, 2)
+    let isSet =
+      copenssl_configure(context) == 1 && SSL_CTX_set_cipher_list(context, Self.cipherSuites) == 1
+      && copenssl_set_groups(context, Self.groups) == 1
+      && copenssl_set_signature_algorithms(context, Self.signatureAlgorithms) == 1
+    guard isSet else { throw .tls(reason: OpenSSLErrors.drain() ?? "the settings were refused") }
+  }
+
+  deinit { SSL_CTX_free(pointer) }
 }
 
-private func makeContext(_ method: OpaquePointer?) throws(TransportError) -> OpaquePointer {
-  guard let context = SSL_CTX_new(method) else {
-    throw .tls(reason: OpenSSLErrors.drain() ?? "no memory for a context")
+/// Trusts the certificates of a PEM file in `context`.
+func loadRoots(_ path: String, into context: OpaquePointer) throws(TransportError) {
+  let certificates = LoadedCertificate.parseCertificates(try LoadedCertificate.read(path))
+  defer { for certificate in certificates { X509_free(certificate) } }
+  guard !certificates.isEmpty else {
+    throw .certificateFile(path: path, reason: "it holds no PEM certificate (-----BEGIN CERTIFICATE-----)")
   }
-  // TLS 1.2 with forward secrecy and authenticated encryption only (RFC 9325 §4.2); TLS 1.3 has nothing else.
-  guard copenssl_configure(context) == 1, SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1 else {
-    SSL_CTX_free(context)
-    throw .tls(reason: OpenSSLErrors.drain() ?? "the settings were refused")
+  let store = SSL_CTX_get_cert_store(context)
+  for certificate in certificates where X509_STORE_add_cert(store, certificate) != 1 {
+    throw .certificateFile(path: path, reason: OpenSSLErrors.drain() ?? "a certificate was refused")
   }
-  return context
 }

@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// The TLS of one connection: OpenSSL on the connection's own descriptor, non-blocking. About 24 KB, less when idle.
+/// The TLS of one connection: OpenSSL on the connection's own descriptor, non-blocking. Owned by the connection's loop.
 final class TLSSession {
   /// What became of a step.
   enum Outcome {
@@ -9,77 +9,217 @@ final class TLSSession {
     case bytes(Int)
     /// The kernel has nothing, or takes nothing, for now.
     case wouldBlock
-    /// The peer has ended the stream.
+    /// The peer has ended the stream, as it should: with `close_notify`.
     case ended
-    case failed(TransportError)
+    /// The connection broke below TLS.
+    case broken(TransportError)
+    case failed(TLSFailure)
+  }
+
+  enum Role {
+    case client(host: String, port: UInt16, cache: TLSSessionCache)
+    case server(TLSServerContext, ServerGeneration)
   }
 
   /// The plaintext of one record (RFC 8446 §5.1).
   static let recordLimit = 16_384
 
   private var session: OpaquePointer?
-  private let isClient: Bool
+  let role: Role
+  /// The right to be under way; given up when the handshake has ended.
+  var place: HandshakePlace?
   /// Told once the handshake has ended.
   var whenReady: ((Result<Connection, TransportError>) -> Void)?
   /// A write waits for bytes of the peer (a key update, RFC 8446 §4.6.3), or a read for room to write.
   private(set) var writeWaitsForRead = false
   private(set) var readWaitsForWrite = false
-  private var hasFailed = false
+  /// The last `read` has heard from the kernel that there is no more.
+  private(set) var isDrained = false
+  private(set) var hasFailed = false
+  private var isReady = false
+  /// What was to be resumed, to be told from what came of it; not dereferenced.
+  private var offered: OpaquePointer?
+  /// What was found wrong with the peer's certificate.
+  private var verification: TLSFailure?
+  private var hasSentClose = false
 
-  /// - Parameters:
-  ///   - context: an `SSL_CTX`; the session takes a reference of its own.
-  ///   - host: for a client, whom the certificate must be for.
-  init(context: OpaquePointer, descriptor: Int32, host: String?) throws(TransportError) {
-    guard let session = SSL_new(context), SSL_set_fd(session, descriptor) == 1 else {
+  /// The session takes a reference of its own to `context`. A client checks that the certificate is for its host.
+  init(context: ContextReference, descriptor: Int32, role: Role) throws(TransportError) {
+    self.role = role
+    guard let session = SSL_new(context.pointer) else {
       throw .tls(reason: OpenSSLErrors.drain() ?? "no memory for a session")
     }
     self.session = session
-    isClient = host != nil
-    guard let host else {
-      SSL_set_accept_state(session)
-      return
+    guard SSL_set_fd(session, descriptor) == 1,
+      SSL_set_ex_data(session, 0, Unmanaged.passUnretained(self).toOpaque()) == 1
+    else {
+      discard()
+      throw .tls(reason: OpenSSLErrors.drain() ?? "no memory for a session")
     }
+    switch role {
+    case .server: SSL_set_accept_state(session)
+    case .client(let host, let port, let cache):
+      guard Self.expect(host, of: session) else {
+        discard()
+        throw .tls(reason: "\"\(host)\" is not a host name")
+      }
+      if let resumable = cache.take(for: Self.key(host, port), now: time(nil)) {
+        if SSL_set_session(session, resumable.pointer) == 1 { offered = resumable.pointer }
+        SSL_SESSION_free(resumable.pointer)
+      }
+      SSL_set_connect_state(session)
+    }
+  }
+
+  /// Whom the certificate must be for, and the name to ask for.
+  private static func expect(_ host: String, of session: OpaquePointer) -> Bool {
     let parameters = SSL_get0_param(session)
-    let isSet: Bool
     if KernelAddress(host: host, port: 0) != nil {
       // SNI takes names only (RFC 6066 §3).
-      isSet = X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1
-    } else {
-      X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
-      isSet =
-        X509_VERIFY_PARAM_set1_host(parameters, host, 0) == 1 && copenssl_set_server_name(session, host) == 1
+      return X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1
     }
-    guard isSet else {
-      discard()
-      throw .tls(reason: "\"\(host)\" is not a host name")
-    }
-    SSL_set_connect_state(session)
+    X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+    return X509_VERIFY_PARAM_set1_host(parameters, host, 0) == 1 && copenssl_set_server_name(session, host) == 1
   }
+
+  private static func key(_ host: String, _ port: UInt16) -> String { "\(host) \(port)" }
 
   deinit { discard() }
 
   /// Frees the session. What is left of its connection is only the descriptor.
   func discard() {
-    if let session { SSL_free(session) }
+    if let session {
+      // OpenSSL would make the session of a stream that was cut off worthless, and that is the one a reconnect wants. After an
+      // error of TLS itself it is to be worthless (RFC 5246 §7.2.2).
+      if isReady, !hasFailed { SSL_set_shutdown(session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
+      SSL_free(session)
+    }
     session = nil
     whenReady = nil
+    place = nil
   }
+
+  /// The owner of a session that OpenSSL calls back for.
+  static func of(_ session: OpaquePointer?) -> TLSSession? {
+    guard let session, let owner = SSL_get_ex_data(session, 0) else { return nil }
+    return Unmanaged<TLSSession>.fromOpaque(owner).takeUnretainedValue()
+  }
+
+  // MARK: - What it is
 
   /// `TLSv1.2` or `TLSv1.3`, once the handshake is done.
   var version: String? { session.map { String(cString: SSL_get_version($0)) } }
+
+  /// Whether the handshake went on from an earlier session.
+  var isResumed: Bool { session.map { SSL_session_reused($0) == 1 } ?? false }
+
+  /// The name that the client asked for (RFC 6066 §3), printable; nil where it named none.
+  var serverName: String? {
+    guard let session, let name = SSL_get_servername(session, TLSEXT_NAMETYPE_host_name) else { return nil }
+    return CertificateDetails.printable(String(cString: name).utf8)
+  }
+
+  /// The name on the certificate that the peer showed and that was found good.
+  var peerSubject: String? {
+    guard let session, SSL_get_verify_result(session) == X509_V_OK, let leaf = SSL_get0_peer_certificate(session)
+    else { return nil }
+    return CertificateDetails.subject(leaf)
+  }
+
+  private var isClient: Bool { if case .client = role { true } else { false } }
+  private var host: String? { if case .client(let host, _, _) = role { host } else { nil } }
+
+  /// Whom errors are about, where that is not the peer's address.
+  var peerName: String? {
+    if case .client(let host, let port, _) = role { "\(host) port \(port)" } else { nil }
+  }
+
+  // MARK: - What OpenSSL asks
+
+  var ticketKeys: TLSTicketKeys? {
+    if case .server(let context, _) = role { context.ticketKeys } else { nil }
+  }
+
+  /// Puts the certificate for the name that the client asks for into the session.
+  func chooseCertificate() -> Int32 {
+    guard let session, case .server(_, let generation) = role, let name = serverName,
+      let context = generation.context(for: name)
+    else { return SSL_TLSEXT_ERR_NOACK }
+    SSL_set_SSL_CTX(session, context.pointer)
+    return SSL_TLSEXT_ERR_OK
+  }
+
+  /// Keeps a session that the server lets this client resume. False if it is not to be kept.
+  func keep(_ made: TLSSessionReference) -> Bool {
+    guard case .client(let host, let port, let cache) = role else { return false }
+    cache.insert(made, for: Self.key(host, port))
+    return true
+  }
+
+  /// A ticket of TLS 1.2 that replaces the one that was used (RFC 5077 §3.3); OpenSSL does not call back for it.
+  private func keepRenewed(_ session: OpaquePointer) {
+    guard let offered, SSL_session_reused(session) == 1, SSL_version(session) == TLS1_2_VERSION,
+      let renewed = SSL_get1_session(session)
+    else { return }
+    if renewed == offered || !keep(TLSSessionReference(pointer: renewed)) { SSL_SESSION_free(renewed) }
+  }
+
+  /// Notes what is wrong with the peer's certificate while OpenSSL checks it; the first thing is the reason.
+  static let verify: @convention(c) (Int32, OpaquePointer?) -> Int32 = { isGood, store in
+    guard isGood == 0, let store,
+      let session = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),
+      let owner = TLSSession.of(OpaquePointer(session)), owner.verification == nil
+    else { return isGood }
+    owner.verification = TLSFailure.verification(store, isClient: owner.isClient, host: owner.host)
+    return isGood
+  }
+
+  // MARK: - Steps
 
   /// `.bytes(0)` once the handshake is done.
   func handshake() -> Outcome {
     guard let session else { return .ended }
     ERR_clear_error()
     let status = SSL_do_handshake(session)
-    return status == 1 ? .bytes(0) : outcome(session, status, isRead: true, isHandshake: true)
+    if status == 1 {
+      isReady = true
+      keepRenewed(session)
+      if isClient, let chosen = foreignProtocol(session) {
+        return fail(.init(.noApplicationProtocol, "the server chose \(chosen), which was not offered (ALPN)"))
+      }
+      return .bytes(0)
+    }
+    let outcome = outcome(session, status, isRead: true, isHandshake: true)
+    switch outcome {
+    case .wouldBlock:
+      let received = BIO_number_read(SSL_get_rbio(session))
+      guard case .server(let context, _) = role, received > context.configuration.handshakeBytes else { return outcome }
+      return fail(.init(.tooManyBytes, "the client sent \(received) bytes, and its handshake is not complete"))
+    case .failed, .broken:
+      // What cannot be resumed once need not be tried again.
+      if offered != nil, case .client(let host, let port, let cache) = role {
+        cache.removeAll(of: Self.key(host, port))
+      }
+      return outcome
+    default: return outcome
+    }
+  }
+
+  /// What a server chose that this client did not offer; OpenSSL itself does not look.
+  private func foreignProtocol(_ session: OpaquePointer) -> String? {
+    var start: UnsafePointer<UInt8>?
+    var length: UInt32 = 0
+    SSL_get0_alpn_selected(session, &start, &length)
+    guard let start, length > 0 else { return nil }
+    let name = UnsafeBufferPointer(start: start, count: Int(length))
+    return name.elementsEqual("http/1.1".utf8) ? nil : "\"\(CertificateDetails.printable(name))\""
   }
 
   /// Decrypts into `buffer` until it is full or the kernel has no more.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
     var filled = 0
     readWaitsForWrite = false
+    isDrained = false
     while filled < buffer.count {
       guard let session else { return .ended }
       ERR_clear_error()
@@ -88,8 +228,10 @@ final class TLSSession {
         filled += Int(count)
         continue
       }
+      guard filled > 0 else { return outcome(session, count, isRead: true, isHandshake: false) }
       // An end or an error after bytes comes up again with the next call.
-      return filled > 0 ? .bytes(filled) : outcome(session, count, isRead: true, isHandshake: false)
+      isDrained = SSL_get_error(session, count) == SSL_ERROR_WANT_READ
+      return .bytes(filled)
     }
     return .bytes(filled)
   }
@@ -103,12 +245,21 @@ final class TLSSession {
     return count > 0 ? .bytes(Int(count)) : outcome(session, count, isRead: false, isHandshake: false)
   }
 
-  /// Ends this direction (RFC 8446 §6.1).
-  func sendCloseNotify() {
-    guard let session, !hasFailed else { return }
+  /// Ends this direction (RFC 8446 §6.1). False if the kernel takes nothing for now: to be called again then.
+  func sendCloseNotify() -> Bool {
+    guard let session, isReady, !hasFailed, !hasSentClose else { return true }
     ERR_clear_error()
-    _ = SSL_shutdown(session)
+    let status = SSL_shutdown(session)
+    // 0: sent, and the peer's own is still to come.
+    if status < 0, SSL_get_error(session, status) == SSL_ERROR_WANT_WRITE { return false }
     ERR_clear_error()
+    hasSentClose = true
+    return true
+  }
+
+  private func fail(_ failure: TLSFailure) -> Outcome {
+    hasFailed = true
+    return .failed(failure)
   }
 
   private func outcome(_ session: OpaquePointer, _ status: Int32, isRead: Bool, isHandshake: Bool) -> Outcome {
@@ -121,56 +272,18 @@ final class TLSSession {
       if isRead { readWaitsForWrite = true }
       return .wouldBlock
     case SSL_ERROR_ZERO_RETURN:
-      return .ended
+      return isHandshake ? fail(TLSFailure.closedDuringHandshake) : .ended
     case SSL_ERROR_SYSCALL:
-      hasFailed = true
-      if systemError == 0 || (isHandshake && systemError == ECONNRESET) { return .ended }
-      return .failed(.system(call: isRead ? "read" : "write", errno: systemError))
+      ERR_clear_error()
+      if isHandshake { return fail(TLSFailure.closedDuringHandshake) }
+      // Nothing was wrong with TLS, so the session can be resumed.
+      return .broken(.system(call: isRead ? "read" : "write", errno: systemError == 0 ? ECONNRESET : systemError))
     default:
-      hasFailed = true
-      return .failed(.tls(reason: reason(session, isHandshake: isHandshake)))
-    }
-  }
-
-  /// In words: what is wrong with the certificate, or what OpenSSL says.
-  private func reason(_ session: OpaquePointer, isHandshake: Bool) -> String {
-    let error = ERR_peek_error()
-    let said = OpenSSLErrors.drain() ?? "the connection broke"
-    guard isClient, isHandshake else { return said }
-    if copenssl_error_is_certificate_verify_failed(error) != 0 {
-      return OpenSSLErrors.words(verifyResult: SSL_get_verify_result(session))
-    }
-    switch copenssl_error_reason(error) {
-    case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_UNEXPECTED_MESSAGE:
-      return "the peer does not speak TLS (\(said))"
-    default: return said
-    }
-  }
-}
-
-/// OpenSSL's error queue and verify results, in words.
-enum OpenSSLErrors {
-  /// The reason of the first error of this thread's queue, which is emptied. Never data, only OpenSSL's fixed texts.
-  static func drain() -> String? {
-    let error = ERR_get_error()
-    ERR_clear_error()
-    guard error != 0 else { return nil }
-    return ERR_reason_error_string(error).map { String(cString: $0) } ?? "OpenSSL error \(error)"
-  }
-
-  static func words(verifyResult: Int) -> String {
-    let said =
-      X509_verify_cert_error_string(verifyResult).map { String(cString: $0) } ?? "verify result \(verifyResult)"
-    switch Int32(truncatingIfNeeded: verifyResult) {
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
-      X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
-      X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-      return "\(said) (unknown CA)"
-    case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return "\(said): the certificate is not for this address"
-    case X509_V_ERR_HOSTNAME_MISMATCH:
-      return "\(said): the certificate is not for this name"
-    default: return said
+      let said = TLSFailure.drain(session, isClient: isClient, isHandshake: isHandshake)
+      let failure = isHandshake ? verification ?? said : said
+      // A cut is not an error of TLS.
+      if failure.kind == .truncated { return .failed(failure) }
+      return fail(failure)
     }
   }
 }

@@ -38,15 +38,18 @@ package final class SimulatedExchange: Sendable {
   /// - Parameters:
   ///   - venue: one of `SimulatedVenue.names`.
   ///   - rate: moments (book updates or trades) a second and instrument on average; 60 is a lively market.
+  ///   - excerpt: a part of what the venue lists; nil for all of it.
   ///   - faults: what goes wrong, counted from now.
   ///   - listen: port 0 for any.
   /// - Throws: `SimulatorError`, or `TransportError` if the address cannot be listened on.
   package convenience init(
-    venue: String, seed: UInt64, rate: Double, faults: [Fault] = [], listen: SocketAddress, tls: TLSServerContext?,
-    loop: EventLoop, log: Logger = Logger(label: "tidegate.simulator")
+    venue: String, seed: UInt64, rate: Double, excerpt: SimulatedExcerpt? = nil, faults: [Fault] = [],
+    listen: SocketAddress, tls: TLSServerContext?, loop: EventLoop,
+    log: Logger = Logger(label: "tidegate.simulator")
   ) throws {
     try self.init(
-      SimulatedVenue(venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock(loop)),
+      SimulatedVenue(
+        venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock(loop), excerpt: excerpt),
       listen: listen, tls: tls, loop: loop, log: log)
   }
 
@@ -88,6 +91,12 @@ package final class SimulatedExchange: Sendable {
   package func inject(_ fault: Fault) {
     let core = core
     loop.execute { core.inject(fault) }
+  }
+
+  /// Shows `body` the venue itself, on the loop, between two of its moments: for tests that compare.
+  package func inspect(_ body: @escaping @Sendable (SimulatedVenue) -> Void) {
+    let core = core
+    loop.execute { body(core.venue) }
   }
 
   /// The latest figures, at most 10 ms old. Callable from anywhere.

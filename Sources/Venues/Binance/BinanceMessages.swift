@@ -340,7 +340,7 @@ extension BinanceHandler {
           side: buyerIsMaker ? .sell : .buy, time: time)))
     seen[place].trades += 1
     let lastTrade = feeds[place].lastTrade
-    if lastTrade > 0, id > lastTrade + 1 { seen[place].missedTrades += Int(clamping: id - lastTrade - 1) }
+    seen[place].missedTrades &+= TradeSequence.missed(after: lastTrade, before: id)
     feeds[place].lastTrade = max(lastTrade, id)
   }
 

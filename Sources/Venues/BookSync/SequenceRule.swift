@@ -20,12 +20,12 @@ struct SequenceRule: Sendable {
   let follows: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
 
   /// Binance spot, "How to manage a local order book correctly": drop `u <= L`; first `U <= L+1 <= u`; then `U <= last+1`.
-  /// A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins.
+  /// A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins. Nothing follows the largest number.
   static let binanceSpot = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
-    joins: { update, snapshot in snapshot < 0 || (update.first <= snapshot + 1 && update.last >= snapshot + 1) },
+    joins: { update, snapshot in snapshot < 0 || (update.first <= snapshot &+ 1 && update.last >= snapshot &+ 1) },
     isRepeat: { update, last in update.last <= last },
-    follows: { update, last in update.first <= last + 1 })
+    follows: { update, last in update.first <= last &+ 1 })
 
   /// Binance futures, "How to manage a local order book correctly": drop `u < L`; first `U <= L <= u`, or `pu == L`, as live streams
   /// have been seen to continue a snapshot; then `pu == last`. Numbers are those of the whole matching engine, so `U` jumps.

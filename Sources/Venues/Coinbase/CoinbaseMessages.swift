@@ -266,7 +266,7 @@ extension CoinbaseHandler {
     } else {
       seen[place].trades += 1
       // Numbers are dense for each product: a jump is trades that were not sent.
-      if last > 0, number > last + 1 { seen[place].missedTrades += Int(clamping: number - last - 1) }
+      seen[place].missedTrades &+= TradeSequence.missed(after: last, before: number)
     }
     products[place].lastTrade = max(last, number)
   }
@@ -281,7 +281,7 @@ extension CoinbaseHandler {
     let known = products[place].heartbeatTrade
     let last = products[place].lastTrade
     if last > 0, known > last {
-      seen[place].missedTrades += Int(clamping: known - last)
+      seen[place].missedTrades &+= Int(known - last)
       products[place].lastTrade = known
     }
     products[place].heartbeatTrade = id

@@ -197,9 +197,7 @@ package final class KrakenHandler: SymbolHandler {
         } else {
           seen[place].trades += 1
           // One sequence per book: a jump means trades that never came.
-          if lastTrades[place] > 0, id > lastTrades[place] + 1 {
-            seen[place].missedTrades += Int(clamping: id - lastTrades[place] - 1)
-          }
+          seen[place].missedTrades &+= TradeSequence.missed(after: lastTrades[place], before: id)
         }
         lastTrades[place] = max(lastTrades[place], id)
       }

@@ -15,9 +15,10 @@ struct ConfigurationLoaderTests {
   /// Loads `text` as a file called `t.yaml` or `t.json`, with the rest.
   static func load(
     _ text: String = "", json: Bool = false, environment: [String: String] = [:], flags: [ConfigurationFlag] = [],
-    needsData: Bool = false, isReadable: Bool = true
+    needsData: Bool = false, isReadable: Bool = true,
+    tlsProblems: @escaping @Sendable (TLSServerConfiguration) -> [TransportError] = { _ in [] }
   ) throws(ConfigurationProblems) -> LoadedConfiguration {
-    var loader = ConfigurationLoader(venues: venues, isReadable: { _ in isReadable })
+    var loader = ConfigurationLoader(venues: venues, isReadable: { _ in isReadable }, tlsProblems: tlsProblems)
     if !text.isEmpty { loader.read(contents: Array(text.utf8), isJSON: json, name: json ? "t.json" : "t.yaml") }
     loader.read(environment: environment)
     loader.read(flags: flags)
@@ -28,11 +29,13 @@ struct ConfigurationLoaderTests {
 
   static func problems(
     _ text: String = "", json: Bool = false, environment: [String: String] = [:], flags: [ConfigurationFlag] = [],
-    needsData: Bool = false, isReadable: Bool = true
+    needsData: Bool = false, isReadable: Bool = true,
+    tlsProblems: @escaping @Sendable (TLSServerConfiguration) -> [TransportError] = { _ in [] }
   ) -> [String] {
     do throws(ConfigurationProblems) {
       _ = try load(
-        text, json: json, environment: environment, flags: flags, needsData: needsData, isReadable: isReadable)
+        text, json: json, environment: environment, flags: flags, needsData: needsData, isReadable: isReadable,
+        tlsProblems: tlsProblems)
       return []
     } catch {
       return error.problems.map(\.description)
@@ -104,6 +107,37 @@ struct ConfigurationLoaderTests {
           restEndpoint: "https://c.example"),
         .init(
           venue: "kraken", symbols: ["XRP-USD"], endpoint: "ws://127.0.0.1:9003", restEndpoint: "http://127.0.0.1:9003"),
+      ])
+  }
+
+  @Test("limits, proxies and the key file are set and checked like all else")
+  func admission() throws {
+    let configuration = try Self.load(
+      """
+      keys-file: /etc/tidegate/keys
+      trusted-proxies: [10.0.0.0/8, "::1"]
+      proxy-header: forwarded
+      limits:
+        connections-per-address: 7
+        total-queued-bytes: 1048576
+      """, environment: ["TIDEGATE_LIMITS_HTTP_REQUESTS_PER_SECOND_PER_ADDRESS": "9"]
+    ).configuration
+    #expect(configuration.keysFile == "/etc/tidegate/keys" && configuration.proxyHeader == .forwarded)
+    #expect(configuration.trustedProxies.map(\.description) == ["10.0.0.0/8", "::1"])
+    #expect(configuration.limits.connectionsPerAddress == 7 && configuration.limits.totalQueuedBytes == 1 << 20)
+    #expect(configuration.limits.httpRequestsPerSecondPerAddress == 9)
+    #expect(
+      Self.problems(
+        "trusted-proxies: [10.0.0.1/8]\nproxy-header: x-real-ip\nlimits:\n  connections-per-address: 0\n  total-queued-bytes: 1000\n"
+      ) == [
+        "limits.connections-per-address: \"0\" is not allowed (file t.yaml, key limits.connections-per-address); allowed: a whole number, 1…1000000",
+        "limits.total-queued-bytes: \"1000\" is not allowed (file t.yaml, key limits.total-queued-bytes); allowed: a whole number, 1048576…68719476736",
+        "proxy-header: \"x-real-ip\" is not allowed (file t.yaml, key proxy-header); allowed: x-forwarded-for, forwarded",
+        "trusted-proxies: \"10.0.0.1/8\" is not allowed (file t.yaml, key trusted-proxies); allowed: addresses like 10.0.0.7 or networks like 10.0.0.0/8 and 2001:db8::/32",
+      ])
+    #expect(
+      Self.problems("keys-file: keys\n", isReadable: false) == [
+        "keys-file: \"keys\" cannot be read (file t.yaml, key keys-file); allowed: a readable file"
       ])
   }
 
@@ -221,6 +255,42 @@ struct ConfigurationLoaderTests {
     #expect(
       Self.problems(needsData: true) == [
         "feeds: there is nothing to serve (default); allowed: feeds in the file, --feed VENUE=SYMBOL, --demo or --replay FILE"
+      ])
+  }
+
+  @Test("certificates come in pairs, with roots where clients show theirs, and every file is tried")
+  func tls() throws {
+    let tls = try Self.load(
+      "tls:\n  certificate: [a.pem, b.pem]\n  key: [a.key, b.key]\n  client-ca: ca.pem\n  client-auth: required\n"
+        + "  handshake-seconds: 3\n  handshakes: 7\n  tickets: 2\n",
+      environment: ["TIDEGATE_TLS_TICKET_KEY_SECONDS": "600"]
+    ).configuration.tls
+    #expect(
+      tls?.certificates == [.init(certificate: "a.pem", key: "a.key"), .init(certificate: "b.pem", key: "b.key")])
+    #expect(tls?.clientCA == "ca.pem" && tls?.clientAuthentication == .required)
+    #expect(tls?.handshakeTimeout == 3_000_000_000 && tls?.handshakeLimit == 7)
+    #expect(tls?.ticketCount == 2 && tls?.ticketKeyPeriod == 600)
+    #expect(
+      Self.problems("tls:\n  certificate: [a.pem, b.pem]\n  key: a.key\n") == [
+        "tls.key: names 1 files for 2 certificates (file t.yaml, key tls.key); allowed: a key for each of tls.certificate, in the same order"
+      ])
+    #expect(
+      Self.problems("tls:\n  certificate: a.pem\n  key: a.key\n  client-auth: optional\n") == [
+        "tls.client-ca: is missing beside tls.client-auth optional (file t.yaml, key tls.client-auth); allowed: a PEM file of the roots that issue clients' certificates"
+      ])
+    #expect(
+      Self.problems("tls:\n  certificate: a.pem\n  key: a.key\n  client-ca: ca.pem\n") == [
+        "tls.client-auth: is none, so tls.client-ca has no effect (file t.yaml, key tls.client-ca); allowed: optional or required beside tls.client-ca"
+      ])
+    #expect(
+      Self.problems("tls:\n  certificate: a.pem\n  key: a.key\n") { _ in
+        [
+          .certificateFile(path: "a.key", reason: "it is not the key"),
+          .certificateFile(path: "a.pem", reason: "it expired"),
+        ]
+      } == [
+        "tls.key: cannot use a.key: it is not the key (file t.yaml, key tls.key)",
+        "tls.certificate: cannot use a.pem: it expired (file t.yaml, key tls.certificate)",
       ])
   }
 

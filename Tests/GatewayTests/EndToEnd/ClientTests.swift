@@ -151,12 +151,15 @@ struct ClientTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let certificate = try SelfSignedCertificate(hosts: ["127.0.0.1"])
-    let files = GatewayConfiguration.TLSFiles(
+    let files = TLSCertificateFiles(
       certificate: folder.appendingPathComponent("certificate.pem").path,
       key: folder.appendingPathComponent("key.pem").path)
     try certificate.certificatePEM.write(toFile: files.certificate, atomically: true, encoding: .utf8)
     try certificate.keyPEM.write(toFile: files.key, atomically: true, encoding: .utf8)
-    let harness = try GatewayHarness(venues: ["kraken"]) { $0.tls = files }
+    let harness = try GatewayHarness(venues: ["kraken"]) {
+      $0.tlsSettings.certificates = [files.certificate]
+      $0.tlsSettings.keys = [files.key]
+    }
     let subscription = TidegateSubscription(channels: [.status])
 
     let trusting = ClientFollower(

@@ -3,6 +3,7 @@ import HTTP1
 import Logging
 import Transport
 import VenueSimulator
+import Venues
 import WebSocket
 
 @testable import Gateway
@@ -20,11 +21,14 @@ final class GatewayHarness: Sendable {
     "binance": ["BTC-USDT", "ETH-USDT", "ZEC-USDT"],
   ]
 
-  /// - Parameter change: changes the configuration before the start.
+  /// - Parameters:
+  ///   - change: changes the configuration before the start.
+  ///   - recorder: makes the recorder of a venue's feed.
   init(
     venues: [String] = ["kraken", "coinbase", "binance"], faults: [String: [Fault]] = [:], seed: UInt64 = 7,
     rate: Double = 20,
-    loops: Int = 2, change: (inout GatewayConfiguration) -> Void = { _ in }
+    loops: Int = 2, access: Authenticator? = nil, change: (inout GatewayConfiguration) -> Void = { _ in },
+    recorder: @escaping @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
   ) throws {
     simulatorLoop = try EventLoop(index: 0, label: "test.simulator")
     clientLoop = try EventLoop(index: 0, label: "test.client")
@@ -41,6 +45,11 @@ final class GatewayHarness: Sendable {
     configuration.caFile = caFile
     configuration.heartbeatSeconds = 1
     configuration.reconnectLimitSeconds = 1
+    // Every test is one address, and looks often.
+    configuration.limits.connectionsPerAddress = 10_000
+    configuration.limits.connectionsPerSecondPerAddress = 100_000
+    configuration.limits.handshakesPerSecondPerAddress = 2_000
+    configuration.limits.httpRequestsPerSecondPerAddress = 100_000
     var exchanges: [String: SimulatedExchange] = [:]
     for venue in venues {
       let exchange = try SimulatedExchange(
@@ -56,12 +65,12 @@ final class GatewayHarness: Sendable {
     change(&configuration)
     var log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     log.logLevel = .critical
-    gateway = try Gateway(configuration: configuration, log: log)
-    try gateway.start()
+    gateway = try Gateway(configuration: configuration, access: access, log: log)
+    try gateway.start(recorder: recorder)
   }
 
-  func probe(offers: [PerMessageDeflate.Offer] = []) async throws -> StreamProbe {
-    try await StreamProbe(gateway.address, loop: clientLoop, offers: offers)
+  func probe(offers: [PerMessageDeflate.Offer] = [], fields: [HTTPField] = []) async throws -> StreamProbe {
+    try await StreamProbe(gateway.address, fields: fields, loop: clientLoop, offers: offers)
   }
 
   /// A GET on the client port, or the internal one.
@@ -71,11 +80,12 @@ final class GatewayHarness: Sendable {
   }
 
   /// Waits until every instrument of every venue is live.
-  func waitUntilLive() async throws {
+  /// - Parameter fields: for a gateway that wants to know who asks.
+  func waitUntilLive(fields: [HTTPField] = []) async throws {
     let expected = exchanges.keys.reduce(0) { $0 + Self.symbols[$1]!.count }
     var patience = Patience()
     while true {
-      let answer = try await get("/v1/instruments")
+      let answer = try await get("/v1/instruments", fields: fields)
       let instruments = answer.json["instruments"] as? [[String: Any]] ?? []
       if instruments.count == expected, instruments.allSatisfy({ $0["state"] as? String == "live" }) { return }
       try await patience.wait(for: "every book to be live; \(answer.text)")

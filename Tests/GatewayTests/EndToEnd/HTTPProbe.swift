@@ -22,17 +22,20 @@ final class HTTPProbe: ConnectionHandler {
     self.completion = completion
   }
 
+  /// - Parameter closes: whether it says `Connection: close`.
   static func send(
-    _ method: String, _ target: String, to address: SocketAddress, fields: [HTTPField] = [], loop: EventLoop
+    _ method: String, _ target: String, to address: SocketAddress, fields: [HTTPField] = [],
+    tls: TLSClientContext? = nil, closes: Bool = true, loop: EventLoop
   ) async throws -> Answer {
     try await withCheckedThrowingContinuation { continuation in
       loop.execute {
         let probe = HTTPProbe(isHead: method == "HEAD") { result in continuation.resume(with: result.mapError { $0 }) }
-        Connector.connect(host: address.host, port: address.port, tls: nil, loop: loop, handler: probe) { result in
+        Connector.connect(host: address.host, port: address.port, tls: tls, loop: loop, handler: probe) { result in
           switch result {
           case .success(let connection):
             var out = ByteBuffer()
-            let all = [HTTPField("Host", address.description), HTTPField("Connection", "close")] + fields
+            let all =
+              [HTTPField("Host", address.description)] + (closes ? [HTTPField("Connection", "close")] : []) + fields
             HTTPEncoder.append(
               HTTPRequestHead(method: method, target: target, fields: HTTPFields(all)), bodyLength: 0, to: &out)
             connection.write(out.bytes)

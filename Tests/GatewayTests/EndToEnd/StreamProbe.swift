@@ -50,7 +50,9 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   private var deflater: Deflater?
 
   /// Connects to `address` and waits until the stream is open.
-  init(_ address: SocketAddress, loop: EventLoop, offers: [PerMessageDeflate.Offer] = []) async throws {
+  init(
+    _ address: SocketAddress, fields: [HTTPField] = [], loop: EventLoop, offers: [PerMessageDeflate.Offer] = []
+  ) async throws {
     self.loop = loop
     self.offers = offers
     loop.execute { [self] in
@@ -60,7 +62,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
           self.connection = connection
           let head = WebSocketHandshake.request(
             host: address.description, target: "/v1/stream", key: self.key, subprotocols: ["tidegate.v1.json"],
-            compression: self.offers)
+            compression: self.offers, fields: fields)
           var out = ByteBuffer()
           HTTPEncoder.append(head, bodyLength: 0, to: &out)
           connection.write(out.bytes)
@@ -130,6 +132,13 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   /// Sends bytes as they are.
   func send(raw bytes: [UInt8]) { loop.execute { [self] in connection?.write(bytes.span.bytes) } }
 
+  /// Bytes that the gateway has not taken yet.
+  func unsentBytes() async -> Int {
+    await withCheckedContinuation { continuation in
+      loop.execute { [self] in continuation.resume(returning: connection?.queuedBytes ?? 0) }
+    }
+  }
+
   /// What was agreed on about compression.
   var deflate: PerMessageDeflate? { state.withLock { $0.deflate } }
 
@@ -145,6 +154,16 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   @discardableResult
   func first(_ what: String, from: Int = 0, where fits: @escaping @Sendable (Message) -> Bool) async throws -> Message {
     try await wait(what) { state in state.messages.dropFirst(from).first(where: fits) }
+  }
+
+  /// The same, or nil if the server closes first.
+  func first(
+    _ what: String, orClose: Bool, where fits: @escaping @Sendable (Message) -> Bool
+  ) async throws -> Message? {
+    try await wait(what) { state -> Message?? in
+      if let found = state.messages.first(where: fits) { return .some(found) }
+      return state.closeCode == nil ? nil : .some(nil)
+    }
   }
 
   func closeCode() async throws -> UInt16 { try await wait("a close frame") { $0.closeCode } }

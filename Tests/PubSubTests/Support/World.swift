@@ -10,6 +10,7 @@ final class World {
   enum Mail {
     case command(HubCommand)
     case delivery(Delivery)
+    case session(SessionMessage)
   }
   let loops: Int
   var now = Timestamp(microseconds: 1_790_000_000_000_000)
@@ -20,6 +21,8 @@ final class World {
   var mail: [[Mail]]
   var clients: [ModelClient] = []
   var closed: [(client: ClientID, loop: Int, code: UInt16, reason: String)] = []
+  /// Tokens that fan-outs ask about.
+  var asked: [(client: ClientID, loop: Int, token: String)] = []
   var changes = MarketChanges()
 
   init(loops: Int = 1, instruments: Int = 1, limits: ClientLimits = ClientLimits(), bookDepthLimit: Int? = nil) {
@@ -119,7 +122,8 @@ final class World {
       switch delivery {
       case .frame(_, let set):
         for loop in 0..<loops where set & (1 << UInt64(loop)) != 0 { mail[loop].append(.delivery(delivery)) }
-      case .joined(_, let loop, _), .snapshot(_, let loop, _): mail[loop].append(.delivery(delivery))
+      case .joined(_, let loop, _), .snapshot(_, let loop, _), .nothing(_, let loop, _):
+        mail[loop].append(.delivery(delivery))
       }
     }
   }
@@ -128,7 +132,9 @@ final class World {
     for action in actions {
       switch action {
       case .command(let command, let target): mail[target].append(.command(command))
+      case .session(let message, let target): mail[target].append(.session(message))
       case .close(let client, let code, let reason): closed.append((client, loop, code, reason))
+      case .authenticate(let client, let token): asked.append((client, loop, token))
       }
     }
   }
@@ -143,6 +149,7 @@ final class World {
       switch item {
       case .command(let command): hubs[loop].perform(command, now: now, into: &out)
       case .delivery(let delivery): fanOuts[loop].deliver([delivery], now: now, into: &actions)
+      case .session(let message): fanOuts[loop].receive(message, now: now, into: &actions)
       }
     }
     post(out)
@@ -175,6 +182,13 @@ final class World {
     }
   }
 
+  /// The wall clock is set forward.
+  func step(by step: Int64) {
+    now = now + step
+    for fanOut in fanOuts { fanOut.clockStepped(by: step) }
+    for hub in hubs { hub.clockStepped(by: step) }
+  }
+
   func tick() {
     for loop in 0..<loops {
       changes.removeAll()
@@ -195,6 +209,8 @@ final class ModelClient {
   struct Stream {
     var channel: String
     var symbol: String
+    var epoch = ""
+    var interval = 0
     var seq: UInt64?
     var bids: [String: String] = [:]
     var asks: [String: String] = [:]
@@ -205,10 +221,18 @@ final class ModelClient {
   let loop: Int
   let id: ClientID
   var isStuck = false
+  var session = ""
+  var hasLeft = false
+  /// What was owed when it came back, to be compared: the streams as the one before had them.
+  var resumed: [Int: Stream] = [:]
   /// Messages in order, as text.
   var texts: [String] = []
   var streams: [Int: Stream] = [:]
   var dataFrames = 0
+  /// Of all frames taken.
+  var bytes = 0
+  /// The last bid seen, in tenths.
+  var lastQuote: Int?
   var faults: [String] = []
   /// Trade ids received or known to be lost, by stream.
   var tradeIDs: [Int: [UInt64]] = [:]
@@ -238,11 +262,49 @@ final class ModelClient {
     return Array(texts[before...])
   }
 
+  func authorize(_ grant: Grant) {
+    var actions: [FanOutAction] = []
+    world.fanOuts[loop].authorize(id, grant, now: world.now, into: &actions)
+    world.post(actions, from: loop)
+  }
+
+  func refuse(_ why: String, code: UInt16 = CloseCode.unauthorized) {
+    var actions: [FanOutAction] = []
+    world.fanOuts[loop].refuse(id, why: why, code: code, now: world.now, into: &actions)
+    world.post(actions, from: loop)
+  }
+
   func leave() {
     var actions: [FanOutAction] = []
     world.fanOuts[loop].close(id, into: &actions)
     world.post(actions, from: loop)
     isStuck = true
+    hasLeft = true
+  }
+
+  /// A new connection that goes on where this one stopped; returns it when all is settled.
+  func comeBack(on loop: Int = 0, session: String? = nil, subject: String? = nil) -> ModelClient {
+    let back = resumeRequest(on: loop, session: session, subject: subject)
+    world.settle()
+    return back
+  }
+
+  /// The same, with the request only sent.
+  func resumeRequest(on loop: Int, session: String? = nil, subject: String? = nil) -> ModelClient {
+    let back = world.client(on: loop)
+    if let subject { world.fanOuts[loop].state(of: back.id)?.grant?.subject = subject }
+    let items = streams.sorted { $0.key < $1.key }.compactMap { number, stream -> String? in
+      guard let seq = stream.seq else { return nil }
+      let depth = stream.channel == "book" ? ",\"depth\":\(stream.depth == 0 ? "\"full\"" : "\(stream.depth)")" : ""
+      return
+        "{\"channel\":\"\(stream.channel)\",\"symbol\":\"\(stream.symbol)\"\(depth),\"interval_ms\":\(stream.interval)"
+        + ",\"stream\":\(number),\"epoch\":\"\(stream.epoch)\",\"seq\":\(seq)}"
+    }
+    back.resumed = streams
+    back.send(
+      "{\"op\":\"hello\",\"id\":1,\"resume\":{\"session\":\"\(session ?? self.session)\",\"streams\":[\(items.joined(separator: ","))]}}"
+    )
+    return back
   }
 
   func unsent(_ bytes: Int) { world.fanOuts[loop].setUnsent(bytes, for: id, now: world.now) }
@@ -254,7 +316,10 @@ final class ModelClient {
     if let only = world.fanOuts[loop].takeOnly(from: id) { frames.append(only) }
     world.fanOuts[loop].take(from: id, byteLimit: byteLimit, now: world.now, into: &frames, actions: &actions)
     world.post(actions, from: loop)
-    for frame in frames { receive(payload(of: frame)) }
+    for frame in frames {
+      bytes += frame.count
+      receive(payload(of: frame))
+    }
   }
 
   /// The text of an unmasked frame (RFC 6455 section 5.2).
@@ -274,6 +339,9 @@ final class ModelClient {
       return
     }
     switch type {
+    case "welcome":
+      session = message["session"] as? String ?? ""
+      for item in message["ok"] as? [[String: Any]] ?? [] { open(item) }
     case "subscribed": for item in message["ok"] as? [[String: Any]] ?? [] { open(item) }
     case "configured", "notice":
       if type == "notice" { notices.append(message) }
@@ -294,9 +362,17 @@ final class ModelClient {
 
   private func open(_ item: [String: Any]) {
     guard let number = item["stream"] as? Int, streams[number] == nil else { return }
+    if item["recovered"] as? Bool == true {
+      guard let old = resumed[number] else { return faults.append("recovered, but never had: \(item)") }
+      streams[number] = old
+      return
+    }
     streams[number] = Stream(
       channel: item["channel"] as? String ?? "", symbol: item["symbol"] as? String ?? "",
+      epoch: item["epoch"] as? String ?? "", interval: item["interval_ms"] as? Int ?? 0,
       depth: item["depth"] as? Int ?? 0)
+    // Trades of a stream without a snapshot begin after this.
+    if item["channel"] as? String == "trades" { streams[number]?.seq = item["seq"] as? UInt64 }
   }
 
   private func lost(_ message: [String: Any], _ text: String) {
@@ -333,6 +409,7 @@ final class ModelClient {
       }
       bookAt["\(number)@\(seq)"] = Self.text(of: stream)
     }
+    if stream.channel == "quote", let bid = Double(data["bid"] as? String ?? "") { lastQuote = Int(bid * 10) }
     if stream.channel == "trades", !isSnapshot {
       for trade in data["trades"] as? [[String: Any]] ?? [] {
         tradeIDs[number, default: []].append(UInt64(trade["id"] as? String ?? "") ?? 0)

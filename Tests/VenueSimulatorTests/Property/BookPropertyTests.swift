@@ -1,5 +1,6 @@
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 import Venues
 
@@ -7,7 +8,7 @@ import Venues
 
 /// Every venue, under everything that can go wrong, for as many seeds as one likes: `TIDEGATE_SEEDS=20000` for a long run,
 /// `TIDEGATE_SEED=<number>` for the one of a failure.
-@Suite("A live book is the venue's book")
+@Suite("A live book is the venue's book", .longComputation)
 struct BookPropertyTests {
   struct Setup: Sendable, CustomTestStringConvertible {
     let name: String

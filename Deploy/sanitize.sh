@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The test-suite under a sanitizer: Deploy/sanitize.sh thread|address [filter of swift test]
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+sanitizer=${1:-}
+case "$sanitizer" in
+  thread)
+    scratch=.build-tsan
+    export TIDEGATE_THREAD_SANITIZER=1
+    ;;
+  address) scratch=.build-asan ;;
+  *) fail "which sanitizer? Deploy/sanitize.sh thread|address [filter]" ;;
+esac
+filter=()
+[ -z "${2:-}" ] || filter=(--filter "$2")
+
+# Leaks are not looked for: LeakSanitizer reports one-time tables of the Swift runtime. After a trap the backtracer may hang.
+export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}" SWIFT_BACKTRACE=enable=no
+
+say "Build with ${sanitizer}sanitizer"
+swift build --build-tests --sanitize "$sanitizer" --scratch-path "$scratch"
+
+say "Tests"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+swift test --skip-build --sanitize "$sanitizer" --scratch-path "$scratch" ${filter[@]+"${filter[@]}"} 2>&1 | tee "$log"
+# A report does not fail a test by itself.
+! grep -qE 'WARNING: ThreadSanitizer|ERROR: AddressSanitizer' "$log" || fail "the sanitizer found something: see above"
+say "Clean"

@@ -1,0 +1,40 @@
+/// Why a token gives nobody access. The texts are for the client; they hold nothing of the token.
+enum AccessError: Error, Sendable, Equatable, CaseIterable {
+  case malformed
+  case tooLong
+  /// No key of that hash.
+  case unknownKey
+  /// An issuer, a `kid` or an `alg` that no key fits.
+  case unknownIssuer
+  /// An algorithm other than the key's own, `none` among them.
+  case algorithm
+  case signature
+  case noExpiry
+  case expired
+  case notYetValid
+  case audience
+  /// `crit`, which names something that must be understood and is not (RFC 7515 section 4.1.11).
+  case critical
+  /// A claim of the wrong type, or a grant that makes no sense.
+  case claims
+  /// The key has been taken out of the key file.
+  case withdrawn
+
+  var description: String {
+    switch self {
+    case .malformed: "the token is neither a key nor a JWT in compact form"
+    case .tooLong: "the token has more than \(JSONWebToken.sizeLimit) bytes"
+    case .unknownKey: "the key is not known"
+    case .unknownIssuer: "no key fits the token's issuer and kid"
+    case .algorithm: "the token's alg is not that of its key"
+    case .signature: "the token's signature is wrong"
+    case .noExpiry: "the token has no exp"
+    case .expired: "the token has expired"
+    case .notYetValid: "the token is not valid yet"
+    case .audience: "the token is for another audience"
+    case .critical: "the token has a crit header, which is not supported"
+    case .claims: "a claim of the token has the wrong type or value"
+    case .withdrawn: "the key has been withdrawn"
+    }
+  }
+}

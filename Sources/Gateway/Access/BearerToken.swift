@@ -1,0 +1,31 @@
+import HTTP1
+
+/// Takes the token from a request (RFC 6750). It may stand in `Authorization: Bearer …` only: a URL ends up in logs, histories and
+/// `Referer` fields, and a browser that cannot set fields on a WebSocket says its token in `hello`.
+enum BearerToken {
+  enum Problem: Error, Equatable {
+    /// A token in the query.
+    case inURL
+    case malformed(String)
+  }
+
+  /// Names of query parameters that hold tokens elsewhere.
+  private static let queryNames: Set<String> = ["token", "access_token", "api_key", "apikey"]
+
+  /// The token; nil if the request has none.
+  static func read(_ request: HTTPRequestHead) throws(Problem) -> String? {
+    if request.target.utf8.contains(UInt8(ascii: "?")),
+      request.query.contains(where: { queryNames.contains($0.name.lowercased()) })
+    {
+      throw .inURL
+    }
+    let values = request.fields.values("Authorization")
+    guard let value = values.first else { return nil }
+    guard values.count == 1 else { throw .malformed("there is more than one Authorization field") }
+    let parts = value.split(separator: " ", omittingEmptySubsequences: true)
+    guard parts.count == 2, ASCII.equalIgnoringCase(parts[0], "Bearer") else {
+      throw .malformed("Authorization must be Bearer and a token")
+    }
+    return String(parts[1])
+  }
+}

@@ -1,0 +1,40 @@
+import Logging
+import MarketData
+import PubSub
+import Transport
+
+/// Tokens of streams: the fan-out asks, the authenticator knows, the admission counts.
+extension LoopNode {
+  /// Answers the fan-out's `.authenticate`.
+  func authenticate(_ token: String, of session: StreamSession, _ now: Timestamp, into actions: inout [FanOutAction]) {
+    let result = settings.access?.authenticate(token, now: now) ?? .failure(.unknownKey)
+    switch result {
+    case .success(let credential):
+      guard let permit = session.connection.permit as? AdmissionPermit,
+        settings.admission.hold(permit, credential.grant)
+      else {
+        settings.admission.count(.connectionsPerKey)
+        fanOut.refuse(
+          session.client, why: "this token's key has as many connections as it may", code: CloseCode.rateLimited,
+          now: now, into: &actions)
+        return
+      }
+      session.credential = credential
+      fanOut.authorize(session.client, credential.grant, now: now, into: &actions)
+    case .failure(let error):
+      settings.admission.count(.unauthorized)
+      settings.log.debug(
+        "token refused", metadata: ["peer": "\(session.connection.peer)", "reason": "\(error.description)"])
+      fanOut.refuse(session.client, why: error.description, now: now, into: &actions)
+    }
+  }
+
+  /// Takes over what the key file says now. On the loop.
+  func accessChanged() {
+    loop.assertOnLoop()
+    guard let policy = settings.access?.policy else { return }
+    let now = clock.now()
+    fanOut.anonymousGrant = policy.anonymous
+    review(policy, now)
+  }
+}

@@ -1,0 +1,110 @@
+/// What is remembered of each address, or of each key: its connections and its rates. A plain value without a clock.
+///
+/// It is bounded: where it is full, the one without connections that was heard of longest ago is forgotten, which gives it its
+/// bursts back and nothing else. Those with connections are never forgotten, so the table must have more room than there may be
+/// connections. Every operation is O(1).
+struct AdmissionTable<Key: Hashable & Sendable>: Sendable {
+  enum Lane: Int, CaseIterable { case connections, handshakes, requests }
+
+  private struct Entry {
+    var key: Key
+    var connections: Int32 = 0
+    /// Arrival times by lane.
+    var arrivals: (Int64, Int64, Int64) = (.min / 2, .min / 2, .min / 2)
+    /// Neighbours among those without connections, the longest unheard of first.
+    var previous: Int32 = -1
+    var next: Int32 = -1
+
+    subscript(lane: Lane) -> Int64 {
+      get {
+        switch lane {
+        case .connections: arrivals.0
+        case .handshakes: arrivals.1
+        case .requests: arrivals.2
+        }
+      }
+      set {
+        switch lane {
+        case .connections: arrivals.0 = newValue
+        case .handshakes: arrivals.1 = newValue
+        case .requests: arrivals.2 = newValue
+        }
+      }
+    }
+  }
+
+  let capacity: Int
+  private var places: [Key: Int32] = [:]
+  private var entries: [Entry] = []
+  private var oldest: Int32 = -1
+  private var newest: Int32 = -1
+
+  /// - Parameter capacity: entries, 1…2³¹−1.
+  init(capacity: Int) {
+    precondition((1...Int(Int32.max)).contains(capacity))
+    self.capacity = capacity
+  }
+
+  var count: Int { places.count }
+
+  func connections(of key: Key) -> Int { places[key].map { Int(entries[Int($0)].connections) } ?? 0 }
+
+  /// Counts a connection; false if there are `limit` already, or no room for another key.
+  mutating func enter(_ key: Key, limit: Int) -> Bool {
+    guard let place = place(of: key), Int(entries[place].connections) < limit else { return false }
+    if entries[place].connections == 0 { unlink(place) }
+    entries[place].connections += 1
+    return true
+  }
+
+  /// Ends a connection that `enter` counted.
+  mutating func leave(_ key: Key) {
+    guard let place = places[key].map({ Int($0) }), entries[place].connections > 0 else {
+      preconditionFailure("a connection left that had not entered")
+    }
+    entries[place].connections -= 1
+    if entries[place].connections == 0 { append(place) }
+  }
+
+  /// Counts an event of a lane; nil if it is within the rate, else the µs to wait, and nothing is counted.
+  mutating func take(_ lane: Lane, _ rate: Rate, _ key: Key, now: Int64) -> Int64? {
+    guard let place = place(of: key) else { return 1_000_000 }
+    if entries[place].connections == 0 {
+      unlink(place)
+      append(place)
+    }
+    return rate.take(&entries[place][lane], now: now)
+  }
+
+  /// The place of a key, made if need be. Nil: every entry has connections.
+  private mutating func place(of key: Key) -> Int? {
+    if let place = places[key] { return Int(place) }
+    let place: Int
+    if entries.count < capacity {
+      place = entries.count
+      entries.append(Entry(key: key))
+    } else {
+      guard oldest >= 0 else { return nil }
+      place = Int(oldest)
+      places[entries[place].key] = nil
+      unlink(place)
+      entries[place] = Entry(key: key)
+    }
+    places[key] = Int32(place)
+    append(place)
+    return place
+  }
+
+  private mutating func append(_ place: Int) {
+    entries[place].previous = newest
+    entries[place].next = -1
+    if newest >= 0 { entries[Int(newest)].next = Int32(place) } else { oldest = Int32(place) }
+    newest = Int32(place)
+  }
+
+  private mutating func unlink(_ place: Int) {
+    let (previous, next) = (entries[place].previous, entries[place].next)
+    if previous >= 0 { entries[Int(previous)].next = next } else { oldest = next }
+    if next >= 0 { entries[Int(next)].previous = previous } else { newest = previous }
+  }
+}

@@ -1,0 +1,47 @@
+import Bytes
+import HTTP1
+import Transport
+
+/// Tells a connection that it is refused: answers the first thing it sends, whatever it is, and closes.
+final class RefusalSession: ConnectionHandler {
+  /// A connection that sends nothing is answered after this long, ns.
+  private static let patience: UInt64 = 2_000_000_000
+
+  private let response: HTTPResponse
+  private let date: String
+  private var timer: LoopTimer?
+  private var isAnswered = false
+
+  init(_ connection: Connection, _ response: HTTPResponse, date: String) {
+    self.response = response
+    self.date = date
+    timer = connection.loop.schedule(after: Self.patience) { [weak self, weak connection] in
+      guard let self, let connection else { return }
+      answer(connection)
+    }
+  }
+
+  private func answer(_ connection: Connection) {
+    guard !isAnswered else { return }
+    isAnswered = true
+    timer?.cancel()
+    timer = nil
+    var fields = HTTPFields(response.fields)
+    fields.append("Access-Control-Allow-Origin", "*")
+    fields.append("Content-Type", response.contentType)
+    var out = ByteBuffer(capacity: 512 + response.body.count)
+    HTTPEncoder.append(
+      HTTPResponseHead(status: response.status, fields: fields), bodyLength: response.body.count, keepAlive: false,
+      date: date, to: &out)
+    out.append(response.body)
+    connection.write(out.bytes)
+    connection.close()
+  }
+
+  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) { answer(connection) }
+  func connectionDidDrain(_ connection: Connection) {}
+  func connectionDidClose(_ connection: Connection, reason: CloseReason) {
+    timer?.cancel()
+    timer = nil
+  }
+}

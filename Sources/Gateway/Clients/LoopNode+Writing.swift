@@ -1,0 +1,70 @@
+import Bytes
+import MarketData
+import PubSub
+import Transport
+
+/// From the fan-out's queues to the clients' connections.
+extension LoopNode {
+  /// How often a turn writes again because a write led to more: snapshots that there is now room for. Then the next turn goes on.
+  private static let writeRounds = 4
+
+  /// Delivers, carries out what that leads to, and writes, until there is nothing to do.
+  func deliverAndWrite(_ now: Timestamp) {
+    for _ in 0..<Self.writeRounds {
+      settle(now)
+      if fanOut.dirty.isEmpty { return }
+      writeDirty(now)
+    }
+    settle(now)
+    if !fanOut.dirty.isEmpty { loop.execute {} }
+  }
+
+  private func writeDirty(_ now: Timestamp) {
+    for client in fanOut.dirty {
+      guard let session = sessions[Int(client.slot)], session.client == client else { continue }
+      if session.connection.isWritable, let frame = fanOut.takeOnly(from: client) {
+        session.connection.write(compression.form(frame, for: session))
+        metrics.framesSent &+= 1
+      } else {
+        write(to: session, now)
+      }
+    }
+    fanOut.removeDirty()
+  }
+
+  /// Hands the client's queued frames to its connection, while the kernel takes them; the rest can still be merged. A client that
+  /// is known to be slow gets small portions, since what is handed over gets old on the way.
+  func write(to session: StreamSession, _ now: Timestamp) {
+    let connection = session.connection
+    let portion =
+      fanOut.isWatched(session.client) ? StreamSession.slowHandOverBytes : StreamSession.handOverBytes
+    while connection.isWritable {
+      fanOut.take(from: session.client, byteLimit: portion, now: now, into: &frames, actions: &actions)
+      var bytes = 0
+      for frame in frames {
+        bytes += frame.count
+        connection.write(compression.form(frame, for: session))
+      }
+      metrics.framesSent &+= UInt64(truncatingIfNeeded: frames.count)
+      frames.removeAll(keepingCapacity: true)
+      // Less than asked for was all there was; it goes out with the turn's one send.
+      if bytes < portion { return }
+      connection.flush()
+      // They are fresher than anything that waits, and would find no room behind it.
+      if connection.isWritable, fanOut.isAwaitingSnapshots(session.client) { return }
+    }
+    fanOut.setUnsent(connection.queuedBytes, for: session.client, now: now)
+  }
+
+  /// Asks the kernel whether the peers of clients that seem to stall have taken something: below the mark at which a socket counts as
+  /// writable again, that is the only sign. About once a second.
+  func noteKernelProgress(_ now: Timestamp) {
+    for client in fanOut.stallingClients(now: now) {
+      guard let session = sessions[Int(client.slot)], session.client == client,
+        let queued = session.connection.kernelQueuedBytes
+      else { continue }
+      if queued < session.kernelQueuedBytes { fanOut.noteProgress(of: client, now: now) }
+      session.kernelQueuedBytes = queued
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Logging
+import PubSub
+import Synchronization
+import Transport
+
+/// Who waits for the end of a gateway.
+final class GatewayEnd: Sendable {
+  private struct State {
+    var completions: [@Sendable () -> Void] = []
+    var isUnderWay = false
+    var hasEnded = false
+  }
+  private let state = Mutex(State())
+
+  /// Has `completion` called at the end, at once if that has been. True the first time: then the caller brings the end about.
+  func wait(_ completion: @escaping @Sendable () -> Void) -> Bool {
+    let (isFirst, hasEnded) = state.withLock { state in
+      defer { state.isUnderWay = true }
+      if !state.hasEnded { state.completions.append(completion) }
+      return (!state.isUnderWay, state.hasEnded)
+    }
+    if hasEnded { completion() }
+    return isFirst
+  }
+
+  func arrive() {
+    let completions = state.withLock { state in
+      state.hasEnded = true
+      defer { state.completions = [] }
+      return state.completions
+    }
+    for completion in completions { completion() }
+  }
+}
+
+/// The end of a gateway.
+extension Gateway {
+  /// Stops accepting, tells every client when to reconnect, closes each at that moment with 4201, and ends when all are gone, at the
+  /// latest after `seconds`. `stop` cuts it short.
+  ///
+  /// - Parameter handsOver: whether another process takes over the ports: then metrics and health go, too, at once; otherwise
+  ///   they stay to the end, and `/readyz` answers 503.
+  package func drain(seconds: Int, handsOver: Bool = false, _ completion: @escaping @Sendable () -> Void) {
+    publicListener.close()
+    if handsOver { internalListener.close() }
+    log.notice("draining", metadata: ["seconds": "\(seconds)", "hands_over": "\(handsOver)"])
+    for node in nodes { node.loop.execute { node.beginDrain(window: Int64(seconds) * 1_000_000) } }
+    reportDrain()
+    end(completion)
+  }
+
+  /// Stops accepting, closes every client with 4201, and ends when they are gone or `deadline` ms have passed.
+  package func stop(deadline: UInt64 = 5_000, _ completion: @escaping @Sendable () -> Void) {
+    publicListener.close()
+    internalListener.close()
+    for node in nodes { node.loop.execute { node.closeAll(within: Int64(clamping: deadline) * 1_000) } }
+    end(completion)
+  }
+
+  /// Ends the loops when no node has clients or is to wait for them any longer; after the nodes were told.
+  private func end(_ completion: @escaping @Sendable () -> Void) {
+    guard ending.wait(completion) else { return }
+    let countdown = Countdown(nodes.count) { [loops, nodes, ending] in
+      // The loops have ended and nothing else touches the nodes; each holds all of them, itself included.
+      let ended = Countdown(loops.count) {
+        for node in nodes { node.connect(to: []) }
+        ending.arrive()
+      }
+      for loop in loops { loop.shutdown { ended.arrive() } }
+    }
+    for node in nodes { node.loop.execute { node.whenEmpty { countdown.arrive() } } }
+  }
+
+  /// Says once a second how far a drain is.
+  private func reportDrain() {
+    let first = nodes[0]
+    let log = log
+    let count = nodes.count
+    first.loop.execute {
+      let startedAt = first.loop.moment
+      first.loop.scheduleRepeating(every: 1_000_000_000) {
+        let total = DrainProgress()
+        for loop in 0..<count {
+          first.ask(loop) { node in
+            (node.openClients, node.fanOut.evictedClients)
+          } then: { open, evicted in
+            total.open += open
+            total.evicted += evicted
+            total.parts += 1
+            guard total.parts == count else { return }
+            let elapsed = (first.loop.moment - startedAt) / 1_000_000
+            log.notice(
+              "draining",
+              metadata: ["clients": "\(total.open)", "closed": "\(total.evicted)", "elapsed_s": "\(elapsed)"])
+          }
+        }
+      }
+    }
+  }
+
+  private final class DrainProgress {
+    var open = 0
+    var evicted = 0
+    var parts = 0
+  }
+}

@@ -1,0 +1,80 @@
+import MarketData
+
+/// Symbols by exact name (`kraken:BTC-USD`), by venue (`kraken:*`), by instrument over all venues (`*:BTC-USD`), or all (`*`).
+package struct SymbolRules: Sendable, Equatable {
+  private var isAll = false
+  private var names: Set<String> = []
+  private var venues: Set<String> = []
+  private var instruments: Set<String> = []
+
+  /// Every symbol.
+  package static let all = SymbolRules(isAll: true)
+
+  private init(isAll: Bool) { self.isAll = isAll }
+
+  /// - Parameter patterns: none allows nothing.
+  /// - Returns: nil where one of them is no pattern.
+  package init?(_ patterns: some Sequence<String>) {
+    for pattern in patterns {
+      if pattern == "*" {
+        isAll = true
+        continue
+      }
+      let parts = pattern.split(separator: ":", omittingEmptySubsequences: false)
+      guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && ($0 == "*" || !$0.contains("*")) }) else { return nil }
+      switch (parts[0], parts[1]) {
+      case ("*", "*"): isAll = true
+      case ("*", let name): instruments.insert(String(name))
+      case (let venue, "*"): venues.insert(String(venue))
+      default: names.insert(pattern)
+      }
+    }
+  }
+
+  /// O(length of the symbol).
+  package func allows(_ symbol: String) -> Bool {
+    if isAll || names.contains(symbol) { return true }
+    guard let colon = symbol.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+    return venues.contains(String(symbol[..<colon]))
+      || instruments.contains(String(symbol[symbol.index(after: colon)...]))
+  }
+}
+
+/// What a client may have. A plain value: what it was given for, a key or a token, is the gateway's business.
+package struct Grant: Sendable, Equatable {
+  /// Whose it is, for logs and counts.
+  package var subject: String
+  package var channels: Set<ChannelName>
+  /// All of them must allow a symbol: those of a token's issuer and those of the token, say.
+  package var symbols: [SymbolRules]
+  /// Lower limits than everybody's; nil: everybody's.
+  package var subscriptions: Int?
+  package var requestsPerSecond: Int?
+  /// Connections at a time of all who have it; counted by the gateway.
+  package var connections: Int?
+  /// When it ends; nil: never.
+  package var expires: Timestamp?
+
+  package init(
+    subject: String, channels: Set<ChannelName> = Set(ChannelName.allCases), symbols: [SymbolRules] = [],
+    subscriptions: Int? = nil, requestsPerSecond: Int? = nil, connections: Int? = nil, expires: Timestamp? = nil
+  ) {
+    self.subject = subject
+    self.channels = channels
+    self.symbols = symbols
+    self.subscriptions = subscriptions
+    self.requestsPerSecond = requestsPerSecond
+    self.connections = connections
+    self.expires = expires
+  }
+
+  /// What everybody has where nobody is asked for a token.
+  package static let everything = Grant(subject: "")
+
+  /// Whether every symbol is allowed without a look at it.
+  package var allowsAllSymbols: Bool { symbols.allSatisfy { $0 == .all } }
+  package func allows(_ symbol: String) -> Bool { symbols.allSatisfy { $0.allows(symbol) } }
+  package func allows(_ channel: ChannelName, _ symbol: String) -> Bool {
+    channels.contains(channel) && (channel == .status || allows(symbol))
+  }
+}

@@ -1,0 +1,33 @@
+import Bytes
+import MarketData
+
+/// What waits for all clients of this loop: the fan-out's part of the gateway's budget.
+extension FanOut {
+  /// Bytes that wait for clients that do not take them: queued here, or handed over and not with the kernel. O(such clients).
+  package var queuedBytes: Int { watched.reduce(0) { $0 + queuedBytes(of: $1) } }
+
+  /// Closes clients with 4108, those with the most waiting first, until `bytes` are let go of or nobody has anything waiting.
+  /// - Parameter limit: of the budget, for the reason that the clients are told.
+  /// - Returns: how many were closed, and what waited for them. O(n log n) in the clients that have something waiting.
+  package func shed(bytes: Int, limit: Int, into actions: inout [FanOutAction]) -> (clients: Int, bytes: Int) {
+    let heaviest = watched.map { (slot: $0, bytes: queuedBytes(of: $0)) }.filter { $0.bytes > 0 }
+      .sorted { $0.bytes > $1.bytes }
+    var freed = 0
+    var closed = 0
+    for candidate in heaviest {
+      guard freed < bytes else { break }
+      expel(
+        id(of: candidate.slot), code: CloseCode.slow,
+        reason: "slow: \(candidate.bytes) bytes unsent, all clients together are over \(limit)", into: &actions)
+      freed += candidate.bytes
+      closed += 1
+    }
+    return (closed, freed)
+  }
+
+  /// 0 for a client that is gone or being closed.
+  private func queuedBytes(of slot: UInt32) -> Int {
+    guard let state = state(of: id(of: slot)) else { return 0 }
+    return state.queue.bytes + (slots[Int(slot)].first?.bytes.count ?? 0) + state.unsent
+  }
+}

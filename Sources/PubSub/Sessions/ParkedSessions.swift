@@ -1,0 +1,78 @@
+import MarketData
+
+/// Sessions whose clients are gone and may come back, and streams that are kept running for them.
+///
+/// Bounded by `limit`; past it the oldest is given up. All times are the fan-out's steady time.
+struct ParkedSessions {
+  struct Session {
+    var subject: String?
+    var isPaused: Bool
+    /// Event streams whose past it may want.
+    var streams: [UInt32]
+    var expires: Timestamp
+  }
+
+  /// How long a session can be resumed after its connection is gone, µs.
+  static let time = 120 * Microseconds.second
+  /// How long streams are kept for a client that has taken its session and is about to join them, µs.
+  static let handOverTime = 10 * Microseconds.second
+
+  let limit: Int
+  private var sessions: [String: Session] = [:]
+  /// By expiry, rising; a token that is gone from `sessions` was resumed.
+  private var order: [(token: String, expires: Timestamp)] = []
+  private var head = 0
+  private var handedOver: [(streams: [UInt32], expires: Timestamp)] = []
+
+  init(limit: Int) { self.limit = limit }
+
+  var count: Int { sessions.count }
+
+  /// Keeps a session; returns the streams of one that had to go for it. Amortised O(1).
+  mutating func park(_ token: String, _ session: Session) -> [UInt32] {
+    sessions[token] = session
+    order.append((token, session.expires))
+    guard sessions.count > limit else { return [] }
+    while head < order.count {
+      let token = removeFirst()
+      if let old = sessions.removeValue(forKey: token) { return old.streams }
+    }
+    return []
+  }
+
+  /// Takes a session out; its streams stay for the time of a hand-over.
+  mutating func take(_ token: String, subject: String?, now: Timestamp) -> Session? {
+    guard let session = sessions[token], session.subject == subject, session.expires > now else { return nil }
+    sessions[token] = nil
+    keep(session.streams, now: now)
+    return session
+  }
+
+  /// Keeps streams for the time of a hand-over.
+  mutating func keep(_ streams: [UInt32], now: Timestamp) {
+    if !streams.isEmpty { handedOver.append((streams, now + Self.handOverTime)) }
+  }
+
+  /// Removes what has expired; returns the streams that were kept for it, one entry for each time. O(expired).
+  mutating func expire(at now: Timestamp) -> [UInt32] {
+    var streams: [UInt32] = []
+    while head < order.count, order[head].expires <= now {
+      if let old = sessions.removeValue(forKey: removeFirst()) { streams += old.streams }
+    }
+    let done = handedOver.prefix { $0.expires <= now }.count
+    for entry in handedOver.prefix(done) { streams += entry.streams }
+    handedOver.removeFirst(done)
+    return streams
+  }
+
+  private mutating func removeFirst() -> String {
+    defer {
+      head += 1
+      if head > 256, head * 2 > order.count {
+        order.removeFirst(head)
+        head = 0
+      }
+    }
+    return order[head].token
+  }
+}

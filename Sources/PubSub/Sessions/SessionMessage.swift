@@ -1,0 +1,59 @@
+/// Where a client stopped in a stream: what it has of it is everything up to `seq`.
+package struct StreamPosition: Sendable, Equatable {
+  /// The number that the stream had; nil if the client does not say. Tells the position of another rate class apart.
+  package var stream: UInt32?
+  package var epoch: String
+  package var seq: UInt64
+  package init(stream: UInt32? = nil, epoch: String, seq: UInt64) {
+    self.stream = stream
+    self.epoch = epoch
+    self.seq = seq
+  }
+}
+
+/// A client of one loop that wants to go on with a session that another loop may have made.
+package struct SessionClaim: Sendable {
+  package var token: String
+  /// Who asks; a session is given to nobody else.
+  package var subject: String?
+  package var loop: Int
+  package var client: ClientID
+  /// The client's request, echoed in the answer.
+  package var request: UInt32
+}
+
+/// What passes between the fan-outs of two loops about sessions. In order, and each claim has one answer.
+package enum SessionMessage: Sendable {
+  /// To the loop that made the token.
+  case claim(SessionClaim)
+  /// Back: whether the session was there to be taken, and whether it was paused.
+  case answer(client: ClientID, request: UInt32, isGranted: Bool, isPaused: Bool)
+}
+
+/// The name of a session: random text, then where to look for it: loop, slot and generation of its client.
+enum SessionToken {
+  /// Bytes of a token; longer ones are nobody's.
+  static let limit = 128
+
+  static func make(_ random: String, loop: Int, client: ClientID) -> String {
+    random + ".\(loop)." + String(client.slot, radix: 16) + "." + String(client.generation, radix: 16)
+  }
+
+  /// Where the token says that it comes from; nil if it is none.
+  static func place(of token: String) -> (loop: Int, client: ClientID)? {
+    guard token.utf8.count <= limit else { return nil }
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 4, let loop = UInt16(parts[1]), let slot = UInt32(parts[2], radix: 16),
+      let generation = UInt32(parts[3], radix: 16)
+    else { return nil }
+    return (Int(loop), ClientID(slot: slot, generation: generation))
+  }
+
+  /// Compares in a time that depends on the lengths alone, so that a token cannot be found byte by byte.
+  static func areEqual(_ one: String, _ other: String) -> Bool {
+    guard one.utf8.count == other.utf8.count else { return false }
+    var difference: UInt8 = 0
+    for (left, right) in zip(one.utf8, other.utf8) { difference |= left ^ right }
+    return difference == 0
+  }
+}

@@ -1,0 +1,239 @@
+import Bytes
+import MarketData
+
+/// From what happened in a market to messages on its streams.
+extension Hub {
+  /// Publishes what a batch changed: streams at full rate at once, the others at their next tick.
+  package func publish(_ changes: borrowing MarketChanges, market: Int, now: Timestamp, into out: inout [Delivery]) {
+    let owner = markets[market]
+    for index in changes.items.indices {
+      switch changes.items[index] {
+      case .trades(let id, let range):
+        guard let instrument = owner.instrument(id) else { continue }
+        for place in range { instrument.recentTrades.append(changes.trades[place]) }
+        for stream in instrument.trades {
+          if stream.isImmediate {
+            publishTrades(changes.trades[range], on: stream, instrument, now: now, into: &out)
+          } else {
+            stream.gathered.append(contentsOf: changes.trades[range])
+            wait(stream, now: now)
+            if stream.gathered.count >= TradesChannel.gatheredLimit { flush(stream, now: now, into: &out) }
+          }
+        }
+      case .quote(let quote):
+        guard let instrument = owner.instrument(quote.instrument) else { continue }
+        changed(instrument.quotes, now: now, into: &out)
+      case .ticker(let id):
+        guard let instrument = owner.instrument(id) else { continue }
+        changed(instrument.tickers, now: now, into: &out)
+      case .pulse(let pulse):
+        guard let instrument = owner.instrument(pulse.instrument) else { continue }
+        instrument.lastPulse = pulse
+        changed(instrument.pulses, now: now, into: &out)
+      case .sparkline(let id):
+        guard let instrument = owner.instrument(id) else { continue }
+        changed(instrument.sparklines, now: now, into: &out)
+      case .bookDelta(let id, let bids, let asks, _):
+        guard let instrument = owner.instrument(id) else { continue }
+        for stream in instrument.books {
+          if stream.key.depth == 0, stream.isShown {
+            stream.view.note(bids: changes.bids[bids], asks: changes.asks[asks])
+          }
+          bookChanged(stream, now: now)
+        }
+      case .bookSnapshot(let id):
+        guard let instrument = owner.instrument(id) else { continue }
+        for stream in instrument.books {
+          if stream.key.depth == 0 { stream.view.isOverflowing = true }
+          bookChanged(stream, now: now)
+        }
+      case .bookState(let id, let state):
+        guard let instrument = owner.instrument(id) else { continue }
+        for stream in instrument.books {
+          if state != .live, stream.isShown {
+            stream.isShown = false
+            stream.dueReason = .resync
+            stream.cachedSnapshot = nil
+            stream.view.removeAll()
+          }
+          bookChanged(stream, now: now)
+        }
+      case .instrument(let id):
+        guard let instrument = owner.instrument(id), instrument.rescale() else { continue }
+        rescaled(instrument, now: now)
+      }
+    }
+    for stream in touched {
+      stream.isDirty = false
+      flush(stream, now: now, into: &out)
+    }
+    touched.removeAll(keepingCapacity: true)
+  }
+
+  func changed(_ streams: [HubStream], now: Timestamp, into out: inout [Delivery]) {
+    for stream in streams {
+      if stream.isImmediate { flush(stream, now: now, into: &out) } else { wait(stream, now: now) }
+    }
+  }
+
+  /// A book is flushed when the whole batch is known; out of sync it may not be shown, and back in sync it is shown at once.
+  func bookChanged(_ stream: HubStream, now: Timestamp) {
+    guard stream.isImmediate || !stream.isShown else { return wait(stream, now: now) }
+    if stream.isDirty { return }
+    stream.isDirty = true
+    touched.append(stream)
+  }
+
+  /// Every price is now written another way: what has been shown is shown anew.
+  func rescaled(_ instrument: HubInstrument, now: Timestamp) {
+    for stream in instrument.books + instrument.sparklines where stream.isShown {
+      stream.isShown = false
+      stream.dueReason = .resync
+      stream.view.removeAll()
+      stream.cachedSnapshot = nil
+      bookChanged(stream, now: now)
+    }
+    for stream in instrument.trades + instrument.quotes + instrument.tickers + instrument.pulses {
+      stream.cachedSnapshot = nil
+    }
+  }
+
+  func wait(_ stream: HubStream, now: Timestamp) {
+    if stream.isDirty { return }
+    stream.isDirty = true
+    let index = RateClass.index(of: stream.interval)
+    if waiting[index].isEmpty {
+      let interval = Int64(stream.interval) * Microseconds.millisecond
+      ticks[index] = Timestamp(microseconds: (now.microseconds / interval + 1) * interval)
+    }
+    waiting[index].append(stream)
+  }
+
+  /// Publishes rate-limited streams that are due.
+  package func advance(to now: Timestamp, into out: inout [Delivery]) {
+    for index in ticks.indices where ticks[index] <= now {
+      ticks[index] = .distantFuture
+      let due = waiting[index]
+      waiting[index].removeAll(keepingCapacity: true)
+      for stream in due {
+        stream.isDirty = false
+        flush(stream, now: now, into: &out)
+      }
+    }
+  }
+
+  /// When `advance` next has something to do.
+  package var nextDeadline: Timestamp { ticks.min() ?? .distantFuture }
+
+  /// Replaces the feed states that the `status` stream shows; publishes if something other than an age changed. Loop 0 only.
+  package func publish(status: [FeedStatus], now: Timestamp, into out: inout [Delivery]) {
+    let isNews = status.count != feeds.count || zip(status, feeds).contains { $0.differsInMoreThanAge(from: $1) }
+    feeds = status
+    guard isNews else { return }
+    for stream in statusStreams { flush(stream, now: now, into: &out) }
+  }
+
+  /// What a snapshot of an incremental stream cannot show twice must be out before it: then a client that joins late has at
+  /// every `seq` exactly what one has that joined first.
+  func flushBeforeSnapshot(_ stream: HubStream, now: Timestamp, into out: inout [Delivery]) {
+    switch stream.key.channel {
+    case .trades: if !stream.gathered.isEmpty { flush(stream, now: now, into: &out) }
+    case .book where stream.key.depth == 0: flush(stream, now: now, into: &out)
+    case .sparkline where stream.isDirty: flush(stream, now: now, into: &out)
+    default: break
+    }
+  }
+
+  /// Publishes what the stream owes its subscribers, if anything.
+  func flush(_ stream: HubStream, now: Timestamp, into out: inout [Delivery]) {
+    guard stream.loops != 0 else { return }
+    if stream.key.channel == .status {
+      update(stream, events: 0, now: now, into: &out) { StatusChannel.append(feeds, now: now, to: &$0) }
+      return
+    }
+    guard let instrument = instrument(of: stream) else { return }
+    guard stream.isShown else {
+      show(stream, instrument)
+      guard stream.isShown else { return }
+      stream.seq += 1
+      stream.cachedSnapshot = nil
+      forget(stream)
+      let reason = stream.dueReason
+      stream.dueReason = .subscribe
+      if let frame = snapshot(of: stream, reason: reason, now: now) { out.append(.frame(frame, loops: stream.loops)) }
+      return
+    }
+    let state = instrument.state
+    switch stream.key.channel {
+    case .trades:
+      guard !stream.gathered.isEmpty else { return }
+      publishTrades(stream.gathered[...], on: stream, instrument, now: now, into: &out)
+      stream.gathered.removeAll(keepingCapacity: true)
+    case .quote:
+      guard let quote = state.quote else { return }
+      update(stream, events: 0, now: now, into: &out) { QuoteChannel.append(quote, of: state.instrument, to: &$0) }
+    case .ticker:
+      guard let ticker = state.dayTicker(now: now) else { return }
+      update(stream, events: 0, now: now, into: &out) { TickerChannel.append(ticker, of: state.instrument, to: &$0) }
+    case .pulse:
+      guard let pulse = instrument.lastPulse else { return }
+      let open = state.dayOpen(now: now)
+      update(stream, events: 0, now: now, into: &out) {
+        PulseChannel.append(pulse, open: open, of: state.instrument, to: &$0)
+      }
+    case .sparkline: publishSparkline(stream, state, now: now, into: &out)
+    case .book: publishBook(stream, state, now: now, into: &out)
+    case .status: break
+    }
+  }
+
+  func publishTrades(
+    _ trades: ArraySlice<Trade>, on stream: HubStream, _ instrument: HubInstrument, now: Timestamp,
+    into out: inout [Delivery]
+  ) {
+    guard !trades.isEmpty else { return }
+    update(stream, events: UInt32(trades.count), now: now, into: &out) {
+      TradesChannel.append(trades, of: instrument.state.instrument, to: &$0)
+    }
+  }
+
+  func publishSparkline(
+    _ stream: HubStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]
+  ) {
+    guard let tip = state.sparklineTip(points: Int(stream.key.points), now: now) else { return }
+    guard tip.revision == stream.sparklineRevision else {
+      republish(stream, now: now, into: &out)
+      return
+    }
+    update(stream, events: 0, now: now, into: &out) {
+      SparklineChannel.appendUpdate(tip, of: state.instrument, to: &$0)
+    }
+  }
+
+  func publishBook(_ stream: HubStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {
+    guard state.bookState == .live else { return }
+    changedBids.removeAll(keepingCapacity: true)
+    changedAsks.removeAll(keepingCapacity: true)
+    if stream.key.depth > 0 {
+      let depth = Int(stream.key.depth)
+      BookView.advance(
+        &stream.view.bids, to: state.book.bids, depth: depth, isBid: true, scratch: &levels, changed: &changedBids)
+      BookView.advance(
+        &stream.view.asks, to: state.book.asks, depth: depth, isBid: false, scratch: &levels, changed: &changedAsks)
+    } else if stream.view.isOverflowing {
+      stream.view.removePending()
+      stream.view.time = state.bookTime
+      republish(stream, now: now, into: &out)
+      return
+    } else {
+      BookView.resolve(&stream.view.pendingBids, in: state.book.bids, isBid: true, changed: &changedBids)
+      BookView.resolve(&stream.view.pendingAsks, in: state.book.asks, isBid: false, changed: &changedAsks)
+    }
+    guard !changedBids.isEmpty || !changedAsks.isEmpty else { return }
+    stream.view.time = state.bookTime
+    update(stream, events: 0, now: now, into: &out) {
+      BookChannel.appendUpdate(
+        bids: changedBids, asks: changedAsks, time: state.bookTime, of: state.instrument, to: &$0)
+    }
+  }
+}

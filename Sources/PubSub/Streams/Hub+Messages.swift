@@ -1,0 +1,99 @@
+import Bytes
+import MarketData
+import WebSocket
+
+/// The messages of streams as frames, each encoded once.
+extension Hub {
+  /// Sends all subscribers a snapshot in place of an update.
+  func republish(_ stream: HubStream, now: Timestamp, into out: inout [Delivery]) {
+    stream.seq += 1
+    stream.cachedSnapshot = nil
+    forget(stream)
+    if let frame = snapshot(of: stream, reason: .resync, now: now) { out.append(.frame(frame, loops: stream.loops)) }
+  }
+
+  func update(
+    _ stream: HubStream, events: UInt32, now: Timestamp, into out: inout [Delivery], _ data: (inout ByteBuffer) -> Void
+  ) {
+    let prev = stream.seq
+    stream.seq = prev + 1
+    stream.cachedSnapshot = nil
+    frame.removeAll()
+    WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
+      Envelope.appendUpdate(of: stream, prev: prev, now: now, to: &out)
+      data(&out)
+      out.append(UInt8(ascii: "}"))
+    }
+    let made = StreamFrame(
+      stream: stream.id, kind: .update, prev: prev, seq: stream.seq, events: events,
+      bytes: SharedBytes(frame.unsafeBytes))
+    remember(made, of: stream, now: now)
+    out.append(.frame(made, loops: stream.loops))
+  }
+
+  /// The snapshot at the stream's present `seq`; nil while there is nothing to show.
+  func snapshot(of stream: HubStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
+    guard stream.isShown else { return nil }
+    if let cached = stream.cachedSnapshot, stream.cachedReason == reason { return cached }
+    frame.removeAll()
+    var hasData = true
+    WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
+      Envelope.appendSnapshot(of: stream, reason: reason, now: now, to: &out)
+      hasData = appendData(of: stream, now: now, to: &out)
+      out.append(UInt8(ascii: "}"))
+    }
+    guard hasData else { return nil }
+    let made = StreamFrame(
+      stream: stream.id, kind: .snapshot, prev: stream.seq, seq: stream.seq, events: 0,
+      bytes: SharedBytes(frame.unsafeBytes))
+    stream.cachedSnapshot = made
+    stream.cachedReason = reason
+    return made
+  }
+
+  /// Appends a snapshot's `data`; false if there is none.
+  func appendData(of stream: HubStream, now: Timestamp, to out: inout ByteBuffer) -> Bool {
+    if stream.key.channel == .status {
+      StatusChannel.append(feeds, now: now, to: &out)
+      return true
+    }
+    guard let instrument = instrument(of: stream) else { return false }
+    let state = instrument.state
+    switch stream.key.channel {
+    case .trades:
+      TradesChannel.append(instrument.recentTrades.last(TradesChannel.recent), of: state.instrument, to: &out)
+    case .quote:
+      guard let quote = state.quote else { return false }
+      QuoteChannel.append(quote, of: state.instrument, to: &out)
+    case .ticker:
+      guard let ticker = state.dayTicker(now: now) else { return false }
+      TickerChannel.append(ticker, of: state.instrument, to: &out)
+    case .pulse:
+      guard let pulse = instrument.lastPulse else { return false }
+      PulseChannel.append(pulse, open: state.dayOpen(now: now), of: state.instrument, to: &out)
+    case .sparkline:
+      let points = Int(stream.key.points)
+      guard let tip = state.sparklineTip(points: points, now: now) else { return false }
+      stream.sparklineRevision = tip.revision
+      out.append(UInt8(ascii: "{"))
+      SparklineChannel.appendSnapshot(state.sparkline(points: points, now: now), of: state.instrument, to: &out)
+      out.append(UInt8(ascii: "}"))
+    case .book:
+      out.append(UInt8(ascii: "{"))
+      if stream.key.depth > 0 {
+        BookChannel.appendSnapshot(
+          bids: stream.view.bids, asks: stream.view.asks, time: stream.view.time, of: state.instrument, to: &out)
+      } else {
+        var bids: [PriceLevel] = []
+        var asks: [PriceLevel] = []
+        BookView.top(0, of: state.book.bids, into: &bids)
+        BookView.top(0, of: state.book.asks, into: &asks)
+        BookChannel.appendSnapshot(
+          bids: bids, asks: asks, time: stream.view.time, of: state.instrument, to: &out)
+      }
+      out.append(UInt8(ascii: "}"))
+    case .status: return false
+    }
+    return true
+  }
+}

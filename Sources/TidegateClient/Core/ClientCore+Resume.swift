@@ -1,0 +1,65 @@
+/// Coming back to a session: which streams go on where they stopped.
+///
+/// Only streams whose messages build on each other are resumed: trades, books and sparklines. Of the others the snapshot of an ordinary
+/// subscription is all there is to have.
+extension ClientCore {
+  /// A session that a connection had, and how far its streams had come.
+  struct Left {
+    var session: String
+    /// By number; what can be resumed.
+    var streams: [Int64: Stream] = [:]
+  }
+
+  /// Streams of one `hello`, so that it stays under the gateway's limit of 64 KiB.
+  static let resumeLimit = 300
+
+  /// Notes where the streams stand, as the connection is gone.
+  mutating func leave() {
+    guard let session else { return }
+    let resumable = streams.filter { _, stream in
+      guard stream.seq != nil, stream.epoch != nil, stream.gapDeadline == nil else { return false }
+      switch stream.item.channel {
+      case .trades: return true
+      case .book, .sparkline: return stream.hasSnapshot
+      default: return false
+      }
+    }
+    left = Left(session: session, streams: resumable)
+  }
+
+  /// The streams to resume, trades first: nothing else can bring those back.
+  func streamsToResume() -> [(number: Int64, stream: Stream)] {
+    guard let left else { return [] }
+    let sorted = left.streams.sorted { one, other in
+      let (isOne, isOther) = (one.value.item.channel == .trades, other.value.item.channel == .trades)
+      return isOne == isOther ? one.key < other.key : isOne
+    }
+    return sorted.prefix(Self.resumeLimit).map { ($0.key, $0.value) }
+  }
+
+  /// The gateway's answer to what was to be resumed.
+  mutating func resumed(
+    _ accepted: [ServerMessage.Accepted], failed: [TidegateEvent.FailedItem], into actions: inout [ClientAction]
+  ) {
+    var old = left?.streams ?? [:]
+    left = nil
+    for item in accepted {
+      guard let channel = TidegateChannel(rawValue: item.channel), streams.count < Self.streamLimit else { continue }
+      let info = TidegateEvent.StreamInfo(channel: channel, symbol: item.symbol, stream: item.stream, reason: "")
+      if item.isRecovered == true, let stream = old.removeValue(forKey: item.stream) {
+        streams[item.stream] = stream
+        actions.append(.emit(.recovered(info)))
+        continue
+      }
+      let match =
+        old[item.stream]?.item.symbol == item.symbol
+        ? item.stream
+        : old.keys.sorted().first { old[$0]?.item.channel == channel && old[$0]?.item.symbol == item.symbol }
+      guard let match, let stream = old.removeValue(forKey: match) else { continue }
+      streams[item.stream] = Stream(item: stream.item, epoch: item.epoch, seq: item.seq)
+      // Its snapshot shows the latest trades, but what was missed before them is missing.
+      if !channel.isState { actions.append(.emit(.gap(info))) }
+    }
+    for item in failed { actions.append(.emit(.failed(item))) }
+  }
+}

@@ -1,0 +1,62 @@
+import Synchronization
+
+/// How many handshakes may be under way. Whoever finds it full is called back when there is room.
+final class HandshakeLimit: Sendable {
+  private struct State {
+    var underWay = 0
+    var waiting: [@Sendable () -> Void] = []
+  }
+  private let state = Mutex(State())
+  private let limit: Int
+  /// A limit that holds as well: that of all listeners together.
+  private let parent: HandshakeLimit?
+
+  init(_ limit: Int, within parent: HandshakeLimit? = nil) {
+    self.limit = max(1, limit)
+    self.parent = parent
+  }
+
+  var underWay: Int { state.withLock { $0.underWay } }
+
+  /// A place, given up with its last reference. If there is none, `body` is called once as soon as there may be one, from
+  /// anywhere.
+  func enter(orWhenFree body: @escaping @Sendable () -> Void) -> HandshakePlace? {
+    var outer: HandshakePlace?
+    if let parent {
+      guard let place = parent.enter(orWhenFree: body) else { return nil }
+      outer = place
+    }
+    let isEntered = state.withLock { state in
+      guard state.underWay < limit else {
+        state.waiting.append(body)
+        return false
+      }
+      state.underWay += 1
+      return true
+    }
+    return isEntered ? HandshakePlace(of: self, outer: outer) : nil
+  }
+
+  fileprivate func leave() {
+    let waiting = state.withLock { state in
+      state.underWay -= 1
+      let waiting = state.waiting
+      state.waiting = []
+      return waiting
+    }
+    for body in waiting { body() }
+  }
+}
+
+/// The right to one handshake.
+final class HandshakePlace: Sendable {
+  private let limit: HandshakeLimit
+  private let outer: HandshakePlace?
+
+  fileprivate init(of limit: HandshakeLimit, outer: HandshakePlace?) {
+    self.limit = limit
+    self.outer = outer
+  }
+
+  deinit { limit.leave() }
+}

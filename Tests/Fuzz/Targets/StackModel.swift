@@ -1,0 +1,173 @@
+import Bytes
+import MarketData
+import PubSub
+import Venues
+
+/// One feed, its market and hub, and a client that subscribes to everything: what lies between an exchange's message and a
+/// client's frame, without sockets or clocks. Every frame that the client gets is checked.
+final class StackModel {
+  /// Frames that one message may come to, with the snapshots that it asks for.
+  private static let frameLimit = 20_000
+
+  let pipeline: FeedPipeline
+  let hub: Hub
+  let fanOut: FanOut
+  private(set) var now = Timestamp(microseconds: 1_790_000_000_000_000)
+  private(set) var client: ClientID
+  /// The client's connection was ended by the fan-out.
+  private(set) var isClosed = false
+  private(set) var frames = 0
+  private var deliveries: [Delivery] = []
+  private var fanOutActions: [FanOutAction] = []
+  private var shared: [SharedBytes] = []
+  /// Requests of the handler that are not answered.
+  private var gets: [Int] = []
+  private var known = 0
+
+  init(_ venue: Venue, symbols: [String]) {
+    pipeline = FeedPipeline(venue: venue, configuration: FeedConfiguration(symbols: symbols))
+    hub = Hub(loop: 0, loops: 1, epoch: "k7")
+    fanOut = FanOut(loop: 0, loops: 1, identity: .init(node: "gw-a", version: "1.0"))
+    _ = hub.add(market: pipeline.market, venue: venue.name)
+    client = fanOut.open(session: "s_0", now: now)
+  }
+
+  // MARK: The feed's side
+
+  func prepare() throws(FuzzFailure) {
+    pipeline.prepare(now: now)
+    try settle()
+  }
+  func connect() throws(FuzzFailure) {
+    pipeline.connected(now: now)
+    try settle()
+  }
+  func disconnect() throws(FuzzFailure) {
+    pipeline.disconnected(now: now)
+    try settle()
+  }
+  func receive(_ message: [UInt8]) throws(FuzzFailure) {
+    let before = pipeline.counts.rejected
+    pipeline.receive(message.span.bytes, now: now)
+    if pipeline.counts.rejected > before {
+      try require(pipeline.lastError.map { !$0.detail.isEmpty } ?? false, "a message is refused without a reason")
+    }
+    try settle()
+  }
+  /// Answers the oldest request of the handler, if there is one.
+  func answer(_ status: Int, _ body: [UInt8]) throws(FuzzFailure) {
+    guard !gets.isEmpty else { return }
+    pipeline.response(to: gets.removeFirst(), status: status, body: body.span.bytes, now: now)
+    try settle()
+  }
+
+  /// Moves time on by `milliseconds`.
+  func wait(_ milliseconds: Int64) throws(FuzzFailure) {
+    now = now + milliseconds * 1000
+    pipeline.tick(now: now)
+    pipeline.advance(now: now)
+    hub.advance(to: now, into: &deliveries)
+    fanOut.advance(to: now, into: &fanOutActions)
+    try settle()
+  }
+
+  // MARK: The client's side
+
+  func request(_ message: [UInt8]) throws(FuzzFailure) {
+    guard !isClosed else { return }
+    fanOut.receive(message.span.bytes, from: client, now: now, into: &fanOutActions)
+    try settle()
+  }
+
+  /// The client goes and another comes.
+  func reopen() throws(FuzzFailure) {
+    fanOut.close(client, into: &fanOutActions)
+    client = fanOut.open(session: "s_0", now: now)
+    isClosed = false
+    frames = 0
+    try settle()
+    try require(fanOut.clientCount == 1, "\(fanOut.clientCount) clients are held for one")
+  }
+
+  /// Subscribes to all channels of a symbol.
+  func subscribe(_ symbol: String) throws(FuzzFailure) {
+    let channels = ["trades", "quote", "ticker", "pulse", "book", "sparkline"]
+    let items = channels.map { "{\"channel\":\"\($0)\",\"symbols\":[\"\(symbol)\"],\"interval_ms\":0}" }
+    try request(Array("{\"op\":\"subscribe\",\"id\":1,\"streams\":[\(items.joined(separator: ","))]}".utf8))
+  }
+
+  // MARK: Checks
+
+  private func settle() throws(FuzzFailure) {
+    let market = pipeline.market
+    if known != market.instruments.count {
+      known = market.instruments.count
+      for state in market.instruments {
+        fanOut.directory.entries[state.instrument.symbol] = DirectoryEntry(
+          loop: 0, market: 0, instrument: state.instrument, bookState: state.bookState)
+      }
+      fanOut.directory.venues = [pipeline.handler.venue.name]
+    }
+    hub.publish(pipeline.changes, market: 0, now: now, into: &deliveries)
+    pipeline.clear()
+    let actions = pipeline.takeActions()
+    try require(actions.count <= 1000, "one message asks for \(actions.count) actions")
+    for action in actions {
+      if case .get(let request, _, _) = action { gets.append(request) }
+    }
+    if gets.count > 64 { gets.removeFirst(gets.count - 64) }
+    for state in market.instruments {
+      try require(state.book.invariantsHold, "the book of \(state.instrument.symbol) is out of order")
+    }
+    repeat {
+      fanOut.deliver(deliveries, now: now, into: &fanOutActions)
+      deliveries.removeAll()
+      let todo = fanOutActions
+      fanOutActions.removeAll()
+      for action in todo {
+        switch action {
+        case .command(let command, _): hub.perform(command, now: now, into: &deliveries)
+        // Neither tokens nor other loops are here.
+        case .authenticate, .session: break
+        case .close(_, let code, let reason):
+          try require((4000...4299).contains(code) && !reason.isEmpty, "closed with \(code) \(reason)")
+          isClosed = true
+        }
+      }
+    } while !deliveries.isEmpty || !fanOutActions.isEmpty
+    try take()
+  }
+
+  private func take() throws(FuzzFailure) {
+    shared.removeAll(keepingCapacity: true)
+    if let only = fanOut.takeOnly(from: client) { shared.append(only) }
+    fanOut.take(from: client, byteLimit: .max, now: now, into: &shared, actions: &fanOutActions)
+    fanOut.removeDirty()
+    try require(shared.count <= Self.frameLimit, "\(shared.count) frames at once")
+    frames += shared.count
+    for frame in shared { try check(frame) }
+    if !fanOutActions.isEmpty { try settle() }
+  }
+
+  /// A whole unmasked text frame that holds one JSON object in UTF-8.
+  private func check(_ frame: SharedBytes) throws(FuzzFailure) {
+    let bytes = frame.unsafeBytes
+    guard bytes.count >= 2, bytes[0] == 0x81, bytes[1] < 128 else { throw FuzzFailure("not a text frame") }
+    let start = bytes[1] < 126 ? 2 : bytes[1] == 126 ? 4 : 10
+    let length =
+      start == 2 ? Int(bytes[1]) : bytes[2..<start].reduce(0) { $0 << 8 | Int($1) }
+    guard bytes.count == start + length else { throw FuzzFailure("the frame's length is wrong") }
+    let payload = UnsafeRawBufferPointer(rebasing: bytes[start...])
+    var json = JSONScanner(RawSpan(_unsafeBytes: payload))
+    do throws(JSONError) {
+      guard json.peek() == .object else { throw JSONError(reason: .unexpectedEnd, offset: 0) }
+      try json.skipValue()
+      try json.end()
+    } catch {
+      throw FuzzFailure("a client gets what is not JSON (\(error)): \(String(decoding: payload, as: UTF8.self))")
+    }
+    if ReferenceUTF8.check(Array(payload)) != .whole {
+      throw FuzzFailure("a client gets what is not UTF-8: \(Array(payload))")
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import MarketData
+import Testing
+
+@testable import PubSub
+
+@Suite("Access to streams")
+struct AccessTests {
+  private func world(instruments: Int = 1, anonymous: Grant? = nil) -> World {
+    let world = World(loops: 2, instruments: instruments)
+    for fanOut in world.fanOuts {
+      fanOut.asksForTokens = true
+      fanOut.anonymousGrant = anonymous
+    }
+    return world
+  }
+
+  private static let hello = "{\"op\":\"hello\",\"id\":1,\"token\":\"t\"}"
+
+  @Test("before a grant nothing but hello is answered, and what follows hello waits for the grant")
+  func order() {
+    let world = world()
+    let client = world.client()
+    #expect(client.ask("{\"op\":\"list\"}")[0].contains("\"code\":\"unauthorized\""))
+    #expect(client.ask("{\"op\":\"hello\",\"id\":1}")[0].contains("\"code\":\"unauthorized\""))
+    client.send(Self.hello)
+    client.send("{\"op\":\"list\",\"id\":2}")
+    world.settle()
+    #expect(world.asked.map(\.token) == ["t"] && client.texts.count == 2)
+    client.authorize(Grant(subject: "a"))
+    world.settle()
+    #expect(
+      client.texts[2].hasPrefix("{\"type\":\"welcome\",\"id\":1")
+        && client.texts[3].hasPrefix("{\"type\":\"list\",\"id\":2"))
+    #expect(world.closed.isEmpty)
+  }
+
+  @Test("a token that is refused closes with 4001, or with 4129 where it may come back")
+  func refused() {
+    let world = world()
+    for (code, why) in [(CloseCode.unauthorized, "the key is not known"), (CloseCode.rateLimited, "too many")] {
+      let client = world.client()
+      client.send(Self.hello)
+      client.refuse(why, code: code)
+      #expect(world.closed.last?.code == code && world.closed.last?.reason.contains(why) == true)
+      #expect(client.ask("{\"op\":\"list\"}").isEmpty)
+    }
+  }
+
+  @Test("without a token within 10 s a client is closed with 4001")
+  func tokenTime() {
+    let world = world()
+    let late = world.client()
+    let good = world.client()
+    good.send(Self.hello)
+    good.authorize(Grant(subject: "a"))
+    world.run(milliseconds: 9_900)
+    #expect(world.closed.isEmpty)
+    world.run(milliseconds: 1_500)
+    #expect(world.closed.map(\.client) == [late.id] && world.closed[0].code == 4001)
+    world.run(milliseconds: 60_000)
+    #expect(world.closed.count == 1)
+  }
+
+  @Test("a client is told a minute before its grant ends, closed with 4001 at its end, and stays with a fresh token")
+  func expiry() throws {
+    let world = world()
+    let clients = [world.client(), world.client()]
+    for client in clients {
+      client.send(Self.hello)
+      client.authorize(Grant(subject: "a", expires: world.now + 120 * Microseconds.second))
+      world.settle()
+      #expect(
+        client.texts.of("welcome")[0].contains("\"expires\":\((world.now + 120 * Microseconds.second).microseconds)"))
+    }
+    world.run(milliseconds: 58_000)
+    #expect(clients.allSatisfy { $0.notices.isEmpty })
+    world.run(milliseconds: 4_000)
+    for client in clients {
+      #expect(client.notices.map { $0["code"] as? String } == ["expiring"])
+      let left = try #require(client.notices[0]["in_ms"] as? Int)
+      #expect((58_000...60_000).contains(left))
+    }
+    clients[0].send("{\"op\":\"hello\",\"id\":2,\"token\":\"fresh\"}")
+    clients[0].authorize(Grant(subject: "a", expires: world.now + 300 * Microseconds.second))
+    world.settle()
+    #expect(clients[0].texts.of("welcome").count == 2)
+    world.run(milliseconds: 57_000)
+    #expect(world.closed.isEmpty)
+    world.run(milliseconds: 3_000)
+    #expect(world.closed.map(\.client) == [clients[1].id] && world.closed[0].code == 4001)
+    #expect(world.closed[0].reason.contains("expired"))
+    world.run(milliseconds: 120_000)
+    #expect(world.closed.count == 1 && clients[0].notices.count == 1)
+  }
+
+  @Test("a bad token in a session leaves what was granted before, and says so")
+  func badRenewal() {
+    let world = world()
+    let client = world.client()
+    client.send(Self.hello)
+    client.authorize(Grant(subject: "a"))
+    world.settle()
+    client.send("{\"op\":\"hello\",\"id\":7,\"token\":\"bad\"}")
+    client.send("{\"op\":\"ping\",\"id\":8}")
+    client.refuse("the token has expired")
+    world.settle()
+    #expect(client.texts.suffix(2).first?.contains("\"id\":7,\"code\":\"unauthorized\"") == true, "\(client.texts)")
+    #expect(client.texts.last?.hasPrefix("{\"type\":\"pong\",\"id\":8") == true)
+    #expect(world.closed.isEmpty)
+  }
+
+  @Test("what is not allowed is refused per item, wildcards are cut to what is")
+  func items() throws {
+    let world = world(instruments: 3)
+    let client = world.client()
+    client.send(Self.hello)
+    client.authorize(
+      Grant(
+        subject: "a", channels: [.trades, .status],
+        symbols: [try #require(SymbolRules(["kraken:A1-USD", "coinbase:*"]))]))
+    world.settle()
+    let reply = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":["
+        + "{\"channel\":\"trades\",\"symbols\":[\"kraken:A1-USD\",\"kraken:BTC-USD\",\"kraken:*\",\"*:A2-USD\",\"kraken:NO-USD\"]},"
+        + "{\"channel\":\"book\",\"symbols\":[\"kraken:A1-USD\"]},{\"channel\":\"status\"}]}"
+    ).of("subscribed")[0]
+    #expect(
+      Set(client.streams.values.map { $0.channel + " " + $0.symbol }) == [
+        "trades kraken:A1-USD", "trades coinbase:A2-USD", "status ",
+      ])
+    let failed = try #require(reply.components(separatedBy: "\"failed\":").last)
+    #expect(
+      failed.contains(
+        "\"item\":0,\"channel\":\"trades\",\"symbol\":\"kraken:BTC-USD\",\"error\":{\"code\":\"forbidden\""))
+    #expect(
+      failed.contains("\"item\":1,\"channel\":\"book\",\"symbol\":\"kraken:A1-USD\",\"error\":{\"code\":\"forbidden\""))
+    #expect(failed.contains("\"symbol\":\"kraken:NO-USD\",\"error\":{\"code\":\"unknown_symbol\""))
+    #expect(failed.components(separatedBy: "\"code\"").count == 4, "\(failed)")
+  }
+
+  @Test("a narrower grant ends the subscriptions that it does not allow, and says which")
+  func narrower() throws {
+    let world = world(instruments: 2)
+    let client = world.client()
+    client.send(Self.hello)
+    client.authorize(Grant(subject: "a"))
+    world.settle()
+    _ = client.ask(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\",\"kraken:A1-USD\"]}]}"
+    )
+    let gone = try #require(client.streams.first { $0.value.symbol == "kraken:BTC-USD" }?.key)
+    client.authorize(Grant(subject: "a", symbols: [try #require(SymbolRules(["kraken:A1-USD"]))]))
+    world.settle()
+    #expect(client.notices.last?["code"] as? String == "forbidden")
+    #expect(client.notices.last?["streams"] as? [Int] == [gone] && client.notices.last?["total"] as? Int == 1)
+    world.trade(price: 500)
+    world.settle()
+    #expect(client.tradeIDs.isEmpty && client.faults.isEmpty)
+  }
+
+  @Test("a grant's lower limits are in force and in welcome")
+  func limits() {
+    let world = world(instruments: 3)
+    let client = world.client()
+    client.send(Self.hello)
+    client.authorize(Grant(subject: "a", subscriptions: 2, requestsPerSecond: 3))
+    world.settle()
+    #expect(client.texts.of("welcome")[0].contains("\"limits\":{\"subscriptions\":2,\"requests_per_s\":3,"))
+    world.run(milliseconds: 2_000)
+    let reply = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:*\"]}]}")
+      .of("subscribed")[0]
+    #expect(client.streams.count == 2 && reply.contains("too_many_subscriptions") && reply.contains("may have 2"))
+    for _ in 0..<2 { client.send("{\"op\":\"ping\"}") }
+    #expect(client.ask("{\"op\":\"ping\"}").last?.contains("more than 3 requests") == true)
+  }
+
+  @Test("those without a token have what everybody may have, and more with one")
+  func anonymous() {
+    let world = world(anonymous: Grant(subject: "anonymous", channels: [.quote]))
+    let client = world.client()
+    #expect(client.ask("{\"op\":\"hello\"}").of("welcome").count == 1)
+    let ask = "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}"
+    #expect(client.ask(ask).of("subscribed")[0].contains("\"code\":\"forbidden\""))
+    client.send(Self.hello)
+    client.authorize(Grant(subject: "a"))
+    world.settle()
+    #expect(client.ask(ask).of("subscribed")[0].contains("\"failed\":[]"))
+    world.run(milliseconds: 20_000)
+    #expect(world.closed.isEmpty)
+  }
+
+  @Test("where no tokens are asked for, one is ignored")
+  func open() {
+    let world = World()
+    let client = world.client()
+    #expect(client.ask(Self.hello).of("welcome").count == 1)
+    #expect(world.asked.isEmpty)
+  }
+
+  @Test("of all that waits, the clients with the most are closed first, until enough is let go of")
+  func shed() {
+    let world = World()
+    let clients = (0..<4).map { _ in world.client() }
+    for (client, bytes) in zip(clients, [100, 400, 300, 0]) { client.unsent(bytes) }
+    #expect(world.fanOuts[0].queuedBytes == 800)
+    var actions: [FanOutAction] = []
+    let shed = world.fanOuts[0].shed(bytes: 500, limit: 300, into: &actions)
+    world.post(actions, from: 0)
+    #expect(shed.clients == 2 && shed.bytes == 700)
+    #expect(world.closed.map(\.client) == [clients[1].id, clients[2].id])
+    #expect(world.closed.allSatisfy { $0.code == CloseCode.slow && $0.reason.contains("300") })
+    #expect(world.fanOuts[0].queuedBytes == 100)
+  }
+}

@@ -1,0 +1,134 @@
+import TestSupport
+import Transport
+import VenueSimulator
+
+/// What a world is made of; all of it from a seed.
+package struct Scenario: Sendable, CustomStringConvertible {
+  /// How much happens.
+  package enum Size: Sendable {
+    /// A few seconds of the world's time: hundreds of them in a test run.
+    case small
+    /// Up to half a minute, more clients, all venues.
+    case large
+  }
+
+  package var seed: UInt64
+  package var loops: Int
+  package var venues: [String]
+  /// Bases: `BTC`.
+  package var bases: [String]
+  /// Moments a second and instrument of each venue.
+  package var rate: Double
+  package var clients: Int
+  /// How long clients do as they like and faults happen, ns.
+  package var storm: UInt64
+  package var network: FaultRates
+  /// Faults of the venues themselves.
+  package var venueFaults: [String: [Fault]]
+  /// Steps of the gateway's wall clock: when, ns after the start, and by how much, µs.
+  package var clockSteps: [(at: UInt64, by: Int64)]
+  /// Clients only subscribe, and read what they get.
+  package var isSteady = false
+  /// When the gateway runs out of descriptors, and for how long, ns.
+  package var shortage: (at: UInt64, span: UInt64)?
+
+  package init(seed: UInt64, size: Size = .small) {
+    var random = SeededGenerator(seed: seed)
+    func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
+    func chance(_ percent: Int) -> Bool { pick(100) < percent }
+    self.seed = seed
+    let isLarge = size == .large
+    loops = 1 + pick(3)
+    let all = ["kraken", "coinbase", "binance"]
+    var venues = isLarge && chance(40) ? all : [all[pick(3)]]
+    if venues.count == 1, chance(isLarge ? 50 : 25) {
+      venues.append(all.filter { $0 != venues[0] }[pick(2)])
+    }
+    self.venues = venues
+    bases = Array(["BTC", "ETH", "ZEC"].prefix(1 + pick(isLarge ? 3 : 2)))
+    rate = isLarge ? Double(2 + pick(20)) : Double(2 + pick(6))
+    clients = isLarge ? 2 + pick(9) : 2 + pick(4)
+    storm = UInt64(isLarge ? 6 + pick(20) : 3 + pick(5)) * 1_000_000_000
+
+    // One in eight worlds has a network that does nothing worse than cut what it carries into pieces.
+    var rates = FaultRates()
+    let isKind = chance(12)
+    rates.fineGrain = Double(pick(80)) / 100
+    rates.byteGrain = Double(pick(60)) / 100
+    rates.longestLatency = [200_000, 2_000_000, 40_000_000, 300_000_000][pick(4)]
+    rates.partialSend = Double(pick(30)) / 100
+    if !isKind {
+      rates.reset = Double(pick(40)) / 100
+      rates.halfOpen = Double(pick(25)) / 100
+      rates.stall = Double(pick(40)) / 100
+      rates.longestStall = [200_000_000, 2_000_000_000, 14_000_000_000][pick(3)]
+      rates.refuse = Double(pick(15)) / 100
+      rates.swallow = Double(pick(8)) / 100
+      rates.abortAccept = Double(pick(10)) / 100
+      rates.narrow = Double(pick(30)) / 100
+      rates.pause = Double(pick(3)) / 1_000
+      rates.longestPause = [1_000_000, 20_000_000, 120_000_000][pick(3)]
+      rates.faultWithin = storm
+    }
+    network = rates
+
+    var venueFaults: [String: [Fault]] = [:]
+    for venue in venues where !isKind {
+      var faults: [Fault] = []
+      for _ in 0..<pick(4) {
+        let at = Double(pick(Int(storm / 1_000_000))) / 1_000
+        // Of what the venue's own protocol can tell: nothing in Coinbase's says that an update is missing.
+        let kinds: [Fault.Kind] =
+          switch venue {
+          case "kraken": [.drop, .silence, .gap, .checksum, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
+          case "binance": [.drop, .silence, .gap, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
+          default: [.drop, .silence, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
+          }
+        let kind = kinds[pick(kinds.count)]
+        var fault = Fault(kind, at: at)
+        switch kind {
+        case .silence, .ban: fault.seconds = Double(1 + pick(4))
+        case .slowHandshake: fault.seconds = Double(pick(2_000)) / 1_000 + 0.001
+        default: break
+        }
+        faults.append(fault)
+      }
+      venueFaults[venue] = faults
+    }
+    self.venueFaults = venueFaults
+
+    clockSteps = []
+    if chance(25) {
+      for _ in 0...pick(3) {
+        let by: Int64 = [900_000, 5_000_000, 3_600_000_000, 86_400_000_000][pick(4)] * (pick(2) == 0 ? 1 : -1)
+        clockSteps.append((UInt64(pick(Int(storm))), by))
+      }
+      clockSteps.sort { $0.at < $1.at }
+    }
+    if chance(15) { shortage = (UInt64(pick(Int(storm))), UInt64(100 + pick(2_000)) * 1_000_000) }
+  }
+
+  /// A world in which nothing goes wrong by itself, for tests of one thing alone.
+  package static func steady(seed: UInt64, loops: Int = 2) -> Scenario {
+    var scenario = Scenario(seed: seed)
+    scenario.isSteady = true
+    scenario.loops = loops
+    scenario.venues = ["kraken", "binance"]
+    scenario.clients = 4
+    scenario.storm = 12_000_000_000
+    scenario.network = FaultRates()
+    scenario.venueFaults = [:]
+    scenario.clockSteps = []
+    scenario.shortage = nil
+    return scenario
+  }
+
+  package var description: String {
+    """
+    seed \(seed): \(loops) loops, \(venues.joined(separator: "+")) \(bases.joined(separator: ",")) at \(rate)/s, \(clients) \
+    clients, \(storm / 1_000_000_000) s; reset \(network.reset) half-open \(network.halfOpen) stall \(network.stall)\
+    \(clockSteps.isEmpty ? "" : ", clock \(clockSteps.map { $0.by / 1_000 }) ms")\
+    \(shortage == nil ? "" : ", out of descriptors")
+    """
+  }
+}

@@ -1,0 +1,348 @@
+import Bytes
+import Foundation
+import Gateway
+import Logging
+import MarketData
+import TestSupport
+import Transport
+import VenueSimulator
+
+/// A whole gateway between simulated venues and scripted clients on a `FaultyTransport`, in one thread and on its clock.
+///
+/// A run connects, subscribes, streams and breaks things for a while; then the network calms down, everyone settles, the markets
+/// stand still, and what clients, the HTTP interface and the venues show is compared; then the gateway drains. At every moment
+/// each client checks what it gets against the protocol.
+package final class World {
+  package let scenario: Scenario
+  private let network: FaultyTransport
+  private let gatewayHost: SimulatedHost
+  private var loops: [EventLoop] = []
+  private var exchanges: [(venue: String, exchange: SimulatedExchange, loop: EventLoop)] = []
+  private var clients: [ScriptedClient] = []
+  private var gateway: Gateway?
+  private var observer: Operator!
+  private var faults: [String] = []
+  private var report = Report()
+  private var isStopped = false
+
+  private static let second: UInt64 = 1_000_000_000
+  /// The simulated market's book levels a side; a real one's hundreds only take time here.
+  private static let levels = 40
+
+  /// What became of a run.
+  package struct Report: Sendable {
+    /// Nothing where all is well: what was wrong, in words.
+    package var faults: [String] = []
+    package var network = NetworkStatistics()
+    package var clients = ClientFigures()
+    package var venueFaults = 0
+    /// Connections that venues accepted, REST included.
+    package var venueConnections = 0
+    package var booksCompared = 0
+    /// Of the world's time, ns.
+    package var span: UInt64 = 0
+    /// The same for the same seed.
+    package var hash: UInt64 = 0
+
+    package mutating func add(_ other: Report) {
+      faults += other.faults
+      network.add(other.network)
+      clients.add(other.clients)
+      venueFaults += other.venueFaults
+      venueConnections += other.venueConnections
+      booksCompared += other.booksCompared
+      span += other.span
+    }
+    package init() {}
+  }
+
+  /// Runs the world of `scenario` from its beginning to its end.
+  package static func run(_ scenario: Scenario, prints: Bool = false) -> Report {
+    let world = World(scenario, prints: prints)
+    world.run()
+    return world.finish()
+  }
+
+  private init(_ scenario: Scenario, prints: Bool) {
+    self.scenario = scenario
+    network = FaultyTransport(seed: scenario.seed, prints: prints)
+    gatewayHost = network.host("10.0.0.1")
+  }
+
+  // MARK: - The course of a run
+
+  private func run() {
+    do {
+      try build()
+    } catch {
+      return faults.append("the world could not be built: \(error)")
+    }
+    storm()
+    guard goesOn else { return }
+    calm()
+    guard goesOn else { return }
+    compare()
+    guard goesOn else { return }
+    drain()
+  }
+
+  private var goesOn: Bool { network.livelock == nil && faults.isEmpty }
+
+  private func build() throws {
+    var log = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
+    log.logLevel = .critical
+    var configuration = GatewayConfiguration()
+    configuration.listen = SocketAddress(host: gatewayHost.address, port: 8080)
+    configuration.internalListen = SocketAddress(host: gatewayHost.address, port: 9090)
+    configuration.heartbeatSeconds = 1
+    configuration.reconnectLimitSeconds = 1
+    configuration.node = "simulated"
+    for (index, venue) in scenario.venues.enumerated() {
+      let loop = network.loop(on: network.host("10.0.1.\(index + 1)"))
+      let exchange = try SimulatedExchange(
+        venue: venue, seed: scenario.seed &+ UInt64(index), rate: scenario.rate,
+        excerpt: SimulatedExcerpt(
+          bases: scenario.bases, levels: Array(repeating: Self.levels, count: scenario.bases.count)),
+        faults: scenario.venueFaults[venue] ?? [],
+        listen: SocketAddress(host: "10.0.1.\(index + 1)", port: 443), tls: nil, loop: loop, log: log)
+      exchanges.append((venue, exchange, loop))
+      configuration.feeds.append(
+        .init(
+          venue: venue, symbols: scenario.bases.map { "\($0)-\(Self.quote(venue))" }, endpoint: exchange.webSocketURL,
+          restEndpoint: exchange.restURL))
+    }
+    loops = (0..<scenario.loops).map { network.loop(on: gatewayHost, index: $0) }
+    let gateway = try Gateway(configuration: configuration, log: log, loops: loops)
+    self.gateway = gateway
+    try gateway.start()
+    observer = Operator(network: network, host: network.host("10.0.3.1"))
+    let market = ScriptedClient.Market(
+      symbols: scenario.venues.flatMap { venue in scenario.bases.map { "\(venue):\($0)-\(Self.quote(venue))" } })
+    var seeds = SeededGenerator(seed: scenario.seed ^ 0xC11E_4275)
+    for index in 0..<scenario.clients {
+      clients.append(
+        ScriptedClient(
+          name: "client \(index + 1)", network: network, host: network.host("10.0.2.\(index + 1)"), market: market,
+          gateway: gateway.address, seed: seeds.next(), isSteady: scenario.isSteady))
+    }
+  }
+
+  private static func quote(_ venue: String) -> String { venue == "binance" ? "USDT" : "USD" }
+
+  /// Everything goes wrong that may.
+  private func storm() {
+    network.faults = scenario.network
+    for (index, client) in clients.enumerated() {
+      network.schedule(after: UInt64(index) * 150_000_000) { client.start() }
+    }
+    for step in scenario.clockSteps {
+      network.schedule(after: step.at) { [unowned self] in gatewayHost.wallError += step.by }
+    }
+    if let shortage = scenario.shortage {
+      network.schedule(after: shortage.at) { [unowned self] in
+        gatewayHost.descriptorLimit = gatewayHost.openDescriptors
+        network.schedule(after: shortage.span) { [unowned self] in gatewayHost.descriptorLimit = 4_096 }
+      }
+    }
+    network.run(for: scenario.storm)
+  }
+
+  /// The faults end. Everyone comes back, and every book is live.
+  private func calm() {
+    network.faults = FaultRates()
+    // What was planned for connections in the storm does not happen any more.
+    network.faults.isOn = false
+    gatewayHost.descriptorLimit = 4_096
+    for client in clients { client.settle() }
+    var missing = "nothing was asked"
+    // A connection that died unseen shows after this.
+    network.run(for: 4 * Self.second)
+    for _ in 0..<150 {
+      network.run(for: Self.second)
+      missing = unsettled()
+      if missing.isEmpty || !goesOn { break }
+    }
+    if !missing.isEmpty { faults.append("150 s after the last fault: \(missing)") }
+  }
+
+  /// What is not as it should be once all is calm; empty if nothing.
+  private func unsettled() -> String {
+    for client in clients {
+      guard client.isOpen else { return "\(client.name) is not connected" }
+      let books = client.ledger.streams.values.filter { $0.channel == "book" }
+      if books.isEmpty { return "\(client.name) has no book" }
+      for (number, stream) in client.ledger.streams.sorted(by: { $0.key < $1.key })
+      where stream.channel == "book" && stream.seq == nil {
+        return "\(client.name) has no snapshot of stream \(number)"
+      }
+    }
+    guard let answer = observer.get("/v1/instruments", from: gateway!.address), answer.status == 200,
+      let list = answer.body.withUnsafeBytes({ JSON($0) })?["instruments"]?.elements
+    else { return "/v1/instruments is not answered" }
+    if list.count != scenario.venues.count * scenario.bases.count { return "\(list.count) instruments are known" }
+    for item in list where item["state"]?.text != "live" {
+      return "\(item["symbol"]?.text ?? "?") is \(item["state"]?.text ?? "?")"
+    }
+    guard let status = observer.get("/v1/status", from: gateway!.address), status.status == 200,
+      let feeds = status.body.withUnsafeBytes({ JSON($0) })?["feeds"]?.elements
+    else { return "/v1/status is not answered" }
+    for feed in feeds {
+      guard feed["state"]?.text == "live", let age = feed["age_ms"]?.integer, age < 2_500 else {
+        return "\(feed["venue"]?.text ?? "?") is \(feed["state"]?.text ?? "?"), \(feed["age_ms"]?.integer ?? -1) ms old"
+      }
+    }
+    return ""
+  }
+
+  /// The markets stand still: clients, the HTTP interface and the venues must show the same books.
+  private func compare() {
+    // Nothing happens at the venues for an hour; what has happened is still sent.
+    for (_, exchange, _) in exchanges { exchange.inspect { $0.market.shift(by: Microseconds.hour) } }
+    // Longer than the slowest rate class.
+    network.run(for: 6 * Self.second)
+    let truth = truths()
+    var shown: [String: (bids: [String], asks: [String])] = [:]
+    for client in clients where client.isOpen {
+      for (number, stream) in client.ledger.streams.sorted(by: { $0.key < $1.key }) where stream.channel == "book" {
+        guard stream.seq != nil else { continue }
+        let path = "/v1/books/\(stream.symbol)?depth=\(stream.depth == 0 ? "full" : "\(stream.depth)")"
+        if shown[path] == nil {
+          let answer = observer.get(path, from: gateway!.address)
+          guard let answer, answer.status == 200, let body = answer.body.withUnsafeBytes({ JSON($0) }) else {
+            faults.append(
+              "\(path) is answered \(answer?.status ?? 0) \(String(decoding: answer?.body ?? [], as: UTF8.self))")
+            return
+          }
+          shown[path] = (Self.texts(of: body["bids"]), Self.texts(of: body["asks"]))
+          check(shown[path]!, of: stream.symbol, against: truth, path)
+        }
+        report.booksCompared += 1
+        let mine = (
+          stream.bids.map { "\($0.key)x\($0.value)" }.sorted(), stream.asks.map { "\($0.key)x\($0.value)" }.sorted()
+        )
+        if mine.0 != shown[path]!.bids.sorted() || mine.1 != shown[path]!.asks.sorted() {
+          faults.append(
+            "\(client.name)'s book of stream \(number) at \(stream.seq!) is not that of \(path): "
+              + Self.difference(mine.0, shown[path]!.bids) + " " + Self.difference(mine.1, shown[path]!.asks))
+          return
+        }
+      }
+    }
+  }
+
+  private static func texts(of side: JSON?) -> [String] {
+    (side?.elements ?? []).map { "\($0.elements.first?.text ?? "")x\($0.elements.last?.text ?? "")" }
+  }
+
+  private static func difference(_ mine: [String], _ theirs: [String]) -> String {
+    let extra = Set(mine).subtracting(theirs).sorted()
+    let missing = Set(theirs).subtracting(mine).sorted()
+    return "has \(extra.prefix(4)) more and \(missing.prefix(4)) less"
+  }
+
+  /// The best ten levels a side of what the gateway shows are those of the venue itself.
+  private func check(
+    _ shown: (bids: [String], asks: [String]), of symbol: String,
+    against truth: [String: (bids: [String], asks: [String])], _ path: String
+  ) {
+    guard let real = truth[symbol] else { return faults.append("\(symbol) is not at its venue") }
+    let count = min(10, real.bids.count)
+    if Self.plain(shown.bids.prefix(count)) != Self.plain(real.bids.prefix(count))
+      || Self.plain(shown.asks.prefix(count)) != Self.plain(real.asks.prefix(count))
+    {
+      faults.append(
+        "\(path) is not the venue's book: bids \(shown.bids.prefix(3)) and \(real.bids.prefix(3)), "
+          + "asks \(shown.asks.prefix(3)) and \(real.asks.prefix(3))")
+    }
+  }
+
+  /// Levels without the zeros at the end of their numbers, which one side may print and the other not.
+  private static func plain(_ levels: ArraySlice<String>) -> [String] {
+    levels.map { level in
+      level.split(separator: "x").map { number in
+        guard number.contains(".") else { return String(number) }
+        var text = number
+        while text.last == "0" { text = text.dropLast() }
+        return String(text.last == "." ? text.dropLast() : text)
+      }.joined(separator: "x")
+    }
+  }
+
+  /// The best levels at the venues, by symbol.
+  private func truths() -> [String: (bids: [String], asks: [String])] {
+    let box = Truths()
+    for (venue, exchange, _) in exchanges {
+      exchange.inspect { simulated in
+        for market in simulated.market.instruments {
+          func text(_ levels: [PriceLevel]) -> [String] {
+            levels.map { level in
+              var out = ByteBuffer()
+              out.append(decimal: level.price, scale: market.instrument.priceScale)
+              out.append("x")
+              out.append(decimal: level.size, scale: market.instrument.sizeScale)
+              return out.description
+            }
+          }
+          box.books["\(venue):\(market.instrument.symbol)"] = (
+            text(market.book.top(.bid, 10)), text(market.book.top(.ask, 10))
+          )
+        }
+      }
+    }
+    network.run(for: 100_000_000)
+    return box.books
+  }
+
+  private final class Truths: @unchecked Sendable {
+    // `@unchecked`: a world has one thread.
+    var books: [String: (bids: [String], asks: [String])] = [:]
+  }
+
+  /// The gateway goes down: every client is told, and nothing stays behind.
+  private func drain() {
+    for client in clients { client.leave() }
+    network.run(for: 50_000_000)
+    gateway!.stop(LoopCall { [unowned self] in isStopped = true }.body)
+    if !network.run(atMost: 30 * Self.second, until: { isStopped }) {
+      faults.append("the gateway is not down 30 s after it was asked to stop")
+    }
+    network.run(for: 3 * Self.second)
+    if gatewayHost.openDescriptors != 0 {
+      faults.append("\(gatewayHost.openDescriptors) descriptors of the gateway are open after its end")
+    }
+  }
+
+  // MARK: - The end
+
+  private func finish() -> Report {
+    network.faults.isOn = false
+    for client in clients { client.end(isStopped) }
+    network.run(for: 100_000_000)
+    if let livelock = network.livelock { faults.append(livelock) }
+    for client in clients {
+      faults += client.faults
+      report.clients.add(client.figures)
+    }
+    report.venueConnections = exchanges.reduce(0) { $0 + $1.exchange.statistics.connections }
+    report.venueFaults = exchanges.reduce(0) { $0 + $1.exchange.statistics.faultsInjected }
+    for (_, exchange, _) in exchanges { exchange.stop() }
+    weak let leaked = gateway
+    if !isStopped { gateway?.stop(deadline: 0) {} }
+    network.run(for: Self.second)
+    gateway = nil
+    let all = loops + exchanges.map(\.loop) + clients.map(\.loop) + (observer.map { [$0.loop] } ?? [])
+    for loop in all { loop.shutdown {} }
+    network.run(for: 10_000_000)
+    report.network = network.statistics
+    report.hash = network.trace.hash
+    report.span = network.uptime - 1_000_000_000_000
+    exchanges = []
+    clients = []
+    loops = []
+    observer = nil
+    network.tearDown()
+    if leaked != nil { faults.append("something holds the gateway after its end") }
+    report.faults = faults
+    return report
+  }
+}
