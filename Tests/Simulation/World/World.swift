@@ -102,7 +102,8 @@ package final class World {
       let exchange = try SimulatedExchange(
         venue: venue, seed: scenario.seed &+ UInt64(index), rate: scenario.rate,
         excerpt: SimulatedExcerpt(
-          bases: scenario.bases, levels: Array(repeating: Self.levels, count: scenario.bases.count)),
+          symbols: scenario.bases.map { "\($0)-\(Self.quote(venue))" },
+          levels: Array(repeating: Self.levels, count: scenario.bases.count)),
         faults: scenario.venueFaults[venue] ?? [],
         listen: SocketAddress(host: "10.0.1.\(index + 1)", port: 443), tls: nil, loop: loop, log: log)
       exchanges.append((venue, exchange, loop))
