@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 import Venues
 
@@ -14,7 +15,7 @@ private let recordings = [
   "binancetr-spot-20230410-book3", "coinbase-spot-20210417-book10",
 ]
 
-@Suite("Recorded sessions replay to what they add up to")
+@Suite("Recorded sessions replay to what they add up to", .longComputation)
 struct ReplayExpectationTests {
   struct Expected: Decodable {
     struct Symbol: Decodable {
