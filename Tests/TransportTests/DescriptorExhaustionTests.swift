@@ -29,8 +29,6 @@ struct DescriptorExhaustionTests {
         var byte: UInt8 = 0
         var shed = 0
         for descriptor in sockets {
-          // Others in this process may have given up some meanwhile.
-          while case let found = open("/dev/null", O_RDONLY), found >= 0 { hoard.append(found) }
           var patience = timeval(tv_sec: 2, tv_usec: 0)
           setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
           guard address.withPointer({ Glibc.connect(descriptor, $0, address.length) }) == 0 else { exit(5) }
@@ -39,8 +37,9 @@ struct DescriptorExhaustionTests {
           guard count <= 0 else { exit(6) }
           if count == 0 || errno != EAGAIN { shed += 1 }
           close(descriptor)
-          // The number that this set free is taken again, so that there is none for the next connection, either.
-          hoard.append(open("/dev/null", O_RDONLY))
+          // Once the listener has its spare again, what else is free is taken, so that there is none for the next connection, either.
+          on(loops[0]) {}
+          while case let found = open("/dev/null", O_RDONLY), found >= 0 { hoard.append(found) }
         }
         // The loop counts after it has closed.
         on(loops[0]) {}
