@@ -70,6 +70,8 @@ package struct Grant: Sendable, Equatable {
 
   /// What everybody has where nobody is asked for a token.
   package static let everything = Grant(subject: "")
+  /// No channel at all.
+  static let nothing = Grant(subject: "", channels: [])
 
   /// Whether every symbol is allowed without a look at it.
   package var allowsAllSymbols: Bool { symbols.allSatisfy { $0 == .all } }

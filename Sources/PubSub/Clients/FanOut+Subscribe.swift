@@ -41,7 +41,8 @@ extension FanOut {
         pending.failures.append(.init(place: place, channel: channel, symbol: item.symbols.first, error: error))
         continue
       }
-      let grant = state.grant ?? .everything
+      // Requests come here with a grant; whoever had none would get nothing.
+      let grant = state.grant ?? .nothing
       guard grant.channels.contains(item.channel) else {
         let error = ProtocolError(
           .forbidden, "your token does not allow the channel `\(item.channel.rawValue)`",

@@ -40,31 +40,9 @@ extension FuzzTarget {
     _ pieces: [[UInt8]], _ role: WebSocketRole, _ limits: WebSocketLimits, _ agreed: PerMessageDeflate,
     _ pool: InflaterPool
   ) throws(FuzzFailure) -> [ReferenceFrames.Event] {
-    var connection = WebSocketConnection(role: role, limits: limits, deflate: agreed, inflaters: pool)
-    var events: [ReferenceFrames.Event] = []
-    for var piece in pieces {
-      var failure: WebSocketError?
-      piece.withUnsafeMutableBytes { raw in
-        var input = raw
-        do throws(WebSocketError) {
-          while let event = try connection.next(&input) {
-            switch event {
-            case .text(let payload): events.append(.text(Array(payload)))
-            case .binary(let payload): events.append(.binary(Array(payload)))
-            case .ping(let payload): events.append(.ping(Array(payload)))
-            case .pong(let payload): events.append(.pong(Array(payload)))
-            case .close(let code, let reason, _): events.append(.close(code, reason))
-            }
-          }
-        } catch {
-          failure = error
-        }
-      }
-      if let failure { return events + [.error(failure.code.rawValue)] }
-      // What is inflated is held up to one byte beyond the limit, by which it is known to be too large.
-      try require(
-        connection.pendingBytes <= limits.messageBytes + 1 + 125 + 14, "\(connection.pendingBytes) bytes are held")
-    }
+    // What is inflated is held up to one byte beyond the limit, by which it is known to be too large.
+    let events = try read(
+      pieces, by: WebSocketConnection(role: role, limits: limits, deflate: agreed, inflaters: pool), limits, held: 1)
     for event in events {
       if case .text(let payload) = event {
         try require(payload.count <= limits.messageBytes, "a text of \(payload.count) bytes")

@@ -9,17 +9,20 @@ extension FuzzTarget {
         let wanted = ReferenceFrames.read(Array(bytes), isServer: role == .server, limits)
         for pieces in [Cuts.whole(bytes), Cuts.random(bytes), Cuts.single(bytes)] {
           try requireSame(
-            try read(pieces, role, limits), wanted, "not what the reference reads (\(role), \(limits.messageBytes))")
+            try read(pieces, by: WebSocketConnection(role: role, limits: limits), limits), wanted,
+            "not what the reference reads (\(role), \(limits.messageBytes))")
         }
         try roundTrip(wanted, role, limits)
       }
     }
   }
 
-  private static func read(
-    _ pieces: [[UInt8]], _ role: WebSocketRole, _ limits: WebSocketLimits
+  /// What a connection reads, its refusal included, and that it holds no more than its limits let it.
+  /// - Parameter held: bytes that it may hold beyond a message and a control frame.
+  static func read(
+    _ pieces: [[UInt8]], by connection: consuming WebSocketConnection, _ limits: WebSocketLimits, held: Int = 0
   ) throws(FuzzFailure) -> [ReferenceFrames.Event] {
-    var connection = WebSocketConnection(role: role, limits: limits)
+    var connection = connection
     var events: [ReferenceFrames.Event] = []
     for var piece in pieces {
       var failure: WebSocketError?
@@ -41,7 +44,7 @@ extension FuzzTarget {
       }
       if let failure { return events + [.error(failure.code.rawValue)] }
       try require(
-        connection.pendingBytes <= limits.messageBytes + 125 + 14, "\(connection.pendingBytes) bytes are held")
+        connection.pendingBytes <= limits.messageBytes + held + 125 + 14, "\(connection.pendingBytes) bytes are held")
     }
     return events
   }
@@ -69,7 +72,9 @@ extension FuzzTarget {
       }
       wanted.append(event)
     }
-    try requireSame(try read([Array(out.unsafeBytes)], role, limits), wanted, "frames written are read differently")
+    try requireSame(
+      try read([Array(out.unsafeBytes)], by: WebSocketConnection(role: role, limits: limits), limits), wanted,
+      "frames written are read differently")
   }
 }
 

@@ -47,6 +47,9 @@ struct LimitTests {
     for isSecure in [false, true] {
       let harness = try GatewayHarness(venues: ["kraken"]) {
         $0.limits.clients = 1
+        // The one that holds the place says nothing.
+        $0.http.headSeconds = 300
+        $0.http.idleSeconds = 300
         if isSecure {
           $0.tlsSettings.certificates = [folder.appendingPathComponent("chain.pem").path]
           $0.tlsSettings.keys = [folder.appendingPathComponent("key.pem").path]

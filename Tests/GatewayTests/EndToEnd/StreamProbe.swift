@@ -101,6 +101,11 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
           }
           let message = Message(json: json, text: String(decoding: data, as: UTF8.self))
           state.withLock { $0.messages.append(message) }
+        case .ping(let payload):
+          // A test that waits long for its turn is not to lose its connection for that.
+          var pong = ByteBuffer()
+          WebSocketFrame.append(.pong, payload: payload, mask: SystemRandom.uint32(), to: &pong)
+          connection.write(pong.bytes)
         case .close(let code, _, _): state.withLock { $0.closeCode = code }
         default: break
         }

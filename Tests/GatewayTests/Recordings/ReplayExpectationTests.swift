@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 import Venues
 
@@ -16,7 +17,7 @@ private let recordings = [
   "binance-usdm-20240808-btcusdt",
 ]
 
-@Suite("Recorded sessions replay to what they add up to")
+@Suite("Recorded sessions replay to what they add up to", .longComputation)
 struct ReplayExpectationTests {
   struct Expected: Decodable {
     struct Symbol: Decodable {
