@@ -43,7 +43,7 @@ struct MarketListTests {
     #expect(feed.handler.isPrepared)
     #expect(feed.handler.listing.map(\.symbol.text) == ["A-USD", "B-USD", "C-USD", "D-USD"])
     #expect(feed.handler.listing.map(\.state) == [.trading, .trading, .trading, .halted])
-    #expect(feed.handler.listing[0].quoteVolume == Decimal64(mantissa: 1250, scale: 2))
+    #expect(feed.handler.listing[0].quoteVolume == Decimal64(mantissa: 125, scale: 1))
     #expect(feed.handler.listing[1].quoteVolume == nil)
     #expect(feed.handler.listing[0].priceIncrement == Decimal64(mantissa: 1, scale: 2))
     #expect(feed.market.instruments.isEmpty)
