@@ -119,6 +119,9 @@ package class FeedHandler {
   /// Counts per symbol, by `InstrumentID`; empty before the instruments are known.
   package var symbolCounts: [SymbolCounts] { [] }
 
+  /// Why the book of `instrument` is not being rebuilt just now; nil unless it has failed too often (`BookCircuit`).
+  package func trouble(of instrument: InstrumentID) -> BookTrouble? { nil }
+
   /// Whether `connected` may be called.
   package var isPrepared: Bool { true }
   package func prepare(now: Timestamp, into batch: inout EventBatch) {}

@@ -30,12 +30,15 @@ package struct Venue: Sendable {
   package let parts: [Venue]
   /// How the market state is kept for it.
   package let market: Market.Configuration
+  /// What its feed is made of, for people and tests.
+  package let profile: VenueProfile?
   package let makeHandler: @Sendable (FeedConfiguration) -> FeedHandler
 
   package init(
     name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64,
     messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int,
     kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, market: Market.Configuration,
+    profile: VenueProfile? = nil,
     makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
   ) {
     self.name = name
@@ -51,6 +54,7 @@ package struct Venue: Sendable {
     self.part = part
     self.parts = []
     self.market = market
+    self.profile = profile
     self.makeHandler = makeHandler
   }
 
@@ -72,6 +76,7 @@ package struct Venue: Sendable {
     part = nil
     self.parts = parts
     market = first.market
+    profile = nil
     makeHandler = first.makeHandler
   }
 
@@ -84,7 +89,9 @@ package struct Venue: Sendable {
   /// What a recording calls a configured symbol before the venue's own name is known: a spot market by the venue's rule, others
   /// as they are configured.
   package func recordedName(_ symbol: String) -> String {
-    guard let wanted = FeedSymbol(symbol), wanted.kind == .spot else { return symbol }
+    guard !MarketSelection.isMeant(by: symbol), let wanted = FeedSymbol(symbol), wanted.kind == .spot else {
+      return symbol
+    }
     return wanted.base + separator + wanted.quote
   }
 

@@ -18,6 +18,9 @@ package struct ReplaySource {
   package let symbols: [String]
   /// The instrument list to answer with: the recorded one, or one made from the header.
   package let instruments: [UInt8]
+  /// Recorded answers to other requests that came before the first frames (24 h volumes), by path; at most `answerLimit`.
+  let answers: [String: [UInt8]]
+  private static let answerLimit = 64
 
   /// Looks through the beginning of the recording.
   /// - Throws: what is wrong with it, or that its venue is none of those that can be replayed.
@@ -27,6 +30,7 @@ package struct ReplaySource {
     var list: [UInt8]?
     var url: String?
     var speaksV2 = false
+    var answers: [String: [UInt8]] = [:]
     for _ in 0..<Self.searchLimit {
       guard let record = try reader.next() else { break }
       switch record.kind {
@@ -34,11 +38,12 @@ package struct ReplaySource {
       case .text:
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
       case .http:
-        if list == nil, let url = record.url,
-          ["/exchangeInfo", "/products", "/instruments-info"].contains(where: { url.contains($0) }),
-          record.status == 200
-        {
-          list = [UInt8](reader.payload.unsafeBytes)
+        guard let url = record.url, record.status == 200, Self.depthSymbol(url) == nil else { break }
+        let path = Self.path(of: url)
+        if path.hasSuffix("/products") || ["/exchangeInfo", "/instruments-info"].contains(where: path.contains) {
+          list = list ?? [UInt8](reader.payload.unsafeBytes)
+        } else if answers.count < Self.answerLimit {
+          answers[path] = [UInt8](reader.payload.unsafeBytes)
         }
       case .binary, .sent, .close: break
       }
@@ -46,29 +51,34 @@ package struct ReplaySource {
     guard !header.symbols.isEmpty else {
       throw RecordingError(path: path, line: 1, field: "symbols", "is empty: there is no market to replay")
     }
+    self.answers = answers
+    // What they came to is found again in the recorded list, with the recorded volumes.
+    let selections = header.symbols.filter(MarketSelection.isMeant)
+    let names = header.symbols.filter { !MarketSelection.isMeant(by: $0) }
     switch (header.venue, header.market) {
     case ("binance", "spot"), ("binanceus", "spot"), ("binancetr", "spot"):
       venue = VenueRegistry.venue(named: "binance")!
-      let pairs = try Self.binancePairs(header.symbols, list: list, path: path)
-      symbols = pairs.map { "\($0.base)-\($0.quote)" }
+      let pairs = try Self.binancePairs(names, list: list, path: path)
+      symbols = pairs.map { "\($0.base)-\($0.quote)" } + selections
       instruments = list ?? Self.binanceList(pairs)
     case ("coinbase", "spot"):
       venue = VenueRegistry.venue(named: "coinbase")!
       symbols = header.symbols
-      instruments = list ?? Self.coinbaseList(header.symbols)
+      instruments = list ?? Self.coinbaseList(names)
     case ("kraken", "spot") where url?.hasSuffix("/v2") ?? speaksV2:
       venue = VenueRegistry.venue(named: "kraken")!
-      symbols = header.symbols.map { $0.split(separator: "/").joined(separator: "-") }
+      symbols = names.map { $0.split(separator: "/").joined(separator: "-") } + selections
       instruments = []
     case ("binance", "usdm"):
-      let pairs = try Self.binancePairs(header.symbols, list: list, path: path)
-      symbols = pairs.map(Self.contract)
+      let pairs = try Self.binancePairs(names, list: list, path: path)
+      symbols = pairs.map(Self.contract) + selections
       venue = VenueRegistry.venue(named: "binance")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.binanceList(pairs, isFutures: true)
     case ("bybit", "spot"), ("bybit", "linear"):
       let isSpot = header.market == "spot"
-      let pairs = try Self.bybitPairs(header.symbols, isSpot: isSpot, path: path)
-      symbols = pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text }
+      let pairs = try Self.bybitPairs(names, isSpot: isSpot, path: path)
+      symbols =
+        pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text } + selections
       venue = VenueRegistry.venue(named: "bybit")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.bybitList(pairs, isSpot: isSpot)
     default:
@@ -77,6 +87,12 @@ package struct ReplaySource {
         "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bybit v5 spot and "
           + "linear, the Coinbase Exchange feed and Kraken spot v2 can")
     }
+  }
+
+  /// Path and query of a URL.
+  private static func path(of url: String) -> String {
+    guard let host = url.firstRange(of: "://")?.upperBound, let start = url[host...].firstIndex(of: "/") else { return url }
+    return String(url[start...])
   }
 
   /// The symbol that a REST path or URL asks the order book of; nil if it asks for something else.

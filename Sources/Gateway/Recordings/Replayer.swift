@@ -138,7 +138,7 @@ package final class Replayer {
 
   private func get(_ request: Int, _ path: String, _ now: Timestamp) {
     guard let symbol = ReplaySource.depthSymbol(path) else {
-      let instruments = source.instruments
+      let instruments = source.answers[path] ?? source.instruments
       return pipeline.response(to: request, status: 200, body: instruments.span.bytes, now: now)
     }
     if let known = snapshots[symbol] {

@@ -27,6 +27,8 @@ package final class InstrumentState {
 
   /// Since when the book is crossed.
   var crossedSince: Timestamp?
+  /// What contradicts the book since its last change.
+  var frozen = FrozenBook()
   /// The venue time of `lastTrade`, held near the gateway's clock.
   var lastTradeTime = Timestamp.distantPast
   /// When the gateway's own ticker was last published.
@@ -35,6 +37,7 @@ package final class InstrumentState {
   var isPulseScheduled = false
   var isTickerScheduled = false
   var isCrossedScheduled = false
+  var isFrozenScheduled = false
 
   init(instrument: Instrument, book: OrderBook) {
     self.instrument = instrument

@@ -57,16 +57,40 @@ package final class BinanceHandler: SymbolHandler {
   // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
   static let spot: Venue = connection(
     .spot, title: "Binance", endpoint: "wss://stream.binance.com:9443/stream", rest: "https://api.binance.com",
-    kinds: [.spot], staleAfter: 30 * Microseconds.second)
+    kinds: [.spot], staleAfter: 30 * Microseconds.second,
+    profile: VenueProfile(
+      channels: [
+        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
+        .init("bookTicker", .quote), .init("ticker", .ticker),
+      ],
+      bookDepth: snapshotLimit, bookCheck: "U and u link updates to a REST snapshot and to each other",
+      connectionLife: "a ping from the venue every 20 s; pings to it are answered",
+      requests: [.instruments, .snapshots, .volumes],
+      limits: [
+        "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
+        "24 h a connection",
+      ]))
   // The server pings every three minutes only; the session's own pings are answered.
   static let usdm: Venue = connection(
     .usdm, title: "Binance USD-M", endpoint: "wss://fstream.binance.com/public/stream",
-    rest: "https://fapi.binance.com", kinds: [.perpetual, .future], staleAfter: 30 * Microseconds.second)
+    rest: "https://fapi.binance.com", kinds: [.perpetual, .future], staleAfter: 30 * Microseconds.second,
+    profile: VenueProfile(
+      channels: [
+        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
+        .init("bookTicker", .quote),
+      ],
+      bookDepth: snapshotLimit, bookCheck: "pu links updates to a REST snapshot and to each other",
+      connectionLife: "a ping from the venue every 3 min; pings to it are answered",
+      requests: [.instruments, .snapshots, .volumes],
+      limits: [
+        "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
+        "24 h a connection",
+      ]))
   package static let venue = Venue(title: "Binance", parts: [spot, usdm])
 
   private static func connection(
     _ market: BinanceMarket, title: String, endpoint: String, rest: String, kinds: Set<Instrument.Kind.Family>,
-    staleAfter: Int64
+    staleAfter: Int64, profile: VenueProfile
   ) -> Venue {
     Venue(
       name: "binance", title: title, separator: "", endpoint: endpoint, restEndpoint: rest, staleAfter: staleAfter,
@@ -75,6 +99,7 @@ package final class BinanceHandler: SymbolHandler {
       symbolLimit: 256, kinds: kinds, part: market.part,
       // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil),
+      profile: profile,
       makeHandler: { BinanceHandler(market, configuration: $0) })
   }
 
@@ -298,16 +323,24 @@ package final class BinanceHandler: SymbolHandler {
     let place = instrument.index
     guard connectedAt != nil, feeds.indices.contains(place), feeds[place].bridge.isLive else { return }
     feeds[place].bridge.reset()
-    pacer.want(place)
+    lost(place, now: now)
+  }
+
+  /// A book that was live is out of sync.
+  func lost(_ place: Int, now: Timestamp) {
+    guard connectedAt != nil else { return }
+    pacer.lost(place, now: now)
     pump(now)
   }
 
-  /// A book is out of sync and wants a snapshot.
+  /// A book that has not been live wants a snapshot.
   func wantSnapshot(_ place: Int, now: Timestamp) {
     guard connectedAt != nil else { return }
     pacer.want(place)
     pump(now)
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { pacer.trouble(of: place) }
 
   private func pump(_ now: Timestamp) {
     while let (place, request) = pacer.next(now: now) {
@@ -421,7 +454,7 @@ package final class BinanceHandler: SymbolHandler {
     for place in Salvage.symbols(message, key: "\"s\"", in: table) where feeds[place].bridge.isLive {
       feeds[place].bridge.reset()
       batch.events.append(.bookReset(InstrumentID(place), .malformed))
-      wantSnapshot(place, now: now)
+      lost(place, now: now)
     }
   }
 }

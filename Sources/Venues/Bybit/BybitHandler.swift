@@ -38,6 +38,15 @@ package final class BybitHandler: SymbolHandler {
       // 21,000 characters of topics a connection: four topics of a symbol are about 100.
       symbolLimit: 150, kinds: kinds, part: part,
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil),
+      profile: VenueProfile(
+        channels: [
+          .init("orderbook.200", .book, silence: .linked, .contradicted),
+          .init("orderbook.1", .quote, silence: .atLeast(every: 3 * Microseconds.second)),
+          .init("publicTrade", .trades), .init("tickers", .ticker),
+        ],
+        bookDepth: 200, bookCheck: "u rises by one with every update",
+        connectionLife: "pings every 20 s are answered", requests: [.instruments, .volumes],
+        limits: ["21,000 characters of topics a connection", "10 topics a request on spot"]),
       makeHandler: { BybitHandler(part: part, configuration: $0) })
   }
 
@@ -46,6 +55,8 @@ package final class BybitHandler: SymbolHandler {
     /// `u` of the newest book message; 0 before the first snapshot.
     var last: Int64 = 0
     var quote: Quote?
+    /// `orderbook.1` is sent again after 3 s without a change.
+    var quotes = SilenceWatch(every: 3 * Microseconds.second)
     var ticker: Ticker?
   }
 
@@ -190,6 +201,7 @@ package final class BybitHandler: SymbolHandler {
       feeds[place].book.disconnected()
       feeds[place].last = 0
       feeds[place].quote = nil
+      feeds[place].quotes.disconnected()
       feeds[place].ticker = nil
     }
   }
@@ -206,12 +218,19 @@ package final class BybitHandler: SymbolHandler {
       subscribe(place, [topic])
       feeds[place].book.subscribed(now: now)
     }
+    for place in feeds.indices where feeds[place].quotes.isDead(now: now, connectionHeard: connectionHeard) {
+      let topic = Self.quoteTopic + name(place)
+      send(#""op":"unsubscribe","args":\#(JSONText.array([topic]))"#)
+      subscribe(place, [topic])
+    }
     if now - lastPing >= Self.pingAfter {
       lastPing = now
       send(#""op":"ping""#)
     }
     flush(now)
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
@@ -267,6 +286,7 @@ package final class BybitHandler: SymbolHandler {
       throw FeedError(.refused, "subscribe \(request.topics[0]): \(reply.message)")
     }
     feeds[request.place].book.disconnected()
+    feeds[request.place].quotes.disconnected()
     refuse(symbolText(request.place), reply.message)
   }
 

@@ -14,6 +14,8 @@ package final class CoinbaseHandler: SymbolHandler {
   /// The channel by the name that is documented, and by the one that acknowledgements use.
   static let bookChannels = ["level2_batch", "level2_50"]
 
+  static let otherChannels = ["matches", "ticker", "heartbeat"]
+
   package static let venue = Venue(
     name: "coinbase", title: "Coinbase", separator: "-", endpoint: "wss://ws-feed.exchange.coinbase.com",
     restEndpoint: "https://api.exchange.coinbase.com",
@@ -23,6 +25,14 @@ package final class CoinbaseHandler: SymbolHandler {
     offersCompression: true, symbolLimit: 100,
     // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("level2_batch", .book, silence: .contradicted), .init("matches", .trades, silence: .linked),
+        .init("ticker", .ticker), .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second)),
+      ],
+      bookDepth: nil, bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
+      connectionLife: "a heartbeat of every product each second", requests: [.instruments, .volumes],
+      limits: ["subscribed within 5 s of connecting"]),
     makeHandler: { CoinbaseHandler(configuration: $0) })
 
   struct Product {
@@ -30,6 +40,8 @@ package final class CoinbaseHandler: SymbolHandler {
     /// Which of `bookChannels` is subscribed.
     var channel = 0
     var isRefused = false
+    /// `heartbeat` is once a second.
+    var heartbeats = SilenceWatch(every: Microseconds.second)
     var lastTrade: Int64 = 0
     /// `last_trade_id` of the heartbeat before.
     var heartbeatTrade: Int64 = 0
@@ -130,6 +142,7 @@ package final class CoinbaseHandler: SymbolHandler {
     productsRequest = nil
     for place in products.indices {
       products[place].book.disconnected()
+      products[place].heartbeats.disconnected()
       products[place].heartbeatTrade = 0
       products[place].lastTrade = 0
     }
@@ -141,6 +154,17 @@ package final class CoinbaseHandler: SymbolHandler {
       prepare(now: now, into: &batch)
       return
     }
+    let dead = products.indices.filter {
+      products[$0].heartbeats.isDead(now: now, connectionHeard: connectionHeard)
+    }
+    if !dead.isEmpty {
+      // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.
+      for place in dead where products[place].book.resync(now: now) {
+        batch.events.append(.bookReset(InstrumentID(place), .stale))
+      }
+      send("unsubscribe", dead, Self.otherChannels)
+      send("subscribe", dead, Self.otherChannels)
+    }
     for channel in Self.bookChannels.indices {
       let due = products.indices.filter {
         !products[$0].isRefused && products[$0].channel == channel && products[$0].book.isDue(now: now)
@@ -148,6 +172,8 @@ package final class CoinbaseHandler: SymbolHandler {
       if !due.isEmpty { resubscribe(due, from: channel, now) }
     }
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { products[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
@@ -163,7 +189,7 @@ package final class CoinbaseHandler: SymbolHandler {
     for channel in Self.bookChannels.indices {
       let group = places.filter { products[$0].channel == channel }
       guard !group.isEmpty else { continue }
-      send("subscribe", group, [Self.bookChannels[channel], "matches", "ticker", "heartbeat"])
+      send("subscribe", group, [Self.bookChannels[channel]] + Self.otherChannels)
       for place in group { products[place].book.subscribed(now: now) }
     }
   }
@@ -206,13 +232,14 @@ package final class CoinbaseHandler: SymbolHandler {
       if place >= 0, !products[place].isRefused {
         products[place].isRefused = true
         products[place].book.disconnected()
+        products[place].heartbeats.disconnected()
         refuse(name, reason)
         // What was live is untouched; what waits for its first snapshot was refused with it.
         let waiting = products.indices.filter { !products[$0].isRefused && !products[$0].book.isLive }
         for channel in Self.bookChannels.indices {
           let group = waiting.filter { products[$0].channel == channel }
           guard !group.isEmpty else { continue }
-          send("subscribe", group, [Self.bookChannels[channel], "matches", "ticker", "heartbeat"])
+          send("subscribe", group, [Self.bookChannels[channel]] + Self.otherChannels)
           for place in group { products[place].book.subscribed(now: now) }
         }
         return

@@ -23,6 +23,14 @@ package final class KrakenHandler: SymbolHandler {
     messageLimit: 8 << 20, symbolLimit: 200,
     market: Market.Configuration(
       quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { KrakenChecksum.checksum(of: $0) }),
+    profile: VenueProfile(
+      channels: [
+        .init("instrument", .instruments), .init("book", .book, silence: .linked, .contradicted),
+        .init("trade", .trades, silence: .linked), .init("ticker", .ticker),
+      ],
+      bookDepth: bookDepth, bookCheck: "CRC-32 of the top ten levels after every message",
+      connectionLife: "a heartbeat each second in which nothing else came", requests: [.volumes],
+      limits: ["one subscription frame for all symbols; after a refusal for the rate, waits of 5 s to 1 min"]),
     makeHandler: { KrakenHandler(configuration: $0) })
 
   var books: [StreamedBook] = []
@@ -93,6 +101,8 @@ package final class KrakenHandler: SymbolHandler {
     }
     if now - lastSent >= Self.pingAfter { send(KrakenRequest.ping(id: nextID()), now) }
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { books[place].trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch

@@ -32,10 +32,20 @@ package final class OKXHandler: SymbolHandler {
     // Four arguments a symbol of `operationLimit`, with room for books that are subscribed again.
     symbolLimit: 100, kinds: [.spot, .perpetual, .future],
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 400, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("books", .book, silence: .linked, .atLeast(every: Microseconds.minute), .contradicted),
+        .init("bbo-tbt", .quote), .init("trades", .trades), .init("tickers", .ticker),
+      ],
+      bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
+      connectionLife: "a ping after 20 s of silence is answered", requests: [.instruments, .volumes],
+      limits: ["480 subscriptions an hour and connection", "64 KB a request"]),
     makeHandler: { OKXHandler(configuration: $0) })
 
   struct Feed {
     var book = StreamedBook()
+    /// A book that does not change says so about once a minute.
+    var updates = SilenceWatch(every: Microseconds.minute)
     /// `seqId` of the newest book message, and of the one before it.
     var last: Int64 = 0
     var previous: Int64 = 0
@@ -187,6 +197,7 @@ package final class OKXHandler: SymbolHandler {
     outbox.removeAll()
     for place in feeds.indices {
       feeds[place].book.disconnected()
+      feeds[place].updates.disconnected()
       feeds[place].lastTrade = 0
       feeds[place].hasTraded = false
     }
@@ -197,6 +208,9 @@ package final class OKXHandler: SymbolHandler {
       if listRequest != nil, now >= listDue { listRequest = nil }
       prepare(now: now, into: &batch)
       return
+    }
+    for place in feeds.indices where feeds[place].updates.isDead(now: now, connectionHeard: connectionHeard) {
+      if feeds[place].book.resync(now: now) { batch.events.append(.bookReset(InstrumentID(place), .stale)) }
     }
     let due = feeds.indices.filter { !feeds[$0].isRefused && feeds[$0].book.isDue(now: now) }
     if !due.isEmpty {
@@ -211,6 +225,8 @@ package final class OKXHandler: SymbolHandler {
     }
     flush(now)
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
@@ -260,6 +276,7 @@ package final class OKXHandler: SymbolHandler {
         guard !feeds[place].isRefused else { return }
         feeds[place].isRefused = true
         feeds[place].book.disconnected()
+        feeds[place].updates.disconnected()
         let instrument = instruments[place]
         refuse(FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text, message)
         return

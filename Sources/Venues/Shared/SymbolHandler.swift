@@ -14,6 +14,8 @@ package class SymbolHandler: FeedHandler {
   final private(set) var instruments: [Instrument] = []
   final private(set) var table = SymbolTable()
   final var seen: [SymbolCounts] = []
+  /// When anything last came on the connection.
+  final private(set) var connectionHeard = Timestamp.distantPast
   /// The largest price and size of each instrument so far: what a wider scale has to have room for.
   private final var peaks: [PriceLevel] = []
   /// By what the venue's sizes are multiplied, and the digits that this adds.
@@ -59,6 +61,13 @@ package class SymbolHandler: FeedHandler {
 
   /// A message was refused; if a book depended on it, that book is reset here.
   func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {}
+
+  /// Why the book at `place` is left alone: what its `StreamedBook` or the `RequestPacer` says.
+  func trouble(ofBook place: Int) -> BookTrouble? { nil }
+
+  package final override func trouble(of instrument: InstrumentID) -> BookTrouble? {
+    instruments.indices.contains(instrument.index) ? trouble(ofBook: instrument.index) : nil
+  }
 
   /// The paths whose answers together hold the 24 h volume of every market, asked for one after the other. Empty if the venue has no
   /// such request, or its list says the volumes already.
@@ -215,6 +224,7 @@ package class SymbolHandler: FeedHandler {
     _ message: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     counts.messages += 1
+    connectionHeard = now
     var mark = BatchMark(batch)
     // Price and size of every symbol in the message may each widen several times; beyond that it is not a message but an attack.
     var passes = 0
