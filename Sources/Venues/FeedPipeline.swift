@@ -78,6 +78,9 @@ package final class FeedPipeline {
     rebuild(from: start, now)
   }
 
+  /// Why the book of an instrument is left alone for now; nil unless it has failed too often.
+  package func trouble(of instrument: InstrumentID) -> BookTrouble? { handler.trouble(of: instrument) }
+
   /// What the handler wants done, in order; it is handed over once.
   package func takeActions() -> [FeedAction] {
     guard !handler.actions.isEmpty else { return [] }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Gateway
+import Logging
 import MarketData
 import Transport
 import Venues

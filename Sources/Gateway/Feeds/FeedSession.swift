@@ -51,6 +51,7 @@ final class FeedSession: Feed, ConnectionHandler {
   private var requests: [Int: RESTRequest] = [:]
   private var scratch = ByteBuffer()
   private var liveSince: Timestamp?
+  private var failedBooks = FailedBooks()
   /// When anything last came on this connection, pongs included.
   private var heardAt = Timestamp.distantPast
   /// When the ping went out that nothing has come after; nil if there is none.
@@ -372,6 +373,7 @@ final class FeedSession: Feed, ConnectionHandler {
       pipeline.tick(now: now)
       settle(now)
       guard case .open = phase else { return }
+      if failedBooks.update(pipeline, &status) { statusChanged(now) }
       let silence = now - heardAt
       if silence > 2 * venue.staleAfter {
         return lost("nothing came for \(silence / Microseconds.second) s", now)

@@ -7,6 +7,7 @@ import Venues
 /// Why a venue's list could not be had: a sentence with the venue's name and what was tried.
 package struct VenueListingError: Error, Sendable, CustomStringConvertible {
   package let description: String
+  package init(description: String) { self.description = description }
 }
 
 /// Asks a venue for everything that it lists, once, over the connections that a feed of it would have.

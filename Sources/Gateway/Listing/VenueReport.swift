@@ -113,31 +113,6 @@ package enum VenueReport {
   }
 }
 
-extension VenueProfile.Silence {
-  /// A few words for a table.
-  package var words: String {
-    switch self {
-    case .atLeast(let every):
-      every >= Microseconds.second
-        ? "something every \(every / Microseconds.second) s" : "something every \(every / Microseconds.millisecond) ms"
-    case .linked: "a message that is missing shows in the next"
-    case .contradicted: "quotes or trades through a still book show"
-    case .connection: "lives as long as the connection"
-    }
-  }
-}
-
-extension VenueProfile.Request {
-  /// A few words for a table.
-  package var words: String {
-    switch self {
-    case .instruments: "instruments"
-    case .snapshots: "book snapshots"
-    case .volumes: "24 h volumes"
-    }
-  }
-}
-
 extension String {
   fileprivate func padded(to width: Int) -> String {
     count >= width ? self + " " : self + String(repeating: " ", count: width - count)

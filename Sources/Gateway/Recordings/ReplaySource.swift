@@ -91,7 +91,9 @@ package struct ReplaySource {
 
   /// Path and query of a URL.
   private static func path(of url: String) -> String {
-    guard let host = url.firstRange(of: "://")?.upperBound, let start = url[host...].firstIndex(of: "/") else { return url }
+    guard let host = url.firstRange(of: "://")?.upperBound, let start = url[host...].firstIndex(of: "/") else {
+      return url
+    }
     return String(url[start...])
   }
 

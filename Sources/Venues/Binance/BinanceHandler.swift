@@ -47,7 +47,7 @@ package final class BinanceHandler: SymbolHandler {
   /// Stream names in one SUBSCRIBE, and the time between two: five messages a second are allowed, pings and pongs counted.
   static let namesPerRequest = 200
   static let requestInterval = 300 * Microseconds.millisecond
-  /// A symbol of which nothing came for this long after subscribing is told: the acknowledgement does not prove that it exists.
+  /// A symbol of which nothing came for this long after subscribing, no snapshot either, is told: the acknowledgement does not prove that it exists.
   static let silenceLimit = Microseconds.minute
   /// A book that never changes still wants a snapshot, this long after its subscription.
   static let quietBook = 5 * Microseconds.second
@@ -291,7 +291,10 @@ package final class BinanceHandler: SymbolHandler {
     if now - connectedAt >= Self.lifetime { leave("the venue's limit of 24 h a connection is near") }
     for place in feeds.indices {
       if !feeds[place].bridge.isLive, now - feeds[place].subscribed >= Self.quietBook { pacer.want(place) }
-      if !feeds[place].heard, !feeds[place].reportedSilent, now - feeds[place].subscribed >= Self.silenceLimit {
+      // A market that is quiet has its snapshot by then.
+      if !feeds[place].heard, !feeds[place].bridge.isLive, !feeds[place].reportedSilent,
+        now - feeds[place].subscribed >= Self.silenceLimit
+      {
         feeds[place].reportedSilent = true
         let instrument = instruments[place]
         refuse(

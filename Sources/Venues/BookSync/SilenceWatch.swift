@@ -11,6 +11,8 @@ struct SilenceWatch {
   static let intervals: Int64 = 5
   static let shortest = 15 * Microseconds.second
   static let longest = 10 * Microseconds.minute
+  /// A connection on which nothing has come for so long is itself in doubt.
+  static let stall = 10 * Microseconds.second
 
   private let patience: Int64
   private var heardAt: Timestamp?
@@ -30,13 +32,17 @@ struct SilenceWatch {
     attempts = 0
   }
 
-  /// Whether it is dead now; true once for each attempt to revive it.
+  /// Whether it is dead now; true once for each attempt to revive it. Called a few times a second.
   /// - Parameter connectionHeard: when anything last came on the connection.
   mutating func isDead(now: Timestamp, connectionHeard: Timestamp) -> Bool {
     guard let heardAt else { return false }
+    guard now - connectionHeard < Self.stall else {
+      // When it speaks again, all channels are late alike: each has its whole time from then on.
+      self.heardAt = now
+      return false
+    }
     let limit = min(patience << min(attempts, 10), max(Self.longest, patience))
-    // The connection must have spoken in the last quarter of the silence, so that one that stalls as a whole accuses no channel.
-    guard now - heardAt >= limit, now - connectionHeard < limit / 4 else { return false }
+    guard now - heardAt >= limit else { return false }
     attempts += 1
     self.heardAt = now
     return true

@@ -284,6 +284,15 @@ struct BinanceHandlerTests {
     #expect(feed.failures.keys.sorted() == ["ETH-BTC"])
   }
 
+  @Test("a market that is quiet, but has its snapshot, is no failure")
+  func quiet() {
+    let feed = connected(["ETH-BTC"])
+    feed.wait(6)
+    feed.respond(feed.gets[0].request, 200, #"{"lastUpdateId":5,"bids":[["1.0","1.0"]],"asks":[["2.0","1.0"]]}"#)
+    feed.wait(3_600)
+    #expect(feed.state(0) == .live && feed.failures.isEmpty && feed.gets.isEmpty)
+  }
+
   @Test("many streams go out in parts, a pause between them")
   func pacing() {
     let symbols = (0..<120).map { "A\($0)-BTC" }
