@@ -11,8 +11,8 @@ struct SilenceWatch {
   static let intervals: Int64 = 5
   static let shortest = 15 * Microseconds.second
   static let longest = 10 * Microseconds.minute
-  /// A connection on which nothing has come for so long is itself in doubt.
-  static let stall = 10 * Microseconds.second
+  /// A connection on which nothing has come for so long, or for a quarter of the channel's patience, is itself in doubt.
+  static let shortestStall = 10 * Microseconds.second
 
   private let patience: Int64
   private var heardAt: Timestamp?
@@ -36,7 +36,7 @@ struct SilenceWatch {
   /// - Parameter connectionHeard: when anything last came on the connection.
   mutating func isDead(now: Timestamp, connectionHeard: Timestamp) -> Bool {
     guard let heardAt else { return false }
-    guard now - connectionHeard < Self.stall else {
+    guard now - connectionHeard < max(Self.shortestStall, patience / 4) else {
       // When it speaks again, all channels are late alike: each has its whole time from then on.
       self.heardAt = now
       return false
