@@ -260,7 +260,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         instruments: feed.pipeline.market.instruments.count,
         booksLive: feed.pipeline.market.instruments.count { $0.bookState == .live },
         gaps: counts.reduce(0) { $0 + $1.gaps }, trades: counts.reduce(0) { $0 + $1.trades },
-        lastMessage: feed.status.lastMessage?.microseconds)
+        lastMessage: feed.status.lastMessage?.microseconds, errors: feed.pipeline.errors.counts)
     }
   }
 

@@ -34,8 +34,16 @@ package enum FeedAction: Sendable {
 
 /// Why a message was refused; it costs that message only.
 package struct FeedError: Error, Sendable {
-  package enum Kind: String, Sendable {
+  package enum Kind: String, Sendable, CaseIterable {
     case json, shape, decimal, unknownSymbol, unknownType, refused
+    /// A binary frame where the venue sends text, or one that could not be read.
+    case binary
+    /// Larger than the venue's messages may be (`Venue.messageLimit`). It costs the connection: what follows it is unknown.
+    case oversized
+    /// Broke the WebSocket protocol, which costs the connection.
+    case frame
+    /// The answer to a REST request that did not come, said no, or could not be read.
+    case answer
   }
   package let kind: Kind
   /// What is wrong, for a log line: names the field and the offset, never the whole message.
@@ -97,6 +105,8 @@ package class FeedHandler {
   /// What the session shall do next, in order.
   package final var actions: [FeedAction] = []
   package final var counts = FeedCounts()
+  /// Why the last REST answer could not be read; the pipeline takes it.
+  package final var answerError: FeedError?
 
   package init(venue: Venue, configuration: FeedConfiguration) {
     self.venue = venue
@@ -105,6 +115,12 @@ package class FeedHandler {
 
   /// The URL of the next connection.
   package final var url: String { configuration.endpoint ?? venue.endpoint }
+
+  /// Counts a REST answer that could not be read, and keeps the reason.
+  package final func rejectAnswer(_ error: FeedError) {
+    counts.rejected += 1
+    answerError = error
+  }
 
   /// Counts per symbol, by `InstrumentID`; empty before the instruments are known.
   package var symbolCounts: [SymbolCounts] { [] }

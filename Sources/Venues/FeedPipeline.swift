@@ -13,6 +13,8 @@ package final class FeedPipeline {
   package private(set) var changes = MarketChanges()
   /// Why the last message that was refused was refused.
   package private(set) var lastError: FeedError?
+  /// The messages that were of no use.
+  package private(set) var errors = FeedErrorRing()
   private var batch = EventBatch()
 
   /// A book that is rebuilt may be reset again by what its rebuild brings (a snapshot with a wrong checksum): each round takes
@@ -26,17 +28,22 @@ package final class FeedPipeline {
 
   package var counts: FeedCounts { handler.counts }
 
-  /// Takes one text message of the venue. A message that cannot be read changes nothing but the book it belonged to; the
-  /// reason stands in `lastError`.
-  package func receive(_ message: RawSpan, now: Timestamp) {
+  /// Takes one message of the venue. A message that cannot be read changes nothing but the book it belonged to; the
+  /// reason stands in `lastError`, and the message in `errors`.
+  /// - Parameter isBinary: whether it came in a binary frame. It is read all the same; only if that fails does it count as `binary`.
+  package func receive(_ message: RawSpan, isBinary: Bool = false, now: Timestamp) {
     batch.removeAll()
     do throws(FeedError) {
       try handler.receive(message, now: now, into: &batch)
     } catch {
       lastError = error
+      note(isBinary ? FeedError(.binary, "binary frame: \(error.detail)") : error, message, now: now)
     }
     apply(now)
   }
+
+  /// Notes something of the venue's that never got to the handler.
+  package func note(_ error: FeedError, _ message: RawSpan, now: Timestamp) { errors.note(error, message, now: now) }
 
   package func prepare(now: Timestamp) {
     batch.removeAll()
@@ -57,11 +64,28 @@ package final class FeedPipeline {
     market.disconnect(into: &changes)
   }
 
-  /// The answer to a `.get`; status 0 if there is none.
-  package func response(to request: Int, status: Int, body: RawSpan, now: Timestamp) {
+  /// The answer to a `.get`; status 0 if there is none, then `body` is the reason as text.
+  /// - Parameter path: what was asked for, to name it where the answer is of no use.
+  package func response(to request: Int, status: Int, body: RawSpan, now: Timestamp, path: String? = nil) {
     batch.removeAll()
+    let rejected = handler.counts.rejected
     handler.response(to: request, status: status, body: body, now: now, into: &batch)
+    noteAnswer(status, body, wasRead: handler.counts.rejected == rejected, path, now)
     apply(now)
+  }
+
+  private func noteAnswer(_ status: Int, _ body: RawSpan, wasRead: Bool, _ path: String?, _ now: Timestamp) {
+    let reason = handler.answerError
+    handler.answerError = nil
+    guard status != 200 || !wasRead else { return }
+    let request = path.map { "GET \($0)" } ?? "request"
+    switch status {
+    case 0:
+      let words = body.withUnsafeBytes { String(decoding: $0.prefix(FeedErrorRing.detailLimit), as: UTF8.self) }
+      errors.note(FeedError(.answer, "\(request): no answer: \(words)"), body.extracting(first: 0), now: now)
+    case 200: errors.note(FeedError(.answer, "\(request): \(reason?.detail ?? "could not be read")"), body, now: now)
+    default: errors.note(FeedError(.answer, "\(request): status \(status)"), body, now: now)
+    }
   }
 
   /// Moves the handler's time on; about four times a second.

@@ -186,6 +186,7 @@ final class FeedSession: Feed, ConnectionHandler {
         guard connection === self.connection else { return }
       }
     } catch {
+      note(error, now)
       send(close: error.code, reason: error.reason)
       connection.flush()
       lost("the venue broke the WebSocket protocol: \(error.reason)", now)
@@ -223,13 +224,8 @@ final class FeedSession: Feed, ConnectionHandler {
 
   private func handle(_ event: WebSocketEvent, _ now: Timestamp) {
     switch event {
-    case .text(let payload), .binary(let payload):
-      status.lastMessage = now
-      if status.gapFrom != nil, status.gapTo == nil { status.gapTo = now }
-      heard(now)
-      recorder?.received(payload, at: now)
-      pipeline.receive(payload.bytes, now: now)
-      settle(now)
+    case .text(let payload): received(payload, isBinary: false, now)
+    case .binary(let payload): received(payload, isBinary: true, now)
     case .ping(let payload):
       heard(now)
       send(.pong, payload.bytes)
@@ -245,6 +241,22 @@ final class FeedSession: Feed, ConnectionHandler {
       }
       lost("closed by the venue (\(code)\(reason.isEmpty ? "" : ": \(reason)"))", now)
     }
+  }
+
+  private func received(_ payload: UnsafeRawBufferPointer, isBinary: Bool, _ now: Timestamp) {
+    status.lastMessage = now
+    if status.gapFrom != nil, status.gapTo == nil { status.gapTo = now }
+    heard(now)
+    recorder?.received(payload, at: now)
+    pipeline.receive(payload.bytes, isBinary: isBinary, now: now)
+    settle(now)
+  }
+
+  /// What broke the protocol is counted and told, though nothing of it can be shown.
+  private func note(_ error: WebSocketError, _ now: Timestamp) {
+    let kind: FeedError.Kind = error.code == .messageTooBig ? .oversized : .frame
+    pipeline.note(
+      FeedError(kind, error.reason), UnsafeRawBufferPointer(start: nil, count: 0).bytes, now: now)
   }
 
   private func heard(_ now: Timestamp) {
@@ -349,7 +361,7 @@ final class FeedSession: Feed, ConnectionHandler {
       if status != 200 {
         log.warning("REST request failed", metadata: ["path": "\(path)", "status": "\(status)"])
       }
-      pipeline.response(to: id, status: status, body: body.span.bytes, now: now)
+      pipeline.response(to: id, status: status, body: body.span.bytes, now: now, path: path)
       settle(now)
       connectIfPrepared(now)
     }

@@ -65,6 +65,11 @@ enum MetricsText {
       })
     perFeed("feed_messages_total", "counter", "Messages received.") { "\($0.messages)" }
     perFeed("feed_rejected_total", "counter", "Messages refused as unreadable.") { "\($0.rejected)" }
+    metric(
+      "feed_errors_total", "counter", "Messages and REST answers that were of no use, by kind.",
+      feeds.flatMap { feed in
+        feed.errors.map { ("{venue=\"\(feed.venue)\",kind=\"\($0.kind.rawValue)\"}", "\($0.count)") }
+      })
     perFeed("feed_bytes_total", "counter", "Bytes received.") { "\($0.bytes)" }
     perFeed("feed_connects_total", "counter", "Connections made.") { "\($0.connects)" }
     perFeed("feed_instruments", "gauge", "Instruments carried.") { "\($0.instruments)" }

@@ -156,7 +156,7 @@ package final class BinanceHandler: SymbolHandler {
         listBackoff.reset()
         listDue = now
       } catch {
-        counts.rejected += 1
+        rejectAnswer(error)
         listDue =
           now + (status == 418 ? 5 * Microseconds.minute : status == 429 ? Microseconds.minute : listBackoff.next())
       }
@@ -321,7 +321,7 @@ package final class BinanceHandler: SymbolHandler {
       } catch {
         mark.rewind(&batch)
         guard widenIfNeeded(into: &batch) else {
-          counts.rejected += 1
+          rejectAnswer(error)
           return pacer.failed(place, status: status, now: now)
         }
         mark = BatchMark(batch)

@@ -114,7 +114,7 @@ package final class BybitHandler: SymbolHandler {
         prepare(now: now, into: &batch)
       }
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       restartList()
       // 403 is "access too frequent", for ten minutes.
       listDue =

@@ -74,7 +74,7 @@ package final class CoinbaseHandler: SymbolHandler {
       productsBackoff.reset()
       productsDue = now
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       productsDue = now + productsBackoff.next()
     }
   }

@@ -102,7 +102,7 @@ package final class OKXHandler: SymbolHandler {
       listDue = now
       if missing.isEmpty { finishList(into: &batch) } else { prepare(now: now, into: &batch) }
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
     }
   }
