@@ -26,6 +26,9 @@ package enum FeedAction: Sendable {
   case get(request: Int, path: String, bodyLimit: Int)
   /// The connection is of no more use: close it and connect again.
   case reconnect(reason: String)
+  /// The connection will end, by the venue's plan or its limits, in `within` µs or sooner: make another one, and leave this one when
+  /// that has everything.
+  case renew(reason: String, within: Int64)
   /// The venue refused a symbol or cannot carry it; the others are unharmed.
   case symbolFailed(symbol: String, reason: String)
   /// The venue says that it is in maintenance (true) or back (false).
@@ -143,4 +146,9 @@ package class FeedHandler {
 
   /// The book of `instrument` must be rebuilt (a checksum failed, it is crossed). Idempotent while it is being rebuilt.
   package func resync(_ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {}
+
+  /// Brings an instrument to scales that are at least these. False if a value seen so far would not fit.
+  package func widen(
+    _ instrument: InstrumentID, priceScale: UInt8, sizeScale: UInt8, into batch: inout EventBatch
+  ) -> Bool { false }
 }

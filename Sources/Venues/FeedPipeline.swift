@@ -7,26 +7,37 @@ import MarketData
 /// One pipeline per feed, owned by the loop of its connection. It knows neither the socket nor the hub: whoever has the bytes
 /// hands them in, takes `changes` and `takeActions()` after every call, and then calls `clear()`.
 package final class FeedPipeline {
-  package let handler: FeedHandler
+  /// Another one after a planned change of connection.
+  package internal(set) var handler: FeedHandler
+  package let venue: Venue
   package let market: Market
   /// What the calls since `clear()` changed, in order.
-  package private(set) var changes = MarketChanges()
+  package internal(set) var changes = MarketChanges()
   /// Why the last message that was refused was refused.
   package private(set) var lastError: FeedError?
   /// The messages that were of no use.
-  package private(set) var errors = FeedErrorRing()
-  private var batch = EventBatch()
+  package internal(set) var errors = FeedErrorRing()
+  var batch = EventBatch()
+
+  // Of a planned change of connection, see `FeedHandover`.
+  /// The trades of both connections; nil but for the while around a change.
+  var overlap: TradeOverlap?
+  /// The market's places by those of the handler; nil while they are the same.
+  var places: [InstrumentID]?
+  var lagging: LaggingBooks?
+  /// What earlier handlers counted, less what the present one had counted before it took over.
+  var carriedCounts = FeedCounts()
+  var carriedSymbols: [SymbolCounts] = []
 
   /// A book that is rebuilt may be reset again by what its rebuild brings (a snapshot with a wrong checksum): each round takes
   /// at least one book out of sync for a while, so this only guards against a handler that does not.
   private static let rounds = 8
 
   package init(venue: Venue, configuration: FeedConfiguration) {
+    self.venue = venue
     handler = venue.makeHandler(configuration)
     market = Market(configuration: venue.market)
   }
-
-  package var counts: FeedCounts { handler.counts }
 
   /// Takes one message of the venue. A message that cannot be read changes nothing but the book it belonged to; the
   /// reason stands in `lastError`, and the message in `errors`.
@@ -60,6 +71,7 @@ package final class FeedPipeline {
   package func disconnected(now: Timestamp) {
     batch.removeAll()
     handler.disconnected(now: now, into: &batch)
+    lagging = nil
     apply(now)
     market.disconnect(into: &changes)
   }
@@ -93,6 +105,7 @@ package final class FeedPipeline {
     batch.removeAll()
     handler.tick(now: now, into: &batch)
     apply(now)
+    if lagging != nil { catchUp(now) }
   }
 
   /// Moves the market's time on; when `market.nextDeadline` has come.
@@ -112,15 +125,17 @@ package final class FeedPipeline {
   /// Empties `changes` and keeps its memory.
   package func clear() { changes.removeAll() }
 
-  private func apply(_ now: Timestamp) {
+  func apply(_ now: Timestamp) {
     guard !batch.events.isEmpty else { return }
+    if isAdapting { adapt(now) }
     let start = changes.items.count
     market.apply(batch, now: now, into: &changes)
     rebuild(from: start, now)
+    if lagging != nil { catchUp(now) }
   }
 
   /// Tells the handler of every book that the market took out of sync, and applies what that comes to.
-  private func rebuild(from start: Int, _ now: Timestamp) {
+  func rebuild(from start: Int, _ now: Timestamp) {
     var next = start
     for _ in 0..<Self.rounds {
       let end = changes.items.count
@@ -128,11 +143,12 @@ package final class FeedPipeline {
       batch.removeAll()
       while next < end {
         if case .bookState(let instrument, .syncing(let reason?)) = changes.items[next], reason != .disconnected {
-          handler.resync(instrument, reason: reason, now: now, into: &batch)
+          if let place = place(of: instrument) { handler.resync(place, reason: reason, now: now, into: &batch) }
         }
         next += 1
       }
       guard !batch.events.isEmpty else { return }
+      if isAdapting { adapt(now) }
       market.apply(batch, now: now, into: &changes)
     }
   }

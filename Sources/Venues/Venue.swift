@@ -21,6 +21,10 @@ package struct Venue: Sendable {
   package let offersCompression: Bool
   /// Symbols one connection may carry.
   package let symbolLimit: Int
+  /// How old the venue lets a connection get, µs; nil where it has no such limit.
+  package let connectionLifetime: Int64?
+  /// How often it may be connected to.
+  package let connectLimit: ConnectLimit
   /// The kinds of market that are carried.
   package let kinds: Set<Instrument.Kind.Family>
   /// Which of the venue's connections this is, where it has several; nil if it is the only one.
@@ -35,7 +39,8 @@ package struct Venue: Sendable {
   package init(
     name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64,
     messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int,
-    kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, market: Market.Configuration,
+    kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, connectionLifetime: Int64? = nil,
+    connectLimit: ConnectLimit = .usual, market: Market.Configuration,
     makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
   ) {
     self.name = name
@@ -48,6 +53,8 @@ package struct Venue: Sendable {
     self.offersCompression = offersCompression
     self.symbolLimit = symbolLimit
     self.kinds = kinds
+    self.connectionLifetime = connectionLifetime
+    self.connectLimit = connectLimit
     self.part = part
     self.parts = []
     self.market = market
@@ -69,6 +76,8 @@ package struct Venue: Sendable {
     offersCompression = first.offersCompression
     symbolLimit = parts.map(\.symbolLimit).min() ?? first.symbolLimit
     kinds = parts.reduce(into: []) { $0.formUnion($1.kinds) }
+    connectionLifetime = first.connectionLifetime
+    connectLimit = first.connectLimit
     part = nil
     self.parts = parts
     market = first.market

@@ -18,7 +18,7 @@ extension LoopNode {
   func feedErrors(of name: String) -> [FeedErrorReport] {
     loop.assertOnLoop()
     return feeds.map { feed in
-      let venue = feed.pipeline.handler.venue
+      let venue = feed.pipeline.venue
       let isAsked = venue.name == name || venue.label == name
       return FeedErrorReport(
         venue: venue.name, connection: venue.label, counts: isAsked ? feed.pipeline.errors.counts : [],

@@ -72,6 +72,13 @@ enum MetricsText {
       })
     perFeed("feed_bytes_total", "counter", "Bytes received.") { "\($0.bytes)" }
     perFeed("feed_connects_total", "counter", "Connections made.") { "\($0.connects)" }
+    metric(
+      "feed_handovers_total", "counter", "Planned changes of connection, and whether the feed went on without a hole.",
+      feeds.flatMap { feed in
+        [("replaced", feed.replaced), ("failed", feed.handoversFailed)].map {
+          ("{venue=\"\(feed.venue)\",result=\"\($0.0)\"}", "\($0.1)")
+        }
+      })
     perFeed("feed_instruments", "gauge", "Instruments carried.") { "\($0.instruments)" }
     perFeed("feed_books_live", "gauge", "Books in sync.") { "\($0.booksLive)" }
     perFeed("feed_gaps_total", "counter", "Holes found in book sequences.") { "\($0.gaps)" }

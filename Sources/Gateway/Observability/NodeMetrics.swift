@@ -63,4 +63,7 @@ struct FeedMetrics: Sendable {
   var lastMessage: Int64?
   /// Messages that were of no use, by kind.
   var errors: [(kind: FeedError.Kind, count: Int)] = []
+  /// Connections that were replaced by another before they were left, and changes that failed.
+  var replaced = 0
+  var handoversFailed = 0
 }

@@ -47,8 +47,10 @@ package final class BinanceHandler: SymbolHandler {
   static let silenceLimit = Microseconds.minute
   /// A book that never changes still wants a snapshot, this long after its subscription.
   static let quietBook = 5 * Microseconds.second
-  /// Binance closes after 24 h; leaving before that is planned and quick.
-  static let lifetime = 23 * Microseconds.hour + 30 * Microseconds.minute
+  /// Binance closes every connection after 24 h.
+  static let lifetime = 24 * Microseconds.hour
+  /// How long after `serverShutdown` the connection may last: ten minutes were promised once, and nothing is now.
+  static let shutdownNotice = 10 * Microseconds.minute
 
   // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
   static let spot: Venue = connection(
@@ -68,7 +70,9 @@ package final class BinanceHandler: SymbolHandler {
       name: "binance", title: title, separator: "", endpoint: endpoint, restEndpoint: rest, staleAfter: staleAfter,
       messageLimit: 4 << 20,
       // 1,024 streams a connection, four a symbol.
-      symbolLimit: 256, kinds: kinds, part: market.part,
+      symbolLimit: 256, kinds: kinds, part: market.part, connectionLifetime: lifetime,
+      // 300 attempts in 5 minutes from one address.
+      connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
       // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil),
       makeHandler: { BinanceHandler(market, configuration: $0) })
@@ -235,13 +239,12 @@ package final class BinanceHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard let connectedAt else {
+    guard connectedAt != nil else {
       if listRequest != nil, now >= listDue { listRequest = nil }
       prepare(now: now, into: &batch)
       return
     }
     flush(now)
-    if now - connectedAt >= Self.lifetime { leave("the venue's limit of 24 h a connection is near") }
     for place in feeds.indices {
       if !feeds[place].bridge.isLive, now - feeds[place].subscribed >= Self.quietBook { pacer.want(place) }
       if !feeds[place].heard, !feeds[place].reportedSilent, now - feeds[place].subscribed >= Self.silenceLimit {
@@ -265,7 +268,7 @@ package final class BinanceHandler: SymbolHandler {
   func leave(_ reason: String) {
     guard !isLeaving else { return }
     isLeaving = true
-    actions.append(.reconnect(reason: reason))
+    actions.append(.renew(reason: reason, within: Self.shutdownNotice))
   }
 
   // MARK: Snapshots

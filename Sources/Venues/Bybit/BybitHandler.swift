@@ -37,6 +37,8 @@ package final class BybitHandler: SymbolHandler {
       messageLimit: 2 << 20,
       // 21,000 characters of topics a connection: four topics of a symbol are about 100.
       symbolLimit: 150, kinds: kinds, part: part,
+      // 500 connections in 5 minutes from one address.
+      connectLimit: ConnectLimit(count: 500, interval: 5 * Microseconds.minute),
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil),
       makeHandler: { BybitHandler(part: part, configuration: $0) })
   }

@@ -21,6 +21,8 @@ package final class CoinbaseHandler: SymbolHandler {
     staleAfter: 10 * Microseconds.second, messageLimit: messageLimit,
     // Recommended in its best practices for the feed.
     offersCompression: true, symbolLimit: 100,
+    // Eight requests a second from one address.
+    connectLimit: ConnectLimit(count: 8, interval: Microseconds.second),
     // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
     makeHandler: { CoinbaseHandler(configuration: $0) })

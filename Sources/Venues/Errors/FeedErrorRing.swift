@@ -52,7 +52,26 @@ package struct FeedErrorRing: Sendable {
   /// Notes a message and why it was of no use. O(`textLimit`).
   package mutating func note(_ error: FeedError, _ message: RawSpan, now: Timestamp) {
     counters[error.kind.place] += 1
-    let slot = Slot(time: now, error: error, length: message.byteCount)
+    message.withUnsafeBytes { bytes in
+      insert(Slot(time: now, error: error, length: bytes.count), bytes.prefix(Self.textLimit))
+    }
+  }
+
+  /// Takes over what another ring has, as newer than what is here.
+  mutating func append(_ other: FeedErrorRing) {
+    for place in counters.indices { counters[place] += other.counters[place] }
+    for age in other.slots.indices.reversed() {
+      let index = other.index(age)
+      let slot = other.slots[index]
+      let start = index * Self.textLimit
+      insert(slot, other.texts[start..<(start + min(slot.length, Self.textLimit))])
+    }
+  }
+
+  /// Where the entry of an age stands, 0 for the newest.
+  private func index(_ age: Int) -> Int { (next - 1 - age + 2 * Self.entryLimit) % Self.entryLimit }
+
+  private mutating func insert(_ slot: Slot, _ text: some Collection<UInt8>) {
     if slots.count < Self.entryLimit {
       slots.append(slot)
       if texts.isEmpty { texts = [UInt8](repeating: 0, count: Self.entryLimit * Self.textLimit) }
@@ -60,17 +79,14 @@ package struct FeedErrorRing: Sendable {
       slots[next] = slot
     }
     let start = next * Self.textLimit
-    message.withUnsafeBytes { bytes in
-      let count = min(bytes.count, Self.textLimit)
-      for index in 0..<count { texts[start + index] = bytes[index] }
-    }
+    for (offset, byte) in text.enumerated() { texts[start + offset] = byte }
     next = (next + 1) % Self.entryLimit
   }
 
   /// What is kept, newest first. O(kept); made for each reader anew.
   package var entries: [Entry] {
     slots.indices.map { age in
-      let index = (next - 1 - age + 2 * Self.entryLimit) % Self.entryLimit
+      let index = self.index(age)
       let slot = slots[index]
       let kept = min(slot.length, Self.textLimit)
       let start = index * Self.textLimit

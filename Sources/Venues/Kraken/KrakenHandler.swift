@@ -21,6 +21,8 @@ package final class KrakenHandler: SymbolHandler {
     staleAfter: 10 * Microseconds.second,
     // The instrument snapshot is the largest message: some 1,500 pairs and 600 assets, under 1 MB.
     messageLimit: 8 << 20, symbolLimit: 200,
+    // About 150 attempts in 10 minutes from one address, else it is banned for as long.
+    connectLimit: ConnectLimit(count: 150, interval: 10 * Microseconds.minute),
     market: Market.Configuration(
       quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { KrakenChecksum.checksum(of: $0) }),
     makeHandler: { KrakenHandler(configuration: $0) })

@@ -31,6 +31,8 @@ package final class OKXHandler: SymbolHandler {
     messageLimit: 2 << 20,
     // Four arguments a symbol of `operationLimit`, with room for books that are subscribed again.
     symbolLimit: 100, kinds: [.spot, .perpetual, .future],
+    // Three attempts a second from one address.
+    connectLimit: ConnectLimit(count: 3, interval: Microseconds.second),
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 400, checksum: nil),
     makeHandler: { OKXHandler(configuration: $0) })
 
@@ -216,7 +218,9 @@ package final class OKXHandler: SymbolHandler {
       operations = 0
     }
     operations += arguments.count
-    guard operations <= Self.operationLimit else { return leave("the subscriptions of an hour are used up") }
+    guard operations <= Self.operationLimit else {
+      return leave("the subscriptions of an hour are used up", within: 5 * Microseconds.minute)
+    }
     requestID += 1
     outbox.append(#"{"id":"\#(requestID)","op":"\#(operation)","args":[\#(arguments.joined(separator: ","))]}"#)
   }
@@ -229,10 +233,10 @@ package final class OKXHandler: SymbolHandler {
     outbox.removeFirst(min(outbox.count, 2))
   }
 
-  func leave(_ reason: String) {
+  private func leave(_ reason: String, within: Int64) {
     guard !isLeaving else { return }
     isLeaving = true
-    actions.append(.reconnect(reason: reason))
+    actions.append(.renew(reason: reason, within: within))
   }
 
   // MARK: Replies
@@ -252,7 +256,7 @@ package final class OKXHandler: SymbolHandler {
       throw FeedError(.refused, "code \(code): \(message)")
     case "notice":
       // 64008: the connection will be closed for an upgrade in about a minute.
-      if code == "64008" { leave("the venue announced a service upgrade") }
+      if code == "64008" { leave("the venue announced a service upgrade", within: Microseconds.minute) }
     default: break
     }
   }

@@ -229,6 +229,18 @@ package class SymbolHandler: FeedHandler {
     return widen(widening.place, isPrice: widening.isPrice, to: widening.needed, into: &batch)
   }
 
+  package final override func widen(
+    _ instrument: InstrumentID, priceScale: UInt8, sizeScale: UInt8, into batch: inout EventBatch
+  ) -> Bool {
+    let place = instrument.index
+    guard instruments.indices.contains(place) else { return false }
+    let isPriceWide =
+      priceScale <= instruments[place].priceScale || widen(place, isPrice: true, to: priceScale, into: &batch)
+    let isSizeWide =
+      sizeScale <= instruments[place].sizeScale || widen(place, isPrice: false, to: sizeScale, into: &batch)
+    return isPriceWide && isSizeWide
+  }
+
   /// False if the scale would be beyond `widestScale` or a value seen so far would overflow at it.
   @discardableResult
   private final func widen(_ place: Int, isPrice: Bool, to needed: UInt8, into batch: inout EventBatch) -> Bool {
