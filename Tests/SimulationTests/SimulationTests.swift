@@ -2,6 +2,7 @@ import Simulation
 import TestSupport
 import TestTraits
 import Testing
+import VenueSimulator
 
 @Suite("The whole gateway on a simulated network", .longComputation)
 struct SimulationTests {
@@ -23,6 +24,25 @@ struct SimulationTests {
         Issue.record("\(scenario)\n\(fault)\nagain: \(replayCommand(seed: seed, size: .small))")
       }
     }
+  }
+
+  @Test(
+    "venues that announce their connections' ends: the next ones are made first, nobody notices, and no feed begins again",
+    arguments: testSeeds(4))
+  func plannedEnds(seed: UInt64) throws {
+    var scenario = Scenario.steady(seed: seed)
+    scenario.venues = ["binance", "okx"]
+    scenario.rate = seed % 2 == 0 ? 60 : 5
+    for venue in scenario.venues {
+      scenario.venueFaults[venue] = [
+        try Fault(parsing: "planned-shutdown=6@4"), try Fault(parsing: "planned-shutdown=0.4@14"),
+      ]
+    }
+    scenario.storm = 20_000_000_000
+    let report = World.run(scenario, prints: Self.prints)
+    for fault in report.faults { Issue.record("seed \(seed): \(fault)") }
+    #expect(report.linesReplaced == 4 && report.handoversFailed == 0, "seed \(seed): \(report.linesReplaced) replaced")
+    #expect(report.clients.connects == scenario.clients, "seed \(seed): a client had to come back")
   }
 
   @Test("the same seed gives the same world, byte for byte", arguments: testSeeds(3))

@@ -1,11 +1,9 @@
 extension OrderBook {
-  /// Appends what makes this book into `other`: levels with the size that they have there, and 0 for those that it does not have.
-  /// O(levels of both).
-  package borrowing func difference(
-    to other: borrowing OrderBook, bids: inout [PriceLevel], asks: inout [PriceLevel]
-  ) {
-    Self.difference(from: self.bids, to: other.bids, into: &bids) { $0 < $1 }
-    Self.difference(from: self.asks, to: other.asks, into: &asks) { $0 > $1 }
+  /// Appends to the levels of `batch` what makes this book into `other`: levels with the size that they have there, and 0 for those
+  /// that it does not have. O(levels of both).
+  package func difference(to other: OrderBook, into batch: inout EventBatch) {
+    Self.difference(from: bids, to: other.bids, into: &batch.bids) { $0 < $1 }
+    Self.difference(from: asks, to: other.asks, into: &batch.asks) { $0 > $1 }
   }
 
   private static func difference(

@@ -35,10 +35,11 @@ package final class FeedHandover {
   private var lastRequest = Timestamp.distantPast
 
   /// Begins: from now on the trades of `active` are noted.
-  package init(of active: FeedPipeline, configuration: FeedConfiguration) {
+  /// - Parameter keepsOrder: whether the successor is asked for the symbols in the order of `active`'s, which saves the change of places.
+  package init(of active: FeedPipeline, configuration: FeedConfiguration, keepsOrder: Bool = true) {
     self.active = active
     var settings = configuration
-    settings.symbols = Self.symbols(of: active.market, configured: configuration.symbols)
+    if keepsOrder { settings.symbols = Self.symbols(of: active.market, configured: configuration.symbols) }
     successor = FeedPipeline(venue: active.venue, configuration: settings)
     active.overlap = overlap
   }

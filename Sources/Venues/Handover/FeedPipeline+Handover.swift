@@ -105,7 +105,7 @@ extension FeedPipeline {
     var kind = BookEvent.Kind.snapshot
     if target.index < market.instruments.count, market[target].bookState == .live {
       kind = .delta
-      market[target].book.difference(to: state.book, bids: &batch.bids, asks: &batch.asks)
+      market[target].book.difference(to: state.book, into: &batch)
     } else {
       batch.bids.append(contentsOf: state.book.bids)
       batch.asks.append(contentsOf: state.book.asks)
