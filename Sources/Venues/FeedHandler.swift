@@ -9,6 +9,8 @@ package struct FeedConfiguration: Sendable {
   package var endpoint: String?
   /// The base URL of REST requests to use instead of the venue's own.
   package var restEndpoint: String?
+  /// Connections of this kind to the venue, which share what it allows an address: a handler takes its part.
+  package var connections = 1
 
   package init(symbols: [String], endpoint: String? = nil, restEndpoint: String? = nil) {
     self.symbols = symbols

@@ -105,7 +105,7 @@ package final class BinanceHandler: SymbolHandler {
   init(_ market: BinanceMarket, configuration: FeedConfiguration) {
     self.market = market
     pacer = RequestPacer(
-      weightPerMinute: market.weightPerMinute, requestWeight: market.snapshotWeight, concurrency: 8)
+      weightPerMinute: market.weightPerMinute / configuration.connections, requestWeight: market.snapshotWeight, concurrency: 8)
     super.init(venue: market.part == "spot" ? Self.spot : Self.usdm, configuration: configuration)
   }
 
@@ -173,7 +173,7 @@ package final class BinanceHandler: SymbolHandler {
 
   private func take(_ list: BinanceList, into batch: inout EventBatch) {
     // Half of what the venue says an address may use; other programs share the address.
-    if let weight = list.weightPerMinute { pacer.weightPerMinute = max(weight / 2, market.snapshotWeight) }
+    if let weight = list.weightPerMinute { pacer.weightPerMinute = max(weight / 2 / configuration.connections, market.snapshotWeight) }
     for symbol in configuration.symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let found = list.symbols.first(where: { symbolText($0) == wanted }) else {

@@ -52,8 +52,11 @@ package final class FeedHandover {
     }
     let known = Set(carried)
     return carried
-      + configured.filter { !known.contains($0) && (carried.isEmpty || !($0.contains("*") || $0.contains(":"))) }
+      + configured.filter { !known.contains($0) && (carried.isEmpty || !isSelection($0)) }
   }
+
+  /// Whether an entry stands for as many symbols as the venue has of it.
+  static func isSelection(_ symbol: String) -> Bool { symbol.contains("*") || symbol.contains(":") }
 
   /// Ends without a change.
   package func cancel() {
