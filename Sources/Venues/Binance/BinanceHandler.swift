@@ -7,8 +7,8 @@ struct BinanceMarket: Sendable {
   let infoPath: String
   let depthPath: String
   let rule: SequenceRule
-  /// Request weight of a snapshot of `BinanceHandler.snapshotLimit` levels.
-  let snapshotWeight: Int
+  /// Snapshots that can be asked for, the deepest first: levels a side, and the request weight.
+  let snapshots: [(levels: Int, weight: Int)]
   /// Weight a minute, until the venue has said what an address may use: half of it is taken.
   let weightPerMinute: Int
   let streams: [String]
@@ -18,14 +18,16 @@ struct BinanceMarket: Sendable {
   let selectsSymbols: Bool
 
   static let spot = BinanceMarket(
-    part: "spot", infoPath: "/api/v3/exchangeInfo", depthPath: "/api/v3/depth", rule: .binanceSpot, snapshotWeight: 50,
+    part: "spot", infoPath: "/api/v3/exchangeInfo", depthPath: "/api/v3/depth", rule: .binanceSpot,
+    snapshots: [(1_000, 50), (500, 25), (100, 5)],
     weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], scale: 8, selectsSymbols: true)
 
   /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients, `trade`. `ticker`
   /// and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
   static let usdm = BinanceMarket(
     part: "usdm", infoPath: "/fapi/v1/exchangeInfo", depthPath: "/fapi/v1/depth", rule: .binanceFutures,
-    snapshotWeight: 20, weightPerMinute: 1_200, streams: ["depth@100ms", "trade", "bookTicker"], scale: nil,
+    snapshots: [(1_000, 20), (500, 10), (100, 5)], weightPerMinute: 1_200,
+    streams: ["depth@100ms", "trade", "bookTicker"], scale: nil,
     selectsSymbols: false)
 }
 
@@ -33,9 +35,11 @@ struct BinanceMarket: Sendable {
 /// combined endpoint, without a key. A venue with two connections, as spot and futures have hosts of their own.
 ///
 /// Snapshots are asked for with `limit=1000` (weight 50): a thousand levels a side reach further than clients are shown, and cost a
-/// fifth of the weight and of the bytes of 5,000. A level beyond it is unknown until it changes.
+/// fifth of the weight and of the bytes of 5,000. A level beyond it is unknown until it changes. Where there are so many symbols that
+/// their snapshots would take longer than `startMinutes` of the weight limit, they are of 500 or 100 levels.
 package final class BinanceHandler: SymbolHandler {
-  static let snapshotLimit = 1000
+  /// How much of the weight limit the snapshots of all symbols may take at the start, in minutes of it.
+  static let startMinutes = 2
   /// Room for the whole list of instruments (some 16 MB for 3,000 symbols), asked for if the short one is refused.
   static let listLimit = 32 << 20
   /// Room for 1,000 levels a side: about 80 KB.
@@ -91,6 +95,8 @@ package final class BinanceHandler: SymbolHandler {
   let market: BinanceMarket
   var feeds: [Feed] = []
   private var pacer: RequestPacer
+  /// Levels of the snapshots that are asked for.
+  private var snapshotLevels: Int
   private var isListed = false
   private var listRequest: Int?
   private var listDue = Timestamp.distantPast
@@ -105,7 +111,9 @@ package final class BinanceHandler: SymbolHandler {
   init(_ market: BinanceMarket, configuration: FeedConfiguration) {
     self.market = market
     pacer = RequestPacer(
-      weightPerMinute: market.weightPerMinute / configuration.connections, requestWeight: market.snapshotWeight, concurrency: 8)
+      weightPerMinute: market.weightPerMinute / configuration.connections, requestWeight: market.snapshots[0].weight,
+      concurrency: 8)
+    snapshotLevels = market.snapshots[0].levels
     super.init(venue: market.part == "spot" ? Self.spot : Self.usdm, configuration: configuration)
   }
 
@@ -155,6 +163,7 @@ package final class BinanceHandler: SymbolHandler {
           throw FeedError(.refused, "GET \(market.infoPath): status \(status)")
         }
         take(try readList(body), into: &batch)
+        chooseDepth()
         isListed = true
         asksWholeList = false
         listBackoff.reset()
@@ -173,7 +182,9 @@ package final class BinanceHandler: SymbolHandler {
 
   private func take(_ list: BinanceList, into batch: inout EventBatch) {
     // Half of what the venue says an address may use; other programs share the address.
-    if let weight = list.weightPerMinute { pacer.weightPerMinute = max(weight / 2 / configuration.connections, market.snapshotWeight) }
+    if let weight = list.weightPerMinute {
+      pacer.weightPerMinute = max(weight / 2 / configuration.connections, market.snapshots[0].weight)
+    }
     for symbol in configuration.symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let found = list.symbols.first(where: { symbolText($0) == wanted }) else {
@@ -191,6 +202,14 @@ package final class BinanceHandler: SymbolHandler {
       }
       if place == feeds.count { feeds.append(Feed(bridge: SnapshotBridge(rule: market.rule))) }
     }
+  }
+
+  /// Chooses how deep the snapshots are for so many symbols.
+  private func chooseDepth() {
+    let snapshot = market.snapshots.first { $0.weight * feeds.count <= Self.startMinutes * pacer.weightPerMinute }
+    guard let chosen = snapshot ?? market.snapshots.last else { return }
+    snapshotLevels = chosen.levels
+    pacer.requestWeight = chosen.weight
   }
 
   /// An entry of the list in the gateway's words; nil for a kind that is not carried. Dated futures have their day in their
@@ -299,7 +318,7 @@ package final class BinanceHandler: SymbolHandler {
       let symbol = Self.percentEncoded(instruments[place].venueSymbol)
       actions.append(
         .get(
-          request: request, path: "\(market.depthPath)?symbol=\(symbol)&limit=\(Self.snapshotLimit)",
+          request: request, path: "\(market.depthPath)?symbol=\(symbol)&limit=\(snapshotLevels)",
           bodyLimit: Self.bodyLimit))
     }
   }

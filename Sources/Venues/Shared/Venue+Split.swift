@@ -13,7 +13,8 @@ extension Venue {
   package func objection(to symbols: [String]) -> String? {
     for part in parts.isEmpty ? [self] : parts {
       let kinds = parts.isEmpty ? nil : part.kinds
-      let count = symbols.count { symbol in kinds.map { $0.contains(FeedSymbol(symbol)?.kind.family ?? .spot) } ?? true }
+      let count = symbols.count { symbol in kinds.map { $0.contains(FeedSymbol(symbol)?.kind.family ?? .spot) } ?? true
+      }
       guard count > part.symbolLimit * Self.connectionLimit else { continue }
       let needed = (count + part.symbolLimit - 1) / part.symbolLimit
       return "\(count) symbols need \(needed) connections of \(part.symbolLimit) to \(part.title)"

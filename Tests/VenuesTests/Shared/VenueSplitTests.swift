@@ -4,7 +4,9 @@ import Testing
 
 @Suite("A feed over several connections")
 struct VenueSplitTests {
-  private static func names(_ count: Int, _ suffix: String = "") -> [String] { (0..<count).map { "A\($0)-USDT\(suffix)" } }
+  private static func names(_ count: Int, _ suffix: String = "") -> [String] {
+    (0..<count).map { "A\($0)-USDT\(suffix)" }
+  }
 
   @Test(
     "as few connections as carry it, evenly, in order, each with a name of its own",
