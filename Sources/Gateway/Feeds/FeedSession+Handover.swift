@@ -1,6 +1,7 @@
 import Logging
 import MarketData
 import PubSub
+import Transport
 import Venues
 
 /// A planned change of line that is under way.

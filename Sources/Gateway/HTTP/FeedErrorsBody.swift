@@ -1,6 +1,7 @@
 import Bytes
 import MarketData
 import PubSub
+import Transport
 import Venues
 
 /// What one connection of a feed got and could not use.

@@ -1,5 +1,6 @@
 import MarketData
 import PubSub
+import Venues
 
 /// Prometheus' text format, version 0.0.4.
 enum MetricsText {
