@@ -60,6 +60,8 @@ package final class SimulatedVenue {
   private var scheduled: [(fault: Fault, due: Timestamp)] = []
   /// The connections that a planned shutdown ends, and when. Those that were made after its announcement stay.
   private var closing: [(session: SimulatedSession, at: Timestamp)] = []
+  /// Instruments that are refused for a while only, and until when.
+  private var lifting: [(instrument: Int, at: Timestamp)] = []
   private var heldMessages: [(session: SimulatedSession, text: [UInt8])] = []
 
   /// - Parameters:
@@ -184,7 +186,10 @@ package final class SimulatedVenue {
       }
     case .refuse:
       faults.count()
-      if let index = fault.symbol.flatMap({ market.index(named: $0) }) { faults.refused.insert(index) }
+      if let index = fault.symbol.flatMap({ market.index(named: $0) }) {
+        faults.refused.insert(index)
+        if span > 0 { lifting.append((index, faults.now + span)) }
+      }
     case .serverReset:
       for session in live {
         faults.count()
@@ -220,6 +225,10 @@ package final class SimulatedVenue {
         nextTick = nextTick + VenueProtocol.tickInterval
         fireDue()
         guard faults.silence == nil else { continue }
+        if lifting.contains(where: { $0.at <= faults.now }) {
+          for (instrument, at) in lifting where at <= faults.now { faults.refused.remove(instrument) }
+          lifting.removeAll { $0.at <= faults.now }
+        }
         if closing.contains(where: { $0.at <= faults.now }) {
           for (session, at) in closing where at <= faults.now { session.close(1001, "Going away") }
           closing.removeAll { $0.at <= faults.now }

@@ -33,6 +33,8 @@ package enum FeedAction: Sendable {
   case renew(reason: String, within: Int64)
   /// The venue refused a symbol or cannot carry it; the others are unharmed.
   case symbolFailed(symbol: String, reason: String)
+  /// A symbol that had been refused is carried after all, though its book says nothing of it.
+  case symbolAccepted(symbol: String)
   /// The venue says that it is in maintenance (true) or back (false).
   case maintenance(Bool)
 }
@@ -148,6 +150,15 @@ package class FeedHandler {
 
   /// The book of `instrument` must be rebuilt (a checksum failed, it is crossed). Idempotent while it is being rebuilt.
   package func resync(_ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {}
+
+  /// Whether `retry` asks the venue for a symbol that was refused; what cannot be a symbol of the venue is not asked for.
+  package func retries(_ symbol: String) -> Bool { false }
+
+  /// Asks again for symbols that the venue refused, while connected. At most once a minute.
+  package func retry(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {}
+
+  /// The connection is gone: what the next one refuses is told again.
+  package func forgetRefusals() {}
 
   /// Brings an instrument to scales that are at least these. False if a value seen so far would not fit.
   package func widen(

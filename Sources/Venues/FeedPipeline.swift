@@ -19,6 +19,8 @@ package final class FeedPipeline {
   package internal(set) var errors = FeedErrorRing()
   var batch = EventBatch()
 
+  private var refusals = SymbolRefusals()
+
   // Of a planned change of connection, see `FeedHandover`.
   /// The trades of both connections; nil but for the while around a change.
   var overlap: TradeOverlap?
@@ -71,6 +73,7 @@ package final class FeedPipeline {
   package func disconnected(now: Timestamp) {
     batch.removeAll()
     handler.disconnected(now: now, into: &batch)
+    handler.forgetRefusals()
     lagging = nil
     apply(now)
     market.disconnect(into: &changes)
@@ -104,8 +107,22 @@ package final class FeedPipeline {
   package func tick(now: Timestamp) {
     batch.removeAll()
     handler.tick(now: now, into: &batch)
+    if !refusals.isEmpty { askAgain(now) }
     apply(now)
     if lagging != nil { catchUp(now) }
+  }
+
+  /// The venue refused a symbol. Returns when it is asked for again, without another connection; nil if it is not.
+  package func refused(_ symbol: String, now: Timestamp) -> Timestamp? {
+    handler.retries(symbol) ? refusals.note(symbol, now: now) : nil
+  }
+
+  /// A symbol that had been refused is carried.
+  package func accepted(_ symbol: String) { refusals.forget(symbol) }
+
+  private func askAgain(_ now: Timestamp) {
+    let symbols = refusals.takeDue(now: now)
+    if !symbols.isEmpty { handler.retry(symbols, now: now, into: &batch) }
   }
 
   /// Moves the market's time on; when `market.nextDeadline` has come.

@@ -45,6 +45,25 @@ struct SimulationTests {
     #expect(report.clients.connects == scenario.clients, "seed \(seed): a client had to come back")
   }
 
+  @Test(
+    "a symbol that a venue refuses for a while is carried some time later, with nothing else disturbed",
+    arguments: testSeeds(2))
+  func refusedForAWhile(seed: UInt64) {
+    for venue in ["kraken", "coinbase", "okx"] {
+      var scenario = Scenario.steady(seed: seed)
+      scenario.venues = [venue]
+      scenario.bases = ["BTC", "ETH"]
+      scenario.rate = 4
+      scenario.storm = 3_000_000_000
+      scenario.venueFaults[venue] = [Fault(.refuse, symbol: venue == "okx" ? "ETH-USDT" : "ETH-USD", seconds: 20)]
+      let report = World.run(scenario, prints: Self.prints)
+      for fault in report.faults { Issue.record("seed \(seed), \(venue): \(fault)") }
+      // One for the stream; the others are instrument lists.
+      #expect(report.venueConnections <= 4, "seed \(seed), \(venue): \(report.venueConnections) connections")
+      #expect(report.span > 60_000_000_000, "seed \(seed), \(venue): it was never refused")
+    }
+  }
+
   @Test("the same seed gives the same world, byte for byte", arguments: testSeeds(3))
   func determinism(seed: UInt64) {
     let first = World.run(Scenario(seed: seed))

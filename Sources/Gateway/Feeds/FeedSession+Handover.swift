@@ -100,6 +100,7 @@ extension FeedSession {
         line.send(text, now)
       case .get(let request, let path, let bodyLimit): line.get(path, request: request, bodyLimit: bodyLimit, now)
       case .symbolFailed(let symbol, let reason): core.noteRefusal(symbol, reason)
+      case .symbolAccepted: break
       case .reconnect(let reason), .renew(let reason, _): successorLost(line, reason, now)
       case .maintenance(let isOn): if isOn { successorLost(line, "maintenance at the venue", now) }
       }
@@ -188,7 +189,7 @@ extension FeedSession {
     retire(old)
     current.recording?.release(into: parts.recorder)
     line.recorder = parts.recorder
-    for (symbol, reason) in current.core.refusals { status.failed["\(pipeline.venue.name):\(symbol)"] = reason }
+    for (symbol, reason) in current.core.refusals { refused(symbol, reason, now) }
     status.reason = nil
     status.attempt = nil
     planRenewal(line.openedAt ?? now)

@@ -1,3 +1,4 @@
+import HTTP1
 import Logging
 import MarketData
 import PubSub
@@ -163,7 +164,9 @@ final class FeedSession: Feed, FeedLineOwner {
         touched = true
         let symbol = pipeline.market[id].instrument.symbol
         switch state {
-        case .live: status.syncing[symbol] = nil
+        case .live:
+          status.syncing[symbol] = nil
+          if status.failed[symbol] != nil { accepted(symbol) }
         case .syncing(let reason): status.syncing[symbol] = reason?.description ?? "awaiting a snapshot"
         case .absent: status.syncing[symbol] = "awaiting a snapshot"
         }
@@ -181,13 +184,31 @@ final class FeedSession: Feed, FeedLineOwner {
     case .reconnect(let reason): lost(reason, now)
     case .renew(let reason, let within): beginHandover(reason, deadline: now + within, now)
     case .symbolFailed(let symbol, let reason):
-      log.warning("symbol refused", metadata: ["symbol": "\(symbol)", "reason": "\(reason)"])
-      status.failed["\(pipeline.venue.name):\(symbol)"] = reason
-      status.syncing["\(pipeline.venue.name):\(symbol)"] = nil
+      refused(symbol, reason, now)
+      statusChanged(now)
+    case .symbolAccepted(let symbol):
+      accepted("\(pipeline.venue.name):\(symbol)")
       statusChanged(now)
     case .maintenance(let isOn):
       set(isOn ? .maintenance : .syncing, reason: isOn ? "maintenance at the venue" : "maintenance has ended", now)
     }
+  }
+
+  /// A symbol was refused: says why, and when it is asked for again.
+  func refused(_ symbol: String, _ reason: String, _ now: Timestamp) {
+    let next = pipeline.refused(symbol, now: now)
+    let words = next.map { "again at \(HTTPDate.format(secondsSince1970: $0.microseconds / Microseconds.second))" }
+    log.warning(
+      "symbol refused",
+      metadata: ["symbol": "\(symbol)", "reason": "\(reason)", "asked": "\(words ?? "with the next connection")"])
+    status.failed["\(pipeline.venue.name):\(symbol)"] = "\(reason); asked for \(words ?? "with the next connection")"
+    status.syncing["\(pipeline.venue.name):\(symbol)"] = nil
+  }
+
+  private func accepted(_ symbol: String) {
+    status.failed[symbol] = nil
+    pipeline.accepted(String(symbol.dropFirst(pipeline.venue.name.count + 1)))
+    log.notice("a symbol that was refused is carried", metadata: ["symbol": "\(symbol)"])
   }
 
   // MARK: Time and state

@@ -31,7 +31,7 @@ package struct Fault: Sendable, Equatable {
     case reorder
     /// Connections stay open and dead: nothing is read or sent on them again.
     case halfOpen = "half-open"
-    /// Subscriptions to the symbol are refused as if it were not listed.
+    /// Subscriptions to the symbol are refused as if it were not listed; for good, or for `seconds`.
     case refuse
     /// Connections get a close frame with 1012.
     case serverReset = "server-reset"

@@ -165,6 +165,7 @@ package final class BinanceHandler: SymbolHandler {
         take(try readList(body), into: &batch)
         chooseDepth()
         isListed = true
+        if connectedAt != nil { subscribe(feeds.indices.filter { feeds[$0].subscribed == .distantFuture }, now) }
         asksWholeList = false
         listBackoff.reset()
         listDue = now
@@ -229,16 +230,33 @@ package final class BinanceHandler: SymbolHandler {
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     connectedAt = now
     isLeaving = false
-    let names = instruments.flatMap { instrument in
-      market.streams.map { instrument.venueSymbol.lowercased() + "@" + $0 }
+    subscribe(Array(feeds.indices), now)
+    flush(now)
+  }
+
+  private func subscribe(_ places: [Int], _ now: Timestamp) {
+    let names = places.flatMap { place in
+      market.streams.map { instruments[place].venueSymbol.lowercased() + "@" + $0 }
     }
     for start in stride(from: 0, to: names.count, by: Self.namesPerRequest) {
       requestID += 1
       let part = JSONText.array(Array(names[start..<min(start + Self.namesPerRequest, names.count)]))
       outbox.append(#"{"method":"SUBSCRIBE","params":\#(part),"id":\#(requestID)}"#)
     }
-    for place in feeds.indices { feeds[place].subscribed = now }
-    flush(now)
+    for place in places { feeds[place].subscribed = now }
+  }
+
+  override var asksAgain: Bool { true }
+
+  /// What stayed silent is subscribed again, too: a name that is none is acknowledged, and one that has become one is not heard of by itself.
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in feeds.indices where feeds[place].reportedSilent && symbols.contains(configuredName(place)) {
+      feeds[place].reportedSilent = false
+      feeds[place].subscribed = .distantFuture
+    }
+    guard listRequest == nil else { return }
+    isListed = false
+    prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
@@ -258,9 +276,9 @@ package final class BinanceHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
+    if listRequest != nil, now >= listDue { listRequest = nil }
+    if !isListed { prepare(now: now, into: &batch) }
     guard connectedAt != nil else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
       return
     }
     flush(now)
@@ -268,10 +286,11 @@ package final class BinanceHandler: SymbolHandler {
       if !feeds[place].bridge.isLive, now - feeds[place].subscribed >= Self.quietBook { pacer.want(place) }
       if !feeds[place].heard, !feeds[place].reportedSilent, now - feeds[place].subscribed >= Self.silenceLimit {
         feeds[place].reportedSilent = true
-        let instrument = instruments[place]
         refuse(
-          FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text,
-          "nothing came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
+          configuredName(place), "nothing came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
+      } else if feeds[place].heard, feeds[place].reportedSilent {
+        feeds[place].reportedSilent = false
+        actions.append(.symbolAccepted(symbol: configuredName(place)))
       }
     }
     pacer.expire(now: now)

@@ -111,6 +111,7 @@ package final class BybitHandler: SymbolHandler {
         isListed = true
         restartList()
         listBackoff.reset()
+        if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
       } else {
         cursor = page.cursor
         prepare(now: now, into: &batch)
@@ -157,11 +158,24 @@ package final class BybitHandler: SymbolHandler {
     lastPing = now
     sendDue = now
     // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten topics at most.
-    for place in feeds.indices {
+    subscribe(Array(feeds.indices), now)
+    flush(now)
+  }
+
+  private func subscribe(_ places: [Int], _ now: Timestamp) {
+    for place in places {
       subscribe(place, [Self.bookTopic, Self.quoteTopic, "publicTrade.", "tickers."].map { $0 + name(place) })
       feeds[place].book.subscribed(now: now)
     }
-    flush(now)
+  }
+
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    guard listRequest == nil else { return }
+    isListed = false
+    restartList()
+    prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
@@ -182,11 +196,9 @@ package final class BybitHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
-      return
-    }
+    if listRequest != nil, now >= listDue { listRequest = nil }
+    if !isListed { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
     for place in feeds.indices where feeds[place].book.isDue(now: now) {
       let topic = Self.bookTopic + name(place)
       send(#""op":"unsubscribe","args":\#(JSONText.array([topic]))"#)
@@ -254,13 +266,7 @@ package final class BybitHandler: SymbolHandler {
       throw FeedError(.refused, "subscribe \(request.topics[0]): \(reply.message)")
     }
     feeds[request.place].book.disconnected()
-    refuse(symbolText(request.place), reply.message)
-  }
-
-  /// The symbol as it was configured.
-  private func symbolText(_ place: Int) -> String {
-    let instrument = instruments[place]
-    return FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
+    refuse(configuredName(request.place), reply.message)
   }
 
   // MARK: Messages

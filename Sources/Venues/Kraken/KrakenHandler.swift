@@ -125,12 +125,23 @@ package final class KrakenHandler: SymbolHandler {
         books.append(StreamedBook())
         lastTrades.append(0)
       }
-      if !places.contains(place) { places.append(place) }
+      // When the list has been asked for again, those that are subscribed go on as they are.
+      if !places.contains(place), books[place].state == .unsubscribed { places.append(place) }
     }
     guard !places.isEmpty, isConnected else { return }
     subscribeBooks(places, now)
     send(KrakenRequest.trades(symbols(places), id: nextID()), now)
     send(KrakenRequest.ticker(symbols(places), id: nextID()), now)
+  }
+
+  override var asksAgain: Bool { true }
+
+  /// The list comes once, with its subscription.
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    guard isConnected, hasInstruments, now >= quietUntil else { return }
+    hasInstruments = false
+    send(KrakenRequest.instruments(.unsubscribe, id: nextID()), now)
+    subscribeInstruments(now)
   }
 
   private static func unknown(_ wanted: FeedSymbol, among pairs: [String: KrakenPair]) -> String {

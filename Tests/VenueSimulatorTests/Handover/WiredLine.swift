@@ -140,6 +140,7 @@ final class WiredLine {
       case .reconnect(let reason): problems.append("asks for another connection: \(reason)")
       case .renew: isLeaving = true
       case .symbolFailed(let symbol, let reason): refusals[symbol] = reason
+      case .symbolAccepted(let symbol): refusals[symbol] = nil
       case .maintenance: break
       }
     }

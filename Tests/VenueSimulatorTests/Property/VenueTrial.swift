@@ -377,6 +377,7 @@ final class VenueTrial {
         get(request, path)
       case .reconnect(let reason), .renew(let reason, _): lost(reason)
       case .symbolFailed(let symbol, let reason): note("failed \(symbol): \(reason)")
+      case .symbolAccepted(let symbol): note("accepted \(symbol)")
       case .maintenance(let isOn): note("maintenance \(isOn)")
       }
     }
