@@ -1,3 +1,5 @@
+import MarketData
+
 /// A feed that is too large for one connection.
 extension Venue {
   /// Connections that the symbols of one kind of market may be spread over. What is beyond them is refused with the configuration: a venue
