@@ -52,8 +52,8 @@ extension FeedSession {
 
   /// Begins a change, unless one is under way already, or there is nothing to be continued.
   func beginHandover(_ reason: String, deadline: Timestamp, _ now: Timestamp) {
-    if handover != nil {
-      handover?.deadline = min(handover?.deadline ?? deadline, deadline)
+    if let present = handover {
+      handover?.deadline = min(present.deadline, deadline)
       return
     }
     guard line.openedAt != nil else { return }
