@@ -25,6 +25,15 @@ package struct FeedErrorRing: Sendable {
     package var length: Int
     /// Whether `text` is not all of it.
     package var isCut: Bool
+
+    package init(time: Timestamp, kind: FeedError.Kind, detail: String, text: String, length: Int, isCut: Bool) {
+      self.time = time
+      self.kind = kind
+      self.detail = detail
+      self.text = text
+      self.length = length
+      self.isCut = isCut
+    }
   }
 
   private struct Slot {

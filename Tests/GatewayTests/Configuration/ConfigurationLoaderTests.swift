@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Venues
 import Transport
 
 @testable import Gateway

@@ -29,7 +29,8 @@ struct HandoverEndToEndTests {
     harness.exchanges[venue]!.inject(try Fault(parsing: "planned-shutdown=20"))
     var patience = Patience()
     while try await !metric(harness, "tidegate_feed_handovers_total{venue=\"\(venue)\",result=\"replaced\"} 1") {
-      try await patience.wait(for: "the connection to be replaced; \(try await harness.get("/v1/status").text)")
+      let status = try await harness.get("/v1/status").text
+      try await patience.wait(for: "the connection to be replaced; \(status)")
     }
     let after = probe.count
     try await probe.first("trades afterwards", from: after + 20) { $0.type == "update" && $0.channel == "trades" }

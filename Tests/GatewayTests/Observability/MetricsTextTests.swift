@@ -1,5 +1,6 @@
 import MarketData
 import Testing
+import Venues
 
 @testable import Gateway
 

@@ -36,8 +36,8 @@ struct HandoverTests {
 
   @Test("no trade is lost or doubled, and books are continuous and true, under light and heavy load", arguments: setups)
   func planned(_ setup: Setup) throws {
-    for seed in testSeeds(6) {
-      let trial = try HandoverTrial(setup, seed: seed)
+    for (number, seed) in testSeeds(3).enumerated() {
+      let trial = try HandoverTrial(setup, seed: seed, isBusy: number == 0)
       trial.warmUp()
       // The second begins from what the first made.
       for _ in 0..<2 {
@@ -137,16 +137,15 @@ final class HandoverTrial {
   private var truth: [String: [String]] = [:]
   private var published: [String: [String]] = [:]
 
-  init(_ setup: HandoverTests.Setup, seed: UInt64) throws {
+  init(_ setup: HandoverTests.Setup, seed: UInt64, isBusy: Bool = false) throws {
     self.setup = setup
     var random = SeededGenerator(seed: seed)
     start = Timestamp(microseconds: 1_795_000_000_000_000)
-    let isBusy = seed % 3 == 0
     let listed = SimulatedVenue.symbols(of: setup.name).filter { setup.symbols.contains($0) || $0 == "ETH-USD" }
     simulated = try SimulatedVenue(
-      venue: setup.name, seed: random.next(), rate: isBusy ? 300 : Double.random(in: 4...40, using: &random),
+      venue: setup.name, seed: random.next(), rate: isBusy ? 150 : Double.random(in: 4...40, using: &random),
       faults: [],
-      start: start, excerpt: SimulatedExcerpt(symbols: listed, levels: listed.map { _ in 40 }))
+      start: start, excerpt: SimulatedExcerpt(symbols: listed, levels: listed.map { _ in 20 }))
     let all = FeedConfiguration(
       symbols: setup.symbols + (listed.contains("ETH-USD") && !setup.symbols.contains("ETH-USD") ? ["ETH-USD"] : []))
     witness = WiredLine(
