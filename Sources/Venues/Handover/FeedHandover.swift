@@ -52,11 +52,8 @@ package final class FeedHandover {
     }
     let known = Set(carried)
     return carried
-      + configured.filter { !known.contains($0) && (carried.isEmpty || !isSelection($0)) }
+      + configured.filter { !known.contains($0) && (carried.isEmpty || !MarketSelection.isMeant(by: $0)) }
   }
-
-  /// Whether an entry stands for as many symbols as the venue has of it.
-  static func isSelection(_ symbol: String) -> Bool { symbol.contains("*") || symbol.contains(":") }
 
   /// Ends without a change.
   package func cancel() {

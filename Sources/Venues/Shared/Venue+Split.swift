@@ -27,13 +27,13 @@ extension Venue {
   /// Spreads a feed evenly over as few connections as carry it: their numbers of symbols differ by one at the most, and neighbours stay
   /// together. Selections (`*-USD`), whose number is not known, stay on the first.
   func split(_ configuration: FeedConfiguration) -> [(venue: Venue, configuration: FeedConfiguration)] {
-    let names = configuration.symbols.filter { !FeedHandover.isSelection($0) }
+    let names = configuration.symbols.filter { !MarketSelection.isMeant(by: $0) }
     let count = (names.count + symbolLimit - 1) / symbolLimit
     guard count > 1 else { return [(self, configuration)] }
     return (0..<count).map { index in
       var part = configuration
       part.symbols = Array(names[(names.count * index / count)..<(names.count * (index + 1) / count)])
-      if index == 0 { part.symbols += configuration.symbols.filter(FeedHandover.isSelection) }
+      if index == 0 { part.symbols += configuration.symbols.filter(MarketSelection.isMeant) }
       part.connections = count
       var venue = self
       venue.number = index + 1
