@@ -18,8 +18,12 @@ final class HandlerHarness {
   private(set) var actions: [FeedAction] = []
   private(set) var error: FeedError?
 
-  init(_ venue: Venue, _ symbols: [String], listing: ListingDetail = .none) {
-    handler = venue.makeHandler(FeedConfiguration(symbols: symbols, listing: listing))
+  convenience init(_ venue: Venue, _ symbols: [String], listing: ListingDetail = .none) {
+    self.init(venue, FeedConfiguration(symbols: symbols, listing: listing))
+  }
+
+  init(_ venue: Venue, _ configuration: FeedConfiguration) {
+    handler = venue.makeHandler(configuration)
     market = Market(configuration: venue.market)
   }
 
@@ -38,6 +42,7 @@ final class HandlerHarness {
   func prepare() { call { handler.prepare(now: now, into: &$0) } }
   func connect() { call { handler.connected(now: now, into: &$0) } }
   func disconnect() { call { handler.disconnected(now: now, into: &$0) } }
+  func retry(_ symbols: [String]) { call { handler.retry(symbols, now: now, into: &$0) } }
   func tick() { call { handler.tick(now: now, into: &$0) } }
 
   func resync(_ place: Int, _ reason: ResyncReason = .checksum) {

@@ -71,7 +71,8 @@ extension ConfigurationLoader {
   }
 
   private mutating func setSymbols(_ symbols: [String], of venue: String, name: String, place: String) {
-    let limit = venues.first { $0.name == venue }?.symbolLimit ?? 0
+    let rule = venues.first { $0.name == venue }
+    let limit = rule?.symbolLimit ?? 0
     for text in symbols where MarketSelection.isMeant(by: text) {
       guard let message = Self.objection(to: text, limit: limit) else { continue }
       problems.append(
@@ -90,6 +91,13 @@ extension ConfigurationLoader {
       problems.append(
         ConfigurationProblem(
           name: name, place: place, message: message, allowed: "1 to \(limit) \(Self.symbolRule)", suggestion: near))
+      return
+    }
+    if let objection = rule?.objection(symbols) {
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: objection,
+          allowed: "at most \(Venue.connectionLimit) connections of a kind; let another gateway carry the rest"))
       return
     }
     feeds[venue, default: .init(venue: venue, symbols: [])].symbols = symbols
@@ -117,7 +125,7 @@ extension ConfigurationLoader {
     do throws(MarketSelectionError) {
       let selection = try MarketSelection(text)
       guard let rank = selection.rank, rank > limit else { return nil }
-      return "a connection carries \(limit) symbols: write \(selection.narrowed(to: limit))"
+      return "at most \(limit) symbols are carried: write \(selection.narrowed(to: limit))"
     } catch {
       return error.description
     }

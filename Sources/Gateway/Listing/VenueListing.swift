@@ -73,7 +73,8 @@ private final class ListingSession: FeedOwner, FeedRecorder {
 
   func start() {
     let session = FeedSession(
-      pipeline: pipeline, slot: 0, owner: self, loop: loop, tls: tls, recorder: self, log: log, now: clock.now())
+      pipeline: pipeline, slot: 0, owner: self, loop: loop, parts: FeedParts(tls: tls, recorder: self, log: log),
+      now: clock.now())
     self.session = session
     session.start()
     look()

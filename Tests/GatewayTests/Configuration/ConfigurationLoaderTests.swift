@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Venues
 import Transport
 
 @testable import Gateway
@@ -228,10 +229,36 @@ struct ConfigurationLoaderTests {
     )
     #expect(problem("coinbase=*-USD:20")?.contains("top and a number from 1 to 10000, as in *-USD:top20") == true)
     #expect(problem("coinbase=*-usd")?.contains("write * for every market, *-USD for those against USD") == true)
-    #expect(problem("kraken=*-USD:top4")?.contains("a connection carries 3 symbols: write *-USD:top3") == true)
+    #expect(problem("kraken=*-USD:top4")?.contains("at most 3 symbols are carried: write *-USD:top3") == true)
     #expect(problem("kraken=*,*")?.contains("\"*\" is not allowed") == true)
     // A lone name is no selection by accident.
     #expect(problem("kraken=BTC")?.contains("\"BTC\" is not allowed") == true)
+  }
+
+  @Test("symbols beyond one connection are taken; beyond all that a feed may have they are refused with the numbers")
+  func manySymbols() throws {
+    func load(_ count: Int) throws(ConfigurationProblems) -> LoadedConfiguration {
+      let symbols = (0..<count).map { "S\($0)-USDT" }.joined(separator: ",")
+      return try ConfigurationLoader.load(
+        file: nil, flags: [ConfigurationFlag("--feed", sets: "feeds", to: ["okx=\(symbols)"])])
+    }
+    #expect(try load(250).configuration.feedConnections.map(\.venue.label) == ["okx", "okx-2", "okx-3"])
+    #expect(throws: ConfigurationProblems.self) { try load(2_001) }
+    do {
+      _ = try ConfigurationLoader.load(
+        file: nil,
+        flags: [
+          ConfigurationFlag(
+            "--feed", sets: "feeds",
+            to: ["bybit=" + (0..<3_001).map { "S\($0)-USDT" }.joined(separator: ",")])
+        ])
+      Issue.record("3,001 symbols of one kind were taken")
+    } catch {
+      #expect(error.problems.count == 1)
+      let words = error.problems.first?.description ?? ""
+      #expect(words.contains("3001 symbols need 21 connections of 150 to Bybit spot"), "\(words)")
+      #expect(words.contains("at most 20 connections of a kind"), "\(words)")
+    }
   }
 
   @Test("wrong symbols and feeds are refused")
