@@ -6,6 +6,7 @@ package enum VenueRegistry {
     BinanceHandler.venue,
     BybitHandler.venue,
     CoinbaseHandler.venue,
+    GateHandler.venue,
     KrakenHandler.venue,
     OKXHandler.venue,
   ]
