@@ -8,6 +8,7 @@ package enum VenueRegistry {
     CoinbaseHandler.venue,
     GateHandler.venue,
     KrakenHandler.venue,
+    KuCoinHandler.venue,
     OKXHandler.venue,
   ]
 

@@ -71,6 +71,17 @@ struct MutationTests {
           #"{"id":5,"channel":"spot.obu","event":"subscribe","error":{"code":3,"message":"Server side error happened"},"result":{"status":"fail"}}"#,
         ]
       )
+    case "kucoin":
+      return (
+        KuCoinHandlerTests.live(),
+        [
+          KuCoinHandlerTests.book("snapshot", 100, 100, bids: #"["80688.1","0.59"]"#, asks: #"["80691.5","0.2"]"#),
+          KuCoinHandlerTests.book("delta", 101, 103, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
+          #"{"T":"trade.SPOT","P":1768802538491160904,"d":{"E":20631804219899904,"M":1768802538480000000,"S":"sell","p":"92525.6","q":"0.00008036","s":"BTC-USDT","ti":"20631804219899904"}}"#,
+          KuCoinHandlerTests.welcome, #"{"id":"3","result":false,"reason":"exceed max topic count limitation"}"#,
+          #"{"type":"pong","id":"6","ts":1790113111261396000}"#,
+        ]
+      )
     default:
       let feed = HandlerHarness(venue, ["BNB-BTC", "ETH-BTC"])
       feed.prepare()

@@ -35,7 +35,9 @@ package struct ReplaySource {
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
       case .http:
         if list == nil, let url = record.url,
-          ["/exchangeInfo", "/products", "/instruments-info", "/currency_pairs"].contains(where: { url.contains($0) }),
+          ["/exchangeInfo", "/products", "/instruments-info", "/currency_pairs", "/api/v2/symbols"].contains(where: {
+            url.contains($0)
+          }),
           record.status == 200
         {
           list = [UInt8](reader.payload.unsafeBytes)
@@ -75,11 +77,15 @@ package struct ReplaySource {
       venue = VenueRegistry.venue(named: "gate")!
       symbols = header.symbols.map { $0.split(separator: "_").joined(separator: "-") }
       instruments = list ?? Self.gateList(header.symbols)
+    case ("kucoin", "spot"):
+      venue = VenueRegistry.venue(named: "kucoin")!
+      symbols = header.symbols
+      instruments = list ?? Self.kucoinList(header.symbols)
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",
         "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bybit v5 spot and "
-          + "linear, the Coinbase Exchange feed, Gate spot and Kraken spot v2 can")
+          + "linear, the Coinbase Exchange feed, Gate and KuCoin spot and Kraken spot v2 can")
     }
   }
 
@@ -248,6 +254,25 @@ package struct ReplaySource {
       out.append("}")
     }
     out.append("]")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Without increments, as Gate's.
+  private static func kucoinList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("{\"code\":\"200000\",\"data\":[")
+    for (index, symbol) in symbols.enumerated() {
+      let parts = symbol.split(separator: "-", maxSplits: 1).map(String.init)
+      if index > 0 { out.append(",") }
+      out.append("{\"symbol\":")
+      out.append(json: symbol)
+      out.append(",\"baseCurrency\":")
+      out.append(json: parts.first ?? symbol)
+      out.append(",\"quoteCurrency\":")
+      out.append(json: parts.last ?? symbol)
+      out.append("}")
+    }
+    out.append("]}")
     return [UInt8](out.unsafeBytes)
   }
 

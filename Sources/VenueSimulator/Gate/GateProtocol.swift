@@ -112,7 +112,8 @@ final class GateProtocol: VenueProtocol {
   override func announceShutdown(to session: SimulatedSession) {
     session.send { out in
       head("spot.system", to: &out)
-      out.append(#","event":"update","result":{"type":"upgrade","msg":"The connection will soon be closed. Please reconnect"}}"#)
+      out.append(
+        #","event":"update","result":{"type":"upgrade","msg":"The connection will soon be closed. Please reconnect"}}"#)
     }
   }
 

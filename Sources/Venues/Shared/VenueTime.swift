@@ -84,6 +84,11 @@ enum VenueTime {
     return value < 100_000_000_000_000_000 ? Timestamp(microseconds: value) : nil
   }
 
+  /// As `epoch`, or a count of ns: above 10^17 it can only be that (10^17 µs is the year 5138).
+  static func nanoseconds(_ value: Int64) -> Timestamp? {
+    value >= 100_000_000_000_000_000 ? Timestamp(microseconds: value / 1_000) : epoch(value)
+  }
+
   /// A count of ms since 1970 with digits after the point, cut to µs: `1606292218213.4578`. Nil before 1970 and after the year 5138.
   static func milliseconds(_ value: Decimal64) -> Timestamp? {
     guard value.mantissa > 0 else { return nil }

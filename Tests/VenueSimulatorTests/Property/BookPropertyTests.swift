@@ -65,7 +65,10 @@ struct BookPropertyTests {
     Setup(
       "gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 415],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
-    // Its older book, joined to REST snapshots.
+    Setup(
+      "kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 515],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500)),
+    // Gate's older book, joined to REST snapshots.
     Setup(
       GateHandler.venue(.bridged), ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),

@@ -9,7 +9,9 @@ struct GateHandlerTests {
   static let list =
     #"[{"id":"BTC_USDT","base":"BTC","base_name":"Bitcoin","quote":"USDT","fee":"0.2","min_quote_amount":"3","amount_precision":6,"precision":1,"trade_status":"tradable","sell_start":0,"buy_start":0},{"id":"ETH_USDT","base":"ETH","quote":"USDT","amount_precision":4,"precision":2,"trade_status":"tradable"},{"id":"OLD_USDT","base":"OLD","quote":"USDT","amount_precision":4,"precision":2,"trade_status":"untradable"}]"#
 
-  static func connected(_ symbols: [String] = ["BTC-USDT", "ETH-USDT"], books: GateHandler.Books = .streamed)
+  static func connected(
+    _ symbols: [String] = ["BTC-USDT", "ETH-USDT"], books: GateHandler.Books = .streamed
+  )
     -> HandlerHarness
   {
     let feed = HandlerHarness(GateHandler.venue(books), symbols)
@@ -253,7 +255,8 @@ struct GateHandlerTests {
     #expect(feed.handler.symbolCounts[0].bridged == 1)
   }
 
-  @Test("snapshots without an id, with one side, refused or banned: asked for again, later", arguments: [200, 400, 429])
+  @Test(
+    "snapshots without an id, with one side, refused or banned: asked for again, later", arguments: [200, 400, 429])
   func badSnapshots(_ status: Int) {
     let feed = Self.connected(["BTC-USDT"], books: .bridged)
     feed.receive(Self.update(101, 110))
@@ -397,7 +400,8 @@ struct GateHandlerTests {
     )
     #expect(feed.error?.kind == .refused && feed.failures.isEmpty)
     feed.wait(6)
-    #expect(feed.sent.count { $0.contains(#""channel":"spot.trades","event":"subscribe","payload":["BTC_USDT"]"#) } == 1)
+    #expect(
+      feed.sent.count { $0.contains(#""channel":"spot.trades","event":"subscribe","payload":["BTC_USDT"]"#) } == 1)
     feed.receive(#"{"channel":"","event":"","error":{"code":1,"message":"request message need json scheme"}}"#)
     #expect(feed.error?.detail.contains("need json scheme") == true)
   }
@@ -453,7 +457,8 @@ struct GateHandlerTests {
         && feed.market.instruments[0].instrument.sizeScale == 8)
   }
 
-  @Test("what is no message at all", arguments: ["", "[]", "null", "{", #"{"channel":7}"#, #"{"event":"update"}"#, "pong"])
+  @Test(
+    "what is no message at all", arguments: ["", "[]", "null", "{", #"{"channel":7}"#, #"{"event":"update"}"#, "pong"])
   func garbage(_ text: String) {
     let feed = Self.live()
     feed.receive(text)
