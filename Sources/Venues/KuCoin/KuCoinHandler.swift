@@ -198,17 +198,18 @@ package final class KuCoinHandler: SymbolHandler {
     flush(now)
   }
 
-  /// Ends the subscription of a book and begins it again, before whatever else waits. That this brings a new snapshot is what the
-  /// documentation says of a first one; where it does not, only another connection helps.
+  /// Ends the subscription of a book and begins it again: before whatever else waits, if it has been live. That this brings a new
+  /// snapshot is what the documentation says of a first subscription; where it does not, only another connection helps.
   private func renew(_ place: Int) {
-    if feeds[place].wasLive, feeds[place].book.silentAttempts >= Self.silentAttempts {
+    let wasLive = feeds[place].wasLive
+    if wasLive, feeds[place].book.silentAttempts >= Self.silentAttempts {
       return leave("\(name(place)) got no snapshot by subscribing again")
     }
     feeds[place].isQueued = true
     outbox.insert(
       contentsOf: [
         Request(place: place, channel: .book, isEnd: true), Request(place: place, channel: .book),
-      ], at: 0)
+      ], at: wasLive ? 0 : outbox.count)
   }
 
   private func leave(_ reason: String) {
