@@ -436,14 +436,20 @@ final class GateProtocol: VenueProtocol {
   }
 
   private func appendTicker(_ index: Int, to out: inout ByteBuffer) {
+    head("spot.tickers", to: &out)
+    out.append(#","event":"update","result":"#)
+    appendFigures(index, to: &out)
+    out.append("}")
+  }
+
+  private func appendFigures(_ index: Int, to out: inout ByteBuffer) {
     let state = market.instruments[index]
     let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
     func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
       out.append(name)
       out.append(shortest: value, scale: scale)
     }
-    head("spot.tickers", to: &out)
-    out.append(#","event":"update","result":{"currency_pair":""#)
+    out.append(#"{"currency_pair":""#)
     out.append(state.instrument.venueSymbol)
     field(#"","last":"#, state.day.last, price)
     field(#","lowest_ask":"#, state.book.bestAsk?.price ?? 0, price)
@@ -451,13 +457,11 @@ final class GateProtocol: VenueProtocol {
     let change = Int64(Int128(state.day.last - state.day.open) * 1_000_000 / Int128(state.day.open))
     field(#","change_percentage":"#, change, 4)
     field(#","base_volume":"#, state.day.volume, size)
-    let digits = price + size > 8 ? price + size - 8 : 0
-    field(
-      #","quote_volume":"#, Int64(clamping: state.day.turnover / Int128(DecimalText.power(digits))),
-      price + size - digits)
+    out.append(#","quote_volume":"#)
+    out.append(quoteVolumeOf: state)
     field(#","high_24h":"#, state.day.high, price)
     field(#","low_24h":"#, state.day.low, price)
-    out.append("}}")
+    out.append("}")
   }
 
   // MARK: - REST
@@ -469,7 +473,7 @@ final class GateProtocol: VenueProtocol {
       restRequests.removeAll()
     }
     switch path {
-    case "/api/v4/spot/currency_pairs", "/api/v4/spot/order_book": break
+    case "/api/v4/spot/currency_pairs", "/api/v4/spot/order_book", "/api/v4/spot/tickers": break
     default: return SimulatedResponse(status: 404, body: #"{"label":"INVALID_PARAM_VALUE","message":"not found"}"#)
     }
     restRequests[path, default: 0] += 1
@@ -478,7 +482,8 @@ final class GateProtocol: VenueProtocol {
       response = SimulatedResponse(
         status: 429, body: #"{"label":"TOO_MANY_REQUESTS","message":"Request Rate limit Exceeded"}"#)
     } else {
-      response = path.hasSuffix("order_book") ? orderBook(query) : currencyPairs()
+      response =
+        path.hasSuffix("order_book") ? orderBook(query) : path.hasSuffix("tickers") ? dayFigures() : currencyPairs()
     }
     response.fields.append(("X-Gate-RateLimit-Limit", String(Self.restLimit)))
     return response
@@ -515,6 +520,17 @@ final class GateProtocol: VenueProtocol {
     var response = SimulatedResponse(body: out.description)
     response.truth = truth
     return response
+  }
+
+  private func dayFigures() -> SimulatedResponse {
+    var out = ByteBuffer(capacity: 4 << 10)
+    out.append("[")
+    for index in market.instruments.indices {
+      if index > 0 { out.append(",") }
+      appendFigures(index, to: &out)
+    }
+    out.append("]")
+    return SimulatedResponse(body: out.description)
   }
 
   private func currencyPairs() -> SimulatedResponse {

@@ -375,7 +375,7 @@ final class KuCoinProtocol: VenueProtocol {
   // MARK: - REST
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    guard path == "/api/v2/symbols" else {
+    guard path == "/api/v2/symbols" || path == "/api/v1/market/allTickers" else {
       return SimulatedResponse(status: 404, body: #"{"code":"404000","msg":"Url Not Found"}"#)
     }
     let window = faults.now.rawValue / (30 * Microseconds.second)
@@ -389,6 +389,7 @@ final class KuCoinProtocol: VenueProtocol {
         status: 429, fields: [("gw-ratelimit-remaining", "0"), ("gw-ratelimit-reset", "1489")],
         body: #"{"code":"429000","msg":"Too many requests in a short period of time, please retry later"}"#)
     }
+    if path == "/api/v1/market/allTickers" { return dayFigures() }
     var out = ByteBuffer(capacity: 4 << 10)
     out.append(#"{"code":"200000","data":["#)
     for (index, state) in market.instruments.enumerated() {
@@ -396,6 +397,29 @@ final class KuCoinProtocol: VenueProtocol {
       Self.append(state.instrument, to: &out)
     }
     out.append("]}")
+    return SimulatedResponse(body: out.description)
+  }
+
+  private func dayFigures() -> SimulatedResponse {
+    var out = ByteBuffer(capacity: 4 << 10)
+    out.append(#"{"code":"200000","data":{"time":"#)
+    out.append(integer: faults.now.rawValue / 1_000)
+    out.append(#","ticker":["#)
+    for (index, state) in market.instruments.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append(#"{"symbol":""#)
+      out.append(state.instrument.venueSymbol)
+      out.append(#"","symbolName":""#)
+      out.append(state.instrument.venueSymbol)
+      out.append(#"","last":"#)
+      out.append(shortest: state.day.last, scale: state.instrument.priceScale)
+      out.append(#","vol":"#)
+      out.append(shortest: state.day.volume, scale: state.instrument.sizeScale)
+      out.append(#","volValue":"#)
+      out.append(quoteVolumeOf: state)
+      out.append("}")
+    }
+    out.append("]}}")
     return SimulatedResponse(body: out.description)
   }
 

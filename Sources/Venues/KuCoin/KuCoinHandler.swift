@@ -92,7 +92,7 @@ package final class KuCoinHandler: SymbolHandler {
   package override var isPrepared: Bool { isListed }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue else { return }
+    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
     requestID += 1
     listRequest = requestID
     listDue = now + RequestPacer.answerTimeout
@@ -102,6 +102,7 @@ package final class KuCoinHandler: SymbolHandler {
   package override func response(
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     guard request == listRequest else { return }
     listRequest = nil
     do throws(FeedError) {
@@ -117,7 +118,13 @@ package final class KuCoinHandler: SymbolHandler {
   }
 
   private func take(_ list: [KuCoinInstrument], into batch: inout EventBatch) {
-    for symbol in configuration.symbols {
+    self.list(
+      list.map {
+        ListedMarket(
+          venueSymbol: $0.name, symbol: FeedSymbol(base: $0.base, quote: $0.quote), priceIncrement: $0.priceIncrement,
+          sizeIncrement: $0.sizeIncrement, state: $0.isTraded ? .trading : .halted)
+      })
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let found = list.first(where: { $0.base == wanted.base && $0.quote == wanted.quote }) else {
         let question = NearNames.question(symbol, among: list.lazy.map { "\($0.base)-\($0.quote)" })
@@ -138,6 +145,14 @@ package final class KuCoinHandler: SymbolHandler {
       }
       if place == feeds.count { feeds.append(Feed()) }
     }
+  }
+
+  override var volumeRequests: [String] { ["/api/v1/market/allTickers"] }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
   }
 
   // MARK: Connection

@@ -254,6 +254,53 @@ extension KuCoinHandler {
     return list
   }
 
+  /// `{"code":"200000","data":{"time":…,"ticker":[{"symbol":"BTC-USDT","vol":…,"volValue":"133988049.45",…},…]}}`: 24 h figures of all
+  /// markets; `volValue` is in the quote currency.
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    var code = "200000"
+    var isThere = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "code"), reader.peek() == .string {
+        code = try reader.decodedString("code")
+      } else if reader.equals(key, "data"), reader.peek() == .object {
+        try reader.objectStart()
+        while let key = try reader.nextKey() {
+          if reader.equals(key, "ticker"), reader.peek() == .array {
+            isThere = true
+            try reader.arrayStart()
+            while try reader.nextElement() { try readVolume(&reader, into: &volumes) }
+          } else {
+            try reader.skipValue()
+          }
+        }
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard code == "200000" else { throw FeedError(.refused, "allTickers: code \(code)") }
+    guard isThere else { throw FeedError.missing("ticker", in: "allTickers") }
+  }
+
+  private func readVolume(
+    _ reader: inout FieldReader, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    var name = ""
+    var volume: Decimal64?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "symbol") {
+        name = try reader.decodedString("symbol")
+      } else if reader.equals(key, "volValue") {
+        volume = try statistic(&reader, "volValue")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    try note(volume, of: name, in: &volumes)
+  }
+
   private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> KuCoinInstrument {
     var instrument = KuCoinInstrument()
     try reader.objectStart()

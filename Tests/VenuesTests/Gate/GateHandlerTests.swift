@@ -108,6 +108,20 @@ struct GateHandlerTests {
     #expect(feed.gets.count == 1)
   }
 
+  @Test("a rank: the volumes first, then the list; what is not traded is listed and not chosen")
+  func selection() {
+    let feed = HandlerHarness(GateHandler.venue, ["*-USDT:top1"])
+    feed.prepare()
+    #expect(feed.gets.map(\.path) == ["/api/v4/spot/tickers"])
+    feed.respond(
+      feed.gets[0].request, 200,
+      #"[{"currency_pair":"BTC_USDT","last":"1","quote_volume":"5"},{"currency_pair":"ETH_USDT","quote_volume":"7.5"},{"currency_pair":"OLD_USDT","quote_volume":"9"},{"currency_pair":"X_USDT","quote_volume":""}]"#
+    )
+    #expect(feed.gets.map(\.path) == ["/api/v4/spot/currency_pairs"])
+    feed.respond(feed.gets[0].request, 200, Self.list)
+    #expect(feed.market.instruments.map(\.instrument.symbol) == ["gate:ETH-USDT"])
+  }
+
   // MARK: The streamed book
 
   @Test("a full message is the book; changes follow by one, with or without levels; the last again is nothing")

@@ -119,6 +119,20 @@ struct KuCoinHandlerTests {
     #expect(feed.gets.count == 1)
   }
 
+  @Test("a rank: the volumes first, then the list; what is not traded is listed and not chosen")
+  func selection() {
+    let feed = HandlerHarness(KuCoinHandler.venue, ["*-USDT:top1"])
+    feed.prepare()
+    #expect(feed.gets.map(\.path) == ["/api/v1/market/allTickers"])
+    feed.respond(
+      feed.gets[0].request, 200,
+      #"{"code":"200000","data":{"time":1,"ticker":[{"symbol":"BTC-USDT","last":"1","vol":"9","volValue":"5"},{"symbol":"ETH-USDT","volValue":"7.5"},{"symbol":"OLD-USDT","volValue":"9"},{"symbol":"X-USDT","volValue":null}]}}"#
+    )
+    #expect(feed.gets.map(\.path) == ["/api/v2/symbols"])
+    feed.respond(feed.gets[0].request, 200, Self.list)
+    #expect(feed.market.instruments.map(\.instrument.symbol) == ["kucoin:ETH-USDT"])
+  }
+
   // MARK: The book
 
   @Test("a snapshot, and changes with O <= last + 1 and C > last; the last again is nothing; quotes come from the book")
