@@ -4,6 +4,8 @@ import MarketData
 package enum VenueRegistry {
   package static let venues: [Venue] = [
     BinanceHandler.venue,
+    BitfinexHandler.venue,
+    BitstampHandler.venue,
     BybitHandler.venue,
     CoinbaseHandler.venue,
     KrakenHandler.venue,

@@ -47,6 +47,18 @@ struct MutationTests {
           #"{"topic":"tickers.BTCUSDT","ts":1673853746003,"type":"snapshot","data":{"symbol":"BTCUSDT","lastPrice":"21109.7","price24hPcnt":"0.0196"}}"#,
         ]
       )
+    case "bitfinex":
+      return (
+        BitfinexHandlerTests.live(),
+        [
+          #"[10,[[86704,1,0.03460649],[86701,2,0.07296393],[86719,1,-0.0348]],3,1775779200144]"#,
+          #"[10,[86719,2,-0.03483509],4,1775779200145]"#, #"[20,[1797.1,0,1],5,1775779200145]"#,
+          #"[10,"cs",1330055495,6,1775779200145]"#,
+          #"[11,"te",[382489563,1775779200709,0.00705845,10087.98969503],7,1775779200784]"#,
+          BitfinexHandlerTests.subscribed("book", 10),
+          #"{"channel":"book","symbol":"tETHUSD","event":"error","msg":"symbol: invalid","code":10300,"pair":"ETHUSD"}"#,
+        ]
+      )
     case "okx":
       return (
         OKXHandlerTests.live(),

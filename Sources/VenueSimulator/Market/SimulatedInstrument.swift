@@ -168,6 +168,30 @@ package enum SimulatedListing {
       + [instrument(assets[0], "-261225", .future(expiry: "20261225"), 0.3)]
   }()
 
+  /// Bitfinex: prices of five digits, amounts of eight after the point, each printed without zeros at its end; names of three letters
+  /// stand together, longer ones with a colon, and Tether is UST.
+  package static let bitfinex: [SimulatedInstrument] = {
+    let digits: [String: UInt8] = ["BTC": 0, "ETH": 1, "SOL": 2, "ZEC": 2, "XRP": 4, "ADA": 5, "DOGE": 5, "LTC": 3]
+    func instrument(_ asset: Asset, _ quote: String, _ name: String, _ part: Double) -> SimulatedInstrument {
+      let separator = asset.base.utf8.count > 3 ? ":" : ""
+      return SimulatedInstrument(
+        base: asset.base, quote: quote, venueSymbol: "t\(asset.base)\(separator)\(name)",
+        priceScale: digits[asset.base]!, sizeScale: 8, tick: 1, lot: 1, reference: asset.price,
+        activity: asset.activity * part, levels: asset.levels)
+    }
+    return assets.map { instrument($0, "USD", "USD", 1) } + [instrument(assets[0], "USDT", "UST", 0.5)]
+  }()
+
+  /// Bitstamp: names in small letters, digits of `counter_decimals` and `base_decimals`.
+  package static let bitstamp: [SimulatedInstrument] = {
+    let digits: [String: UInt8] = ["BTC": 0, "ETH": 1, "SOL": 2, "ZEC": 2, "XRP": 5, "ADA": 5, "DOGE": 5, "LTC": 2]
+    return assets.map {
+      SimulatedInstrument(
+        base: $0.base, quote: "USD", venueSymbol: "\($0.base.lowercased())usd", priceScale: digits[$0.base]!,
+        sizeScale: 8, tick: 1, lot: 1, reference: $0.price, activity: $0.activity, levels: $0.levels)
+    }
+  }()
+
   /// Binance: spot is printed with eight digits, `tickSize` and `stepSize` are coarser; futures have digits of their own.
   package static let binance: [SimulatedInstrument] = {
     let steps: [String: (Int64, Int64)] = [

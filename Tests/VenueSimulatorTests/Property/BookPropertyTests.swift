@@ -44,6 +44,14 @@ struct BookPropertyTests {
     Setup(
       "bybit", ["BTC-USDT", "ZEC-USDT"], levels: [30, 215],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
+    // Every message of the connection is counted.
+    Setup(
+      "bitfinex", ["BTC-USD", "BTC-USDT", "DOGE-USD"], levels: [30, 110, 60],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 100)),
+    // A time is all that an update has, and snapshots are of the same times.
+    Setup(
+      "bitstamp", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
+      .init(order: .numbered, blindTo: [.gap, .reorder], seesLate: true, vouched: 0, depth: .max)),
     Setup(
       "binance", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),

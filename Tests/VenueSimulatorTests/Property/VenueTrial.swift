@@ -95,6 +95,9 @@ final class VenueTrial {
   private var phase: Phase
   private var session: SimulatedSession?
   private var references: [Int: Reference] = [:]
+  /// The newest update of a book that was struck by something that nobody can see: a snapshot from before it, of a request that
+  /// was under way, does not mend it.
+  private var strikes: [Int: Int64] = [:]
   /// The place of a simulated instrument in the client's market.
   private var places: [Int: InstrumentID] = [:]
   private var refused: Set<Int> = []
@@ -227,9 +230,12 @@ final class VenueTrial {
   private func take(_ parcel: Parcel) {
     switch parcel {
     case .output(.witness(.book(let truth))): pendingTruth = truth
-    case .output(.witness(.struck(let kind, let instrument))):
-      note("struck \(kind.rawValue) \(name(instrument))")
-      if oversight.blindTo.contains(kind) { references[instrument]?.isExcused = true }
+    case .output(.witness(.struck(let kind, let instrument, let updateID))):
+      note("struck \(kind.rawValue) \(name(instrument)) \(updateID)")
+      if oversight.blindTo.contains(kind) {
+        references[instrument]?.isExcused = true
+        strikes[instrument] = updateID
+      }
       // What was cut short and what was changed is delivered, as something that says nothing.
       if kind == .malformed || kind == .checksum { pendingTruth = nil }
     case .output(.witness(.late(let instrument))):
@@ -351,6 +357,7 @@ final class VenueTrial {
     outbound.removeAll()
     pendingTruth = nil
     references.removeAll()
+    strikes.removeAll()
     pipeline.disconnected(now: now)
     failures += 1
     phase = .waiting(until: now + Int64.random(in: 200_000...(1_000_000 << min(failures, 3)), using: &random))
@@ -441,12 +448,13 @@ final class VenueTrial {
   }
 
   private func delivered(_ truth: SimulatedTruth) {
+    let isWhole = truth.isSnapshot && truth.updateID >= strikes[truth.instrument] ?? .min
     guard var reference = references[truth.instrument] else {
-      references[truth.instrument] = Reference(truth: truth)
+      references[truth.instrument] = Reference(truth: truth, isExcused: strikes[truth.instrument] != nil && !isWhole)
       return
     }
     if oversight.order == .delivered || truth.updateID >= reference.truth.updateID { reference.truth = truth }
-    if truth.isSnapshot { reference.isExcused = false }
+    if isWhole { reference.isExcused = false }
     references[truth.instrument] = reference
   }
 
