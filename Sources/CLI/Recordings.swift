@@ -42,6 +42,8 @@ func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, sy
 private func instrumentListURL(_ venue: Venue) -> String? {
   switch venue.name {
   case "binance": venue.restEndpoint + "/api/v3/exchangeInfo"
+  case "bitfinex": venue.restEndpoint + BitfinexHandler.listPath
+  case "bitstamp": venue.restEndpoint + BitstampHandler.listPaths[0]
   case "coinbase": venue.restEndpoint + "/products"
   case "bybit": venue.restEndpoint + "/v5/market/instruments-info"
   default: nil

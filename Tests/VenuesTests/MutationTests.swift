@@ -59,6 +59,17 @@ struct MutationTests {
           #"{"channel":"book","symbol":"tETHUSD","event":"error","msg":"symbol: invalid","code":10300,"pair":"ETHUSD"}"#,
         ]
       )
+    case "bitstamp":
+      return (
+        BitstampHandlerTests.live(),
+        [
+          BitstampHandlerTests.update(
+            500_000, bids: #"["59999.00","1.00000000"],["60000.00","0.00000000"]"#, asks: #"["60009.00","0.5"]"#),
+          BitstampHandlerTests.trade(600_000),
+          #"{"event":"bts:subscription_succeeded","channel":"diff_order_book_usdteur","data":{}}"#,
+          #"{"event":"bts:error","channel":"","data":{"code":null,"message":"Invalid channel provided."}}"#,
+        ]
+      )
     case "okx":
       return (
         OKXHandlerTests.live(),

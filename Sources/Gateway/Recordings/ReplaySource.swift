@@ -13,6 +13,12 @@ package struct ReplaySource {
     "DAI", "XRP", "TRX", "DOGE",
   ]
 
+  /// What URLs of instrument lists have in them.
+  private static let listPaths = [
+    "/exchangeInfo", "/products", "/instruments-info", "/conf/pub:list:pair:exchange", "/v2/markets",
+    "/trading-pairs-info",
+  ]
+
   package let venue: Venue
   /// `BTC-USDT`
   package let symbols: [String]
@@ -35,7 +41,7 @@ package struct ReplaySource {
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
       case .http:
         if list == nil, let url = record.url,
-          ["/exchangeInfo", "/products", "/instruments-info"].contains(where: { url.contains($0) }),
+          Self.listPaths.contains(where: { url.contains($0) }),
           record.status == 200
         {
           list = [UInt8](reader.payload.unsafeBytes)
@@ -65,6 +71,16 @@ package struct ReplaySource {
       symbols = pairs.map(Self.contract)
       venue = VenueRegistry.venue(named: "binance")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.binanceList(pairs, isFutures: true)
+    case ("bitfinex", "spot"):
+      venue = VenueRegistry.venue(named: "bitfinex")!
+      let pairs = try Self.bitfinexPairs(header.symbols, list: list, path: path)
+      symbols = pairs.map(\.symbol.text)
+      instruments = list ?? Self.bitfinexList(pairs)
+    case ("bitstamp", "spot"):
+      venue = VenueRegistry.venue(named: "bitstamp")!
+      let pairs = try Self.bitstampPairs(header.symbols, list: list, path: path)
+      symbols = pairs.map { "\($0.base)-\($0.quote)" }
+      instruments = list ?? Self.bitstampList(pairs)
     case ("bybit", "spot"), ("bybit", "linear"):
       let isSpot = header.market == "spot"
       let pairs = try Self.bybitPairs(header.symbols, isSpot: isSpot, path: path)
@@ -74,13 +90,17 @@ package struct ReplaySource {
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",
-        "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bybit v5 spot and "
-          + "linear, the Coinbase Exchange feed and Kraken spot v2 can")
+        "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bitfinex and Bitstamp "
+          + "spot, Bybit v5 spot and linear, the Coinbase Exchange feed and Kraken spot v2 can")
     }
   }
 
   /// The symbol that a REST path or URL asks the order book of; nil if it asks for something else.
   static func depthSymbol(_ path: String) -> String? {
+    // Bitstamp has it in the path.
+    if let start = path.firstRange(of: "/order_book/")?.upperBound {
+      return String(path[start...].prefix { $0 != "/" && $0 != "?" })
+    }
     guard path.contains("/depth?"), let query = path.split(separator: "?").last else { return nil }
     for part in query.split(separator: "&") where part.hasPrefix("symbol=") { return String(part.dropFirst(7)) }
     return nil
@@ -169,6 +189,76 @@ package struct ReplaySource {
       out.append("}")
     }
     out.append("]}")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// A name is one of the venue (`tBTCUST`), or a symbol as it was configured, with a colon (`BTC:USDT`).
+  private static func bitfinexPairs(
+    _ names: [String], list: [UInt8]?, path: String
+  ) throws(RecordingError) -> [BitfinexPair] {
+    let known = list.flatMap { try? BitfinexPair.list($0.span.bytes) } ?? []
+    var found: [BitfinexPair] = []
+    for name in names {
+      let pair =
+        known.first { $0.name == name || "\($0.symbol.base):\($0.symbol.quote)" == name }
+        ?? BitfinexPair(pair: name.hasPrefix("t") ? String(name.dropFirst()) : name)
+      guard let pair else {
+        throw RecordingError(
+          path: path, line: 1, field: "symbols", "\(name) cannot be taken apart into base and quote")
+      }
+      found.append(pair)
+    }
+    return found
+  }
+
+  private static func bitfinexList(_ pairs: [BitfinexPair]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[[")
+    for (index, pair) in pairs.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append(json: String(pair.name.dropFirst()))
+    }
+    out.append("]]")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// A name is one of the venue (`btcusd`), or a symbol as it was configured, with a slash (`BTC/USD`).
+  private static func bitstampPairs(
+    _ names: [String], list: [UInt8]?, path: String
+  ) throws(RecordingError) -> [Pair] {
+    let known = list.flatMap { try? BitstampMarket.list($0.span.bytes) } ?? []
+    var found: [Pair] = []
+    for name in names {
+      let parts = name.split(separator: "/")
+      if let market = known.first(where: { $0.name == name || "\($0.symbol.base)/\($0.symbol.quote)" == name }) {
+        found.append(Pair(name: market.name, base: market.symbol.base, quote: market.symbol.quote))
+      } else if parts.count == 2 {
+        found.append(
+          Pair(name: parts.joined().lowercased(), base: String(parts[0]), quote: String(parts[1])))
+      } else {
+        found += try binancePairs([name.uppercased()], list: nil, path: path).map {
+          Pair(name: name, base: $0.base, quote: $0.quote)
+        }
+      }
+    }
+    return found
+  }
+
+  /// Without decimals: the values of the recording widen the scales.
+  private static func bitstampList(_ pairs: [Pair]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[")
+    for (index, pair) in pairs.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append("{\"market_symbol\":")
+      out.append(json: pair.name)
+      out.append(",\"base_currency\":")
+      out.append(json: pair.base)
+      out.append(",\"counter_currency\":")
+      out.append(json: pair.quote)
+      out.append("}")
+    }
+    out.append("]")
     return [UInt8](out.unsafeBytes)
   }
 

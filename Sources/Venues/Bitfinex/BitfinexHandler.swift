@@ -37,7 +37,7 @@ package final class BitfinexHandler: SymbolHandler {
   /// Room for the list of pairs: about 10 KB, and the currencies' names.
   static let listLimit = 4 << 20
   /// The pairs, and what their currencies are called elsewhere.
-  static let listPath = "/v2/conf/pub:list:pair:exchange,pub:map:currency:sym"
+  package static let listPath = "/v2/conf/pub:list:pair:exchange,pub:map:currency:sym"
 
   package static let venue = Venue(
     name: "bitfinex", title: "Bitfinex", separator: ":", endpoint: "wss://api-pub.bitfinex.com/ws/2",

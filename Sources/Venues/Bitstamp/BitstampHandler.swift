@@ -47,7 +47,7 @@ package final class BitstampHandler: SymbolHandler {
   /// Room for a whole book: 7,400 levels have been 206 KB.
   static let bodyLimit = 16 << 20
   /// The list by its present address, and by the one that it had before.
-  static let listPaths = ["/api/v2/markets/", "/api/v2/trading-pairs-info/"]
+  package static let listPaths = ["/api/v2/markets/", "/api/v2/trading-pairs-info/"]
 
   package static let venue = Venue(
     name: "bitstamp", title: "Bitstamp", separator: "/", endpoint: "wss://ws.bitstamp.net",
