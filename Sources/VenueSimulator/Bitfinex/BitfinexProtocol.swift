@@ -472,11 +472,17 @@ final class BitfinexProtocol: VenueProtocol {
   }
 
   private func appendTicker(_ index: Int, to out: inout ByteBuffer) {
+    out.append("[")
+    appendFigures(index, to: &out)
+    // Fields have been added behind these.
+    out.append(",null]")
+  }
+
+  private func appendFigures(_ index: Int, to out: inout ByteBuffer) {
     let state = market.instruments[index]
     let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
     let day = state.day
     func sum(_ side: BookSide) -> Int64 { state.book.top(side, 25).reduce(0) { $0 + $1.size } }
-    out.append("[")
     out.append(script: state.book.bestBid?.price ?? 0, scale: price)
     out.append(",")
     out.append(script: sum(.bid), scale: size)
@@ -496,14 +502,13 @@ final class BitfinexProtocol: VenueProtocol {
     out.append(script: day.high, scale: price)
     out.append(",")
     out.append(script: day.low, scale: price)
-    // Fields have been added behind these.
-    out.append(",null]")
   }
 
   // MARK: - REST
 
   /// `/v2/conf/a,b`: an array with the answer to each.
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    if path == "/v2/tickers" { return tickers() }
     let prefix = "/v2/conf/"
     guard path.hasPrefix(prefix) else { return SimulatedResponse(status: 404, body: #"["error",10020,"path: invalid"]"#) }
     let listed = market.instruments.indices.filter { !isRefused($0) }.map { market.instruments[$0].instrument }
@@ -537,6 +542,21 @@ final class BitfinexProtocol: VenueProtocol {
       }
     }
     out.append("]")
+    return SimulatedResponse(body: out.description)
+  }
+
+  /// Of all pairs: as a ticker in the stream, behind the name.
+  private func tickers() -> SimulatedResponse {
+    var out = ByteBuffer(capacity: 2 << 10)
+    out.append("[")
+    for index in market.instruments.indices where !isRefused(index) {
+      out.append("[")
+      out.append(json: market.instruments[index].instrument.venueSymbol)
+      out.append(",")
+      appendFigures(index, to: &out)
+      out.append("],")
+    }
+    out.append(#"["fUSD",0.0003,0.0002,30,3939629.6,0.00019,2,307776.1,-0.00005,-0.2344,0.00019,122156333.4,0.0002,6.8e-7]]"#)
     return SimulatedResponse(body: out.description)
   }
 

@@ -311,7 +311,12 @@ final class BitstampProtocol: VenueProtocol {
     case ("markets", 3): return list { Self.appendMarket($0, to: &$1) }
     case ("trading-pairs-info", 3): return list { Self.appendPair($0, to: &$1) }
     case ("order_book", 4): return listed(parts[3]).map(orderBook) ?? Self.notFound
-    case ("ticker", 4): return listed(parts[3]).map(ticker) ?? Self.notFound
+    case ("ticker", 3): return tickers()
+    case ("ticker", 4):
+      guard let index = listed(parts[3]) else { return Self.notFound }
+      var out = ByteBuffer(capacity: 512)
+      appendTicker(index, to: &out)
+      return SimulatedResponse(body: out.description)
     default: return Self.notFound
     }
   }
@@ -394,10 +399,22 @@ final class BitstampProtocol: VenueProtocol {
     out.append(#"","trading":"Enabled","instant_and_market_orders":"Enabled"}"#)
   }
 
-  private func ticker(_ index: Int) -> SimulatedResponse {
+  private func tickers() -> SimulatedResponse {
+    var out = ByteBuffer(capacity: 4 << 10)
+    out.append("[")
+    var isFirst = true
+    for index in market.instruments.indices where !isRefused(index) {
+      if !isFirst { out.append(",") }
+      isFirst = false
+      appendTicker(index, to: &out)
+    }
+    out.append("]")
+    return SimulatedResponse(body: out.description)
+  }
+
+  private func appendTicker(_ index: Int, to out: inout ByteBuffer) {
     let state = market.instruments[index]
     let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    var out = ByteBuffer(capacity: 512)
     func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
       out.append(name)
       out.append(quoted: value, scale: scale)
@@ -416,7 +433,10 @@ final class BitstampProtocol: VenueProtocol {
     field(#","open_24":"#, state.day.open, price)
     field(
       #","percent_change_24":"#, Int64(Int128(state.day.last - state.day.open) * 10_000 / Int128(state.day.open)), 2)
-    out.append("}")
-    return SimulatedResponse(body: out.description)
+    out.append(#","pair":""#)
+    out.append(state.instrument.base)
+    out.append("/")
+    out.append(state.instrument.quote)
+    out.append(#""}"#)
   }
 }

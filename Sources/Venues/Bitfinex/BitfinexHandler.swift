@@ -99,7 +99,7 @@ package final class BitfinexHandler: SymbolHandler {
   package override var isPrepared: Bool { isListed }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue else { return }
+    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
     requestID += 1
     listRequest = requestID
     listDue = now + RequestPacer.answerTimeout
@@ -109,6 +109,7 @@ package final class BitfinexHandler: SymbolHandler {
   package override func response(
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     guard request == listRequest else { return }
     listRequest = nil
     do throws(FeedError) {
@@ -124,17 +125,21 @@ package final class BitfinexHandler: SymbolHandler {
     }
   }
 
+  /// Amounts have at most eight digits after the point, and no list says a step of prices.
+  static let sizeIncrement = Decimal64(mantissa: 1, scale: 8)
+
   private func take(_ list: [BitfinexPair], into batch: inout EventBatch) {
-    for symbol in configuration.symbols {
+    self.list(
+      list.map { ListedMarket(venueSymbol: $0.name, symbol: $0.symbol, sizeIncrement: Self.sizeIncrement) })
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let found = list.first(where: { $0.symbol == wanted }) else {
         refuse(symbol, Self.unknown(wanted, among: list))
         continue
       }
-      // Amounts have at most eight digits after the point, and no list says a step of prices.
       let place = add(
-        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: 0, sizeScale: 8,
-        sizeIncrement: Decimal64(mantissa: 1, scale: 8), into: &batch)
+        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: 0,
+        sizeScale: Self.sizeIncrement.scale, sizeIncrement: Self.sizeIncrement, into: &batch)
       guard let place else {
         refuse(symbol, "too many symbols on one connection")
         continue
@@ -147,6 +152,14 @@ package final class BitfinexHandler: SymbolHandler {
         }
       }
     }
+  }
+
+  override var volumeRequests: [String] { ["/v2/tickers?symbols=ALL"] }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
   }
 
   private static func unknown(_ wanted: FeedSymbol, among list: [BitfinexPair]) -> String {

@@ -392,6 +392,34 @@ extension BitfinexHandler {
   }
 }
 
+extension BitfinexHandler {
+  /// `[["tBTCUSD",BID,BID_SIZE,ASK,ASK_SIZE,CHANGE,CHANGE_RELATIVE,LAST,VOLUME,HIGH,LOW],["fUSD",…],…]`: volumes are in base units.
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    reader.field = "tickers"
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var name = ""
+      var last: Decimal64?
+      var volume: Decimal64?
+      try reader.arrayStart()
+      var index = 0
+      while try reader.nextElement() {
+        switch index {
+        case 0: name = try reader.decodedString("symbol")
+        case 7: last = try statistic(&reader, "LAST_PRICE")
+        case 8: volume = try statistic(&reader, "VOLUME")
+        default: try reader.skipValue()
+        }
+        index += 1
+      }
+      // Those of funding have other fields.
+      guard name.hasPrefix("t"), let last, let volume else { continue }
+      try note(volume.product(with: last), of: name, in: &volumes)
+    }
+  }
+}
+
 /// A pair of the list.
 package struct BitfinexPair {
   /// As it is subscribed: `tBTCUST`, `tAVAX:USD`.

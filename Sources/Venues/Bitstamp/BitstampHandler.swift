@@ -118,7 +118,7 @@ package final class BitstampHandler: SymbolHandler {
   package override var isPrepared: Bool { isListed }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue else { return }
+    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
     requestID += 1
     listRequest = requestID
     listDue = now + RequestPacer.answerTimeout
@@ -128,6 +128,7 @@ package final class BitstampHandler: SymbolHandler {
   package override func response(
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     if request == listRequest {
       listRequest = nil
       do throws(FeedError) {
@@ -151,9 +152,25 @@ package final class BitstampHandler: SymbolHandler {
     pump(now)
   }
 
+  override var volumeRequests: [String] { ["/api/v2/ticker/"] }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
+  }
+
   private func take(_ list: [BitstampMarket], into batch: inout EventBatch) {
+    self.list(
+      list.map { market in
+        ListedMarket(
+          venueSymbol: market.name, symbol: market.symbol,
+          priceIncrement: market.priceScale.map { Decimal64(mantissa: 1, scale: $0) },
+          sizeIncrement: market.sizeScale.map { Decimal64(mantissa: 1, scale: $0) },
+          state: market.isTrading ? .trading : .halted)
+      })
     var listed: Set<Int> = []
-    for symbol in configuration.symbols {
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let found = list.first(where: { $0.symbol == wanted }) else {
         refuse(

@@ -261,6 +261,37 @@ extension BitstampHandler {
   }
 }
 
+extension BitstampHandler {
+  /// `[{"pair":"BTC/USD","last":…,"volume":…,"vwap":…,…},…]`: volumes are in base units, `vwap` is the average price that they went at.
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    reader.field = "tickers"
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var name = ""
+      var last: Decimal64?
+      var average: Decimal64?
+      var volume: Decimal64?
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if reader.equals(key, "pair") || reader.equals(key, "market"), reader.peek() == .string {
+          name = try reader.decodedString("pair").replacing("/", with: "").lowercased()
+        } else if reader.equals(key, "last") {
+          last = try statistic(&reader, "last")
+        } else if reader.equals(key, "vwap") {
+          average = try statistic(&reader, "vwap")
+        } else if reader.equals(key, "volume") {
+          volume = try statistic(&reader, "volume")
+        } else {
+          try reader.skipValue()
+        }
+      }
+      guard let volume, let price = average ?? last else { continue }
+      try note(volume.product(with: price), of: name, in: &volumes)
+    }
+  }
+}
+
 /// An entry of the list of markets.
 package struct BitstampMarket {
   /// As in the names of channels: `btcusd`.
@@ -270,6 +301,8 @@ package struct BitstampMarket {
   /// Digits after the point; nil where the list does not say.
   package var priceScale: UInt8?
   package var sizeScale: UInt8?
+  /// Whether `trading` is `Enabled`.
+  package var isTrading = true
 
   /// Reads `[{"market_symbol":"btcusd","base_currency":"BTC","base_decimals":8,"counter_currency":"USD",…},…]`, or the older
   /// `[{"url_symbol":"btcusd","name":"BTC/USD","base_decimals":8,…},…]`. Perpetuals are left out.
@@ -292,6 +325,7 @@ package struct BitstampMarket {
     var base = ""
     var quote = ""
     var isSpot = true
+    var isTrading = true
     var priceScale: UInt8?
     var sizeScale: UInt8?
     try reader.objectStart()
@@ -307,6 +341,9 @@ package struct BitstampMarket {
         quote = try reader.decodedString("counter_currency")
       } else if reader.equals(key, "market_type"), kind == .string {
         isSpot = try reader.decodedString("market_type").uppercased() == "SPOT"
+      } else if reader.equals(key, "trading"), kind == .string {
+        let trading = try reader.string("trading")
+        isTrading = !reader.equals(trading, "Disabled")
       } else if reader.equals(key, "counter_decimals"), kind == .number {
         priceScale = scale(try reader.int64("counter_decimals"))
       } else if reader.equals(key, "base_decimals"), kind == .number {
@@ -324,7 +361,7 @@ package struct BitstampMarket {
     guard isSpot, !base.isEmpty, !quote.isEmpty, !symbol.hasSuffix("-perp") else { return nil }
     return BitstampMarket(
       name: symbol, symbol: FeedSymbol(base: base.uppercased(), quote: quote.uppercased()), priceScale: priceScale,
-      sizeScale: sizeScale)
+      sizeScale: sizeScale, isTrading: isTrading)
   }
 
   private static func scale(_ digits: Int64) -> UInt8? { (0...12).contains(digits) ? UInt8(digits) : nil }

@@ -68,6 +68,22 @@ struct BitfinexHandlerTests {
     #expect(feed.market.instruments.map(\.instrument.venueSymbol) == ["tBTCUST", "tIOTUSD"])
   }
 
+  @Test("the whole list with volumes, and a selection from it")
+  func listing() {
+    let tickers =
+      #"[["tBTCUSD",1,2,3,4,5,0.1,86700,2.5,9,8],["tETHUSD",1,2,3,4,5,0.1,1800,1000,9,8],["tIOTUSD",1,2,3,4,5,null,null,null,9,8],["fUSD",0.0003,1,30,2,0.1,2,30,5,6]]"#
+    let feed = HandlerHarness(BitfinexHandler.venue, ["*-USD:top1"], listing: .volumes)
+    feed.prepare()
+    #expect(feed.gets.map(\.path) == ["/v2/tickers?symbols=ALL"])
+    feed.respond(feed.gets[0].request, 200, tickers)
+    #expect(feed.gets.map(\.path) == [BitfinexHandler.listPath])
+    feed.respond(feed.gets[0].request, 200, Self.list)
+    let volumes = feed.handler.listing.reduce(into: [String: Decimal64]()) { $0[$1.symbol.text] = $1.quoteVolume }
+    #expect(volumes == ["BTC-USD": Decimal64(mantissa: 216_750, scale: 0), "ETH-USD": Decimal64(mantissa: 1_800_000, scale: 0)])
+    #expect(feed.handler.listing.count == 6)
+    #expect(feed.market.instruments.map(\.instrument.symbol) == ["bitfinex:ETH-USD"])
+  }
+
   @Test("a list that fails is asked for again, ever more rarely; 429 waits a minute")
   func listFails() {
     let feed = HandlerHarness(BitfinexHandler.venue, ["BTC-USD"])

@@ -85,6 +85,23 @@ struct BitstampHandlerTests {
     #expect(feed.handler.isPrepared && feed.market.instruments[0].instrument.venueSymbol == "xrpbtc")
   }
 
+  @Test("the whole list with volumes, and a selection from it")
+  func listing() {
+    let feed = HandlerHarness(BitstampHandler.venue, ["*-EUR"], listing: .volumes)
+    feed.prepare()
+    #expect(feed.gets.map(\.path) == ["/api/v2/ticker/"])
+    feed.respond(
+      feed.gets[0].request, 200,
+      #"[{"last":"60000","volume":"2.50000000","vwap":"59000.00","pair":"BTC/USD"},{"last":"1.1","volume":"10","vwap":null,"market":"USDT/EUR"},{"pair":"X/Y"}]"#
+    )
+    feed.respond(feed.gets[0].request, 200, Self.list.replacing(#""trading":"Enabled""#, with: #""trading":"Disabled""#))
+    let listing = feed.handler.listing
+    #expect(listing.map(\.symbol.text) == ["BTC-USD", "USDT-EUR"] && listing.map(\.state) == [.halted, .trading])
+    #expect(listing.map(\.quoteVolume) == [Decimal64(mantissa: 147_500, scale: 0), Decimal64(mantissa: 11, scale: 0)])
+    #expect(listing[0].priceIncrement == Decimal64(mantissa: 1, scale: 2))
+    #expect(feed.market.instruments.map(\.instrument.symbol) == ["bitstamp:USDT-EUR"])
+  }
+
   @Test("a list without decimals: the values teach the scales")
   func noDecimals() {
     let feed = HandlerHarness(BitstampHandler.venue, ["BTC-USD"])
