@@ -68,8 +68,11 @@ struct BitstampProtocolTests {
     let cached = venue.respond(path: "/api/v2/order_book/btcusd", query: [])
     #expect(cached.body == response.body)
     venue.run(10, client)
-    // To the end of a batch.
-    while !client.take().isEmpty { venue.run(0.05, client) }
+    // To the moment of an update.
+    repeat {
+      _ = client.take()
+      venue.run(0.05, client)
+    } while !client.texts.last!.contains("diff_order_book_btcusd") || client.take().isEmpty
     let market = venue.market.instruments[0]
     #expect(market.instrument.venueSymbol == "btcusd" && market.instrument.priceScale == 0)
     let snapshot = try parse(response.body)

@@ -6,9 +6,10 @@ import Bytes
 package final class Market {
   /// The checksum a venue defines over a book (Kraken: CRC-32 of the top ten levels), for venues whose numbers are printed with
   /// the digits of the scales and for those that print them otherwise. Nil where the venue's rule says nothing certain of this book.
-  package typealias BookChecksum = @Sendable (
-    _ book: borrowing OrderBook, _ priceScale: UInt8, _ sizeScale: UInt8
-  ) -> UInt32?
+  package typealias BookChecksum =
+    @Sendable (
+      _ book: borrowing OrderBook, _ priceScale: UInt8, _ sizeScale: UInt8
+    ) -> UInt32?
 
   package struct Configuration: Sendable {
     /// Make quotes from the top of the book, for venues without a quote channel.

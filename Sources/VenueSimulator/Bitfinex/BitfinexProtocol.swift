@@ -107,7 +107,8 @@ final class BitfinexProtocol: VenueProtocol {
     opened.append(now)
     let session = BitfinexSession(id: id, faults: faults)
     session.send { out in
-      out.append(#"{"event":"info","version":2,"serverId":"fb5877a3-6a46-4b4d-a7f1-6d8d1d9c3b52","platform":{"status":"#)
+      out.append(
+        #"{"event":"info","version":2,"serverId":"fb5877a3-6a46-4b4d-a7f1-6d8d1d9c3b52","platform":{"status":"#)
       out.append(maintainedUntil == nil ? "1}}" : "0}}")
     }
     return session
@@ -339,7 +340,8 @@ final class BitfinexProtocol: VenueProtocol {
 
   /// Sends to all subscribers of a channel, to each with its own number and count.
   private func send(
-    _ kind: BitfinexSession.Kind, _ index: Int, _ frame: SimulatedFrameKind, to subscribers: Subscribers<BitfinexSession>,
+    _ kind: BitfinexSession.Kind, _ index: Int, _ frame: SimulatedFrameKind,
+    to subscribers: Subscribers<BitfinexSession>,
     _ body: (inout ByteBuffer) -> Void
   ) {
     for session in subscribers.sessions {
@@ -508,9 +510,11 @@ final class BitfinexProtocol: VenueProtocol {
 
   /// `/v2/conf/a,b`: an array with the answer to each.
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    if path == "/v2/tickers" { return tickers() }
+    if path == "/v2/tickers" { return allTickers() }
     let prefix = "/v2/conf/"
-    guard path.hasPrefix(prefix) else { return SimulatedResponse(status: 404, body: #"["error",10020,"path: invalid"]"#) }
+    guard path.hasPrefix(prefix) else {
+      return SimulatedResponse(status: 404, body: #"["error",10020,"path: invalid"]"#)
+    }
     let listed = market.instruments.indices.filter { !isRefused($0) }.map { market.instruments[$0].instrument }
     var out = ByteBuffer(capacity: 1024)
     out.append("[")
@@ -546,7 +550,7 @@ final class BitfinexProtocol: VenueProtocol {
   }
 
   /// Of all pairs: as a ticker in the stream, behind the name.
-  private func tickers() -> SimulatedResponse {
+  private func allTickers() -> SimulatedResponse {
     var out = ByteBuffer(capacity: 2 << 10)
     out.append("[")
     for index in market.instruments.indices where !isRefused(index) {
@@ -556,7 +560,8 @@ final class BitfinexProtocol: VenueProtocol {
       appendFigures(index, to: &out)
       out.append("],")
     }
-    out.append(#"["fUSD",0.0003,0.0002,30,3939629.6,0.00019,2,307776.1,-0.00005,-0.2344,0.00019,122156333.4,0.0002,6.8e-7]]"#)
+    out.append(
+      #"["fUSD",0.0003,0.0002,30,3939629.6,0.00019,2,307776.1,-0.00005,-0.2344,0.00019,122156333.4,0.0002,6.8e-7]]"#)
     return SimulatedResponse(body: out.description)
   }
 

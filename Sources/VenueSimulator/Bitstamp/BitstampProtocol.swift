@@ -321,7 +321,8 @@ final class BitstampProtocol: VenueProtocol {
     }
   }
 
-  private static let notFound = SimulatedResponse(status: 404, body: #"{"status":"error","reason":"Not found","code":"404.000"}"#)
+  private static let notFound = SimulatedResponse(
+    status: 404, body: #"{"status":"error","reason":"Not found","code":"404.000"}"#)
 
   private func listed(_ name: String) -> Int? {
     market.instruments.indices.first { market.instruments[$0].instrument.venueSymbol == name && !isRefused($0) }

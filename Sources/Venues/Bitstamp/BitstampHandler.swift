@@ -37,8 +37,10 @@ package final class BitstampHandler: SymbolHandler {
   static let snapshotDelay = 2 * Microseconds.second
   /// A book that does not change still wants a snapshot, this long after its subscription.
   static let quietBook = 5 * Microseconds.second
-  /// How often a snapshot of a quiet book is put back for being older than the subscription, by the gateway's clock.
+  /// How often in a row a snapshot of a quiet book is put back for being older than the subscription, by the gateway's clock; and of another
+  /// for being older than its updates, before their times are no longer believed.
   static let quietAttempts = 3
+  static let staleAttempts = 6
   /// A live book is renewed after a minute, and then each time after ten.
   static let firstRenewal = Microseconds.minute
   static let renewal = 10 * Microseconds.minute
@@ -77,7 +79,8 @@ package final class BitstampHandler: SymbolHandler {
     var newest: Int64 = 0
     /// A snapshot must not be older, µs: what happened until then has not been kept. Nil as long as that is not known.
     var floor: Int64?
-    var quietAttempts = 0
+    /// Snapshots in a row that were of no use.
+    var attempts = 0
     var renewDue = Timestamp.distantFuture
     /// A trade that is newer than the newest update: its venue time, µs, and when it came.
     var unfollowed: (time: Int64, since: Timestamp)?
@@ -258,6 +261,7 @@ package final class BitstampHandler: SymbolHandler {
       return
     }
     if let unfollowed = feeds[place].unfollowed, now - unfollowed.since >= Self.unfollowedTrade {
+      beginAnew(place, now: now)
       lose(place, .stale, now: now, into: &batch)
       outbox.append((place, .book, text("unsubscribe", place, .book)))
       subscribe(place, .book)
@@ -337,7 +341,7 @@ package final class BitstampHandler: SymbolHandler {
     let venueTime = Timestamp(microseconds: time)
     let verdict = feeds[place].bridge.receive(
       numbers, bids: batch.bids[bids], asks: batch.asks[asks], time: venueTime)
-    if renewing?.place == place { keepForRenewal(numbers, batch.bids[bids], batch.asks[asks], venueTime) }
+    if renewing?.place == place { keepForRenewal(numbers, batch.bids[bids], batch.asks[asks], venueTime, now) }
     if let unfollowed = feeds[place].unfollowed, time >= unfollowed.time { feeds[place].unfollowed = nil }
     switch verdict {
     case .joined, .followed:
@@ -375,7 +379,8 @@ package final class BitstampHandler: SymbolHandler {
   }
 
   private func keepForRenewal(
-    _ numbers: UpdateNumbers, _ bids: ArraySlice<PriceLevel>, _ asks: ArraySlice<PriceLevel>, _ time: Timestamp
+    _ numbers: UpdateNumbers, _ bids: ArraySlice<PriceLevel>, _ asks: ArraySlice<PriceLevel>, _ time: Timestamp,
+    _ now: Timestamp
   ) {
     guard var renewal = renewing.take() else { return }
     _ = renewal.bridge.receive(numbers, bids: bids, asks: asks, time: time)
@@ -384,7 +389,7 @@ package final class BitstampHandler: SymbolHandler {
     if renewal.bridge.updates.count == renewal.kept {
       renewing = renewal
     } else {
-      feeds[renewal.place].renewDue = Timestamp(microseconds: numbers.last) + Self.firstRenewal
+      feeds[renewal.place].renewDue = now + Self.firstRenewal
     }
   }
 
@@ -392,6 +397,15 @@ package final class BitstampHandler: SymbolHandler {
   func lose(_ place: Int, _ reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
     restart(place, now: now)
     batch.events.append(.bookReset(InstrumentID(place), reason))
+  }
+
+  /// What was lost is of a time that is not known: the book is as if it had just been subscribed.
+  private func beginAnew(_ place: Int, now: Timestamp) {
+    feeds[place].newest = 0
+    feeds[place].floor = nil
+    feeds[place].begun = now
+    feeds[place].attempts = 0
+    feeds[place].bridge.reset()
   }
 
   private func restart(_ place: Int, now: Timestamp) {
@@ -438,8 +452,11 @@ package final class BitstampHandler: SymbolHandler {
         let time = try readSnapshot(body, place, into: &batch)
         guard isUsable(time, place) else {
           mark.rewind(&batch)
+          feeds[place].attempts += isRenewal ? 0 : 1
+          if feeds[place].attempts >= Self.staleAttempts { beginAnew(place, now: now) }
           return snapshotFailed(place, status: status, now: now)
         }
+        feeds[place].attempts = 0
         join(place, time, mark: mark, now: now, into: &batch)
         return
       } catch {
@@ -468,11 +485,8 @@ package final class BitstampHandler: SymbolHandler {
     let first = feeds[place].bridge.updates.first?.numbers.last
     if let needed = [feeds[place].floor, first].compactMap({ $0 }).max() { return time >= needed }
     // Nothing has been heard of the book: the clocks decide, as far as they can be believed.
-    guard let begun = feeds[place].begun, time < begun.microseconds,
-      feeds[place].quietAttempts < Self.quietAttempts
-    else { return true }
-    feeds[place].quietAttempts += 1
-    return false
+    guard let begun = feeds[place].begun, feeds[place].attempts < Self.quietAttempts else { return true }
+    return time >= begun.microseconds
   }
 
   /// Goes live on the snapshot that stands in the batch from `mark` on, with what has been kept since.
@@ -562,11 +576,7 @@ package final class BitstampHandler: SymbolHandler {
     heardAt = now
     guard Salvage.contains(message, "\"bids\"") || Salvage.contains(message, "diff_order_book_") else { return }
     guard let place = bookPlace(message) else { return renewAll(now: now) }
-    // Of when it was is not known: the book is begun as if it had just been subscribed.
-    feeds[place].newest = 0
-    feeds[place].floor = nil
-    feeds[place].begun = now
-    feeds[place].quietAttempts = 0
+    beginAnew(place, now: now)
     lose(place, .malformed, now: now, into: &batch)
     pump(now)
   }

@@ -79,7 +79,10 @@ struct BitfinexHandlerTests {
     #expect(feed.gets.map(\.path) == [BitfinexHandler.listPath])
     feed.respond(feed.gets[0].request, 200, Self.list)
     let volumes = feed.handler.listing.reduce(into: [String: Decimal64]()) { $0[$1.symbol.text] = $1.quoteVolume }
-    #expect(volumes == ["BTC-USD": Decimal64(mantissa: 216_750, scale: 0), "ETH-USD": Decimal64(mantissa: 1_800_000, scale: 0)])
+    #expect(
+      volumes == [
+        "BTC-USD": Decimal64(mantissa: 216_750, scale: 0), "ETH-USD": Decimal64(mantissa: 1_800_000, scale: 0),
+      ])
     #expect(feed.handler.listing.count == 6)
     #expect(feed.market.instruments.map(\.instrument.symbol) == ["bitfinex:ETH-USD"])
   }
@@ -311,7 +314,8 @@ struct BitfinexHandlerTests {
     let feed = Self.live()
     feed.receive(#"[11,"te",[382489563,1775779200709,0.00705845,86687.98969503],3,1775779200784]"#)
     #expect(feed.trades.map(\.side) == [.buy] && feed.trades.map(\.size) == [705_845])
-    #expect(feed.market.instruments[0].instrument.priceScale == 8, "prices of trades may have more digits than the book's")
+    #expect(
+      feed.market.instruments[0].instrument.priceScale == 8, "prices of trades may have more digits than the book's")
     feed.receive(#"[11,"tu",[382489563,1775779200709,0.00705845,86687.98969503],4,1775779200834]"#)
     #expect(feed.trades.isEmpty && feed.error == nil)
     feed.receive(#"[11,"te",[98765432109876543210,1775779200709,-2,86687],5,1775779200784]"#)
@@ -334,7 +338,8 @@ struct BitfinexHandlerTests {
   @Test("trades from before the subscription are backlog, oldest first, and once only")
   func backlog() {
     let feed = Self.live()
-    feed.receive("[11,[[7,1775779198700,0.5,86700],[6,1775779198600,-0.25,86699],[5,1775779198600,1,86698]],3,1775779200401]")
+    feed.receive(
+      "[11,[[7,1775779198700,0.5,86700],[6,1775779198600,-0.25,86699],[5,1775779198600,1,86698]],3,1775779200401]")
     #expect(feed.trades.map(\.id.text) == ["5", "6", "7"] && feed.trades.allSatisfy(\.isBacklog))
     #expect(feed.handler.symbolCounts[0].backlogTrades == 3 && feed.handler.symbolCounts[0].trades == 0)
     feed.disconnect()
@@ -355,11 +360,13 @@ struct BitfinexHandlerTests {
       "[12,[71741,0.26742262,71760,1.22665447,647,0.00909896,71754,900.8715945,73120,70434,null],3,1775779200144]")
     let ticker = try #require(feed.tickers.first)
     #expect(ticker.bid == 71_741 && ticker.ask == 71_760 && ticker.last == 71_754)
-    #expect(ticker.high == 73_120 && ticker.low == 70_434 && ticker.volume == Decimal64(mantissa: 9_008_715_945, scale: 7))
+    #expect(
+      ticker.high == 73_120 && ticker.low == 70_434 && ticker.volume == Decimal64(mantissa: 9_008_715_945, scale: 7))
     #expect(ticker.change == Decimal64(mantissa: 647, scale: 0))
     #expect(ticker.changePercent == Decimal64(mantissa: 909_896, scale: 6))
     #expect(ticker.time == Timestamp(milliseconds: 1_775_779_200_144) && feed.quotes.isEmpty)
-    feed.receive("[22,[2.271e-05,43.358118629999986,null,197418.9,-1.77e-06,-0.0177,2.276e-05,81802.4,2.453e-05,2.276e-05],4]")
+    feed.receive(
+      "[22,[2.271e-05,43.358118629999986,null,197418.9,-1.77e-06,-0.0177,2.276e-05,81802.4,2.453e-05,2.276e-05],4]")
     let small = try #require(feed.tickers.first)
     #expect(small.bid == 2_271 && small.ask == nil && feed.market.instruments[1].instrument.priceScale == 8)
     feed.receive("[22,[1,2,3],5]")
@@ -378,7 +385,8 @@ struct BitfinexHandlerTests {
     feed.receive(#"[11,"fte",[5690221203,1734237018019,0.00991467,102550,30],6]"#)
     feed.receive(#"[0,"zz",7]"#)
     feed.receive(#"{"event":"subscribed","channel":"status","chanId":78,"key":"deriv:tBTCF0:USTF0"}"#)
-    feed.receive(#"{"event":"subscribed","channel":"book","chanId":79,"symbol":"tBTCUSD","prec":"R0","freq":"F0","len":"25"}"#)
+    feed.receive(
+      #"{"event":"subscribed","channel":"book","chanId":79,"symbol":"tBTCUSD","prec":"R0","freq":"F0","len":"25"}"#)
     feed.receive(#"[79,[34753002978,7294.7,1.54340371],8]"#)
     feed.receive(#"{"event":"auth","status":"OK"}"#)
     #expect(feed.error == nil && feed.state(0) == .live && feed.handler.counts.ignored == 5)
@@ -477,7 +485,8 @@ struct BitfinexHandlerTests {
     #expect(feed.sent.allSatisfy { $0.contains("ping") })
     feed.receive(#"{"event":"info","code":20061,"msg":"Maintenance ended"}"#)
     #expect(feed.maintenance == [false])
-    #expect(feed.sent.count { $0.contains("unsubscribe") } == 6 && feed.sent.count { $0.contains(#""subscribe""#) } == 6)
+    #expect(
+      feed.sent.count { $0.contains("unsubscribe") } == 6 && feed.sent.count { $0.contains(#""subscribe""#) } == 6)
     let begun = Self.connected()
     begun.receive(#"{"event":"info","version":2,"platform":{"status":0}}"#)
     #expect(begun.maintenance == [true])

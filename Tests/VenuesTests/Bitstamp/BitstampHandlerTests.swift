@@ -43,7 +43,8 @@ struct BitstampHandlerTests {
     feed.receive(#"{"event":"bts:subscription_succeeded","channel":"diff_order_book_btcusd","data":{}}"#)
     feed.receive(update(-1_000_000, bids: #"["59990.00","3.00000000"]"#))
     feed.wait(3)
-    feed.respond(feed.gets[0].request, 200, snapshot(0, bids: #"["60000.00","1.00000000"]"#, asks: #"["60010.00","2.0"]"#))
+    feed.respond(
+      feed.gets[0].request, 200, snapshot(0, bids: #"["60000.00","1.00000000"]"#, asks: #"["60010.00","2.0"]"#))
     return feed
   }
 
@@ -94,7 +95,8 @@ struct BitstampHandlerTests {
       feed.gets[0].request, 200,
       #"[{"last":"60000","volume":"2.50000000","vwap":"59000.00","pair":"BTC/USD"},{"last":"1.1","volume":"10","vwap":null,"market":"USDT/EUR"},{"pair":"X/Y"}]"#
     )
-    feed.respond(feed.gets[0].request, 200, Self.list.replacing(#""trading":"Enabled""#, with: #""trading":"Disabled""#))
+    feed.respond(
+      feed.gets[0].request, 200, Self.list.replacing(#""trading":"Enabled""#, with: #""trading":"Disabled""#))
     let listing = feed.handler.listing
     #expect(listing.map(\.symbol.text) == ["BTC-USD", "USDT-EUR"] && listing.map(\.state) == [.halted, .trading])
     #expect(listing.map(\.quoteVolume) == [Decimal64(mantissa: 147_500, scale: 0), Decimal64(mantissa: 11, scale: 0)])
@@ -151,9 +153,11 @@ struct BitstampHandlerTests {
     let request = feed.gets[0].request
     feed.receive(Self.update(500_000, bids: #"["60000.00","0.00000000"]"#, asks: #"["60009.00","1.0"]"#))
     feed.receive(Self.update(600_000, bids: #"["59995.00","4.0"]"#))
-    feed.respond(request, 200, Self.snapshot(0, bids: #"["60000.00","1.0"],["59980.00","5.0"]"#, asks: #"["60010.00","2.0"]"#))
+    feed.respond(
+      request, 200, Self.snapshot(0, bids: #"["60000.00","1.0"],["59980.00","5.0"]"#, asks: #"["60010.00","2.0"]"#))
     #expect(feed.books.map(\.kind) == [.snapshot, .delta, .delta] && feed.state(0) == .live)
-    #expect(book(feed).bids.map(\.price) == [5_998_000, 5_999_500] && book(feed).asks.map(\.price) == [6_001_000, 6_000_900])
+    #expect(
+      book(feed).bids.map(\.price) == [5_998_000, 5_999_500] && book(feed).asks.map(\.price) == [6_001_000, 6_000_900])
     feed.receive(Self.update(700_000, bids: #"["59995.00","0"]"#))
     #expect(feed.books.map(\.time) == [Timestamp(microseconds: Self.moment + 700_000)])
     let counts = feed.handler.symbolCounts[0]
@@ -172,7 +176,8 @@ struct BitstampHandlerTests {
     #expect(feed.books.isEmpty && feed.state(0) != .live)
     feed.wait(2)
     #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, Self.snapshot(0, bids: #"["59990.00","3.0"]"#, asks: #"["60010.00","2.0"]"#))
+    feed.respond(
+      feed.gets[0].request, 200, Self.snapshot(0, bids: #"["59990.00","3.0"]"#, asks: #"["60010.00","2.0"]"#))
     #expect(feed.state(0) == .live && feed.handler.symbolCounts[0].dropped == 1)
   }
 
@@ -227,8 +232,29 @@ struct BitstampHandlerTests {
     feed.respond(asked[0].request, 200, Self.snapshot(850_000, bids: #"["1.00","1.0"]"#, asks: ""))
     #expect(feed.state(0) == .syncing(.gap), "older than what was seen")
     feed.wait(3)
-    feed.respond(feed.gets.first { $0.path.contains("btcusd") }!.request, 200, Self.snapshot(900_000, bids: #"["59999.00","1.0"]"#, asks: #"["60010.00","2.0"]"#))
+    feed.respond(
+      feed.gets.first { $0.path.contains("btcusd") }!.request, 200,
+      Self.snapshot(900_000, bids: #"["59999.00","1.0"]"#, asks: #"["60010.00","2.0"]"#))
     #expect(feed.state(0) == .live)
+  }
+
+  @Test("a time from the far future does not shut a book out for ever")
+  func future() {
+    let feed = Self.live()
+    feed.receive(Self.update(900_000_000_000_000, bids: #"["59999.00","1.0"]"#))
+    feed.receive(Self.update(1_000_000, bids: #"["59998.00","1.0"]"#))
+    #expect(feed.resets == [.gap])
+    var asked = 0
+    for second in 0..<120 where feed.state(0) != .live {
+      feed.receive(Self.update(Int64(second + 2) * 1_000_000, bids: #"["59998.00","1.0"]"#))
+      feed.wait(1)
+      for get in feed.gets where get.path.contains("btcusd") {
+        asked += 1
+        let time = Int64(second + 3) * 1_000_000
+        feed.respond(get.request, 200, Self.snapshot(time, bids: #"["59998.00","1.0"]"#, asks: ""))
+      }
+    }
+    #expect(feed.state(0) == .live && asked == 7)
   }
 
   @Test("updates that came in the wrong order while the snapshot was awaited")
@@ -260,11 +286,14 @@ struct BitstampHandlerTests {
       }
     }
     #expect((3...8).contains(asked), "\(asked) times")
-    feed.wait(70)
+    func untilAsked() {
+      for _ in 0..<400 where feed.gets.isEmpty { feed.wait(0.25) }
+    }
+    untilAsked()
     feed.respond(feed.gets[0].request, 429, "")
     feed.wait(55)
     #expect(feed.gets.isEmpty)
-    feed.wait(70)
+    untilAsked()
     feed.respond(feed.gets[0].request, 404, "")
     #expect(feed.failures["BTC-USD"] == "Bitstamp has no order book of it (404)")
     feed.wait(100)
@@ -329,7 +358,8 @@ struct BitstampHandlerTests {
     let feed = Self.live()
     feed.receive(#"{"data":{},"channel":"order_book_btcusd","event":"data"}"#)
     feed.receive(#"{"data":{},"channel":"live_orders_btcusd","event":"order_created","event_id":1,"pre_event_id":0}"#)
-    feed.receive(#"{"data":{"market":"btcusd-perp"},"channel":"funding_rate_btcusd-perp","event":"funding_rate_saved"}"#)
+    feed.receive(
+      #"{"data":{"market":"btcusd-perp"},"channel":"funding_rate_btcusd-perp","event":"funding_rate_saved"}"#)
     #expect(feed.error == nil && feed.handler.counts.ignored == 3)
     feed.receive(#"{"data":{},"channel":"diff_order_book_ethusd","event":"data"}"#)
     #expect(feed.error?.kind == .unknownSymbol)
@@ -354,16 +384,21 @@ struct BitstampHandlerTests {
     )
     #expect(feed.trades.map(\.id.text) == ["98765432109876543210"] && feed.trades.map(\.side) == [.sell])
     // Seconds, milliseconds, and no time at all.
-    for (time, want) in [("1789456400", 1_789_456_400_000_000), ("1789456400586", 1_789_456_400_586_000)] as [(String, Int64)] {
+    for (time, want) in [("1789456400", 1_789_456_400_000_000), ("1789456400586", 1_789_456_400_586_000)]
+      as [(String, Int64)]
+    {
       feed.receive(
-        #"{"data":{"id":5,"type":0,"amount":0.5,"price":60000.5,"timestamp":"\#(time)"},"channel":"live_trades_btcusd","event":"trade"}"#)
+        #"{"data":{"id":5,"type":0,"amount":0.5,"price":60000.5,"timestamp":"\#(time)"},"channel":"live_trades_btcusd","event":"trade"}"#
+      )
       #expect(feed.trades.map(\.time.microseconds) == [want])
     }
-    feed.receive(#"{"data":{"id":5,"type":0,"amount":0.5,"price":60000.5},"channel":"live_trades_btcusd","event":"trade"}"#)
+    feed.receive(
+      #"{"data":{"id":5,"type":0,"amount":0.5,"price":60000.5},"channel":"live_trades_btcusd","event":"trade"}"#)
     #expect(feed.trades.map(\.time) == [feed.now] && feed.trades.allSatisfy { !$0.isBacklog })
     #expect(feed.handler.symbolCounts[0].trades == 5)
     for bad in [
-      #""type":0,"amount":0.5,"price":1"#, #""id":5,"amount":0.5,"price":1"#, #""id":5,"type":2,"amount":0.5,"price":1"#,
+      #""type":0,"amount":0.5,"price":1"#, #""id":5,"amount":0.5,"price":1"#,
+      #""id":5,"type":2,"amount":0.5,"price":1"#,
       #""id":5,"type":0,"price":1"#, #""id":5,"type":0,"amount":-1,"price":1"#,
     ] {
       feed.receive(#"{"data":{\#(bad)},"channel":"live_trades_btcusd","event":"trade"}"#)
@@ -377,7 +412,8 @@ struct BitstampHandlerTests {
   func refusals() {
     let feed = Self.live()
     feed.receive(
-      #"{"event":"bts:error","channel":"diff_order_book_usdteur","data":{"code":4009,"message":"Invalid channel provided."}}"#)
+      #"{"event":"bts:error","channel":"diff_order_book_usdteur","data":{"code":4009,"message":"Invalid channel provided."}}"#
+    )
     #expect(feed.failures == ["USDT-EUR": "Invalid channel provided."])
     feed.receive(#"{"event":"bts:error","channel":"","data":{"code":null,"message":"Bad subscription string."}}"#)
     #expect(feed.error?.detail == "Bad subscription string." && feed.failures.isEmpty)
@@ -470,7 +506,8 @@ struct BitstampHandlerTests {
     // What the gateway never heard of is in it, and what came after it stays.
     feed.respond(
       request, 200,
-      Self.snapshot(61_000_000, bids: #"["60000.00","1.0"],["59998.00","1.0"],["59990.00","7.0"]"#, asks: #"["60010.00","2.0"]"#))
+      Self.snapshot(
+        61_000_000, bids: #"["60000.00","1.0"],["59998.00","1.0"],["59990.00","7.0"]"#, asks: #"["60010.00","2.0"]"#))
     #expect(feed.state(0) == .live && feed.resets.isEmpty)
     #expect(book(feed).bids.map(\.price) == [5_999_000, 5_999_700, 5_999_800, 6_000_000])
     let counts = feed.handler.symbolCounts[0]
