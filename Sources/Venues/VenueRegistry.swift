@@ -8,7 +8,9 @@ package enum VenueRegistry {
     BitstampHandler.venue,
     BybitHandler.venue,
     CoinbaseHandler.venue,
+    GateHandler.venue,
     KrakenHandler.venue,
+    KuCoinHandler.venue,
     OKXHandler.venue,
   ]
 

@@ -15,8 +15,8 @@ package struct ReplaySource {
 
   /// What URLs of instrument lists have in them.
   private static let listPaths = [
-    "/exchangeInfo", "/products", "/instruments-info", "/conf/pub:list:pair:exchange", "/v2/markets",
-    "/trading-pairs-info",
+    "/exchangeInfo", "/products", "/instruments-info", "/currency_pairs", "/api/v2/symbols",
+    "/conf/pub:list:pair:exchange", "/v2/markets", "/trading-pairs-info",
   ]
 
   package let venue: Venue
@@ -87,11 +87,19 @@ package struct ReplaySource {
       symbols = pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text }
       venue = VenueRegistry.venue(named: "bybit")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.bybitList(pairs, isSpot: isSpot)
+    case ("gate", "spot"):
+      venue = VenueRegistry.venue(named: "gate")!
+      symbols = header.symbols.map { $0.split(separator: "_").joined(separator: "-") }
+      instruments = list ?? Self.gateList(header.symbols)
+    case ("kucoin", "spot"):
+      venue = VenueRegistry.venue(named: "kucoin")!
+      symbols = header.symbols
+      instruments = list ?? Self.kucoinList(header.symbols)
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",
         "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bitfinex and Bitstamp "
-          + "spot, Bybit v5 spot and linear, the Coinbase Exchange feed and Kraken spot v2 can")
+          + "spot, Bybit v5 spot and linear, the Coinbase Exchange feed, Gate and KuCoin spot and Kraken spot v2 can")
     }
   }
 
@@ -101,8 +109,10 @@ package struct ReplaySource {
     if let start = path.firstRange(of: "/order_book/")?.upperBound {
       return String(path[start...].prefix { $0 != "/" && $0 != "?" })
     }
-    guard path.contains("/depth?"), let query = path.split(separator: "?").last else { return nil }
-    for part in query.split(separator: "&") where part.hasPrefix("symbol=") { return String(part.dropFirst(7)) }
+    let names = ["/depth?": "symbol=", "/spot/order_book?": "currency_pair="]
+    guard let name = names.first(where: { path.contains($0.key) })?.value, let query = path.split(separator: "?").last
+    else { return nil }
+    for part in query.split(separator: "&") where part.hasPrefix(name) { return String(part.dropFirst(name.count)) }
     return nil
   }
 
@@ -313,6 +323,44 @@ package struct ReplaySource {
       out.append("}")
     }
     out.append("]")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Without precisions: the values of the recording widen the scales.
+  private static func gateList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[")
+    for (index, symbol) in symbols.enumerated() {
+      let parts = symbol.split(separator: "_", maxSplits: 1).map(String.init)
+      if index > 0 { out.append(",") }
+      out.append("{\"id\":")
+      out.append(json: symbol)
+      out.append(",\"base\":")
+      out.append(json: parts.first ?? symbol)
+      out.append(",\"quote\":")
+      out.append(json: parts.last ?? symbol)
+      out.append("}")
+    }
+    out.append("]")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Without increments, as Gate's.
+  private static func kucoinList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("{\"code\":\"200000\",\"data\":[")
+    for (index, symbol) in symbols.enumerated() {
+      let parts = symbol.split(separator: "-", maxSplits: 1).map(String.init)
+      if index > 0 { out.append(",") }
+      out.append("{\"symbol\":")
+      out.append(json: symbol)
+      out.append(",\"baseCurrency\":")
+      out.append(json: parts.first ?? symbol)
+      out.append(",\"quoteCurrency\":")
+      out.append(json: parts.last ?? symbol)
+      out.append("}")
+    }
+    out.append("]}")
     return [UInt8](out.unsafeBytes)
   }
 
