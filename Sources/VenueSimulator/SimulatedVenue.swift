@@ -33,6 +33,9 @@ package final class SimulatedVenue {
   static let kinds: [Kind] = [
     Kind(name: "kraken", listing: SimulatedListing.kraken) { KrakenProtocol(market: $0, faults: $1) },
     Kind(name: "coinbase", listing: SimulatedListing.coinbase) { CoinbaseProtocol(market: $0, faults: $1) },
+    Kind(name: "coinbase-advanced", listing: SimulatedListing.coinbase) {
+      CoinbaseAdvancedProtocol(market: $0, faults: $1)
+    },
     Kind(name: "bybit", listing: SimulatedListing.bybit) { BybitProtocol(market: $0, faults: $1) },
     Kind(name: "okx", listing: SimulatedListing.okx) { OKXProtocol(market: $0, faults: $1) },
     Kind(name: "binance", listing: SimulatedListing.binance) { BinanceProtocol(market: $0, faults: $1) },

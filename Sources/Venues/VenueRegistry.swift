@@ -6,6 +6,7 @@ package enum VenueRegistry {
     BinanceHandler.venue,
     BybitHandler.venue,
     CoinbaseHandler.venue,
+    CoinbaseAdvancedHandler.venue,
     KrakenHandler.venue,
     OKXHandler.venue,
   ]

@@ -36,6 +36,18 @@ struct MutationTests {
           #"{"type":"error","message":"Failed to subscribe","reason":"ETH-USD is delisted"}"#,
         ]
       )
+    case "coinbase-advanced":
+      typealias Texts = CoinbaseAdvancedHandlerTests
+      return (
+        Texts.live(),
+        [
+          Texts.book("snapshot", 5, [Texts.level("bid", "68900.00", "1.5"), Texts.level("offer", "68901.00", "0.5")]),
+          Texts.book("update", 6, [Texts.level("bid", "68900.00", "0"), Texts.level("offer", "68901.5", "0.2")]),
+          Texts.trades("update", 7, [Texts.trade("104", "SELL"), Texts.trade("105", "BUY")]), Texts.subscriptions(8),
+          #"{"channel":"ticker","sequence_num":9,"events":[{"type":"update","tickers":[{"product_id":"ETH-USD","price":"1900.50"}]}]}"#,
+          #"{"type":"error","message":"ETH-USD is not a valid product"}"#,
+        ]
+      )
     case "bybit":
       return (
         BybitHandlerTests.live(),
