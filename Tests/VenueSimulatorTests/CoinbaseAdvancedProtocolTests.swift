@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 import MarketData
 import TestSupport
@@ -159,7 +160,8 @@ struct CoinbaseAdvancedProtocolTests {
       let numbers = try client.texts.map { try parse($0).int("sequence_num")! }
       return zip(numbers, numbers.dropFirst()).count { $1 != $0 + 1 }
     }
-    #expect(try holes(clients[0]) == 1 && (try holes(clients[1])) == 0)
+    #expect(try holes(clients[0]) == 1)
+    #expect(try holes(clients[1]) == 0)
   }
 
   @Test("products by REST: spot with their twins, futures only if they are asked for")
@@ -170,7 +172,9 @@ struct CoinbaseAdvancedProtocolTests {
       try parse(venue.respond(path: path, query: type.map { [("product_type", $0)] } ?? []).body).objects("products")
     }
     let spot = try list("SPOT")
-    #expect(spot.count == 16 && (try list(nil)).count == 17 && (try list("FUTURE")).count == 1)
+    #expect(spot.count == 16)
+    #expect(try list(nil).count == 17)
+    #expect(try list("FUTURE").count == 1)
     #expect(spot[1].string("product_id") == "BTC-USDC" && spot[1].string("alias") == "BTC-USD")
     #expect(spot[12].string("price_increment") == "0.00001" && spot[12].string("base_increment") == "0.1")
     #expect(venue.respond(path: "/products", query: []).status == 404)

@@ -391,7 +391,7 @@ extension CoinbaseAdvancedHandler {
     let tradePrice = try self.price(&value, place, "price")
     value = reader.reader(size)
     let tradeSize = try self.size(&value, place, "size")
-    let number = (try? DecimalText.parse(reader.text(id), scale: 0)) ?? 0
+    let number = (try? DecimalText.parse(reader.text(id), scale: 0)) ?? .max
     return (
       Trade(
         instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: tradePrice, size: tradeSize, side: side,

@@ -1,3 +1,5 @@
+import Bytes
+import MarketData
 import TestSupport
 import Testing
 
@@ -15,7 +17,7 @@ struct CoinbaseAdvancedRecordingTests {
     feed.prepare()
     feed.respond(
       feed.gets[0].request, 200,
-      #"{"products":[{"product_id":"BTC-USD","product_type":"SPOT"},{"product_id":"ETH-USDT","product_type":"SPOT"}]}"#)
+      #"{"products":[{"product_id":"BTC-USD","product_type":"SPOT","price_increment":"0.01"},{"product_id":"ETH-USDT","product_type":"SPOT"}]}"#)
     feed.connect()
     var snapshots = 0
     var trades = 0
@@ -36,7 +38,6 @@ struct CoinbaseAdvancedRecordingTests {
       #expect(snapshots == 1 && feed.state(0) == .live)
       let book = feed.market.instruments[0].book
       #expect(book.bids.count == 3 && book.asks.count == 2)
-      // The newest trade is listed first, and told last.
       #expect(book.bestBid?.price == 6_890_000 && book.bestAsk?.price == 6_890_150)
     }
   }
