@@ -43,6 +43,8 @@ private func instrumentListURL(_ venue: Venue) -> String? {
   switch venue.name {
   case "binance": venue.restEndpoint + "/api/v3/exchangeInfo"
   case "coinbase": venue.restEndpoint + "/products"
+  case "coinbase-advanced": venue.restEndpoint + "/api/v3/brokerage/market/products"
+  case "gemini": venue.restEndpoint + "/v1/symbols"
   case "bybit": venue.restEndpoint + "/v5/market/instruments-info"
   default: nil
   }

@@ -7,6 +7,7 @@ package enum VenueRegistry {
     BybitHandler.venue,
     CoinbaseHandler.venue,
     CoinbaseAdvancedHandler.venue,
+    GeminiHandler.venue,
     KrakenHandler.venue,
     OKXHandler.venue,
   ]

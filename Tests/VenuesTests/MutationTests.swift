@@ -59,6 +59,17 @@ struct MutationTests {
           #"{"topic":"tickers.BTCUSDT","ts":1673853746003,"type":"snapshot","data":{"symbol":"BTCUSDT","lastPrice":"21109.7","price24hPcnt":"0.0196"}}"#,
         ]
       )
+    case "gemini":
+      return (
+        GeminiHandlerTests.live(),
+        [
+          GeminiHandlerTests.book(100, 100, bids: #"["80688.10","0.591"]"#, asks: #"["80691.50","0.2"]"#),
+          GeminiHandlerTests.book(100, 117, bids: #"["80688.10","0.000"]"#, asks: #"["80691.40","0.3"]"#),
+          #"{"u":1764549594389752,"E":1783981140076872200,"s":"btcusd","b":"80688.10","B":"9.6","a":"","A":""}"#,
+          #"{"E":1783981140085684200,"s":"btcusd","t":2840141014190422,"p":"62145.38","q":"0.01625222","m":true}"#,
+          #"{"id":1,"status":400,"error":{"code":-1013,"msg":"Invalid stream name: ethusd@depth@100ms"}}"#,
+        ]
+      )
     case "okx":
       return (
         OKXHandlerTests.live(),

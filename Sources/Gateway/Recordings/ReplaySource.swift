@@ -18,6 +18,8 @@ package struct ReplaySource {
   package let symbols: [String]
   /// The instrument list to answer with: the recorded one, or one made from the header.
   package let instruments: [UInt8]
+  /// By the market's name: recorded answers about single instruments, where the list has names only (Gemini).
+  private let details: [String: [UInt8]]
 
   /// Looks through the beginning of the recording.
   /// - Throws: what is wrong with it, or that its venue is none of those that can be replayed.
@@ -27,22 +29,29 @@ package struct ReplaySource {
     var list: [UInt8]?
     var url: String?
     var speaksV2 = false
+    var isArchived = false
+    var details: [String: [UInt8]] = [:]
     for _ in 0..<Self.searchLimit {
       guard let record = try reader.next() else { break }
       switch record.kind {
       case .open: url = url ?? record.url
       case .text:
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
+        if !isArchived { isArchived = Self.contains(reader.payload.unsafeBytes, "\"type\":\"l2_updates\"") }
       case .http:
         if list == nil, let url = record.url,
-          ["/exchangeInfo", "/products", "/instruments-info"].contains(where: { url.contains($0) }),
-          record.status == 200
+          ["/exchangeInfo", "/products", "/instruments-info", "/v1/symbols"].contains(where: { url.contains($0) }),
+          !url.contains(Self.detailsPath), record.status == 200
         {
           list = [UInt8](reader.payload.unsafeBytes)
+        }
+        if let url = record.url, record.status == 200, let path = url.firstRange(of: Self.detailsPath) {
+          details[String(url[path.upperBound...])] = [UInt8](reader.payload.unsafeBytes)
         }
       case .binary, .sent, .close: break
       }
     }
+    self.details = details
     guard !header.symbols.isEmpty else {
       throw RecordingError(path: path, line: 1, field: "symbols", "is empty: there is no market to replay")
     }
@@ -56,6 +65,10 @@ package struct ReplaySource {
       venue = VenueRegistry.venue(named: "coinbase")!
       symbols = header.symbols
       instruments = list ?? Self.coinbaseList(header.symbols)
+    case ("coinbase-advanced", "spot"):
+      venue = VenueRegistry.venue(named: "coinbase-advanced")!
+      symbols = header.symbols
+      instruments = list ?? Self.coinbaseAdvancedList(header.symbols)
     case ("kraken", "spot") where url?.hasSuffix("/v2") ?? speaksV2:
       venue = VenueRegistry.venue(named: "kraken")!
       symbols = header.symbols.map { $0.split(separator: "/").joined(separator: "-") }
@@ -71,12 +84,26 @@ package struct ReplaySource {
       symbols = pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text }
       venue = VenueRegistry.venue(named: "bybit")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.bybitList(pairs, isSpot: isSpot)
+    case ("gemini", "spot") where !isArchived, ("gemini", "mixed") where !isArchived:
+      venue = VenueRegistry.venue(named: "gemini")!
+      let pairs = try Self.geminiSymbols(header.symbols, details: details, path: path)
+      symbols = pairs.map(\.text)
+      instruments = list ?? Self.geminiList(pairs)
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",
         "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bybit v5 spot and "
-          + "linear, the Coinbase Exchange feed and Kraken spot v2 can")
+          + "linear, the Coinbase Exchange feed, Coinbase Advanced Trade, Gemini (but not its archived API) and Kraken spot v2 can"
+      )
     }
+  }
+
+  private static let detailsPath = "/v1/symbols/details/"
+
+  /// What a REST request for anything but an order book is answered with; nil if the recording has nothing.
+  func answer(to path: String) -> [UInt8]? {
+    guard venue.name == "gemini", path != "/v1/symbols" else { return instruments }
+    return path.firstRange(of: Self.detailsPath).flatMap { details[String(path[$0.upperBound...])] }
   }
 
   /// The symbol that a REST path or URL asks the order book of; nil if it asks for something else.
@@ -204,6 +231,74 @@ package struct ReplaySource {
       out.append("}")
     }
     out.append("]}}")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  private static func coinbaseAdvancedList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("{\"products\":[")
+    for (index, symbol) in symbols.enumerated() {
+      out.append(index > 0 ? ",{\"product_id\":" : "{\"product_id\":")
+      out.append(json: symbol)
+      out.append(",\"product_type\":\"SPOT\"}")
+    }
+    out.append("]}")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Names run base and quote together: recorded details take them apart, else the quote currencies that Gemini has.
+  private static func geminiSymbols(
+    _ names: [String], details: [String: [UInt8]], path: String
+  ) throws(RecordingError) -> [FeedSymbol] {
+    var found: [FeedSymbol] = []
+    for name in names {
+      if let symbol = FeedSymbol(name) {
+        found.append(symbol)
+        continue
+      }
+      let lower = name.lowercased()
+      let isPerpetual = lower.hasSuffix("perp")
+      let pair = lower.dropLast(isPerpetual ? 4 : 0).uppercased()
+      let quotes = [
+        "USD", "GUSD", "USDT", "USDC", "RLUSD", "EUR", "GBP", "SGD", "BTC", "ETH", "DAI", "BCH", "LTC", "FIL",
+      ]
+      let guess = quotes.filter { pair.hasSuffix($0) && pair != $0 }.max { $0.count < $1.count }
+      guard let quote = details[lower].flatMap(Self.quoteCurrency) ?? guess, pair.hasSuffix(quote), pair != quote else {
+        throw RecordingError(
+          path: path, line: 1, field: "symbols",
+          "\(name) cannot be taken apart into base and quote, and the recording has no details of it")
+      }
+      found.append(
+        FeedSymbol(base: String(pair.dropLast(quote.count)), quote: quote, kind: isPerpetual ? .perpetual : .spot))
+    }
+    return found
+  }
+
+  private static func quoteCurrency(_ details: [UInt8]) -> String? {
+    var json = JSONScanner(details.span.bytes)
+    do throws(JSONError) {
+      try json.objectStart()
+      while let key = try json.nextKey() {
+        if json.equals(key, "quote_currency") {
+          let slice = try json.string()
+          return try json.decoded(slice).uppercased()
+        }
+        try json.skipValue()
+      }
+    } catch {
+      return nil
+    }
+    return nil
+  }
+
+  private static func geminiList(_ symbols: [FeedSymbol]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[")
+    for (index, symbol) in symbols.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append(json: (symbol.base + symbol.quote + (symbol.kind == .spot ? "" : "perp")).lowercased())
+    }
+    out.append("]")
     return [UInt8](out.unsafeBytes)
   }
 

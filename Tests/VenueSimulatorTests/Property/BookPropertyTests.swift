@@ -43,6 +43,9 @@ struct BookPropertyTests {
       "coinbase-advanced", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
     Setup(
+      "gemini", ["BTC-USD", "ZEC-USD", "ETH-GUSD-PERP"], levels: [30, 110, 20],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+    Setup(
       "binance", ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
     Setup(

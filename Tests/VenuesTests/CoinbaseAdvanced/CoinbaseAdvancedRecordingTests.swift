@@ -17,7 +17,8 @@ struct CoinbaseAdvancedRecordingTests {
     feed.prepare()
     feed.respond(
       feed.gets[0].request, 200,
-      #"{"products":[{"product_id":"BTC-USD","product_type":"SPOT","price_increment":"0.01"},{"product_id":"ETH-USDT","product_type":"SPOT"}]}"#)
+      #"{"products":[{"product_id":"BTC-USD","product_type":"SPOT","price_increment":"0.01"},{"product_id":"ETH-USDT","product_type":"SPOT"}]}"#
+    )
     feed.connect()
     var snapshots = 0
     var trades = 0
