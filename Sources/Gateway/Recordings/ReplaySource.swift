@@ -256,20 +256,12 @@ package struct ReplaySource {
         found.append(symbol)
         continue
       }
-      let lower = name.lowercased()
-      let isPerpetual = lower.hasSuffix("perp")
-      let pair = lower.dropLast(isPerpetual ? 4 : 0).uppercased()
-      let quotes = [
-        "USD", "GUSD", "USDT", "USDC", "RLUSD", "EUR", "GBP", "SGD", "BTC", "ETH", "DAI", "BCH", "LTC", "FIL",
-      ]
-      let guess = quotes.filter { pair.hasSuffix($0) && pair != $0 }.max { $0.count < $1.count }
-      guard let quote = details[lower].flatMap(Self.quoteCurrency) ?? guess, pair.hasSuffix(quote), pair != quote else {
+      guard let symbol = GeminiName.symbol(name, quote: details[name.lowercased()].flatMap(Self.quoteCurrency)) else {
         throw RecordingError(
           path: path, line: 1, field: "symbols",
           "\(name) cannot be taken apart into base and quote, and the recording has no details of it")
       }
-      found.append(
-        FeedSymbol(base: String(pair.dropLast(quote.count)), quote: quote, kind: isPerpetual ? .perpetual : .spot))
+      found.append(symbol)
     }
     return found
   }
@@ -281,7 +273,7 @@ package struct ReplaySource {
       while let key = try json.nextKey() {
         if json.equals(key, "quote_currency") {
           let slice = try json.string()
-          return try json.decoded(slice).uppercased()
+          return try json.decoded(slice)
         }
         try json.skipValue()
       }
@@ -296,7 +288,7 @@ package struct ReplaySource {
     out.append("[")
     for (index, symbol) in symbols.enumerated() {
       if index > 0 { out.append(",") }
-      out.append(json: (symbol.base + symbol.quote + (symbol.kind == .spot ? "" : "perp")).lowercased())
+      out.append(json: GeminiName.text(of: symbol))
     }
     out.append("]")
     return [UInt8](out.unsafeBytes)

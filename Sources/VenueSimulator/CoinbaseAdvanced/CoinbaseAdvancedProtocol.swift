@@ -394,8 +394,8 @@ final class CoinbaseAdvancedProtocol: VenueProtocol {
     out.append(#"{"products":["#)
     if type != "FUTURE" {
       for state in market.instruments {
-        append(product: state.instrument, isTwin: false, isFirst: count == 0, state.day.last, to: &out)
-        append(product: state.instrument, isTwin: true, isFirst: false, state.day.last, to: &out)
+        append(productOf: state, isTwin: false, isFirst: count == 0, to: &out)
+        append(productOf: state, isTwin: true, isFirst: false, to: &out)
         count += 2
       }
     }
@@ -412,14 +412,17 @@ final class CoinbaseAdvancedProtocol: VenueProtocol {
     return SimulatedResponse(body: out.description)
   }
 
-  private func append(
-    product instrument: SimulatedInstrument, isTwin: Bool, isFirst: Bool, _ last: Int64, to out: inout ByteBuffer
-  ) {
+  private func append(productOf state: InstrumentMarket, isTwin: Bool, isFirst: Bool, to out: inout ByteBuffer) {
+    let instrument = state.instrument
     let quote = isTwin ? "USDC" : instrument.quote
     out.append(isFirst ? #"{"product_id":""# : #",{"product_id":""#)
     out.append("\(instrument.base)-\(quote)")
     out.append(#"","price":"#)
-    out.append(quoted: last, scale: instrument.priceScale)
+    out.append(quoted: state.day.last, scale: instrument.priceScale)
+    out.append(#","volume_24h":"#)
+    out.append(quoted: state.day.volume, scale: instrument.sizeScale)
+    out.append(#","approximate_quote_24h_volume":"#)
+    out.append(quoteVolumeOf: state)
     out.append(#","base_increment":"#)
     out.append(quoted: instrument.lot, scale: instrument.sizeScale)
     out.append(#","quote_increment":"#)

@@ -124,7 +124,14 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
 
   private func take(_ list: [CoinbaseAdvancedProduct], into batch: inout EventBatch) {
     for place in products.indices { products[place].isListed = false }
-    for symbol in configuration.symbols {
+    // A book that has two names is listed once, under the name that its data has.
+    self.list(
+      list.filter { $0.alias.isEmpty && !$0.base.isEmpty && !$0.quote.isEmpty }.map {
+        ListedMarket(
+          venueSymbol: $0.id, symbol: FeedSymbol(base: $0.base, quote: $0.quote), priceIncrement: $0.priceIncrement,
+          sizeIncrement: $0.sizeIncrement, state: $0.isTrading ? .trading : .halted, quoteVolume: $0.quoteVolume)
+      })
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let product = list.first(where: { $0.id == symbol }) else {
         let question = NearNames.question(symbol, among: list.lazy.map(\.id))
@@ -389,7 +396,10 @@ struct CoinbaseAdvancedProduct {
   var quote = ""
   /// The product whose book this one shares; empty if it has its own.
   var alias = ""
+  /// Whether no flag keeps orders from being matched.
   var isTrading = true
+  /// What was traded in the last 24 h, in the quote currency.
+  var quoteVolume: Decimal64?
   var priceScale: UInt8 = 0
   var sizeScale: UInt8 = 0
   var priceIncrement: Decimal64?

@@ -526,8 +526,11 @@ extension CoinbaseAdvancedHandler {
         isSpot = reader.equals(try reader.string("product_type"), "SPOT")
       } else if reader.equals(key, "status"), reader.peek() == .string {
         isDelisted = reader.equals(try reader.string("status"), "delisted")
+      } else if reader.equals(key, "approximate_quote_24h_volume") {
+        product.quoteVolume = try statistic(&reader, "approximate_quote_24h_volume")
       } else if reader.equals(key, "trading_disabled") || reader.equals(key, "is_disabled")
-        || reader.equals(key, "view_only"), reader.peek() == .bool
+        || reader.equals(key, "view_only") || reader.equals(key, "cancel_only") || reader.equals(key, "post_only")
+        || reader.equals(key, "auction_mode"), reader.peek() == .bool
       {
         if try reader.bool("trading_disabled") { product.isTrading = false }
       } else if reader.equals(key, "price_increment") {

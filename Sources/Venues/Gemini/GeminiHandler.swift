@@ -175,10 +175,11 @@ package final class GeminiHandler: SymbolHandler {
   }
 
   private func take(_ names: [String], now: Timestamp, into batch: inout EventBatch) {
+    list(names.compactMap { name in GeminiName.symbol(name).map { ListedMarket(venueSymbol: name, symbol: $0) } })
     let known = Set(names)
-    for symbol in configuration.symbols {
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
-      let name = Self.name(wanted)
+      let name = GeminiName.text(of: wanted)
       guard known.contains(name) else {
         refuse(symbol, "Gemini has no market \(name)\(NearNames.question(name, among: names))")
         continue
@@ -189,11 +190,6 @@ package final class GeminiHandler: SymbolHandler {
       if now - entries[market].fetched >= Self.detailsAge { pacer.want(Subject.details(market).number) }
     }
     isListed = true
-  }
-
-  /// `btcusd`, `btcgusdperp`: base and quote run together, and what is no spot market says so.
-  private static func name(_ symbol: FeedSymbol) -> String {
-    (symbol.base + symbol.quote + (symbol.kind == .spot ? "" : "perp")).lowercased()
   }
 
   private func take(_ details: GeminiDetails, of index: Int, now: Timestamp, into batch: inout EventBatch) {
