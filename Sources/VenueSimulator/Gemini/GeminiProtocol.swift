@@ -394,12 +394,11 @@ final class GeminiProtocol: VenueProtocol {
 
   private static func volume(_ state: InstrumentMarket, _ now: Timestamp) -> String {
     let instrument = state.instrument
-    let scale = instrument.priceScale + instrument.sizeScale
-    let lost = scale > 8 ? scale - 8 : 0
-    let turnover = Int64(clamping: state.day.turnover / Int128(DecimalText.power(lost)))
+    var turnover = ByteBuffer()
+    turnover.append(quoteVolumeOf: state)
     return
       #"{"bid":"\#(text(state.book.bestBid?.price ?? 0, instrument.priceScale))","ask":"\#(text(state.book.bestAsk?.price ?? 0, instrument.priceScale))","#
-      + #""volume":{"\#(instrument.base)":"\#(text(state.day.volume, instrument.sizeScale))","\#(instrument.quote)":"\#(text(turnover, scale - lost))","#
+      + #""volume":{"\#(instrument.base)":"\#(text(state.day.volume, instrument.sizeScale))","\#(instrument.quote)":\#(turnover.description),"#
       + #""timestamp":\#(now.rawValue / 1_000)},"last":"\#(text(state.day.last, instrument.priceScale))"}"#
   }
 }

@@ -125,6 +125,28 @@ struct CoinbaseAdvancedHandlerTests {
     #expect(both.actions.isEmpty && both.market.instruments.count == 1)
   }
 
+  @Test("the listing has each book once; a rank is by what was traded in the quote currency")
+  func listing() {
+    func product(_ base: String, _ quote: String, _ volume: String, _ more: String = "") -> String {
+      #"{"product_id":"\#(base)-\#(quote)","base_currency_id":"\#(base)","quote_currency_id":"\#(quote)","product_type":"SPOT","approximate_quote_24h_volume":"\#(volume)"\#(more)}"#
+    }
+    let list = [
+      product("BTC", "USD", "758506771.41"), product("BTC", "USDC", "758506771.41", #","alias":"BTC-USD""#),
+      product("ETH", "USD", "900000000"), product("SOL", "USD", "1", #","cancel_only":true"#),
+      product("XRP", "USD", "2"),
+    ].joined(separator: ",")
+    let handler = CoinbaseAdvancedHandler(configuration: FeedConfiguration(symbols: ["*-USD:top2"], listing: .volumes))
+    var batch = EventBatch()
+    let now = Timestamp(microseconds: 1_700_000_000_000_000)
+    handler.prepare(now: now, into: &batch)
+    handler.response(
+      to: 1, status: 200, body: Array(#"{"products":[\#(list)]}"#.utf8).span.bytes, now: now, into: &batch)
+    #expect(batch.instruments.map(\.symbol) == ["coinbase-advanced:ETH-USD", "coinbase-advanced:BTC-USD"])
+    #expect(handler.listing.map(\.symbol.text) == ["BTC-USD", "ETH-USD", "SOL-USD", "XRP-USD"])
+    #expect(handler.listing.map(\.state) == [.trading, .trading, .halted, .trading])
+    #expect(handler.listing[0].quoteVolume == Decimal64(mantissa: 75_850_677_141, scale: 2))
+  }
+
   @Test("a list that could not be had is asked for again, later if the venue says that it is too often")
   func listFails() {
     let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, ["BTC-USD"])

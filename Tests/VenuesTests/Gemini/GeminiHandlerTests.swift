@@ -68,6 +68,30 @@ struct GeminiHandlerTests {
     #expect(feed.gets.map(\.path) == ["/v1/symbols/details/ethusd"])
   }
 
+  @Test("names are taken apart by the longest quote currency, for listings and selections; a rank is refused")
+  func takesNamesApart() {
+    #expect(GeminiName.symbol("btcgusdperp") == FeedSymbol(base: "BTC", quote: "GUSD", kind: .perpetual))
+    #expect(GeminiName.symbol("BTCRLUSD")?.text == "BTC-RLUSD" && GeminiName.symbol("zecltc")?.text == "ZEC-LTC")
+    #expect(GeminiName.symbol("abcdusd", quote: "dusd")?.text == "ABC-DUSD")
+    #expect(GeminiName.symbol("usd") == nil && GeminiName.symbol("btcxyz") == nil)
+    let handler = GeminiHandler(
+      configuration: FeedConfiguration(symbols: ["ET*-USD", "*-USD:top5"], listing: .markets))
+    var batch = EventBatch()
+    let now = Timestamp(microseconds: 1_700_000_000_000_000)
+    handler.prepare(now: now, into: &batch)
+    guard case .get(let request, _, _)? = handler.actions.first else {
+      Issue.record("nothing was asked for")
+      return
+    }
+    handler.response(to: request, status: 200, body: Array(Self.names.utf8).span.bytes, now: now, into: &batch)
+    #expect(batch.instruments.map(\.symbol) == ["gemini:ETH-USD"])
+    #expect(handler.listing.map(\.symbol.text).prefix(3) == ["BTC-USD", "ETH-USD", "BTC-GUSD-PERP"])
+    let refusals = handler.actions.compactMap {
+      if case .symbolFailed(let text, let why) = $0 { (text, why) } else { nil }
+    }
+    #expect(refusals.map(\.0) == ["*-USD:top5"] && refusals.first?.1.contains("leave :top out") == true)
+  }
+
   @Test("a perpetual waits for its details, and is subscribed when they are there; inverse ones are refused")
   func perpetuals() {
     let feed = Self.listed(["BTC-GUSD-PERP", "ETH-BTC-PERP"])
