@@ -42,7 +42,6 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     /// As it was configured.
     let symbol: String
     var book = StreamedBook()
-    var movement = BookMovement()
     /// Whether the newest list has it.
     var isListed = true
     var isRefused = false
@@ -182,7 +181,6 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     underWay = nil
     for place in products.indices {
       products[place].book.disconnected()
-      products[place].movement.reset()
       products[place].isQueued = false
       products[place].isRefused = false
       products[place].retryDue = .distantFuture
@@ -194,9 +192,6 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
       if productsRequest != nil, now >= productsDue { productsRequest = nil }
       prepare(now: now, into: &batch)
       return
-    }
-    for place in products.indices where products[place].movement.hasStopped(now: now) {
-      reset(place, .stale, now: now, into: &batch)
     }
     isAnyDue = false
     let due = products.indices.filter { !products[$0].isQueued && products[$0].book.isDue(now: now) }
@@ -220,13 +215,11 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
   ) {
     guard isConnected, products.indices.contains(instrument.index), products[instrument.index].book.resync(now: now)
     else { return }
-    products[instrument.index].movement.reset()
     tick(now: now, into: &batch)
   }
 
   /// Takes a live book out of sync; it is subscribed again by the next `tick`.
   private func reset(_ place: Int, _ reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
-    products[place].movement.reset()
     guard products[place].book.resync(now: now) else { return }
     isAnyDue = true
     if reason == .gap { seen[place].gaps += 1 }
@@ -315,8 +308,7 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
       for place in named {
         products[place].isRefused = true
         products[place].book.disconnected()
-        products[place].movement.reset()
-        products[place].retryDue = now + products[place].retry.next()
+          products[place].retryDue = now + products[place].retry.next()
         refuse(products[place].symbol, message)
       }
       var rest = request

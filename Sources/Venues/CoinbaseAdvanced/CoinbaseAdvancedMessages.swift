@@ -116,7 +116,6 @@ extension CoinbaseAdvancedHandler {
           seen[place].backlogTrades += 1
         } else {
           seen[place].trades += 1
-          if products[place].book.isLive { products[place].movement.traded(trade.time, now: now) }
         }
       }
     case .heartbeats:
@@ -147,7 +146,6 @@ extension CoinbaseAdvancedHandler {
       if isLinked { seen[place].sequenceOK += 1 }
     }
     products[place].bookTime = time ?? products[place].bookTime
-    products[place].movement.bookMoved(products[place].bookTime ?? now)
     note(place, batch.bids[book.bids])
     note(place, batch.asks[book.asks])
     batch.events.append(

@@ -45,7 +45,6 @@ package final class GeminiHandler: SymbolHandler {
     /// The place in `entries`.
     let entry: Int
     var book = StreamedBook()
-    var movement = BookMovement()
     /// `U` and `u` of the newest book message that was used.
     var first: Int64 = 0
     var last: Int64 = 0
@@ -218,7 +217,6 @@ package final class GeminiHandler: SymbolHandler {
   private func stop(_ place: Int) {
     feeds[place].isRefused = true
     feeds[place].book.disconnected()
-    feeds[place].movement.reset()
     feeds[place].tickerDue = .distantFuture
   }
 
@@ -268,7 +266,6 @@ package final class GeminiHandler: SymbolHandler {
     ping = nil
     for place in feeds.indices {
       feeds[place].book.disconnected()
-      feeds[place].movement.reset()
       feeds[place].isRefused = false
       feeds[place].tickerDue = .distantFuture
     }
@@ -277,7 +274,6 @@ package final class GeminiHandler: SymbolHandler {
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
     guard isConnected else { return prepare(now: now, into: &batch) }
     for place in feeds.indices {
-      if feeds[place].movement.hasStopped(now: now) { reset(place, .stale, now: now, into: &batch) }
       if feeds[place].book.isDue(now: now) {
         let stream = name(place) + Self.bookStream
         send(#""method":"unsubscribe","params":\#(JSONText.array([stream]))"#)
@@ -307,13 +303,11 @@ package final class GeminiHandler: SymbolHandler {
     guard isConnected, feeds.indices.contains(instrument.index), feeds[instrument.index].book.resync(now: now) else {
       return
     }
-    feeds[instrument.index].movement.reset()
     tick(now: now, into: &batch)
   }
 
   /// Takes a live book out of sync; it is subscribed again by the next `tick`.
   func reset(_ place: Int, _ reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
-    feeds[place].movement.reset()
     guard feeds[place].book.resync(now: now) else { return }
     if reason == .gap { seen[place].gaps += 1 }
     batch.events.append(.bookReset(InstrumentID(place), reason))

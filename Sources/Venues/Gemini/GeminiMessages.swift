@@ -148,7 +148,6 @@ extension GeminiHandler {
     feeds[place].first = first
     feeds[place].last = last
     let time = fields.time ?? now
-    feeds[place].movement.bookMoved(time)
     let bids = bidStart..<batch.bids.count
     let asks = askStart..<batch.asks.count
     note(place, batch.bids[bids])
@@ -234,7 +233,6 @@ extension GeminiHandler {
     let time = fields.time ?? now
     note(place, price: tradePrice, size: tradeSize)
     seen[place].trades += 1
-    if feeds[place].book.isLive { feeds[place].movement.traded(time, now: now) }
     batch.events.append(
       .trade(
         Trade(

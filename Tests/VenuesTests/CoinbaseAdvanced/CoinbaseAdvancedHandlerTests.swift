@@ -449,25 +449,6 @@ struct CoinbaseAdvancedHandlerTests {
     #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
   }
 
-  @Test("trades of a book that no longer moves take it out of sync; a quiet book is left alone")
-  func stopped() {
-    let feed = Self.live(["BTC-USD"])
-    feed.receive(Self.trades("update", 5, [Self.trade("1", "BUY", "2026-04-07T14:30:03.4Z")]))
-    feed.wait(30)
-    #expect(feed.state(0) == .live, "not newer than the book by more than clocks may differ")
-    feed.receive(Self.trades("update", 6, [Self.trade("2", "BUY", "2026-04-07T14:30:40Z")]))
-    feed.wait(9.5)
-    #expect(feed.state(0) == .live)
-    feed.receive(Self.book("update", 7, [Self.level("bid", "68900.00", "2")], time: "2026-04-07T14:30:40Z"))
-    feed.wait(10)
-    #expect(feed.state(0) == .live, "the change came")
-    feed.receive(Self.trades("update", 8, [Self.trade("3", "BUY", "2026-04-07T14:31:40Z")]))
-    feed.now = feed.now + 10_000_000
-    feed.tick()
-    #expect(feed.resets == [.stale] && feed.state(0) == .syncing(.stale))
-    #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["BTC-USD"],"channel":"level2"}"#])
-  }
-
   @Test("an unreadable message costs itself and its own book, and the numbers go on behind it")
   func malformed() {
     let feed = Self.live()

@@ -367,17 +367,6 @@ struct GeminiHandlerTests {
     #expect(feed.sent.isEmpty)
   }
 
-  @Test("trades of a book that no longer moves take it out of sync")
-  func stopped() {
-    let feed = Self.live(["BTC-USD"])
-    feed.receive(#"{"E":1789456743000000000,"s":"btcusd","t":5,"p":"80691.50","q":"0.2","m":false}"#)
-    feed.wait(9.5)
-    #expect(feed.state(0) == .live)
-    feed.now = feed.now + 500_000
-    feed.tick()
-    #expect(feed.resets == [.stale] && feed.sent.count { $0.contains("depth@100ms") } == 2)
-  }
-
   @Test("an unreadable update resets its book; other kinds are counted, other symbols refused")
   func others() {
     let feed = Self.live()
