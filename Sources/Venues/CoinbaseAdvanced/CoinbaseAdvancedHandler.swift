@@ -308,7 +308,7 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
       for place in named {
         products[place].isRefused = true
         products[place].book.disconnected()
-          products[place].retryDue = now + products[place].retry.next()
+        products[place].retryDue = now + products[place].retry.next()
         refuse(products[place].symbol, message)
       }
       var rest = request
