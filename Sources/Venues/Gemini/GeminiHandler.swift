@@ -64,7 +64,7 @@ package final class GeminiHandler: SymbolHandler {
     let name: String
     var place: Int?
     var details: GeminiDetails?
-    var fetched = Timestamp.distantPast
+    var fetched: Timestamp?
     /// Not to be carried, whatever the connection.
     var isEnded = false
   }
@@ -186,7 +186,9 @@ package final class GeminiHandler: SymbolHandler {
       let market = entries.firstIndex { $0.symbol == symbol } ?? entries.count
       if market == entries.count { entries.append(Entry(symbol: symbol, wanted: wanted, name: name)) }
       if wanted.kind == .spot, entries[market].place == nil { add(market, now: now, into: &batch) }
-      if now - entries[market].fetched >= Self.detailsAge { pacer.want(Subject.details(market).number) }
+      if entries[market].fetched.map({ now - $0 >= Self.detailsAge }) ?? true {
+        pacer.want(Subject.details(market).number)
+      }
     }
     isListed = true
   }
@@ -195,21 +197,32 @@ package final class GeminiHandler: SymbolHandler {
     let market = entries[index]
     entries[index].fetched = now
     guard details.base.uppercased() == market.wanted.base, details.quote.uppercased() == market.wanted.quote else {
-      return end(index, "Gemini's \(market.name) is \(details.base)-\(details.quote), not \(market.symbol)")
+      return end(
+        index, "Gemini's \(market.name) is \(details.base)-\(details.quote), not \(market.symbol)", into: &batch)
     }
     guard details.contract != "inverse" else {
-      return end(index, "\(market.name) is an inverse contract: its sizes have no exact value in \(market.wanted.base)")
+      return end(
+        index, "\(market.name) is an inverse contract: its sizes have no exact value in \(market.wanted.base)",
+        into: &batch)
     }
-    guard details.status != "closed" else { return end(index, "\(market.name) is closed at Gemini") }
+    guard details.status != "closed" else { return end(index, "\(market.name) is closed at Gemini", into: &batch) }
     entries[index].details = details
     entries[index].isEnded = false
     add(index, now: now, into: &batch)
+    if market.isEnded, isConnected, let place = market.place {
+      feeds[place].isRefused = false
+      subscribe(place, now)
+    }
   }
 
   /// The market is not to be carried, now or later.
-  private func end(_ index: Int, _ reason: String) {
+  private func end(_ index: Int, _ reason: String, into batch: inout EventBatch) {
     entries[index].isEnded = true
-    if let place = entries[index].place { stop(place) }
+    if let place = entries[index].place, !feeds[place].isRefused {
+      if feeds[place].book.isLive { batch.events.append(.bookReset(InstrumentID(place), .venueReset)) }
+      stop(place)
+      if isConnected { send(#""method":"unsubscribe","params":\#(JSONText.array(streams(of: place)))"#) }
+    }
     refuse(entries[index].symbol, reason)
   }
 
@@ -229,6 +242,10 @@ package final class GeminiHandler: SymbolHandler {
       priceIncrement: market.details?.priceIncrement, sizeIncrement: market.details?.sizeIncrement, into: &batch)
     guard let place else { return refuse(market.symbol, "too many symbols on one connection") }
     guard market.place == nil else { return }
+    guard place == feeds.count else {
+      let other = entries[feeds[place].entry].symbol
+      return refuse(market.symbol, "Gemini's \(market.name) is carried as \(other): leave one of them out")
+    }
     entries[index].place = place
     feeds.append(Feed(entry: index))
     if isConnected {
@@ -240,7 +257,6 @@ package final class GeminiHandler: SymbolHandler {
   // MARK: Connection
 
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
-    isConnected = true
     heardAt = now
     lastPing = now
     sendDue = now
@@ -248,10 +264,13 @@ package final class GeminiHandler: SymbolHandler {
     guard url.contains("snapshot=-1") else {
       for market in entries.indices {
         end(
-          market, "\(url) does not ask for whole books: leave the path out of the endpoint, or write \(venue.endpoint)")
+          market, "\(url) does not ask for whole books: leave the path out of the endpoint, or write \(venue.endpoint)",
+          into: &batch)
       }
+      isConnected = true
       return
     }
+    isConnected = true
     for place in feeds.indices where !entries[feeds[place].entry].isEnded { subscribe(place, now) }
     flush(now)
   }
@@ -315,8 +334,10 @@ package final class GeminiHandler: SymbolHandler {
 
   private func name(_ place: Int) -> String { instruments[place].venueSymbol }
 
+  private func streams(of place: Int) -> [String] { Self.streams.map { name(place) + $0 } }
+
   private func subscribe(_ place: Int, _ now: Timestamp) {
-    subscribe(place, Self.streams.map { name(place) + $0 })
+    subscribe(place, streams(of: place))
     feeds[place].book.subscribed(now: now)
     // The first figures of all, one after the other.
     feeds[place].tickerDue = now + Int64(1 + place) * Microseconds.minute / Int64(Self.restPerMinute)

@@ -194,6 +194,7 @@ extension GeminiHandler {
     _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, "bookTicker")
+    guard !feeds[place].isRefused else { return }
     let bid = try readBest(fields.bids, fields.bidSize, reader, place)
     let ask = try readBest(fields.asks, fields.askSize, reader, place)
     batch.events.append(
@@ -223,6 +224,7 @@ extension GeminiHandler {
     _ id: JSONSlice, _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, "trade")
+    guard !feeds[place].isRefused else { return }
     guard let price = fields.price else { throw FeedError.missing("p", in: "trade") }
     guard let size = fields.size else { throw FeedError.missing("q", in: "trade") }
     guard let isBuyerMaker = fields.isBuyerMaker else { throw FeedError.missing("m", in: "trade") }

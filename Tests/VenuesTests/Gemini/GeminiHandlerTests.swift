@@ -107,21 +107,37 @@ struct GeminiHandlerTests {
     #expect(feed.failures["ETH-BTC-PERP"]?.contains("inverse") == true && feed.sent.isEmpty)
   }
 
-  @Test("what the details contradict is refused for good")
+  @Test("what the details contradict is taken back and refused for good; what was closed may open")
   func contradictions() {
-    let feed = Self.listed(["ABC-DUSD", "OLD-USD"])
+    let feed = Self.listed(["ABC-DUSD", "OLD-USD", "ABCD-USD"])
+    #expect(feed.failures["ABCD-USD"]?.contains("carried as ABC-DUSD") == true)
     let gets = feed.gets
     feed.connect()
+    feed.receive(Self.book(5, 5, bids: #"["1.00","1"]"#, symbol: "abcdusd"))
+    #expect(feed.state(0) == .live)
+    feed.now = feed.now + 250_000
     feed.respond(gets[0].request, 200, Self.details("ABCD", "USD"))
     #expect(feed.failures["ABC-DUSD"] == "Gemini's abcdusd is ABCD-USD, not ABC-DUSD")
+    #expect(feed.state(0) == .syncing(.venueReset))
+    feed.receive(#"{"E":1783981140085684200,"s":"abcdusd","t":1,"p":"1","q":"1","m":false}"#)
+    feed.receive(#"{"u":7,"E":1783981140076872200,"s":"abcdusd","b":"1","B":"1","a":"2","A":"1"}"#)
+    #expect(feed.events.isEmpty && feed.error == nil)
     feed.respond(gets[1].request, 200, Self.details("OLD", "USD", status: "closed"))
     #expect(feed.failures["OLD-USD"]?.contains("closed") == true)
+    feed.wait(0.25)
+    #expect(feed.sent.count { $0.contains("unsubscribe") } == 2)
     feed.disconnect()
+    feed.now = feed.now + 6 * Microseconds.hour
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.names)
-    #expect(feed.gets.isEmpty, "details are believed for hours")
+    #expect(feed.gets.map(\.path) == ["/v1/symbols/details/abcdusd", "/v1/symbols/details/oldusd"])
+    let again = feed.gets
     feed.connect()
     #expect(feed.sent.isEmpty)
+    feed.now = feed.now + 250_000
+    feed.respond(again[1].request, 200, Self.details("OLD", "USD"))
+    feed.wait(0.25)
+    #expect(feed.sent.count == 1 && feed.sent[0].contains("oldusd@depth@100ms"))
   }
 
   @Test("an endpoint that does not ask for whole books is refused in plain words")
