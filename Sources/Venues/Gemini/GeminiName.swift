@@ -1,3 +1,5 @@
+import MarketData
+
 /// Gemini's names of markets: `btcusd`, `btcgusdperp`. Base and quote run together, in lower case.
 package enum GeminiName {
   /// The currencies that markets are quoted in. The longest that fits a name counts, which is right for all that were listed in 2026; the
