@@ -39,6 +39,8 @@ package final class SimulatedVenue {
     Kind(name: "bybit", listing: SimulatedListing.bybit) { BybitProtocol(market: $0, faults: $1) },
     Kind(name: "okx", listing: SimulatedListing.okx) { OKXProtocol(market: $0, faults: $1) },
     Kind(name: "gemini", listing: SimulatedListing.gemini) { GeminiProtocol(market: $0, faults: $1) },
+    Kind(name: "gate", listing: SimulatedListing.gate) { GateProtocol(market: $0, faults: $1) },
+    Kind(name: "kucoin", listing: SimulatedListing.kucoin) { KuCoinProtocol(market: $0, faults: $1) },
     Kind(name: "binance", listing: SimulatedListing.binance) { BinanceProtocol(market: $0, faults: $1) },
   ]
 

@@ -7,8 +7,10 @@ package enum VenueRegistry {
     BybitHandler.venue,
     CoinbaseHandler.venue,
     CoinbaseAdvancedHandler.venue,
+    GateHandler.venue,
     GeminiHandler.venue,
     KrakenHandler.venue,
+    KuCoinHandler.venue,
     OKXHandler.venue,
   ]
 
