@@ -44,6 +44,8 @@ private func instrumentListURL(_ venue: Venue) -> String? {
   case "bitfinex": venue.restEndpoint + BitfinexHandler.listPath
   case "bitstamp": venue.restEndpoint + BitstampHandler.listPaths[0]
   case "coinbase": venue.restEndpoint + "/products"
+  case "coinbase-advanced": venue.restEndpoint + "/api/v3/brokerage/market/products"
+  case "gemini": venue.restEndpoint + "/v1/symbols"
   case "gate": venue.restEndpoint + "/api/v4/spot/currency_pairs"
   case "kucoin": venue.restEndpoint + "/api/v2/symbols"
   case "bybit": venue.restEndpoint + "/v5/market/instruments-info"

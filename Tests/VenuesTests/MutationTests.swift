@@ -36,6 +36,18 @@ struct MutationTests {
           #"{"type":"error","message":"Failed to subscribe","reason":"ETH-USD is delisted"}"#,
         ]
       )
+    case "coinbase-advanced":
+      typealias Texts = CoinbaseAdvancedHandlerTests
+      return (
+        Texts.live(),
+        [
+          Texts.book("snapshot", 5, [Texts.level("bid", "68900.00", "1.5"), Texts.level("offer", "68901.00", "0.5")]),
+          Texts.book("update", 6, [Texts.level("bid", "68900.00", "0"), Texts.level("offer", "68901.5", "0.2")]),
+          Texts.trades("update", 7, [Texts.trade("104", "SELL"), Texts.trade("105", "BUY")]), Texts.subscriptions(8),
+          #"{"channel":"ticker","sequence_num":9,"events":[{"type":"update","tickers":[{"product_id":"ETH-USD","price":"1900.50"}]}]}"#,
+          #"{"type":"error","message":"ETH-USD is not a valid product"}"#,
+        ]
+      )
     case "bybit":
       return (
         BybitHandlerTests.live(),
@@ -68,6 +80,17 @@ struct MutationTests {
           BitstampHandlerTests.trade(600_000),
           #"{"event":"bts:subscription_succeeded","channel":"diff_order_book_usdteur","data":{}}"#,
           #"{"event":"bts:error","channel":"","data":{"code":null,"message":"Invalid channel provided."}}"#,
+        ]
+      )
+    case "gemini":
+      return (
+        GeminiHandlerTests.live(),
+        [
+          GeminiHandlerTests.book(100, 100, bids: #"["80688.10","0.591"]"#, asks: #"["80691.50","0.2"]"#),
+          GeminiHandlerTests.book(100, 117, bids: #"["80688.10","0.000"]"#, asks: #"["80691.40","0.3"]"#),
+          #"{"u":1764549594389752,"E":1783981140076872200,"s":"btcusd","b":"80688.10","B":"9.6","a":"","A":""}"#,
+          #"{"E":1783981140085684200,"s":"btcusd","t":2840141014190422,"p":"62145.38","q":"0.01625222","m":true}"#,
+          #"{"id":1,"status":400,"error":{"code":-1013,"msg":"Invalid stream name: ethusd@depth@100ms"}}"#,
         ]
       )
     case "okx":

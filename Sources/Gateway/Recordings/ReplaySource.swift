@@ -16,7 +16,7 @@ package struct ReplaySource {
   /// What URLs of instrument lists have in them.
   private static let listPaths = [
     "/exchangeInfo", "/products", "/instruments-info", "/currency_pairs", "/api/v2/symbols",
-    "/conf/pub:list:pair:exchange", "/v2/markets", "/trading-pairs-info",
+    "/conf/pub:list:pair:exchange", "/v2/markets", "/trading-pairs-info", "/v1/symbols",
   ]
 
   package let venue: Venue
@@ -24,6 +24,8 @@ package struct ReplaySource {
   package let symbols: [String]
   /// The instrument list to answer with: the recorded one, or one made from the header.
   package let instruments: [UInt8]
+  /// By the market's name: recorded answers about single instruments, where the list has names only (Gemini).
+  private let details: [String: [UInt8]]
 
   /// Looks through the beginning of the recording.
   /// - Throws: what is wrong with it, or that its venue is none of those that can be replayed.
@@ -33,22 +35,29 @@ package struct ReplaySource {
     var list: [UInt8]?
     var url: String?
     var speaksV2 = false
+    var isArchived = false
+    var details: [String: [UInt8]] = [:]
     for _ in 0..<Self.searchLimit {
       guard let record = try reader.next() else { break }
       switch record.kind {
       case .open: url = url ?? record.url
       case .text:
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
+        if !isArchived { isArchived = Self.contains(reader.payload.unsafeBytes, "\"type\":\"l2_updates\"") }
       case .http:
         if list == nil, let url = record.url,
           Self.listPaths.contains(where: { url.contains($0) }),
-          record.status == 200
+          !url.contains(Self.detailsPath), record.status == 200
         {
           list = [UInt8](reader.payload.unsafeBytes)
+        }
+        if let url = record.url, record.status == 200, let path = url.firstRange(of: Self.detailsPath) {
+          details[String(url[path.upperBound...])] = [UInt8](reader.payload.unsafeBytes)
         }
       case .binary, .sent, .close: break
       }
     }
+    self.details = details
     guard !header.symbols.isEmpty else {
       throw RecordingError(path: path, line: 1, field: "symbols", "is empty: there is no market to replay")
     }
@@ -62,6 +71,10 @@ package struct ReplaySource {
       venue = VenueRegistry.venue(named: "coinbase")!
       symbols = header.symbols
       instruments = list ?? Self.coinbaseList(header.symbols)
+    case ("coinbase-advanced", "spot"):
+      venue = VenueRegistry.venue(named: "coinbase-advanced")!
+      symbols = header.symbols
+      instruments = list ?? Self.coinbaseAdvancedList(header.symbols)
     case ("kraken", "spot") where url?.hasSuffix("/v2") ?? speaksV2:
       venue = VenueRegistry.venue(named: "kraken")!
       symbols = header.symbols.map { $0.split(separator: "/").joined(separator: "-") }
@@ -87,6 +100,11 @@ package struct ReplaySource {
       symbols = pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text }
       venue = VenueRegistry.venue(named: "bybit")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.bybitList(pairs, isSpot: isSpot)
+    case ("gemini", "spot") where !isArchived, ("gemini", "mixed") where !isArchived:
+      venue = VenueRegistry.venue(named: "gemini")!
+      let pairs = try Self.geminiSymbols(header.symbols, details: details, path: path)
+      symbols = pairs.map(\.text)
+      instruments = list ?? Self.geminiList(pairs)
     case ("gate", "spot"):
       venue = VenueRegistry.venue(named: "gate")!
       symbols = header.symbols.map { $0.split(separator: "_").joined(separator: "-") }
@@ -99,8 +117,17 @@ package struct ReplaySource {
       throw RecordingError(
         path: path, line: 1, field: "venue",
         "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bitfinex and Bitstamp "
-          + "spot, Bybit v5 spot and linear, the Coinbase Exchange feed, Gate and KuCoin spot and Kraken spot v2 can")
+          + "spot, Bybit v5 spot and linear, the Coinbase Exchange feed, Coinbase Advanced Trade, Gate and KuCoin spot, Gemini (but not "
+          + "its archived API) and Kraken spot v2 can")
     }
+  }
+
+  private static let detailsPath = "/v1/symbols/details/"
+
+  /// What a REST request for anything but an order book is answered with; nil if the recording has nothing.
+  func answer(to path: String) -> [UInt8]? {
+    guard venue.name == "gemini", path != "/v1/symbols" else { return instruments }
+    return path.firstRange(of: Self.detailsPath).flatMap { details[String(path[$0.upperBound...])] }
   }
 
   /// The symbol that a REST path or URL asks the order book of; nil if it asks for something else.
@@ -304,6 +331,66 @@ package struct ReplaySource {
       out.append("}")
     }
     out.append("]}}")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  private static func coinbaseAdvancedList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("{\"products\":[")
+    for (index, symbol) in symbols.enumerated() {
+      out.append(index > 0 ? ",{\"product_id\":" : "{\"product_id\":")
+      out.append(json: symbol)
+      out.append(",\"product_type\":\"SPOT\"}")
+    }
+    out.append("]}")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Names run base and quote together: recorded details take them apart, else the quote currencies that Gemini has.
+  private static func geminiSymbols(
+    _ names: [String], details: [String: [UInt8]], path: String
+  ) throws(RecordingError) -> [FeedSymbol] {
+    var found: [FeedSymbol] = []
+    for name in names {
+      if let symbol = FeedSymbol(name) {
+        found.append(symbol)
+        continue
+      }
+      guard let symbol = GeminiName.symbol(name, quote: details[name.lowercased()].flatMap(Self.quoteCurrency)) else {
+        throw RecordingError(
+          path: path, line: 1, field: "symbols",
+          "\(name) cannot be taken apart into base and quote, and the recording has no details of it")
+      }
+      found.append(symbol)
+    }
+    return found
+  }
+
+  private static func quoteCurrency(_ details: [UInt8]) -> String? {
+    var json = JSONScanner(details.span.bytes)
+    do throws(JSONError) {
+      try json.objectStart()
+      while let key = try json.nextKey() {
+        if json.equals(key, "quote_currency") {
+          let slice = try json.string()
+          return try json.decoded(slice)
+        }
+        try json.skipValue()
+      }
+    } catch {
+      return nil
+    }
+    return nil
+  }
+
+  private static func geminiList(_ symbols: [FeedSymbol]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[")
+    for (index, symbol) in symbols.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append(json: GeminiName.text(of: symbol))
+    }
+    out.append("]")
     return [UInt8](out.unsafeBytes)
   }
 

@@ -192,6 +192,22 @@ package enum SimulatedListing {
     }
   }()
 
+  /// Gemini: spot in dollars and linear perpetuals in GUSD, of the same digits; sizes are in base units on both.
+  package static let gemini: [SimulatedInstrument] = {
+    let digits: [String: (UInt8, UInt8)] = [
+      "BTC": (2, 8), "ETH": (2, 6), "SOL": (3, 6), "ZEC": (2, 6), "XRP": (5, 6), "ADA": (5, 4), "DOGE": (5, 4),
+      "LTC": (2, 5),
+    ]
+    func instrument(_ asset: Asset, _ quote: String, _ kind: Instrument.Kind, _ part: Double) -> SimulatedInstrument {
+      let (price, size) = digits[asset.base]!
+      return SimulatedInstrument(
+        base: asset.base, quote: quote, venueSymbol: (asset.base + quote + (kind == .spot ? "" : "perp")).lowercased(),
+        kind: kind, priceScale: price, sizeScale: size, tick: 1, lot: 1, reference: asset.price,
+        activity: asset.activity * part, levels: asset.levels)
+    }
+    return assets.flatMap { [instrument($0, "USD", .spot, 1.2), instrument($0, "GUSD", .perpetual, 0.8)] }
+  }()
+
   /// Gate: digits of `precision` and `amount_precision`.
   package static let gate: [SimulatedInstrument] = {
     let digits: [String: (price: UInt8, size: UInt8)] = [

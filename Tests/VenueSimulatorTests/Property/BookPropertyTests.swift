@@ -47,6 +47,13 @@ struct BookPropertyTests {
     Setup(
       "coinbase", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
       .init(order: .delivered, blindTo: [.gap, .reorder], seesLate: true, vouched: 0, depth: .max)),
+    // The connection's numbers show every hole, whosever message is missing.
+    Setup(
+      "coinbase-advanced", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+    Setup(
+      "gemini", ["BTC-USD", "ZEC-USD", "ETH-GUSD-PERP"], levels: [30, 110, 20],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
     Setup(
       "binance", ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
