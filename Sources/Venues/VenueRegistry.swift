@@ -6,6 +6,7 @@ package enum VenueRegistry {
     BinanceHandler.venue,
     BybitHandler.venue,
     CoinbaseHandler.venue,
+    DeribitHandler.venue,
     KrakenHandler.venue,
     OKXHandler.venue,
   ]

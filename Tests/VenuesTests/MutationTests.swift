@@ -47,6 +47,17 @@ struct MutationTests {
           #"{"topic":"tickers.BTCUSDT","ts":1673853746003,"type":"snapshot","data":{"symbol":"BTCUSDT","lastPrice":"21109.7","price24hPcnt":"0.0196"}}"#,
         ]
       )
+    case "deribit":
+      return (
+        DeribitHandlerTests.live(),
+        [
+          DeribitHandlerTests.snapshot(100), DeribitHandlerTests.change(132, 100, asks: #"["delete",86776.0,0.0]"#),
+          #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"quote.BTC_USDC-PERPETUAL","data":{"timestamp":1700000000500,"instrument_name":"BTC_USDC-PERPETUAL","best_ask_price":86776.0,"best_bid_price":86775.8,"best_ask_amount":0.0009,"best_bid_amount":0.216}}}"#,
+          #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"trades.BTC_USDC-PERPETUAL.100ms","data":[{"timestamp":1700000000500,"price":86775.8,"amount":1.0e-4,"direction":"sell","instrument_name":"BTC_USDC-PERPETUAL","trade_seq":4,"trade_id":"403691825"}]}}"#,
+          #"{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"test_request"}}"#,
+          #"{"jsonrpc":"2.0","id":3,"error":{"code":11050,"message":"bad_request"}}"#,
+        ]
+      )
     case "okx":
       return (
         OKXHandlerTests.live(),

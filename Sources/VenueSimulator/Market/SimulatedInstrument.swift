@@ -168,6 +168,23 @@ package enum SimulatedListing {
       + [instrument(assets[0], "-261225", .future(expiry: "20261225"), 0.3)]
   }()
 
+  /// Deribit: linear perpetuals in USDC, and a dated future of BTC. Amounts are in base units.
+  package static let deribit: [SimulatedInstrument] = {
+    let digits: [String: (price: UInt8, size: UInt8)] = [
+      "BTC": (1, 4), "ETH": (2, 3), "SOL": (2, 1), "ZEC": (2, 2), "XRP": (4, 0), "ADA": (4, 0), "DOGE": (5, 0),
+      "LTC": (2, 1),
+    ]
+    func instrument(_ asset: Asset, _ suffix: String, _ kind: Instrument.Kind, _ part: Double) -> SimulatedInstrument {
+      let (price, size) = digits[asset.base]!
+      return SimulatedInstrument(
+        base: asset.base, quote: "USDC", venueSymbol: "\(asset.base)_USDC-\(suffix)", kind: kind, priceScale: price,
+        sizeScale: size, tick: 1, lot: 1, reference: asset.price, activity: asset.activity * part,
+        levels: asset.levels)
+    }
+    return assets.map { instrument($0, "PERPETUAL", .perpetual, 1) }
+      + [instrument(assets[0], "25DEC26", .future(expiry: "20261225"), 0.3)]
+  }()
+
   /// Binance: spot is printed with eight digits, `tickSize` and `stepSize` are coarser; futures have digits of their own.
   package static let binance: [SimulatedInstrument] = {
     let steps: [String: (Int64, Int64)] = [

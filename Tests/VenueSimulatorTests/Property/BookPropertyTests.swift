@@ -48,6 +48,9 @@ struct BookPropertyTests {
       "binance", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
     Setup(
+      "deribit", ["BTC-USDC-PERP", "BTC-USDC-20261225", "ZEC-USDC-PERP"], levels: [30, 20, 60],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+    Setup(
       "okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
     Setup(
