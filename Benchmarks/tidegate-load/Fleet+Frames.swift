@@ -1,5 +1,6 @@
 import CLoad
 import Glibc
+import Histogram
 
 /// What frames say.
 extension Fleet {

@@ -45,8 +45,9 @@ struct Hostile: ~Copyable {
   /// - Parameter subscription: what connections that never read subscribe to.
   init(url: StreamURL, kind: HostileKind, count: Int, subscription: Subscription) throws {
     try Sockets.allowFiles(count)
-    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     guard epoll >= 0 else { throw LoadError("no epoll set: \(Sockets.reason(errno))") }
+    self.epoll = epoll
     self.url = url
     self.kind = kind
     self.count = count
