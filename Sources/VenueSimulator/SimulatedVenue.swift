@@ -36,6 +36,7 @@ package final class SimulatedVenue {
     Kind(name: "bybit", listing: SimulatedListing.bybit) { BybitProtocol(market: $0, faults: $1) },
     Kind(name: "okx", listing: SimulatedListing.okx) { OKXProtocol(market: $0, faults: $1) },
     Kind(name: "deribit", listing: SimulatedListing.deribit) { DeribitProtocol(market: $0, faults: $1) },
+    Kind(name: "hyperliquid", listing: SimulatedListing.hyperliquid) { HyperliquidProtocol(market: $0, faults: $1) },
     Kind(name: "binance", listing: SimulatedListing.binance) { BinanceProtocol(market: $0, faults: $1) },
   ]
 

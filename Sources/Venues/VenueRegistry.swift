@@ -7,6 +7,7 @@ package enum VenueRegistry {
     BybitHandler.venue,
     CoinbaseHandler.venue,
     DeribitHandler.venue,
+    HyperliquidHandler.venue,
     KrakenHandler.venue,
     OKXHandler.venue,
   ]

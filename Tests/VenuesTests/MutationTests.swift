@@ -58,6 +58,18 @@ struct MutationTests {
           #"{"jsonrpc":"2.0","id":3,"error":{"code":11050,"message":"bad_request"}}"#,
         ]
       )
+    case "hyperliquid":
+      return (
+        HyperliquidHandlerTests.live(),
+        [
+          HyperliquidHandlerTests.book(),
+          HyperliquidHandlerTests.book(540, asks: #"{"px":"84145.0","sz":"1.0","n":1}"#),
+          #"{"channel":"trades","data":[\#(HyperliquidHandlerTests.trade(1, 1_790_232_236_600))]}"#,
+          #"{"channel":"bbo","data":{"coin":"BTC","time":1790232237145,"bbo":[{"px":"84143.0","sz":"10.25923","n":36},null]}}"#,
+          #"{"channel":"error","data":"Already subscribed: {\"type\":\"l2Book\",\"coin\":\"BTC\"}"}"#,
+          HyperliquidHandlerTests.meta, HyperliquidHandlerTests.acknowledgement("l2Book", "BTC"),
+        ]
+      )
     case "okx":
       return (
         OKXHandlerTests.live(),

@@ -18,6 +18,8 @@ package struct ReplaySource {
   package let symbols: [String]
   /// The instrument list to answer with: the recorded one, or one made from the header.
   package let instruments: [UInt8]
+  /// A message that comes first on every connection: an instrument list that is part of the stream and was not recorded. Mostly empty.
+  package private(set) var preamble: [UInt8] = []
 
   /// Looks through the beginning of the recording.
   /// - Throws: what is wrong with it, or that its venue is none of those that can be replayed.
@@ -27,15 +29,17 @@ package struct ReplaySource {
     var list: [UInt8]?
     var url: String?
     var speaksV2 = false
+    var hasPosts = false
     for _ in 0..<Self.searchLimit {
       guard let record = try reader.next() else { break }
       switch record.kind {
       case .open: url = url ?? record.url
       case .text:
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
+        if !hasPosts { hasPosts = Self.contains(reader.payload.unsafeBytes, "\"payload\":{\"type\":\"") }
       case .http:
         if list == nil, let url = record.url,
-          ["/exchangeInfo", "/products", "/instruments-info"].contains(where: { url.contains($0) }),
+          ["/exchangeInfo", "/products", "/instruments-info", "/get_instruments"].contains(where: { url.contains($0) }),
           record.status == 200
         {
           list = [UInt8](reader.payload.unsafeBytes)
@@ -71,11 +75,22 @@ package struct ReplaySource {
       symbols = pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text }
       venue = VenueRegistry.venue(named: "bybit")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.bybitList(pairs, isSpot: isSpot)
+    case ("deribit", _):
+      venue = VenueRegistry.venue(named: "deribit")!
+      let markets = try Self.deribitMarkets(header.symbols, path: path)
+      symbols = markets.map(\.symbol.text)
+      instruments = try list ?? Self.deribitList(markets, path: path)
+    case ("hyperliquid", _):
+      venue = VenueRegistry.venue(named: "hyperliquid")!
+      let markets = Self.hyperliquidMarkets(header.symbols)
+      symbols = markets.map(\.symbol.text)
+      instruments = []
+      preamble = hasPosts ? [] : try Self.hyperliquidList(markets, path: path)
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",
         "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bybit v5 spot and "
-          + "linear, the Coinbase Exchange feed and Kraken spot v2 can")
+          + "linear, the Coinbase Exchange feed, Deribit's linear contracts, Hyperliquid and Kraken spot v2 can")
     }
   }
 

@@ -119,6 +119,9 @@ package final class Replayer {
     isConnected = true
     pipeline.connected(now: now)
     carryOut(now)
+    guard !source.preamble.isEmpty else { return }
+    pipeline.receive(source.preamble.span.bytes, now: now)
+    carryOut(now)
   }
 
   private func carryOut(_ now: Timestamp) {

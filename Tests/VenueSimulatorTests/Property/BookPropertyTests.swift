@@ -50,6 +50,10 @@ struct BookPropertyTests {
     Setup(
       "deribit", ["BTC-USDC-PERP", "BTC-USDC-20261225", "ZEC-USDC-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+    // Every message is the whole book to its depth, so that none is missed for long; late ones are known by their time.
+    Setup(
+      "hyperliquid", ["BTC-USDC-PERP", "ETH-USDC", "ZEC-USDC-PERP"], levels: [30, 20, 60],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 5)),
     Setup(
       "okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
