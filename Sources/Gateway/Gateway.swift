@@ -60,6 +60,7 @@ package final class Gateway: Sendable {
     clientLimits.messageBytes = configuration.limits.messageBytes
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
+    clientLimits.stallSeconds = configuration.limits.stallSeconds
     let tlsLog = TLSLog(log)
     let settings = NodeSettings(
       node: configuration.node, epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,

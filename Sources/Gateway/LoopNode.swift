@@ -125,49 +125,12 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       hub.clockStepped(by: jump)
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
-    let moment = loop.moment
-    for session in httpSessions.values { session.closeIfOverdue(at: moment) }
-    httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
+    closeOverdue()
+    excess.httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
   }
 
-  // MARK: The budget of all clients
-
-  /// Bytes of answers that HTTP clients have not taken; counted once a second.
-  private var httpQueuedBytes = 0
-  private var budgetNoticeAt = Int64.min / 2
-  private var budgetClosed = 0
-
-  /// Books what waits for this loop's clients; closes those with the most where all clients together have too much.
-  private func keepWithinBudget(_ now: Timestamp) {
-    let budget = settings.admission.budget
-    let queued = fanOut.queuedBytes
-    let excess = budget.book(queued + httpQueuedBytes, loop: loop.index)
-    if excess > 0 {
-      let shed = fanOut.shed(bytes: excess, limit: budget.limit, into: &actions)
-      var freed = shed.bytes
-      var closed = shed.clients
-      if freed < excess {
-        for session in httpSessions.values.sorted(by: { $0.queuedBytes > $1.queuedBytes }) {
-          guard freed < excess, session.queuedBytes > 0 else { break }
-          freed += session.queuedBytes
-          closed += 1
-          session.abort()
-        }
-        httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
-      }
-      budgetClosed += closed
-      metrics.closedOverBudget += UInt64(closed)
-      _ = budget.book(fanOut.queuedBytes + httpQueuedBytes, loop: loop.index)
-    }
-    let moment = loop.moment
-    if budgetClosed > 0, moment - budgetNoticeAt >= 10_000_000 {
-      settings.log.warning(
-        "too much waits for slow clients: those with the most are closed",
-        metadata: ["closed": "\(budgetClosed)", "limit_bytes": "\(budget.limit)"])
-      budgetNoticeAt = moment
-      budgetClosed = 0
-    }
-  }
+  /// What is too much, and who is too slow (`LoopNode+Limits.swift`).
+  var excess = ExcessState()
 
   // MARK: Feeds
 
@@ -338,7 +301,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     announceAges()
     let now = clock.now()
     fanOut.advance(to: now, into: &actions)
-    keepWithinBudget(now)
+    keepWithinBudget()
     advances &+= 1
     if advances % 10 == 0 { noteKernelProgress(now) }
     metrics.evicted = UInt64(fanOut.evictedClients)

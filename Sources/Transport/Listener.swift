@@ -80,8 +80,8 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   /// stay full, and its edge would never come again.
   private var spare: Int32
 
-  /// Connections accepted in one turn.
-  private static let acceptsPerTurn = 256
+  /// Connections accepted in one turn: what is under way on the loop waits so long, some 20 µs for each.
+  private static let acceptsPerTurn = 32
   /// After which accepting is tried again where not even the spare descriptor was to be had.
   private static let retryDelay: UInt64 = 100_000_000
 

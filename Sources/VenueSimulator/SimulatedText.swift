@@ -52,6 +52,14 @@ extension ByteBuffer {
     append(UInt8(ascii: "\""))
   }
 
+  /// Appends what was traded in the last 24 h in the quote currency, in quotes, with eight digits at most.
+  mutating func append(quoteVolumeOf state: InstrumentMarket) {
+    let scale = state.instrument.priceScale + state.instrument.sizeScale
+    let digits = scale > 8 ? scale - 8 : 0
+    let turnover = Int64(clamping: state.day.turnover / Int128(DecimalText.power(digits)))
+    append(quoted: turnover, scale: scale - digits)
+  }
+
   /// Appends `["PRICE","SIZE"]`.
   mutating func append(pair level: PriceLevel, _ instrument: SimulatedInstrument) {
     append("[")

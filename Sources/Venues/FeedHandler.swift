@@ -3,17 +3,23 @@ import MarketData
 
 /// What a feed is asked to carry, in the gateway's words.
 package struct FeedConfiguration: Sendable {
-  /// `BTC-USD`, `ETH-USDT`: base and quote, upper case, as in symbols. At most `Venue.symbolLimit` of them.
+  /// `BTC-USD`, `ETH-USDT`: base and quote, upper case, as in symbols; or a `MarketSelection` such as `*-USD:top20`. What they come to
+  /// is at most `Venue.symbolLimit` on one connection.
   package var symbols: [String]
   /// The WebSocket URL to use instead of the venue's own.
   package var endpoint: String?
   /// The base URL of REST requests to use instead of the venue's own.
   package var restEndpoint: String?
+  /// What of the venue's whole list is kept for `FeedHandler.listing`.
+  package var listing: ListingDetail
 
-  package init(symbols: [String], endpoint: String? = nil, restEndpoint: String? = nil) {
+  package init(
+    symbols: [String], endpoint: String? = nil, restEndpoint: String? = nil, listing: ListingDetail = .none
+  ) {
     self.symbols = symbols
     self.endpoint = endpoint
     self.restEndpoint = restEndpoint
+    self.listing = listing
   }
 }
 
@@ -105,6 +111,10 @@ package class FeedHandler {
 
   /// The URL of the next connection.
   package final var url: String { configuration.endpoint ?? venue.endpoint }
+
+  /// All markets that the venue lists, in its order, where the configuration asks for them. Empty until the list has come: with
+  /// `prepare` from most venues, after `connected` where it is part of the stream.
+  package var listing: [ListedMarket] { [] }
 
   /// Counts per symbol, by `InstrumentID`; empty before the instruments are known.
   package var symbolCounts: [SymbolCounts] { [] }

@@ -93,6 +93,8 @@ package struct Venue: Sendable {
   /// What is no symbol, or of a kind that the venue has not, goes to the first, which refuses it. An endpoint without a path
   /// gets the venue's own, and one that is to serve several parts each part's.
   package func connections(for configuration: FeedConfiguration) -> [(venue: Venue, configuration: FeedConfiguration)] {
+    // A listing is of all that the venue has.
+    let isListing = configuration.listing != .none
     guard !parts.isEmpty else {
       var configuration = configuration
       configuration.endpoint = configuration.endpoint.map {
@@ -102,13 +104,18 @@ package struct Venue: Sendable {
     }
     var symbols = Array(repeating: [String](), count: parts.count)
     for symbol in configuration.symbols {
+      if let selection = try? MarketSelection(symbol), MarketSelection.isMeant(by: symbol) {
+        let holders = parts.indices.filter { parts[$0].kinds.contains(where: selection.mayHold) }
+        for index in holders.isEmpty ? [0] : holders { symbols[index].append(symbol) }
+        continue
+      }
       let family = FeedSymbol(symbol)?.kind.family
       symbols[parts.firstIndex { part in family.map { part.kinds.contains($0) } ?? false } ?? 0].append(symbol)
     }
-    return zip(parts, symbols).filter { !$1.isEmpty }.map { part, symbols in
+    return zip(parts, symbols).filter { isListing || !$1.isEmpty }.map { part, symbols in
       let configured = FeedConfiguration(
         symbols: symbols, endpoint: configuration.endpoint.map { endpoint(of: part, at: $0) },
-        restEndpoint: configuration.restEndpoint)
+        restEndpoint: configuration.restEndpoint, listing: configuration.listing)
       return (part, configured)
     }
   }

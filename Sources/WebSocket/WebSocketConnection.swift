@@ -85,6 +85,9 @@ package struct WebSocketConnection: ~Copyable {
     self.pool = peerTakesOver ? nil : inflaters
   }
 
+  /// Bytes that compressed messages have become so far.
+  package private(set) var inflatedBytes: UInt64 = 0
+
   /// Bytes held of an unfinished frame or message.
   package var pendingBytes: Int {
     let message = gathered.count + (inflater?.output.count ?? 0)
@@ -319,6 +322,7 @@ package struct WebSocketConnection: ~Copyable {
       case .noMemory: throw WebSocketError(.internalError, "no memory to inflate with")
       }
     }
+    inflatedBytes &+= UInt64(inflater.output.count &- before)
     if isText, !utf8.accept(UnsafeRawBufferPointer(rebasing: inflater.output.unsafeBytes[before...])) {
       throw Self.notUTF8
     }

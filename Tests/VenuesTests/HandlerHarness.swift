@@ -18,8 +18,8 @@ final class HandlerHarness {
   private(set) var actions: [FeedAction] = []
   private(set) var error: FeedError?
 
-  init(_ venue: Venue, _ symbols: [String]) {
-    handler = venue.makeHandler(FeedConfiguration(symbols: symbols))
+  init(_ venue: Venue, _ symbols: [String], listing: ListingDetail = .none) {
+    handler = venue.makeHandler(FeedConfiguration(symbols: symbols, listing: listing))
     market = Market(configuration: venue.market)
   }
 

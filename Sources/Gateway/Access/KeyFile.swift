@@ -41,7 +41,11 @@ struct KeyFile {
 
   /// Reads the file and those that it names.
   static func load(_ path: String) throws(ConfigurationProblems) -> AccessPolicy {
-    let read: (String) -> [UInt8]? = { FileManager.default.contents(atPath: $0).map { [UInt8]($0) } }
+    var exposed: [String] = []
+    let read: (String) -> [UInt8]? = { path in
+      if isWritableByAll(path) { exposed.append(path) }
+      return FileManager.default.contents(atPath: path).map { [UInt8]($0) }
+    }
     guard let bytes = read(path) else {
       throw ConfigurationProblems(
         problems: [
@@ -49,7 +53,23 @@ struct KeyFile {
             name: "keys-file", place: "file \(path)", message: "cannot be read", allowed: "a readable file")
         ])
     }
-    return try parse(bytes, path: path, read: read)
+    let policy = try parse(bytes, path: path, read: read)
+    guard exposed.isEmpty else {
+      throw ConfigurationProblems(
+        problems: exposed.map {
+          ConfigurationProblem(
+            name: "keys-file", place: "file \($0)", message: "can be written by everybody on this machine",
+            allowed: "a file that its owner alone may write: chmod go-w \($0)")
+        })
+    }
+    return policy
+  }
+
+  private static func isWritableByAll(_ path: String) -> Bool {
+    // Of what a link points to: links themselves are open to all.
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? NSNumber
+    return mode.map { $0.intValue & 0o002 != 0 } ?? false
   }
 
   /// - Parameter read: the contents of a file, nil if it cannot be read; names are relative to the key file's folder.

@@ -16,6 +16,7 @@ final class StreamSession: ConnectionHandler {
   /// What it has shown of itself; nil: nothing, or nothing is asked for.
   var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
+  private var inflateBudget: InflateBudget
   private var isClosing = false
   /// The payload of the newest ping that came while the connection took nothing; pongs to the ones before may be left out
   /// (RFC 6455 section 5.5.3), so that a client that pings and does not read costs no memory.
@@ -45,6 +46,9 @@ final class StreamSession: ConnectionHandler {
     self.deflates = deflate != nil
     self.webSocket = WebSocketConnection(
       role: .server, limits: limits, deflate: deflate, inflaters: node.compression.inflaters)
+    self.inflateBudget = InflateBudget(
+      requestsPerSecond: node.settings.clientLimits.requestsPerSecond, messageBytes: limits.messageBytes,
+      now: connection.loop.moment)
     self.heardAt = connection.loop.moment
   }
 
@@ -56,6 +60,13 @@ final class StreamSession: ConnectionHandler {
       while connection.isOpen, let event = try webSocket.next(&input) {
         switch event {
         case .text(let payload):
+          if deflates, !inflateBudget.allows(webSocket.inflatedBytes, at: heardAt) {
+            // Nothing is read any more: its close frame may lie behind as much again.
+            close(
+              code: CloseCode.rateLimited,
+              reason: "over \(inflateBudget.limit) bytes of compressed requests in 1 s, inflated")
+            return connection.close()
+          }
           if !isClosing { node.receive(payload.bytes, from: self) }
         case .binary:
           close(code: WebSocketCloseCode.unsupportedData.rawValue, reason: "tidegate.v1.json takes text frames")

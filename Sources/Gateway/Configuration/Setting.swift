@@ -70,6 +70,7 @@ struct Setting: Sendable {
     integer("limits.requests-per-second", 1...10_000, \.limits.requestsPerSecond),
     integer("limits.message-bytes", (1 << 10)...(16 << 20), \.limits.messageBytes),
     integer("limits.queued-bytes", (64 << 10)...(256 << 20), \.limits.queuedBytes),
+    integer("limits.stall-seconds", 1...600, \.limits.stallSeconds),
     integer("limits.total-queued-bytes", (1 << 20)...(64 << 30), \.limits.totalQueuedBytes),
     integer("http.head-seconds", 1...300, \.http.headSeconds),
     integer("http.idle-seconds", 1...3_600, \.http.idleSeconds),

@@ -49,19 +49,21 @@ final class HTTPSession: ConnectionHandler {
     self.watch = HTTPWatch(limits, now: connection.loop.moment)
   }
 
-  /// Ends the connection if the client is too slow at `moment`, monotonic µs. Call about once a second.
-  func closeIfOverdue(at moment: Int64) {
-    guard !isFinished else { return }
+  /// Ends the connection if the client is too slow at `moment`, monotonic µs; whether it did. Call about once a second.
+  func closeIfOverdue(at moment: Int64) -> Bool {
+    guard !isFinished else { return false }
     observe(at: moment)
     switch watch.overdue(at: moment) {
-    case nil: return
+    case nil: return false
     case .idle: break
     case .request(let reason): send(.error(408, code: "timeout", message: reason, retry: true), keepAlive: false)
     case .response:
       isFinished = true
-      return connection.abort()
+      connection.abort()
+      return true
     }
     finish()
+    return true
   }
 
   /// Tells the watch what the connection is at.

@@ -63,7 +63,8 @@ extension ReplaySource {
           "\(market.name) is a dated future, and the recording has no instrument list that says when it expires")
       }
       if index > 0 { out.append(",") }
-      out.append("{\"kind\":\"future\",\"instrument_type\":\"linear\",\"settlement_period\":\"perpetual\",\"instrument_name\":")
+      out.append(
+        "{\"kind\":\"future\",\"instrument_type\":\"linear\",\"settlement_period\":\"perpetual\",\"instrument_name\":")
       out.append(json: market.name)
       out.append(",\"base_currency\":")
       out.append(json: market.symbol.base)
@@ -92,7 +93,8 @@ extension ReplaySource {
   static func hyperliquidList(_ markets: [NamedMarket], path: String) throws(RecordingError) -> [UInt8] {
     var out = ByteBuffer()
     out.append(
-      "{\"channel\":\"post\",\"data\":{\"response\":{\"type\":\"info\",\"payload\":{\"type\":\"meta\",\"data\":{\"universe\":[")
+      "{\"channel\":\"post\",\"data\":{\"response\":{\"type\":\"info\",\"payload\":{\"type\":\"meta\",\"data\":{\"universe\":["
+    )
     for (index, market) in markets.enumerated() {
       guard market.symbol.kind == .perpetual else {
         throw RecordingError(

@@ -7,15 +7,19 @@ extension FanOut {
   package var queuedBytes: Int { watched.reduce(0) { $0 + queuedBytes(of: $1) } }
 
   /// Closes clients with 4108, those with the most waiting first, until `bytes` are let go of or nobody has anything waiting.
-  /// - Parameter limit: of the budget, for the reason that the clients are told.
+  /// - Parameters:
+  ///   - clients: how many are closed at the most.
+  ///   - limit: of the budget, for the reason that the clients are told.
   /// - Returns: how many were closed, and what waited for them. O(n log n) in the clients that have something waiting.
-  package func shed(bytes: Int, limit: Int, into actions: inout [FanOutAction]) -> (clients: Int, bytes: Int) {
+  package func shed(
+    bytes: Int, clients: Int, limit: Int, into actions: inout [FanOutAction]
+  ) -> (clients: Int, bytes: Int) {
     let heaviest = watched.map { (slot: $0, bytes: queuedBytes(of: $0)) }.filter { $0.bytes > 0 }
       .sorted { $0.bytes > $1.bytes }
     var freed = 0
     var closed = 0
     for candidate in heaviest {
-      guard freed < bytes else { break }
+      guard freed < bytes, closed < clients else { break }
       expel(
         id(of: candidate.slot), code: CloseCode.slow,
         reason: "slow: \(candidate.bytes) bytes unsent, all clients together are over \(limit)", into: &actions)

@@ -7,8 +7,6 @@ extension FanOut {
   static let ageLimit = Microseconds.second
   /// Between two steps down, µs: one needs time to show.
   static let stepInterval = Microseconds.second
-  /// Without progress for this long a client is closed, µs.
-  static let stallLimit = 10 * Microseconds.second
   /// Without pressure for this long a client gets its rate back, µs.
   static let calmTime = 30 * Microseconds.second
 
@@ -97,8 +95,8 @@ extension FanOut {
         expelSlow(client.slot, state, "over \(limits.hardQueuedBytes) bytes", into: &actions)
         return false
       }
-      if moment - state.progress >= Self.stallLimit {
-        expelSlow(client.slot, state, "no progress for 10 s", into: &actions)
+      if moment - state.progress >= Int64(limits.stallSeconds) * Microseconds.second {
+        expelSlow(client.slot, state, "no progress for \(limits.stallSeconds) s", into: &actions)
         return false
       }
       var oldest = moment

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// The REST calls that a client of Binance's streams needs: `ping`, `time`, `exchangeInfo`, `depth`; of futures `exchangeInfo` and
-/// `depth`, which have a weight limit of their own.
+/// The REST calls that a client of Binance's streams needs: `ping`, `time`, `exchangeInfo`, `depth`, `ticker/24hr` of all markets; of
+/// futures `exchangeInfo`, `depth` and `ticker/24hr`, which have a weight limit of their own.
 struct BinanceREST {
   let market: SimulatedMarket
   /// Request weight used in the minute under way; the limit is 6,000.
@@ -40,6 +40,12 @@ struct BinanceREST {
       futuresWeight += 1
       response = exchangeInfo(symbol: nil, symbols: nil, now, isSpot: false)
     case "/fapi/v1/depth": response = depth(symbol: value("symbol"), limit: value("limit"), isSpot: false)
+    case "/api/v3/ticker/24hr":
+      weight += 80
+      response = tickers(isSpot: true)
+    case "/fapi/v1/ticker/24hr":
+      futuresWeight += 40
+      response = tickers(isSpot: false)
     default: return SimulatedResponse(status: 404, body: #"{"code":-1000,"msg":"Path \#(path) not found."}"#)
     }
     let isFutures = path.hasPrefix("/fapi/")
@@ -106,6 +112,38 @@ struct BinanceREST {
     var response = SimulatedResponse(body: out.description)
     response.truth = truth
     return response
+  }
+
+  // MARK: - 24 h figures
+
+  private func tickers(isSpot: Bool) -> SimulatedResponse {
+    var out = ByteBuffer(capacity: 4 << 10)
+    out.append("[")
+    var isFirst = true
+    for state in market.instruments where (state.instrument.kind == .spot) == isSpot {
+      if !isFirst { out.append(",") }
+      isFirst = false
+      func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
+        out.append(name)
+        out.append(quoted: value, scale: scale)
+      }
+      let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
+      out.append(#"{"symbol":""#)
+      out.append(state.instrument.venueSymbol)
+      out.append("\"")
+      field(#","openPrice":"#, state.day.open, price)
+      field(#","highPrice":"#, state.day.high, price)
+      field(#","lowPrice":"#, state.day.low, price)
+      field(#","lastPrice":"#, state.day.last, price)
+      field(#","volume":"#, state.day.volume, size)
+      out.append(#","quoteVolume":"#)
+      out.append(quoteVolumeOf: state)
+      out.append(#","count":"#)
+      out.append(integer: state.day.trades)
+      out.append("}")
+    }
+    out.append("]")
+    return SimulatedResponse(body: out.description)
   }
 
   // MARK: - Exchange information

@@ -358,13 +358,14 @@ final class BybitProtocol: VenueProtocol {
   // MARK: - REST
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    guard path == "/v5/market/instruments-info" else {
+    guard path == "/v5/market/instruments-info" || path == "/v5/market/tickers" else {
       return SimulatedResponse(status: 404, body: #"{"retCode":404,"retMsg":"not found","result":{}}"#)
     }
     func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
     guard let category = value("category"), category == "spot" || category == "linear" else {
       return SimulatedResponse(body: #"{"retCode":10001,"retMsg":"params error: Category is invalid","result":{}}"#)
     }
+    if path == "/v5/market/tickers" { return tickers(category) }
     let list = market.instruments.map(\.instrument).filter { ($0.kind == .spot) == (category == "spot") }
     // Pages of five, so that following the cursor is something that happens.
     let page = category == "spot" ? list.count : 5
@@ -381,6 +382,31 @@ final class BybitProtocol: VenueProtocol {
     out.append(#"],"nextPageCursor":""#)
     if end < list.count { out.append("first=\(end)") }
     out.append(#""},"retExtInfo":{},"time":"#)
+    out.append(integer: faults.now.rawValue / 1_000)
+    out.append("}")
+    return SimulatedResponse(body: out.description)
+  }
+
+  private func tickers(_ category: String) -> SimulatedResponse {
+    var out = ByteBuffer(capacity: 4 << 10)
+    out.append(#"{"retCode":0,"retMsg":"OK","result":{"category":""#)
+    out.append(category)
+    out.append(#"","list":["#)
+    var isFirst = true
+    for state in market.instruments where (state.instrument.kind == .spot) == (category == "spot") {
+      if !isFirst { out.append(",") }
+      isFirst = false
+      out.append(#"{"symbol":""#)
+      out.append(state.instrument.venueSymbol)
+      out.append(#"","lastPrice":"#)
+      out.append(quoted: state.day.last, scale: state.instrument.priceScale)
+      out.append(#","volume24h":"#)
+      out.append(quoted: state.day.volume, scale: state.instrument.sizeScale)
+      out.append(#","turnover24h":"#)
+      out.append(quoteVolumeOf: state)
+      out.append("}")
+    }
+    out.append(#"]},"retExtInfo":{},"time":"#)
     out.append(integer: faults.now.rawValue / 1_000)
     out.append("}")
     return SimulatedResponse(body: out.description)

@@ -386,6 +386,15 @@ final class CoinbaseProtocol: VenueProtocol {
       out.append("]")
       return SimulatedResponse(body: out.description)
     }
+    if path == "/products/stats" {
+      out.append("{")
+      for (index, state) in market.instruments.enumerated() {
+        if index > 0 { out.append(",") }
+        appendStatistics(state, to: &out)
+      }
+      out.append("}")
+      return SimulatedResponse(body: out.description)
+    }
     guard let state = market.instruments.first(where: { $0.instrument.venueSymbol == parts[1] }) else {
       return Self.notFound
     }
@@ -397,6 +406,22 @@ final class CoinbaseProtocol: VenueProtocol {
       return Self.notFound
     }
     return SimulatedResponse(body: out.description)
+  }
+
+  private func appendStatistics(_ state: InstrumentMarket, to out: inout ByteBuffer) {
+    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
+    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
+      out.append(name)
+      out.append(quoted: value, scale: scale)
+    }
+    out.append(json: state.instrument.venueSymbol)
+    field(#":{"stats_30day":{"volume":"#, state.day.volume * 30, size)
+    field(#"},"stats_24hour":{"open":"#, state.day.open, price)
+    field(#","high":"#, state.day.high, price)
+    field(#","low":"#, state.day.low, price)
+    field(#","last":"#, state.day.last, price)
+    field(#","volume":"#, state.day.volume, size)
+    out.append("}}")
   }
 
   private static let notFound = SimulatedResponse(status: 404, body: #"{"message":"NotFound"}"#)

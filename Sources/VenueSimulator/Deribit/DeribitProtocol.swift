@@ -446,12 +446,9 @@ final class DeribitProtocol: VenueProtocol {
 
   // MARK: - REST
 
-  /// What is listed beside what is simulated: an inverse contract.
-  private static let others =
-    #"{"instrument_name":"BTC-PERPETUAL","kind":"future","instrument_type":"reversed","future_type":"reversed","tick_size":0.5,"tick_size_steps":[],"contract_size":10.0,"min_trade_amount":10.0,"base_currency":"BTC","quote_currency":"USD","counter_currency":"USD","settlement_currency":"BTC","settlement_period":"perpetual","expiration_timestamp":32503708800000,"is_active":true}"#
-
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    guard path == "/api/v2/public/get_instruments" else {
+    let isSummary = path == "/api/v2/public/get_book_summary_by_currency"
+    guard isSummary || path == "/api/v2/public/get_instruments" else {
       return SimulatedResponse(
         status: 404, body: #"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}"#)
     }
@@ -463,16 +460,26 @@ final class DeribitProtocol: VenueProtocol {
     var out = ByteBuffer(capacity: 4 << 10)
     out.append(#"{"jsonrpc":"2.0","result":["#)
     if kind == "future" {
-      let isInverseAsked = currency == "any" || currency == "BTC"
-      if isInverseAsked { out.append(Self.others) }
-      let listed = market.instruments.map(\.instrument).filter { currency == "any" || $0.quote == currency }
-      for (index, instrument) in listed.enumerated() {
-        if index > 0 || isInverseAsked { out.append(",") }
-        append(instrument, to: &out)
+      let listed = market.instruments.filter { currency == "any" || $0.instrument.quote == currency }
+      for (index, state) in listed.enumerated() {
+        if index > 0 { out.append(",") }
+        if isSummary { appendSummary(state, to: &out) } else { append(state.instrument, to: &out) }
       }
     }
     out.append(#"],"usIn":0,"usOut":0,"usDiff":0,"testnet":false}"#)
     return SimulatedResponse(body: out.description)
+  }
+
+  private func appendSummary(_ state: InstrumentMarket, to out: inout ByteBuffer) {
+    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
+    let notional = Int64(clamping: state.day.turnover / Int128(DecimalText.power(price + size)))
+    out.append(#"{"instrument_name":""#)
+    out.append(state.instrument.venueSymbol)
+    field(#"","volume":"#, state.day.volume, size, to: &out)
+    field(#","volume_usd":"#, notional, 0, to: &out)
+    field(#","volume_notional":"#, notional, 0, to: &out)
+    field(#","last":"#, state.day.last, price, to: &out)
+    out.append("}")
   }
 
   private func append(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {

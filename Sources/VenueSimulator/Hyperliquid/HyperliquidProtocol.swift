@@ -212,12 +212,15 @@ final class HyperliquidProtocol: VenueProtocol {
       out.append(#"{"channel":"post","data":{"id":"#)
       out.append(integer: request.id)
       switch (request.type, index) {
-      case ("meta", _), ("spotMeta", _):
+      case ("meta", _), ("spotMeta", _), ("metaAndAssetCtxs", _), ("spotMetaAndAssetCtxs", _):
+        let isSpot = request.type.hasPrefix("spot")
+        let hasContexts = request.type.hasSuffix("Ctxs")
         out.append(#","response":{"type":"info","payload":{"type":""#)
         out.append(request.type)
-        out.append(#"","data":"#)
-        if request.type == "meta" { appendPerpetuals(to: &out) } else { appendSpots(to: &out) }
-        out.append("}}}}")
+        out.append(hasContexts ? #"","data":["# : #"","data":"#)
+        if isSpot { appendSpots(to: &out) } else { appendPerpetuals(to: &out) }
+        if hasContexts { appendContexts(isSpot: isSpot, to: &out) }
+        out.append(hasContexts ? "]}}}}" : "}}}}")
       case ("l2Book", let index?):
         out.append(#","response":{"type":"info","payload":{"type":"l2Book","data":"#)
         appendBookData(HyperliquidSubscription(channel: .book, instrument: index), to: &out)
@@ -333,9 +336,8 @@ final class HyperliquidProtocol: VenueProtocol {
     }
     head(state.instrument.kind == .spot ? "activeSpotAssetCtx" : "activeAssetCtx", index, to: &out)
     field(#","ctx":{"prevDayPx":"#, state.day.open, price)
-    let digits = price + size > 8 ? price + size - 8 : 0
-    field(
-      #","dayNtlVlm":"#, Int64(clamping: state.day.turnover / Int128(DecimalText.power(digits))), price + size - digits)
+    out.append(#","dayNtlVlm":"#)
+    out.append(quoteVolumeOf: state)
     field(#","markPx":"#, state.day.last, price)
     let middle = ((state.book.bestBid?.price ?? 0) + (state.book.bestAsk?.price ?? 0)) * 5
     field(#","midPx":"#, middle, price + 1)
@@ -346,15 +348,30 @@ final class HyperliquidProtocol: VenueProtocol {
   // MARK: - Lists
 
   private func appendPerpetuals(to out: inout ByteBuffer) {
-    out.append(#"{"universe":[{"szDecimals":2,"name":"FTM","maxLeverage":10,"isDelisted":true}"#)
-    for state in market.instruments where state.instrument.kind != .spot {
-      out.append(#",{"szDecimals":"#)
+    out.append(#"{"universe":["#)
+    for (index, state) in market.instruments.filter({ $0.instrument.kind != .spot }).enumerated() {
+      out.append(index > 0 ? #",{"szDecimals":"# : #"{"szDecimals":"#)
       out.append(integer: Int64(state.instrument.sizeScale))
       out.append(#","name":"#)
       out.append(json: state.instrument.venueSymbol)
       out.append(#","maxLeverage":40}"#)
     }
     out.append("]}")
+  }
+
+  /// In the order of the list; those of spot name their market.
+  private func appendContexts(isSpot: Bool, to out: inout ByteBuffer) {
+    out.append(",[")
+    for (index, state) in market.instruments.filter({ ($0.instrument.kind == .spot) == isSpot }).enumerated() {
+      out.append(index > 0 ? #",{"dayNtlVlm":"# : #"{"dayNtlVlm":"#)
+      out.append(quoteVolumeOf: state)
+      if isSpot {
+        out.append(#","coin":"#)
+        out.append(json: state.instrument.venueSymbol)
+      }
+      out.append("}")
+    }
+    out.append("]")
   }
 
   /// Tokens by the order of the listing, the quote first.

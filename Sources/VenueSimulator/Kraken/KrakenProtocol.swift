@@ -451,6 +451,7 @@ final class KrakenProtocol: VenueProtocol {
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
     switch path {
     case "/0/public/AssetPairs": return KrakenREST.assetPairs(market, pairs: query.first { $0.name == "pair" }?.value)
+    case "/0/public/Ticker": return KrakenREST.tickers(market)
     case "/0/public/SystemStatus":
       var out = ByteBuffer()
       out.append(#"{"error":[],"result":{"status":"online","timestamp":""#)

@@ -28,6 +28,32 @@ enum KrakenREST {
     oldName(instrument.base) + instrument.quote
   }
 
+  /// `v` and `p` are volume and its average price: of today, and of the last 24 h. Of all pairs, as no client asks for single ones.
+  static func tickers(_ market: SimulatedMarket) -> SimulatedResponse {
+    var out = ByteBuffer(capacity: 4 << 10)
+    out.append(#"{"error":[],"result":{"#)
+    for (index, state) in market.instruments.enumerated() {
+      if index > 0 { out.append(",") }
+      let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
+      out.append(json: key(state.instrument))
+      out.append(#":{"c":["#)
+      out.append(quoted: state.day.last, scale: price)
+      out.append(#","0.1"],"v":["#)
+      out.append(quoted: state.day.volume / 2, scale: size)
+      out.append(",")
+      out.append(quoted: state.day.volume, scale: size)
+      out.append(#"],"p":["#)
+      out.append(quoted: state.day.vwap, scale: price)
+      out.append(",")
+      out.append(quoted: state.day.vwap, scale: price)
+      out.append(#"],"o":"#)
+      out.append(quoted: state.day.open, scale: price)
+      out.append("}")
+    }
+    out.append("}}")
+    return SimulatedResponse(body: out.description)
+  }
+
   static func assetPairs(_ market: SimulatedMarket, pairs: String?) -> SimulatedResponse {
     var chosen = market.instruments.map(\.instrument)
     if let pairs {

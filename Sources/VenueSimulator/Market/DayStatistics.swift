@@ -29,7 +29,7 @@ package struct DayStatistics: Sendable, Equatable {
       high = max(high, price)
       low = min(low, price)
       close = price
-      volume += size
+      volume = Int64(clamping: Int128(volume) + Int128(size))
       turnover += Int128(price) * Int128(size)
       trades += 1
     }
@@ -72,7 +72,7 @@ package struct DayStatistics: Sendable, Equatable {
     for minute in ring {
       closedHigh = max(closedHigh, minute.high)
       closedLow = min(closedLow, minute.low)
-      closedVolume += minute.volume
+      closedVolume = Int64(clamping: Int128(closedVolume) + Int128(minute.volume))
       closedTurnover += minute.turnover
       closedTrades += minute.trades
     }
@@ -101,7 +101,7 @@ package struct DayStatistics: Sendable, Equatable {
   package var low: Int64 { min(closedLow, current.low) }
   package var last: Int64 { current.close }
   /// In counts of 10^-`sizeScale`.
-  package var volume: Int64 { closedVolume + current.volume }
+  package var volume: Int64 { Int64(clamping: Int128(closedVolume) + Int128(current.volume)) }
   /// In counts of 10^-(`priceScale` + `sizeScale`).
   package var turnover: Int128 { closedTurnover + current.turnover }
   package var trades: Int64 { closedTrades + current.trades }

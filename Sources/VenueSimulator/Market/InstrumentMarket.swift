@@ -64,7 +64,8 @@ package final class InstrumentMarket {
     fair = price
     // The day before: a walk backwards from the present, 0.08 % a minute, with busy and quiet minutes.
     var minutes: [DayStatistics.Minute] = []
-    let tradesPerMinute = perSecond * 60 * Self.tradesPerMoment
+    // However fast a load test is to be now, the day before it was a day like others; 24 h at thousands a second do not fit 64 bits.
+    let tradesPerMinute = min(perSecond, 50) * 60 * Self.tradesPerMoment
     let tick = instrument.tick
     if !hasPast {
       var minute = DayStatistics.Minute(at: Int64(price) * tick)

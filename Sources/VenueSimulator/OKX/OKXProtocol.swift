@@ -367,7 +367,7 @@ final class OKXProtocol: VenueProtocol {
   // MARK: - REST
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    guard path == "/api/v5/public/instruments" else {
+    guard path == "/api/v5/public/instruments" || path == "/api/v5/market/tickers" else {
       return SimulatedResponse(status: 404, body: #"{"code":"404","msg":"Not Found","data":[]}"#)
     }
     guard let type = query.first(where: { $0.name == "instType" })?.value, ["SPOT", "SWAP", "FUTURES"].contains(type)
@@ -377,6 +377,14 @@ final class OKXProtocol: VenueProtocol {
     }
     var out = ByteBuffer(capacity: 4 << 10)
     out.append(#"{"code":"0","msg":"","data":["#)
+    if path == "/api/v5/market/tickers" {
+      for (index, state) in market.instruments.filter({ Self.type($0.instrument) == type }).enumerated() {
+        if index > 0 { out.append(",") }
+        append(tickerOf: state, type, to: &out)
+      }
+      out.append("]}")
+      return SimulatedResponse(body: out.description)
+    }
     let list = market.instruments.map(\.instrument).filter { Self.type($0) == type }
     for (index, instrument) in list.enumerated() {
       if index > 0 { out.append(",") }
@@ -384,6 +392,29 @@ final class OKXProtocol: VenueProtocol {
     }
     out.append("]}")
     return SimulatedResponse(body: out.description)
+  }
+
+  /// Volumes as in the channel: `volCcy24h` is in the quote currency on spot and in base units on contracts.
+  private func append(tickerOf state: InstrumentMarket, _ type: String, to out: inout ByteBuffer) {
+    let instrument = state.instrument
+    out.append(#"{"instType":""#)
+    out.append(type)
+    out.append(#"","instId":""#)
+    out.append(instrument.venueSymbol)
+    out.append(#"","last":"#)
+    out.append(quoted: state.day.last, scale: instrument.priceScale)
+    out.append(#","vol24h":"#)
+    out.append(quoted: state.day.volume, scale: instrument.sizeScale)
+    out.append(#","volCcy24h":"#)
+    if instrument.kind == .spot {
+      out.append(quoteVolumeOf: state)
+    } else {
+      let contract = instrument.contractSize
+      out.append(quoted: state.day.volume * contract.mantissa, scale: instrument.sizeScale + contract.scale)
+    }
+    out.append(#","ts":""#)
+    out.append(integer: faults.now.rawValue / 1_000)
+    out.append(#""}"#)
   }
 
   private static func type(_ instrument: SimulatedInstrument) -> String {

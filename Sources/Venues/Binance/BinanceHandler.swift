@@ -5,6 +5,8 @@ import MarketData
 struct BinanceMarket: Sendable {
   let part: String
   let infoPath: String
+  /// 24 h figures of all markets: weight 80 on spot, 40 on futures.
+  let volumePath: String
   let depthPath: String
   let rule: SequenceRule
   /// Request weight of a snapshot of `BinanceHandler.snapshotLimit` levels.
@@ -18,13 +20,15 @@ struct BinanceMarket: Sendable {
   let selectsSymbols: Bool
 
   static let spot = BinanceMarket(
-    part: "spot", infoPath: "/api/v3/exchangeInfo", depthPath: "/api/v3/depth", rule: .binanceSpot, snapshotWeight: 50,
+    part: "spot", infoPath: "/api/v3/exchangeInfo", volumePath: "/api/v3/ticker/24hr?type=MINI",
+    depthPath: "/api/v3/depth", rule: .binanceSpot, snapshotWeight: 50,
     weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], scale: 8, selectsSymbols: true)
 
   /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients, `trade`. `ticker`
   /// and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
   static let usdm = BinanceMarket(
-    part: "usdm", infoPath: "/fapi/v1/exchangeInfo", depthPath: "/fapi/v1/depth", rule: .binanceFutures,
+    part: "usdm", infoPath: "/fapi/v1/exchangeInfo", volumePath: "/fapi/v1/ticker/24hr", depthPath: "/fapi/v1/depth",
+    rule: .binanceFutures,
     snapshotWeight: 20, weightPerMinute: 1_200, streams: ["depth@100ms", "trade", "bookTicker"], scale: nil,
     selectsSymbols: false)
 }
@@ -110,14 +114,14 @@ package final class BinanceHandler: SymbolHandler {
   package override var isPrepared: Bool { isListed }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue else { return }
+    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
     requestID += 1
     listRequest = requestID
     listDue = now + RequestPacer.answerTimeout
     var path = market.infoPath
-    let names = configuration.symbols.compactMap(FeedSymbol.init).map { Self.percentEncoded($0.base + $0.quote) }
+    let names = marketList.named.compactMap(FeedSymbol.init).map { Self.percentEncoded($0.base + $0.quote) }
     // A list of one name too many is refused whole, and a URL has its limit too: then the whole list is asked for.
-    if market.selectsSymbols, !asksWholeList, !names.isEmpty, names.count <= 100 {
+    if market.selectsSymbols, !asksWholeList, !wantsWholeList, !names.isEmpty, names.count <= 100 {
       path += "?symbols=%5B" + names.map { "%22\($0)%22" }.joined(separator: ",") + "%5D"
     }
     actions.append(.get(request: requestID, path: path, bodyLimit: Self.listLimit))
@@ -143,6 +147,7 @@ package final class BinanceHandler: SymbolHandler {
   package override func response(
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     if request == listRequest {
       listRequest = nil
       do throws(FeedError) {
@@ -170,7 +175,8 @@ package final class BinanceHandler: SymbolHandler {
   private func take(_ list: BinanceList, into batch: inout EventBatch) {
     // Half of what the venue says an address may use; other programs share the address.
     if let weight = list.weightPerMinute { pacer.weightPerMinute = max(weight / 2, market.snapshotWeight) }
-    for symbol in configuration.symbols {
+    self.list(list.symbols.compactMap(listed))
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let found = list.symbols.first(where: { symbolText($0) == wanted }) else {
         let question = NearNames.question(symbol, among: list.symbols.lazy.compactMap { self.symbolText($0)?.text })
@@ -187,6 +193,22 @@ package final class BinanceHandler: SymbolHandler {
       }
       if place == feeds.count { feeds.append(Feed(bridge: SnapshotBridge(rule: market.rule))) }
     }
+  }
+
+  private func listed(_ symbol: BinanceList.Symbol) -> ListedMarket? {
+    symbolText(symbol).map {
+      ListedMarket(
+        venueSymbol: symbol.name, symbol: $0, priceIncrement: symbol.priceIncrement,
+        sizeIncrement: symbol.sizeIncrement, state: symbol.isTrading ? .trading : .halted)
+    }
+  }
+
+  override var volumeRequests: [String] { [market.volumePath] }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
   }
 
   /// An entry of the list in the gateway's words; nil for a kind that is not carried. Dated futures have their day in their

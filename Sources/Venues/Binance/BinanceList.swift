@@ -11,6 +11,8 @@ struct BinanceList {
     var sizeIncrement: Decimal64?
     /// `PERPETUAL`, `CURRENT_QUARTER`…; empty on spot.
     var contract = ""
+    /// Whether `status` is `TRADING`; the others are `BREAK`, `HALT`, `PENDING_TRADING`, `SETTLING`….
+    var isTrading = true
     /// Digits that futures are printed with. (They are not the tick.)
     var priceScale: UInt8 = 0
     var sizeScale: UInt8 = 0
@@ -47,6 +49,27 @@ extension BinanceHandler {
     return list
   }
 
+  /// `[{"symbol":"BTCUSDT","quoteVolume":"15.30000000",…},…]`
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var name = ""
+      var volume: Decimal64?
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if reader.equals(key, "symbol") {
+          name = try reader.decodedString("symbol")
+        } else if reader.equals(key, "quoteVolume") {
+          volume = try statistic(&reader, "quoteVolume")
+        } else {
+          try reader.skipValue()
+        }
+      }
+      try note(volume, of: name, in: &volumes)
+    }
+  }
+
   private func readSymbol(_ reader: inout FieldReader) throws(FeedError) -> BinanceList.Symbol {
     var symbol = BinanceList.Symbol()
     try reader.objectStart()
@@ -59,6 +82,9 @@ extension BinanceHandler {
         symbol.quote = try reader.decodedString("quoteAsset")
       } else if reader.equals(key, "contractType") {
         symbol.contract = try reader.decodedString("contractType")
+      } else if reader.equals(key, "status") {
+        let status = try reader.string("status")
+        symbol.isTrading = reader.equals(status, "TRADING")
       } else if reader.equals(key, "pricePrecision") {
         symbol.priceScale = UInt8(clamping: try reader.int64("pricePrecision"))
       } else if reader.equals(key, "quantityPrecision") {

@@ -81,7 +81,7 @@ package final class BybitHandler: SymbolHandler {
   package override var isPrepared: Bool { isListed }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue else { return }
+    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
     requestID += 1
     listRequest = requestID
     listDue = now + RequestPacer.answerTimeout
@@ -95,6 +95,7 @@ package final class BybitHandler: SymbolHandler {
   package override func response(
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     guard request == listRequest else { return }
     listRequest = nil
     do throws(FeedError) {
@@ -129,7 +130,13 @@ package final class BybitHandler: SymbolHandler {
   }
 
   private func take(_ list: [BybitInstrument], into batch: inout EventBatch) {
-    for symbol in configuration.symbols {
+    self.list(
+      list.map {
+        ListedMarket(
+          venueSymbol: $0.name, symbol: $0.symbol, priceIncrement: $0.priceIncrement, sizeIncrement: $0.sizeIncrement,
+          state: $0.isTrading ? .trading : .halted)
+      })
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let found = list.first(where: { $0.symbol == wanted }) else {
         let question = NearNames.question(symbol, among: list.lazy.map(\.symbol.text))
@@ -146,6 +153,14 @@ package final class BybitHandler: SymbolHandler {
       }
       if place == feeds.count { feeds.append(Feed()) }
     }
+  }
+
+  override var volumeRequests: [String] { ["/v5/market/tickers?category=\(part)"] }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
   }
 
   // MARK: Connection
@@ -282,6 +297,8 @@ struct BybitInstrument {
   var symbol: FeedSymbol
   var priceIncrement: Decimal64?
   var sizeIncrement: Decimal64?
+  /// Whether `status` is `Trading`; the others are `PreLaunch`, `Delivering`, `Closed`.
+  var isTrading = true
   var priceScale: UInt8
   var sizeScale: UInt8
 }

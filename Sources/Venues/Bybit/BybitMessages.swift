@@ -377,6 +377,51 @@ extension BybitHandler {
     return (list, cursor)
   }
 
+  /// `{"retCode":0,"retMsg":"OK","result":{"category":…,"list":[{"symbol":"BTCUSDT","turnover24h":"…",…},…]}}`
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    var code: Int64 = 0
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "retCode") {
+        code = try reader.int64("retCode")
+      } else if reader.equals(key, "result"), reader.peek() == .object {
+        try reader.objectStart()
+        while let key = try reader.nextKey() {
+          if reader.equals(key, "list"), reader.peek() == .array {
+            try readTurnovers(&reader, into: &volumes)
+          } else {
+            try reader.skipValue()
+          }
+        }
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard code == 0 else { throw FeedError(.refused, "tickers: code \(code)") }
+  }
+
+  private func readTurnovers(
+    _ reader: inout FieldReader, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var name = ""
+      var volume: Decimal64?
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if reader.equals(key, "symbol") {
+          name = try reader.decodedString("symbol")
+        } else if reader.equals(key, "turnover24h") {
+          volume = try statistic(&reader, "turnover24h")
+        } else {
+          try reader.skipValue()
+        }
+      }
+      try note(volume, of: name, in: &volumes)
+    }
+  }
+
   private func readList(_ reader: inout FieldReader) throws(FeedError) -> [BybitInstrument] {
     var list: [BybitInstrument] = []
     try reader.arrayStart()
@@ -393,6 +438,7 @@ extension BybitHandler {
     var base = ""
     var quote = ""
     var contract = ""
+    var isTrading = true
     var delivery: Int64 = 0
     var price: Decimal64?
     var size: Decimal64?
@@ -408,6 +454,9 @@ extension BybitHandler {
         quote = try reader.decodedString("quoteCoin")
       } else if reader.equals(key, "contractType") {
         contract = try reader.decodedString("contractType")
+      } else if reader.equals(key, "status") {
+        let status = try reader.string("status")
+        isTrading = reader.equals(status, "Trading")
       } else if reader.equals(key, "deliveryTime"), reader.peek() == .string {
         delivery = Int64(try reader.decodedString("deliveryTime")) ?? 0
       } else if reader.equals(key, "priceFilter") {
@@ -447,7 +496,7 @@ extension BybitHandler {
     }
     return BybitInstrument(
       name: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), priceIncrement: price, sizeIncrement: size,
-      priceScale: priceScale, sizeScale: sizeScale)
+      isTrading: isTrading, priceScale: priceScale, sizeScale: sizeScale)
   }
 
   /// A step, and the digits it is written with, which are those of the values: `0.10` for prices like `86723.40`.

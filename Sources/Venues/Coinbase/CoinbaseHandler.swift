@@ -54,7 +54,7 @@ package final class CoinbaseHandler: SymbolHandler {
   package override var isPrepared: Bool { hasProducts }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !hasProducts, productsRequest == nil, now >= productsDue else { return }
+    guard !hasProducts, productsRequest == nil, now >= productsDue, hasVolumes(now: now) else { return }
     requestID += 1
     productsRequest = requestID
     productsDue = now + RequestPacer.answerTimeout
@@ -64,6 +64,7 @@ package final class CoinbaseHandler: SymbolHandler {
   package override func response(
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     guard request == productsRequest else { return }
     productsRequest = nil
     do throws(FeedError) {
@@ -80,7 +81,13 @@ package final class CoinbaseHandler: SymbolHandler {
   }
 
   private func take(_ list: [String: CoinbaseProduct], into batch: inout EventBatch) {
-    for symbol in configuration.symbols {
+    self.list(
+      list.values.sorted { $0.id < $1.id }.map {
+        ListedMarket(
+          venueSymbol: $0.id, symbol: FeedSymbol(base: $0.base, quote: $0.quote), priceIncrement: $0.priceIncrement,
+          sizeIncrement: $0.sizeIncrement, state: $0.isTrading ? .trading : .halted)
+      })
+    for symbol in symbols {
       guard wanted(symbol) != nil else { continue }
       guard let product = list[symbol] else {
         refuse(symbol, "Coinbase has no product \(symbol)\(NearNames.question(symbol, among: list.keys))")
@@ -96,6 +103,14 @@ package final class CoinbaseHandler: SymbolHandler {
       }
       if place == products.count { products.append(Product()) }
     }
+  }
+
+  override var volumeRequests: [String] { ["/products/stats"] }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readStatistics(body, into: &volumes)
   }
 
   // MARK: Connection
@@ -231,4 +246,6 @@ struct CoinbaseProduct {
   var sizeScale: UInt8 = 0
   var priceIncrement: Decimal64?
   var sizeIncrement: Decimal64?
+  /// Whether `status` is `online` and no flag keeps orders from being matched.
+  var isTrading = true
 }

@@ -84,7 +84,7 @@ package final class DeribitHandler: SymbolHandler {
   package override var isPrepared: Bool { isListed }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue else { return }
+    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
     requestID += 1
     listRequest = requestID
     listDue = now + RequestPacer.answerTimeout
@@ -97,6 +97,7 @@ package final class DeribitHandler: SymbolHandler {
   package override func response(
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     guard request == listRequest else { return }
     listRequest = nil
     do throws(FeedError) {
@@ -112,7 +113,13 @@ package final class DeribitHandler: SymbolHandler {
   }
 
   private func take(_ list: [DeribitInstrument], into batch: inout EventBatch) {
-    for symbol in configuration.symbols {
+    self.list(
+      list.map {
+        ListedMarket(
+          venueSymbol: $0.name, symbol: $0.symbol, priceIncrement: $0.priceIncrement, sizeIncrement: $0.sizeIncrement,
+          contractSize: $0.isLinear ? Decimal64(mantissa: 1, scale: 0) : nil, state: $0.isActive ? .trading : .halted)
+      })
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let found = list.first(where: { $0.symbol == wanted }) else {
         let question = NearNames.question(symbol, among: list.lazy.filter(\.isLinear).map(\.symbol.text))
@@ -138,6 +145,17 @@ package final class DeribitHandler: SymbolHandler {
       }
       if place == feeds.count { feeds.append(Feed()) }
     }
+  }
+
+  /// Of the currencies that linear contracts are settled in.
+  override var volumeRequests: [String] {
+    ["USDC", "USDT"].map { "/api/v2/public/get_book_summary_by_currency?currency=\($0)&kind=future" }
+  }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readSummaries(body, into: &volumes)
   }
 
   // MARK: Connection
@@ -336,6 +354,8 @@ struct DeribitInstrument {
   var symbol: FeedSymbol
   /// Whether its amounts are in the base currency; those of inverse contracts are in US dollars.
   var isLinear: Bool
+  /// Whether orders are matched.
+  var isActive = true
   var priceIncrement: Decimal64?
   var sizeIncrement: Decimal64?
 }

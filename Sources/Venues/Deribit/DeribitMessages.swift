@@ -498,6 +498,37 @@ extension DeribitHandler {
     return list
   }
 
+  /// `{"result":[{"instrument_name":…,"volume_notional":…,"volume":…,"volume_usd":…},…]}`; `volume_notional` is in the quote currency.
+  func readSummaries(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    var isRead = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      guard reader.equals(key, "result"), reader.peek() == .array else {
+        try reader.skipValue()
+        continue
+      }
+      isRead = true
+      try reader.arrayStart()
+      while try reader.nextElement() {
+        var name = ""
+        var volume: Decimal64?
+        try reader.objectStart()
+        while let key = try reader.nextKey() {
+          if reader.equals(key, "instrument_name") {
+            name = try reader.decodedString("instrument_name")
+          } else if reader.equals(key, "volume_notional") {
+            volume = try statistic(&reader, "volume_notional")
+          } else {
+            try reader.skipValue()
+          }
+        }
+        try note(volume, of: name, in: &volumes)
+      }
+    }
+    guard isRead else { throw FeedError.missing("result", in: "get_book_summary_by_currency") }
+  }
+
   /// Nil for options, combos and spot. `instrument_type` says which contracts are linear, in older lists `future_type`; before that, all
   /// were inverse.
   private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> DeribitInstrument? {
@@ -507,6 +538,7 @@ extension DeribitHandler {
     var isFuture = false
     var isLinear = false
     var isPerpetual = false
+    var isActive = true
     var expiry: Int64 = 0
     var tick: Decimal64?
     var contract: Decimal64?
@@ -527,6 +559,8 @@ extension DeribitHandler {
         isPerpetual = reader.equals(try reader.string("settlement_period"), "perpetual")
       } else if reader.equals(key, "expiration_timestamp"), reader.peek() == .number {
         expiry = try reader.int64("expiration_timestamp")
+      } else if reader.equals(key, "is_active"), reader.peek() == .bool {
+        isActive = try reader.bool("is_active")
       } else if reader.equals(key, "tick_size") {
         tick = try statistic(&reader, "tick_size")
       } else if reader.equals(key, "contract_size") {
@@ -550,6 +584,7 @@ extension DeribitHandler {
     // Amounts are whole contracts.
     return DeribitInstrument(
       name: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), isLinear: isLinear,
+      isActive: isActive,
       priceIncrement: tick?.trimmed, sizeIncrement: (step ?? contract)?.trimmed)
   }
 }

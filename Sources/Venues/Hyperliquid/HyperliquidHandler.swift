@@ -100,6 +100,7 @@ package final class HyperliquidHandler: SymbolHandler {
   private var spots: [HyperliquidMarket]?
   private var hasList = false
   private var listDue = Timestamp.distantFuture
+  private var listAttempts = 0
   private var requestID = 0
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
@@ -121,7 +122,8 @@ package final class HyperliquidHandler: SymbolHandler {
     hasList = false
     perpetuals = nil
     spots = nil
-    askForLists(now)
+    listAttempts = 0
+    askForLists(now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
@@ -143,7 +145,7 @@ package final class HyperliquidHandler: SymbolHandler {
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
     guard isConnected else { return }
-    if now >= listDue { askForLists(now) }
+    if now >= listDue { askForLists(now, into: &batch) }
     watch(now, into: &batch)
     for place in feeds.indices where !feeds[place].isRefused && feeds[place].book.isDue(now: now) {
       // Until it is sent, which may take a moment, it is not due again.
@@ -170,19 +172,19 @@ package final class HyperliquidHandler: SymbolHandler {
 
   // MARK: Lists
 
-  private var families: Set<Instrument.Kind.Family> {
-    Set(configuration.symbols.compactMap { FeedSymbol($0)?.kind.family })
-  }
-
-  private func askForLists(_ now: Timestamp) {
+  /// With the 24 h figures of all markets where their volumes are wanted.
+  private func askForLists(_ now: Timestamp, into batch: inout EventBatch) {
     listDue = now + Self.listTimeout
-    let families = families
-    if perpetuals == nil, families.contains(.perpetual) { post(#"{"type":"meta"}"#) }
-    if spots == nil, families.contains(.spot) { post(#"{"type":"spotMeta"}"#) }
+    let families = wantedFamilies
+    let hasContexts =
+      marketList.wantsVolumes && (listAttempts < MarketList.attemptLimit || marketList.isRanked)
+    listAttempts += 1
     if !families.contains(.perpetual) { perpetuals = perpetuals ?? [] }
     if !families.contains(.spot) { spots = spots ?? [] }
+    if perpetuals == nil { post(hasContexts ? #"{"type":"metaAndAssetCtxs"}"# : #"{"type":"meta"}"#) }
+    if spots == nil { post(hasContexts ? #"{"type":"spotMetaAndAssetCtxs"}"# : #"{"type":"spotMeta"}"#) }
     // Symbols of no kind that is carried, or none at all: nothing is asked for, and they are refused.
-    if perpetuals != nil, spots != nil { listDue = now }
+    takeLists(now, into: &batch)
   }
 
   private func post(_ payload: String) {
@@ -204,11 +206,17 @@ package final class HyperliquidHandler: SymbolHandler {
 
   /// When all lists are there: finds the configured symbols and subscribes them.
   private func takeLists(_ now: Timestamp, into batch: inout EventBatch) {
-    guard let perpetuals, let spots else { return }
+    guard !hasList, let perpetuals, let spots else { return }
     hasList = true
     listDue = .distantFuture
     let list = perpetuals + spots
-    for symbol in configuration.symbols {
+    self.list(
+      list.map {
+        ListedMarket(
+          venueSymbol: $0.name, symbol: $0.symbol, sizeIncrement: Decimal64(mantissa: 1, scale: $0.sizeScale),
+          state: $0.isDelisted ? .halted : .trading, quoteVolume: $0.quoteVolume)
+      })
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
       // Names that differ in case only: the one that is spelled so.
       let named = list.first { $0.symbol == wanted && $0.isExact }
@@ -224,7 +232,6 @@ package final class HyperliquidHandler: SymbolHandler {
       let place = add(
         venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
         priceScale: found.priceScale, sizeScale: found.sizeScale,
-        priceIncrement: Decimal64(mantissa: 1, scale: found.priceScale),
         sizeIncrement: Decimal64(mantissa: 1, scale: found.sizeScale), into: &batch)
       guard let place else {
         refuse(symbol, "too many symbols on one connection")
@@ -461,10 +468,14 @@ struct HyperliquidMarket {
   var name: String
   var symbol: FeedSymbol
   /// Digits after the point that prices have at most: 6 less those of sizes, 8 on spot. A price has at most five significant digits besides,
-  /// unless it is whole, so that its step grows with it; every price is a multiple of this finest one.
+  /// unless it is whole: its step grows with it, and there is no increment to tell.
   var priceScale: UInt8
   var sizeScale: UInt8
   var isDelisted = false
+  /// What was traded in the last 24 h, where the list says so.
+  var quoteVolume: Decimal64?
+  /// The place in the list, by which 24 h figures are found.
+  var index = 0
   /// Whether the symbol is spelled as the name is.
   var isExact = true
 }

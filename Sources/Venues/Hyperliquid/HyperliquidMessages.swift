@@ -465,6 +465,10 @@ extension HyperliquidHandler {
       received(perpetuals: try readPerpetuals(&answer), now: now, into: &batch)
     } else if value.equals(type, "spotMeta") {
       received(spots: try readSpots(&answer), now: now, into: &batch)
+    } else if value.equals(type, "metaAndAssetCtxs") {
+      received(perpetuals: try readWithContexts(&answer, isSpot: false), now: now, into: &batch)
+    } else if value.equals(type, "spotMetaAndAssetCtxs") {
+      received(spots: try readWithContexts(&answer, isSpot: true), now: now, into: &batch)
     } else {
       counts.ignored += 1
     }
@@ -485,8 +489,10 @@ extension HyperliquidHandler {
       }
       var found: [HyperliquidMarket] = []
       try reader.arrayStart()
+      var index = 0
       while try reader.nextElement() {
-        if let market = try readPerpetual(&reader) { found.append(market) }
+        if let market = try readPerpetual(&reader, index) { found.append(market) }
+        index += 1
         guard found.count <= Self.listLimit else { throw FeedError(.shape, "list of more than 100,000 markets") }
       }
       list = found
@@ -496,7 +502,9 @@ extension HyperliquidHandler {
   }
 
   /// Nil for a market that somebody else deployed, whose name has a colon.
-  private func readPerpetual(_ reader: inout FieldReader) throws(FeedError) -> HyperliquidMarket? {
+  private func readPerpetual(
+    _ reader: inout FieldReader, _ index: Int
+  ) throws(FeedError) -> HyperliquidMarket? {
     var name = ""
     var digits: Int64?
     var isDelisted = false
@@ -518,8 +526,46 @@ extension HyperliquidHandler {
     let base = name.uppercased()
     return HyperliquidMarket(
       name: name, symbol: FeedSymbol(base: base, quote: "USDC", kind: .perpetual),
-      priceScale: UInt8(clamping: 6 - digits), sizeScale: UInt8(clamping: digits), isDelisted: isDelisted,
+      priceScale: UInt8(clamping: 6 - digits), sizeScale: UInt8(clamping: digits), isDelisted: isDelisted, index: index,
       isExact: base == name)
+  }
+
+  /// `[{"universe":[…],…},[{"dayNtlVlm":…,…},…]]`: a list and the 24 h figures of its markets, in its order, or by `coin` where they name
+  /// their market.
+  private func readWithContexts(
+    _ reader: inout FieldReader, isSpot: Bool
+  ) throws(FeedError) -> [HyperliquidMarket] {
+    reader.field = "data"
+    try reader.arrayStart()
+    guard try reader.nextElement() else { throw FeedError.missing("universe", in: "data") }
+    var list = isSpot ? try readSpots(&reader) : try readPerpetuals(&reader)
+    guard try reader.nextElement() else { throw FeedError.missing("contexts", in: "data") }
+    var byName: [String: Decimal64] = [:]
+    var byIndex: [Int: Decimal64] = [:]
+    var index = 0
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var name: String?
+      var volume: Decimal64?
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if reader.equals(key, "dayNtlVlm") {
+          volume = try longStatistic(&reader, "dayNtlVlm")
+        } else if reader.equals(key, "coin"), reader.peek() == .string {
+          name = try reader.decodedString("coin")
+        } else {
+          try reader.skipValue()
+        }
+      }
+      if let name { byName[name] = volume } else { byIndex[index] = volume }
+      index += 1
+      guard index <= Self.listLimit else { throw FeedError(.shape, "contexts of more than 100,000 markets") }
+    }
+    while try reader.nextElement() { try reader.skipValue() }
+    for place in list.indices {
+      list[place].quoteVolume = byName[list[place].name] ?? (isSpot ? nil : byIndex[list[place].index])
+    }
+    return list
   }
 
   private struct Token {

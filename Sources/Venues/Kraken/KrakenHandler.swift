@@ -31,6 +31,9 @@ package final class KrakenHandler: SymbolHandler {
   private var isConnected = false
   private var instrumentsDue: Timestamp?
   private var hasInstruments = false
+  private var hasAllVolumes = false
+  /// By the names of REST (`XXBTZUSD`) those of the feed (`BTC/USD`), while volumes are being read.
+  var restNames: [String: String] = [:]
   private var lastSent = Timestamp.distantPast
   private var requestID = 0
   private var inMaintenance = false
@@ -42,6 +45,26 @@ package final class KrakenHandler: SymbolHandler {
 
   package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
 
+  /// Pairs come in the stream; only their 24 h volumes have to be asked for before.
+  package override var isPrepared: Bool { hasAllVolumes || !marketList.wantsVolumes }
+
+  package override func prepare(now: Timestamp, into batch: inout EventBatch) { hasAllVolumes = hasVolumes(now: now) }
+
+  package override func response(
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) {
+    if takeVolumes(request, status: status, body: body, now: now) { prepare(now: now, into: &batch) }
+  }
+
+  /// The figures are by the names of REST, which the list of pairs tells first.
+  override var volumeRequests: [String] { ["/0/public/AssetPairs", "/0/public/Ticker"] }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readFigures(body, isNames: index == 0, into: &volumes)
+  }
+
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = true
     hasInstruments = false
@@ -51,11 +74,15 @@ package final class KrakenHandler: SymbolHandler {
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
     instrumentsDue = nil
+    hasAllVolumes = false
     for place in books.indices { books[place].disconnected() }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else { return }
+    guard isConnected else {
+      if !isPrepared { prepare(now: now, into: &batch) }
+      return
+    }
     if let due = instrumentsDue, now >= due { subscribeInstruments(now) }
     if now >= quietUntil {
       let due = books.indices.filter { books[$0].isDue(now: now) }
@@ -106,7 +133,16 @@ package final class KrakenHandler: SymbolHandler {
     hasInstruments = true
     instrumentsDue = nil
     var places: [Int] = []
-    for symbol in configuration.symbols {
+    list(
+      pairs.values.sorted { $0.symbol < $1.symbol }.compactMap { pair in
+        let parts = pair.symbol.split(separator: "/").map(String.init)
+        guard parts.count == 2 else { return nil }
+        return ListedMarket(
+          venueSymbol: pair.symbol, symbol: FeedSymbol(base: parts[0], quote: parts[1]),
+          priceIncrement: pair.priceIncrement, sizeIncrement: pair.sizeIncrement,
+          state: pair.isTrading ? .trading : .halted)
+      })
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let pair = pairs[wanted.base + "/" + wanted.quote] else {
         refuse(symbol, Self.unknown(wanted, among: pairs))

@@ -8,6 +8,8 @@ struct KrakenPair {
   var sizeScale: UInt8 = 0
   var priceIncrement: Decimal64?
   var sizeIncrement: Decimal64?
+  /// False while orders are not matched: `cancel_only`, `post_only`, `work_in_progress`, `delisted`, `maintenance`.
+  var isTrading = true
 }
 
 /// Reading Kraken's messages: `{"channel":…,"type":…,"data":[…]}`, or a reply `{"method":…}`.
@@ -299,6 +301,10 @@ extension KrakenHandler {
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbol") {
         pair.symbol = try reader.decodedString("symbol")
+      } else if reader.equals(key, "status"), reader.peek() == .string {
+        let status = try reader.string("status")
+        pair.isTrading =
+          reader.equals(status, "online") || reader.equals(status, "limit_only") || reader.equals(status, "reduce_only")
       } else if reader.equals(key, "price_precision") {
         pair.priceScale = UInt8(clamping: try reader.int64("price_precision"))
       } else if reader.equals(key, "qty_precision") {
@@ -313,6 +319,79 @@ extension KrakenHandler {
     }
     guard !pair.symbol.isEmpty else { throw FeedError.missing("symbol", in: "instrument pair") }
     return pair
+  }
+
+  /// First `{"error":[],"result":{"XXBTZUSD":{"wsname":"XBT/USD",…},…}}`, then `{"error":[],"result":{"XXBTZUSD":{"v":["today","24 h"],
+  /// "p":["today","24 h"],…},…}}`: volume in base units and its average price.
+  func readFigures(
+    _ body: RawSpan, isNames: Bool, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    var reader = FieldReader(body)
+    var result: FieldSlice?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "result"), reader.peek() == .object {
+        result = try reader.rawValue("result")
+      } else if reader.equals(key, "error"), reader.peek() == .array {
+        try reader.arrayStart()
+        while try reader.nextElement() {
+          // Its warnings begin with W.
+          let text = try reader.decodedString("error")
+          if text.hasPrefix("E") { throw FeedError(.refused, text) }
+        }
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard let result else { throw FeedError.missing("result", in: "REST answer") }
+    var pairs = reader.reader(result)
+    if isNames { restNames = [:] }
+    try pairs.objectStart()
+    while let pair = try pairs.nextKey() {
+      let name = pairs.plainText(pair)
+      if isNames {
+        restNames[name] = try readFeedName(&pairs)
+      } else if let volume = try readTurnover(&pairs), let known = restNames[name] {
+        try note(volume, of: known, in: &volumes)
+      }
+    }
+    if !isNames { restNames = [:] }
+  }
+
+  /// REST still says XBT and XDG.
+  private func readFeedName(_ reader: inout FieldReader) throws(FeedError) -> String? {
+    var name: String?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "wsname"), reader.peek() == .string {
+        let text = try reader.decodedString("wsname")
+        name = text.split(separator: "/").map { $0 == "XBT" ? "BTC" : $0 == "XDG" ? "DOGE" : $0 }.joined(separator: "/")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    return name
+  }
+
+  private func readTurnover(_ reader: inout FieldReader) throws(FeedError) -> Decimal64? {
+    var volume: Decimal64?
+    var price: Decimal64?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      let isVolume = reader.equals(key, "v")
+      guard isVolume || reader.equals(key, "p"), reader.peek() == .array else {
+        try reader.skipValue()
+        continue
+      }
+      try reader.arrayStart()
+      var number = 0
+      while try reader.nextElement() {
+        let value = try statistic(&reader, "24 h figure")
+        if number == 1 { if isVolume { volume = value } else { price = value } }
+        number += 1
+      }
+    }
+    return volume.flatMap { volume in price.flatMap { volume.product(with: $0) } }
   }
 
   /// `{"system":"online","connection_id":…}`; the id is beyond `Int64` and of no use.

@@ -70,10 +70,10 @@ package final class OKXHandler: SymbolHandler {
   package override var isPrepared: Bool { isListed }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue else { return }
+    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
     if missing.isEmpty {
       listed = []
-      missing = Self.types(of: configuration.symbols)
+      missing = types
     }
     guard let type = missing.first else { return finishList(into: &batch) }
     requestID += 1
@@ -83,9 +83,9 @@ package final class OKXHandler: SymbolHandler {
       .get(request: requestID, path: "/api/v5/public/instruments?instType=\(type)", bodyLimit: Self.listLimit))
   }
 
-  /// The kinds of instrument that the symbols are of, by OKX's names, in a fixed order.
-  private static func types(of symbols: [String]) -> [String] {
-    let families = Set(symbols.compactMap { FeedSymbol($0)?.kind.family })
+  /// The kinds of instrument that are wanted, by OKX's names, in a fixed order.
+  private var types: [String] {
+    let families = wantedFamilies
     let names: [(Instrument.Kind.Family, String)] = [(.spot, "SPOT"), (.perpetual, "SWAP"), (.future, "FUTURES")]
     return names.filter { families.contains($0.0) }.map(\.1)
   }
@@ -93,6 +93,7 @@ package final class OKXHandler: SymbolHandler {
   package override func response(
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     guard request == listRequest else { return }
     listRequest = nil
     do throws(FeedError) {
@@ -115,7 +116,13 @@ package final class OKXHandler: SymbolHandler {
   }
 
   private func take(_ list: [OKXInstrument], into batch: inout EventBatch) {
-    for symbol in configuration.symbols {
+    self.list(
+      list.map {
+        ListedMarket(
+          venueSymbol: $0.name, symbol: $0.symbol, priceIncrement: $0.priceIncrement, sizeIncrement: $0.sizeIncrement,
+          contractSize: $0.contractSize, state: $0.isTrading ? .trading : .halted)
+      })
+    for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
       guard let found = list.first(where: { $0.symbol == wanted }) else {
         let question = NearNames.question(symbol, among: list.lazy.map(\.symbol.text))
@@ -139,6 +146,14 @@ package final class OKXHandler: SymbolHandler {
       }
       if place == feeds.count { feeds.append(Feed()) }
     }
+  }
+
+  override var volumeRequests: [String] { types.map { "/api/v5/market/tickers?instType=\($0)" } }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
   }
 
   // MARK: Connection
@@ -298,4 +313,6 @@ struct OKXInstrument {
   var contractSize: Decimal64?
   var priceIncrement: Decimal64?
   var sizeIncrement: Decimal64?
+  /// Whether `state` is `live`; the others are `suspend`, `preopen`, `test`.
+  var isTrading = true
 }

@@ -370,6 +370,51 @@ extension OKXHandler {
     return list
   }
 
+  /// `{"code":"0","data":[{"instType":…,"instId":…,"last":…,"volCcy24h":…},…]}`; `volCcy24h` is in the quote currency on spot and in
+  /// base units on contracts, where the last price makes it one of the quote currency.
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    var code = ""
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "code") {
+        code = try reader.decodedString("code")
+      } else if reader.equals(key, "data"), reader.peek() == .array {
+        try reader.arrayStart()
+        while try reader.nextElement() { try readVolume(&reader, into: &volumes) }
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard code == "0" else { throw FeedError(.refused, "tickers: code \(code)") }
+  }
+
+  private func readVolume(
+    _ reader: inout FieldReader, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    var name = ""
+    var isSpot = false
+    var last: Decimal64?
+    var volume: Decimal64?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "instId") {
+        name = try reader.decodedString("instId")
+      } else if reader.equals(key, "instType") {
+        let type = try reader.string("instType")
+        isSpot = reader.equals(type, "SPOT")
+      } else if reader.equals(key, "last") {
+        last = try statistic(&reader, "last")
+      } else if reader.equals(key, "volCcy24h") {
+        volume = try statistic(&reader, "volCcy24h")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    if !isSpot { volume = volume.flatMap { volume in last.flatMap { volume.product(with: $0) } } }
+    try note(volume, of: name, in: &volumes)
+  }
+
   /// By its name, which says all that is needed: `BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`. Nil for options and what else has
   /// another form of name.
   private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> OKXInstrument? {
@@ -380,6 +425,7 @@ extension OKXHandler {
     var multiplier: Decimal64?
     var price: Decimal64?
     var size: Decimal64?
+    var isTrading = true
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "instId") {
@@ -392,6 +438,9 @@ extension OKXHandler {
         value = try statistic(&reader, "ctVal")
       } else if reader.equals(key, "ctMult") {
         multiplier = try statistic(&reader, "ctMult")
+      } else if reader.equals(key, "state") {
+        let state = try reader.string("state")
+        isTrading = reader.equals(state, "live")
       } else if reader.equals(key, "tickSz") {
         price = try statistic(&reader, "tickSz")
       } else if reader.equals(key, "lotSz") {
@@ -419,6 +468,6 @@ extension OKXHandler {
     }
     return OKXInstrument(
       name: name, symbol: FeedSymbol(base: parts[0], quote: parts[1], kind: kind), contractSize: contract,
-      priceIncrement: price, sizeIncrement: size)
+      priceIncrement: price, sizeIncrement: size, isTrading: isTrading)
   }
 }

@@ -99,6 +99,11 @@ struct FieldReader: ~Copyable, ~Escapable {
   @_lifetime(borrow self)
   func text(_ slice: JSONSlice) -> RawSpan { json.text(slice) }
 
+  /// A key as text; names of markets have no escapes. Allocates.
+  func plainText(_ slice: JSONSlice) -> String {
+    json.text(slice).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
   /// A reader of a value that was passed over before.
   @_lifetime(borrow self)
   func reader(_ slice: FieldSlice) -> FieldReader { FieldReader(json.text(slice.slice), base: slice.base) }

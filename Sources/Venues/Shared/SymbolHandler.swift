@@ -28,7 +28,13 @@ package class SymbolHandler: FeedHandler {
   /// Set when a value had more digits than its instrument's scale.
   private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
 
+  /// Selections and the venue's whole list.
+  final lazy var marketList = MarketList(configuration, limit: venue.symbolLimit)
+  /// Room for the 24 h volumes of all markets: some 3,000 of 600 bytes at the largest venue.
+  static let volumesLimit = 16 << 20
+
   package final override var symbolCounts: [SymbolCounts] { seen }
+  package final override var listing: [ListedMarket] { marketList.markets }
 
   /// A configured symbol taken apart; refused, and nil, if it is none or of a kind that is not carried here.
   final func wanted(_ symbol: String) -> FeedSymbol? {
@@ -53,6 +59,15 @@ package class SymbolHandler: FeedHandler {
 
   /// A message was refused; if a book depended on it, that book is reset here.
   func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {}
+
+  /// The paths whose answers together hold the 24 h volume of every market, asked for one after the other. Empty if the venue has no
+  /// such request, or its list says the volumes already.
+  var volumeRequests: [String] { [] }
+
+  /// Reads the answer to `volumeRequests[index]`: volumes in the quote currency, by the venue's own names.
+  func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {}
 
   /// The scales of an instrument have been widened: levels kept aside follow.
   func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {}

@@ -1,3 +1,4 @@
+import Foundation
 import MarketData
 import PubSub
 import Testing
@@ -114,5 +115,23 @@ struct KeyFileTests {
     for text in ["", "# nothing\n\n"] { #expect(Self.problems(text).first?.contains("lets nobody in") == true) }
     #expect(throws: ConfigurationProblems.self) { try KeyFile.load("/nowhere/keys") }
     #expect(throws: ConfigurationProblems.self) { try KeyFile.parse([0xFF], path: "k") { _ in nil } }
+  }
+
+  @Test("a key file that everybody may write is refused with what to do, also behind a link")
+  func writableByAll() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "keys").path
+    let link = folder.appending(path: "link").path
+    try "key desk-1 sha256=\(Self.hash)\n".write(toFile: file, atomically: false, encoding: .utf8)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+    #expect(try KeyFile.load(file).keys.count == 1)
+    try FileManager.default.setAttributes([.posixPermissions: 0o646], ofItemAtPath: file)
+    for path in [file, link] {
+      let problems = #expect(throws: ConfigurationProblems.self) { try KeyFile.load(path) }
+      #expect(problems?.problems.first?.description.contains("chmod go-w") == true)
+    }
   }
 }

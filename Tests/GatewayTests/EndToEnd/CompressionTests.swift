@@ -78,6 +78,16 @@ struct CompressionTests {
     await harness.stop()
   }
 
+  @Test("small messages that inflate to large ones end in 4129, and nothing more of them is inflated")
+  func expansion() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    let client = try await harness.probe(offers: [.init()])
+    let large = #"{"op":"ping","x":"\#(String(repeating: " ", count: 60_000))"}"#
+    for _ in 0..<200 { client.send(large) }
+    #expect(try await client.closeCode() == 4129)
+    await harness.stop()
+  }
+
   @Test(
     "a venue that supports it is asked for compression and its book is exact; the client library takes it by default")
   func venueAndClient() async throws {

@@ -205,11 +205,15 @@ struct AccessTests {
     for (client, bytes) in zip(clients, [100, 400, 300, 0]) { client.unsent(bytes) }
     #expect(world.fanOuts[0].queuedBytes == 800)
     var actions: [FanOutAction] = []
-    let shed = world.fanOuts[0].shed(bytes: 500, limit: 300, into: &actions)
+    let shed = world.fanOuts[0].shed(bytes: 500, clients: 3, limit: 300, into: &actions)
     world.post(actions, from: 0)
     #expect(shed.clients == 2 && shed.bytes == 700)
     #expect(world.closed.map(\.client) == [clients[1].id, clients[2].id])
     #expect(world.closed.allSatisfy { $0.code == CloseCode.slow && $0.reason.contains("300") })
     #expect(world.fanOuts[0].queuedBytes == 100)
+    clients[3].unsent(50)
+    actions = []
+    let few = world.fanOuts[0].shed(bytes: 500, clients: 1, limit: 300, into: &actions)
+    #expect(few.clients == 1 && few.bytes == 100, "never more at a time than asked for")
   }
 }

@@ -73,7 +73,7 @@ struct HyperliquidHandlerTests {
     #expect(instruments.map(\.symbol) == ["hyperliquid:BTC-USDC-PERP", "hyperliquid:HYPE-USDC"])
     // 6 - 5 and 8 - 2 digits in prices.
     #expect(instruments.map(\.priceScale) == [1, 6] && instruments.map(\.sizeScale) == [5, 2])
-    #expect(instruments[0].priceIncrement == Decimal64(mantissa: 1, scale: 1))
+    #expect(instruments[0].priceIncrement == nil, "it depends on the price")
     #expect(instruments[0].sizeIncrement == Decimal64(mantissa: 1, scale: 5))
   }
 

@@ -1,0 +1,65 @@
+import Logging
+import PubSub
+import Transport
+
+/// What a loop remembers of those whom it ends for being slow or having too much waiting.
+struct ExcessState {
+  /// Bytes of answers that HTTP clients have not taken; counted once a second.
+  var httpQueuedBytes = 0
+  /// When the log was told last, monotonic µs, and how many were closed since.
+  fileprivate var noticeAt = Int64.min / 2
+  fileprivate var closed = 0
+}
+
+/// Ends those who are too slow or have too much waiting: a few at a time. Ten thousand connections that began together are overdue
+/// together, and to end them in one turn kept everybody else waiting for 10 ms and more.
+extension LoopNode {
+  /// HTTP connections ended in one turn, and the time to the next such turn, ns.
+  private static let overduePerTurn = 64
+  private static let overdueInterval: UInt64 = 5_000_000
+  /// Clients closed in one turn for the budget of all; there are ten such turns a second.
+  private static let shedPerTurn = 256
+
+  /// Ends HTTP clients that are too slow. O(HTTP connections).
+  func closeOverdue() {
+    let moment = loop.moment
+    var closed = 0
+    for session in httpSessions.values where session.closeIfOverdue(at: moment) {
+      closed += 1
+      guard closed == Self.overduePerTurn else { continue }
+      loop.schedule(after: Self.overdueInterval) { [weak self] in self?.closeOverdue() }
+      return
+    }
+  }
+
+  /// Books what waits for this loop's clients; closes those with the most where all clients together have too much.
+  func keepWithinBudget() {
+    let budget = settings.admission.budget
+    let tooMuch = budget.book(fanOut.queuedBytes + excess.httpQueuedBytes, loop: loop.index)
+    if tooMuch > 0 {
+      let shed = fanOut.shed(bytes: tooMuch, clients: Self.shedPerTurn, limit: budget.limit, into: &actions)
+      var freed = shed.bytes
+      var closed = shed.clients
+      if freed < tooMuch, closed < Self.shedPerTurn {
+        for session in httpSessions.values.sorted(by: { $0.queuedBytes > $1.queuedBytes }) {
+          guard freed < tooMuch, closed < Self.shedPerTurn, session.queuedBytes > 0 else { break }
+          freed += session.queuedBytes
+          closed += 1
+          session.abort()
+        }
+        excess.httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
+      }
+      excess.closed += closed
+      metrics.closedOverBudget += UInt64(closed)
+      budget.rebook(fanOut.queuedBytes + excess.httpQueuedBytes, loop: loop.index)
+    }
+    let moment = loop.moment
+    if excess.closed > 0, moment - excess.noticeAt >= 10_000_000 {
+      settings.log.warning(
+        "too much waits for slow clients: those with the most are closed",
+        metadata: ["closed": "\(excess.closed)", "limit_bytes": "\(budget.limit)"])
+      excess.noticeAt = moment
+      excess.closed = 0
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import Bytes
+import MarketData
+
+/// A market as its venue lists it, carried or not.
+package struct ListedMarket: Sendable, Hashable {
+  package enum State: String, Sendable, Hashable, CaseIterable {
+    /// Orders are matched.
+    case trading
+    /// Listed, but not matched now: announced, halted, in an auction, cancel-only, in settlement.
+    case halted
+  }
+
+  /// The venue's own name: `BTC/USD`, `BTCUSDT`.
+  package let venueSymbol: String
+  /// The gateway's: `BTC-USD`, `BTC-USDT-PERP`.
+  package let symbol: FeedSymbol
+  /// The smallest step of a price; nil if the venue does not say.
+  package var priceIncrement: Decimal64?
+  /// The smallest step of a size in base units; nil if the venue does not say.
+  package var sizeIncrement: Decimal64?
+  /// Base units in one unit of the venue's own sizes, above 0. Nil for what has no exact size in base units (inverse contracts): such a
+  /// market is listed and cannot be carried.
+  package var contractSize: Decimal64?
+  package var state: State
+  /// What was traded in the last 24 h, in the quote currency, rounded down at most; nil if it was not asked for or the venue does
+  /// not say.
+  package var quoteVolume: Decimal64?
+
+  /// - Parameters:
+  ///   - sizeIncrement: in the venue's own unit, as it lists it; it is brought to base units here.
+  ///   - contractSize: nil, or not above 0, for what cannot be carried.
+  package init(
+    venueSymbol: String, symbol: FeedSymbol, priceIncrement: Decimal64? = nil, sizeIncrement: Decimal64? = nil,
+    contractSize: Decimal64? = Decimal64(mantissa: 1, scale: 0), state: State = .trading,
+    quoteVolume: Decimal64? = nil
+  ) {
+    self.venueSymbol = venueSymbol
+    self.symbol = symbol
+    self.priceIncrement = priceIncrement?.trimmed
+    let contract = contractSize.flatMap { $0.mantissa > 0 ? $0.trimmed : nil }
+    self.contractSize = contract
+    self.sizeIncrement = sizeIncrement.flatMap { step in contract.flatMap { step.multiplied(by: $0) } }
+    self.state = state
+    self.quoteVolume = quoteVolume
+  }
+}
+
+/// What is kept of a venue's list of markets once the configured ones have been found in it: some 200 bytes a market, a thousand
+/// markets or more, for as long as the handler lives.
+package enum ListingDetail: Sendable, Hashable {
+  /// Nothing: what a feed needs.
+  case none
+  case markets
+  /// The markets with `ListedMarket.quoteVolume`, which may cost requests of their own.
+  case volumes
+}
+
+extension Decimal64 {
+  /// Whether this number is below `other`. Exact.
+  package func isLess(than other: Decimal64) -> Bool {
+    // Two mantissas below 2^63 times 10^18 stay below 2^127.
+    Int128(mantissa) * Int128(DecimalText.power(other.scale)) < Int128(other.mantissa)
+      * Int128(DecimalText.power(scale))
+  }
+
+  /// The product, cut to the digits that fit; nil if even its whole part does not.
+  func product(with other: Decimal64) -> Decimal64? {
+    var mantissa = Int128(self.mantissa) * Int128(other.mantissa)
+    var scale = Int(self.scale) + Int(other.scale)
+    while scale > 0, scale > Int(DecimalText.scaleLimit) || Int64(exactly: mantissa) == nil {
+      mantissa /= 10
+      scale -= 1
+    }
+    return Int64(exactly: mantissa).map { Decimal64(mantissa: $0, scale: UInt8(scale)).trimmed }
+  }
+}

@@ -1,0 +1,144 @@
+import Bytes
+import MarketData
+import Testing
+
+@testable import Venues
+
+@Suite("A venue's whole list")
+struct MarketListTests {
+  /// Five pairs of which one is halted, in the words of Binance.
+  static let markets = list(["AUSD", "BUSD", "CUSD", "DUSD"]) { $0 == "DUSD" ? "BREAK" : "TRADING" }
+
+  static func list(_ names: [String], status: (String) -> String = { _ in "TRADING" }) -> String {
+    let symbols = names.map {
+      #"{"symbol":"\#($0)","status":"\#(status($0))","baseAsset":"\#($0.prefix(1))","quoteAsset":"USD","filters":[{"filterType":"PRICE_FILTER","tickSize":"0.01000000"},{"filterType":"LOT_SIZE","stepSize":"0.00100000"}]}"#
+    }
+    return #"{"symbols":[\#(symbols.joined(separator: ","))]}"#
+  }
+
+  static func volumes(_ values: [(String, String)]) -> String {
+    "[" + values.map { #"{"symbol":"\#($0)","volume":"1","quoteVolume":"\#($1)","count":3}"# }.joined(separator: ",")
+      + "]"
+  }
+
+  private func symbols(_ feed: HandlerHarness) -> [String] { feed.market.instruments.map(\.instrument.base) }
+
+  @Test("nothing is kept and nothing more is asked for unless it is wanted")
+  func unwanted() {
+    let feed = HandlerHarness(BinanceHandler.spot, ["A-USD"])
+    feed.prepare()
+    #expect(feed.gets.map(\.path) == ["/api/v3/exchangeInfo?symbols=%5B%22AUSD%22%5D"])
+    feed.respond(feed.gets[0].request, 200, Self.markets)
+    #expect(feed.handler.isPrepared && feed.handler.listing.isEmpty)
+  }
+
+  @Test("a listing is the whole list, with volumes where they are asked for")
+  func listing() {
+    let feed = HandlerHarness(BinanceHandler.spot, [], listing: .volumes)
+    feed.prepare()
+    #expect(feed.gets.map(\.path) == ["/api/v3/ticker/24hr?type=MINI"])
+    feed.respond(feed.gets[0].request, 200, Self.volumes([("AUSD", "12.50"), ("XUSD", "1")]))
+    #expect(feed.gets.map(\.path) == ["/api/v3/exchangeInfo"] && !feed.handler.isPrepared)
+    feed.respond(feed.gets[0].request, 200, Self.markets)
+    #expect(feed.handler.isPrepared)
+    #expect(feed.handler.listing.map(\.symbol.text) == ["A-USD", "B-USD", "C-USD", "D-USD"])
+    #expect(feed.handler.listing.map(\.state) == [.trading, .trading, .trading, .halted])
+    #expect(feed.handler.listing[0].quoteVolume == Decimal64(mantissa: 125, scale: 1))
+    #expect(feed.handler.listing[1].quoteVolume == nil)
+    #expect(feed.handler.listing[0].priceIncrement == Decimal64(mantissa: 1, scale: 2))
+    #expect(feed.market.instruments.isEmpty)
+  }
+
+  @Test("a selection is resolved once volumes and list are there, behind the symbols that were named")
+  func selection() {
+    let feed = HandlerHarness(BinanceHandler.spot, ["C-USD", "*-USD:top2"])
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, Self.volumes([("AUSD", "1"), ("BUSD", "3"), ("CUSD", "2"), ("DUSD", "9")]))
+    feed.respond(feed.gets[0].request, 200, Self.markets)
+    // Of the two largest that are traded, C is there by name.
+    #expect(symbols(feed) == ["C", "B"])
+    #expect(feed.failures.isEmpty && feed.handler.listing.isEmpty)
+  }
+
+  @Test("it is resolved again for the next connection; what is carried stays, also when volumes cannot be had")
+  func again() {
+    let feed = HandlerHarness(BinanceHandler.spot, ["*-USD:top1"])
+    func prepare(_ volumes: String, _ list: String) {
+      feed.prepare()
+      feed.respond(feed.gets[0].request, 200, volumes)
+      feed.respond(feed.gets[0].request, 200, list)
+      #expect(feed.handler.isPrepared)
+      feed.connect()
+      feed.disconnect()
+      feed.now = feed.now + 10 * Microseconds.minute
+    }
+    prepare(Self.volumes([("AUSD", "1")]), Self.markets)
+    #expect(symbols(feed) == ["A"])
+    prepare(Self.volumes([("AUSD", "1"), ("BUSD", "2")]), Self.markets)
+    #expect(symbols(feed) == ["A", "B"])
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 500, "")
+    #expect(feed.gets.map(\.path) == ["/api/v3/exchangeInfo"])
+    feed.respond(feed.gets[0].request, 200, Self.markets)
+    #expect(feed.handler.isPrepared && symbols(feed) == ["A", "B"])
+  }
+
+  @Test("a rank waits for its volumes, ever longer; a listing does without them after three attempts")
+  func failures() {
+    let ranked = HandlerHarness(BinanceHandler.spot, ["*-USD:top1"])
+    ranked.prepare()
+    ranked.respond(ranked.gets[0].request, 429, "")
+    ranked.wait(59)
+    #expect(ranked.gets.isEmpty)
+    ranked.wait(2)
+    #expect(ranked.gets.count == 1)
+    for _ in 0..<6 {
+      ranked.respond(ranked.gets[0].request, 200, "[{}")
+      ranked.wait(31)
+      #expect(ranked.gets.map(\.path) == ["/api/v3/ticker/24hr?type=MINI"])
+    }
+    let listing = HandlerHarness(BinanceHandler.spot, [], listing: .volumes)
+    listing.prepare()
+    for _ in 0..<2 {
+      listing.respond(listing.gets[0].request, 404, "")
+      listing.wait(5)
+      #expect(listing.gets.map(\.path) == ["/api/v3/ticker/24hr?type=MINI"])
+    }
+    listing.respond(listing.gets[0].request, 404, "")
+    #expect(listing.gets.map(\.path) == ["/api/v3/exchangeInfo"])
+  }
+
+  @Test("an answer that never comes is asked for again; one that comes late is nothing")
+  func late() {
+    let feed = HandlerHarness(BinanceHandler.spot, ["*-USD:top1"])
+    feed.prepare()
+    let first = feed.gets[0].request
+    feed.wait(32)
+    #expect(feed.gets.count == 1 && feed.gets[0].request != first)
+    feed.respond(first, 200, Self.volumes([("AUSD", "1")]))
+    #expect(feed.gets.isEmpty && !feed.handler.isPrepared)
+  }
+
+  @Test("more than a connection carries: the first of them, and what to write")
+  func tooMany() {
+    let names = (0..<300).map { "\(Character(UnicodeScalar(0x4E00 + UInt32($0))!))USD" }
+    let feed = HandlerHarness(BinanceHandler.spot, ["*-USD"])
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, Self.list(names))
+    #expect(feed.market.instruments.count == 256)
+    #expect(
+      feed.failures == [
+        "*-USD":
+          "*-USD is 300 markets, and a connection to Binance carries 256: 44 are left out; write *-USD:top256"
+      ])
+  }
+
+  @Test("what selects nothing, and what is no selection, is told once")
+  func nothing() {
+    let feed = HandlerHarness(BinanceHandler.spot, ["*-EUR", "*-usd"])
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, Self.markets)
+    #expect(feed.failures["*-EUR"] == "Binance lists no market that is *-EUR")
+    #expect(feed.failures["*-usd"]?.hasPrefix("*-usd is not a selection: write * for every market") == true)
+  }
+}
