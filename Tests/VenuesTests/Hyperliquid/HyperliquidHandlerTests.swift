@@ -87,7 +87,8 @@ struct HyperliquidHandlerTests {
     harness.receive(Self.meta)
     #expect(harness.failures["FTM-USDC-PERP"] == "FTM is delisted at Hyperliquid")
     #expect(
-      harness.failures["BTC-USD-PERP"] == "Hyperliquid has no market BTC-USD-PERP (did you mean BTC-USDC-PERP?)")
+      harness.failures["BTC-USD-PERP"]?.hasPrefix(
+        "Hyperliquid has no market BTC-USD-PERP (did you mean BTC-USDC-PERP") == true)
     #expect(harness.failures["SP500-USDC-PERP"] != nil)
     let dated = HandlerHarness(HyperliquidHandler.venue, ["BTC-USDC-20261225"])
     dated.connect()
@@ -249,6 +250,7 @@ struct HyperliquidHandlerTests {
   @Test("while nothing at all comes no book is looked after: that is for the connection")
   func silence() {
     let feed = Self.live(["BTC-USDC-PERP"])
+    for type in ["bbo", "trades", "activeAssetCtx"] { feed.receive(Self.acknowledgement(type, "BTC")) }
     feed.wait(60)
     #expect(feed.state(0) == .live && feed.sent.allSatisfy { $0 == #"{"method":"ping"}"# } && feed.sent.count == 3)
   }
