@@ -131,6 +131,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// What is too much, and who is too slow (`LoopNode+Limits.swift`).
   var excess = ExcessState()
+  var newcomers = Newcomers()
 
   // MARK: Feeds
 
