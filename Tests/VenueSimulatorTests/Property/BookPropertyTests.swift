@@ -7,7 +7,7 @@ import Venues
 @testable import VenueSimulator
 
 /// Every venue, under everything that can go wrong, for as many seeds as one likes: `TIDEGATE_SEEDS=20000` for a long run,
-/// `TIDEGATE_SEED=<number>` for the one of a failure.
+/// `TIDEGATE_SEED=<number>` for the one of a failure, `TIDEGATE_VENUES=deribit,okx` for some venues only.
 @Suite("A live book is the venue's book", .longComputation)
 struct BookPropertyTests {
   struct Setup: Sendable, CustomTestStringConvertible {
@@ -62,9 +62,15 @@ struct BookPropertyTests {
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
   ]
 
+  /// The setups that are run.
+  static let chosen: [Setup] = {
+    guard let names = environment("TIDEGATE_VENUES")?.split(separator: ",").map(String.init) else { return setups }
+    return setups.filter { names.contains($0.name) }
+  }()
+
   static let seedCount = environment("TIDEGATE_SEEDS").flatMap { Int($0) } ?? 200
 
-  @Test("whatever happens to it", arguments: setups)
+  @Test("whatever happens to it", arguments: chosen)
   func trials(_ setup: Setup) throws {
     var total = VenueTrial.Figures()
     for seed in testSeeds(Self.seedCount) {
