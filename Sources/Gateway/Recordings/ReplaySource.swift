@@ -79,13 +79,13 @@ package struct ReplaySource {
       venue = VenueRegistry.venue(named: "deribit")!
       let markets = try Self.deribitMarkets(header.symbols, path: path)
       symbols = markets.map(\.symbol.text)
-      instruments = try list ?? Self.deribitList(markets, path: path)
+      if let list { instruments = list } else { instruments = try Self.deribitList(markets, path: path) }
     case ("hyperliquid", _):
       venue = VenueRegistry.venue(named: "hyperliquid")!
       let markets = Self.hyperliquidMarkets(header.symbols)
       symbols = markets.map(\.symbol.text)
       instruments = []
-      preamble = hasPosts ? [] : try Self.hyperliquidList(markets, path: path)
+      if !hasPosts { preamble = try Self.hyperliquidList(markets, path: path) }
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",

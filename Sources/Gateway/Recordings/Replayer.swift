@@ -119,8 +119,9 @@ package final class Replayer {
     isConnected = true
     pipeline.connected(now: now)
     carryOut(now)
-    guard !source.preamble.isEmpty else { return }
-    pipeline.receive(source.preamble.span.bytes, now: now)
+    let preamble = source.preamble
+    guard !preamble.isEmpty else { return }
+    pipeline.receive(preamble.span.bytes, now: now)
     carryOut(now)
   }
 
