@@ -304,7 +304,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     fanOut.advance(to: now, into: &actions)
     keepWithinBudget()
     advances &+= 1
-    if advances % 10 == 0 { noteKernelProgress(now) }
+    noteKernelProgress(now, part: advances % 10, of: 10)
     metrics.evicted = UInt64(fanOut.evictedClients)
     metrics.resumed = fanOut.resumedSessions
     metrics.parkedSessions = fanOut.parkedSessions
