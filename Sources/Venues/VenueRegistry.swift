@@ -7,8 +7,10 @@ package enum VenueRegistry {
     BybitHandler.venue,
     CoinbaseHandler.venue,
     DeribitHandler.venue,
+    GateHandler.venue,
     HyperliquidHandler.venue,
     KrakenHandler.venue,
+    KuCoinHandler.venue,
     OKXHandler.venue,
   ]
 

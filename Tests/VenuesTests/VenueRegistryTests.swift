@@ -8,7 +8,7 @@ struct VenueRegistryTests {
   func venues() {
     #expect(
       VenueRegistry.venues.map(\.name).sorted() == [
-        "binance", "bybit", "coinbase", "deribit", "hyperliquid", "kraken", "okx",
+        "binance", "bybit", "coinbase", "deribit", "gate", "hyperliquid", "kraken", "kucoin", "okx",
       ])
     for venue in VenueRegistry.venues {
       #expect(VenueRegistry.venue(named: venue.name)?.title == venue.title)
@@ -24,6 +24,8 @@ struct VenueRegistryTests {
     #expect(VenueRegistry.unknownVenue("krakne").contains("did you mean kraken?"))
     #expect(VenueRegistry.unknownVenue("binanse").contains("did you mean binance?"))
     #expect(!VenueRegistry.unknownVenue("nyse").contains("did you mean"))
-    #expect(VenueRegistry.unknownVenue("nyse").contains("binance, bybit, coinbase, deribit, hyperliquid, kraken, okx"))
+    #expect(
+      VenueRegistry.unknownVenue("nyse").contains(
+        "binance, bybit, coinbase, deribit, gate, hyperliquid, kraken, kucoin, okx"))
   }
 }
