@@ -41,6 +41,8 @@ package final class SimulatedVenue {
     Kind(name: "bitfinex", listing: SimulatedListing.bitfinex) { BitfinexProtocol(market: $0, faults: $1) },
     Kind(name: "bitstamp", listing: SimulatedListing.bitstamp) { BitstampProtocol(market: $0, faults: $1) },
     Kind(name: "gemini", listing: SimulatedListing.gemini) { GeminiProtocol(market: $0, faults: $1) },
+    Kind(name: "deribit", listing: SimulatedListing.deribit) { DeribitProtocol(market: $0, faults: $1) },
+    Kind(name: "hyperliquid", listing: SimulatedListing.hyperliquid) { HyperliquidProtocol(market: $0, faults: $1) },
     Kind(name: "gate", listing: SimulatedListing.gate) { GateProtocol(market: $0, faults: $1) },
     Kind(name: "kucoin", listing: SimulatedListing.kucoin) { KuCoinProtocol(market: $0, faults: $1) },
     Kind(name: "binance", listing: SimulatedListing.binance) { BinanceProtocol(market: $0, faults: $1) },

@@ -93,6 +93,29 @@ struct MutationTests {
           #"{"id":1,"status":400,"error":{"code":-1013,"msg":"Invalid stream name: ethusd@depth@100ms"}}"#,
         ]
       )
+    case "deribit":
+      return (
+        DeribitHandlerTests.live(),
+        [
+          DeribitHandlerTests.snapshot(100), DeribitHandlerTests.change(132, 100, asks: #"["delete",86776.0,0.0]"#),
+          #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"quote.BTC_USDC-PERPETUAL","data":{"timestamp":1700000000500,"instrument_name":"BTC_USDC-PERPETUAL","best_ask_price":86776.0,"best_bid_price":86775.8,"best_ask_amount":0.0009,"best_bid_amount":0.216}}}"#,
+          #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"trades.BTC_USDC-PERPETUAL.100ms","data":[{"timestamp":1700000000500,"price":86775.8,"amount":1.0e-4,"direction":"sell","instrument_name":"BTC_USDC-PERPETUAL","trade_seq":4,"trade_id":"403691825"}]}}"#,
+          #"{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"test_request"}}"#,
+          #"{"jsonrpc":"2.0","id":3,"error":{"code":11050,"message":"bad_request"}}"#,
+        ]
+      )
+    case "hyperliquid":
+      return (
+        HyperliquidHandlerTests.live(),
+        [
+          HyperliquidHandlerTests.book(),
+          HyperliquidHandlerTests.book(540, asks: #"{"px":"84145.0","sz":"1.0","n":1}"#),
+          #"{"channel":"trades","data":[\#(HyperliquidHandlerTests.trade(1, 1_790_232_236_600))]}"#,
+          #"{"channel":"bbo","data":{"coin":"BTC","time":1790232237145,"bbo":[{"px":"84143.0","sz":"10.25923","n":36},null]}}"#,
+          #"{"channel":"error","data":"Already subscribed: {\"type\":\"l2Book\",\"coin\":\"BTC\"}"}"#,
+          HyperliquidHandlerTests.meta, HyperliquidHandlerTests.acknowledgement("l2Book", "BTC"),
+        ]
+      )
     case "okx":
       return (
         OKXHandlerTests.live(),

@@ -16,7 +16,7 @@ package struct ReplaySource {
   /// What URLs of instrument lists have in them.
   private static let listPaths = [
     "/exchangeInfo", "/products", "/instruments-info", "/currency_pairs", "/api/v2/symbols",
-    "/conf/pub:list:pair:exchange", "/v2/markets", "/trading-pairs-info", "/v1/symbols",
+    "/conf/pub:list:pair:exchange", "/v2/markets", "/trading-pairs-info", "/v1/symbols", "/get_instruments",
   ]
 
   package let venue: Venue
@@ -26,6 +26,8 @@ package struct ReplaySource {
   package let instruments: [UInt8]
   /// By the market's name: recorded answers about single instruments, where the list has names only (Gemini).
   private let details: [String: [UInt8]]
+  /// A message that comes first on every connection: an instrument list that is part of the stream and was not recorded. Mostly empty.
+  package private(set) var preamble: [UInt8] = []
 
   /// Looks through the beginning of the recording.
   /// - Throws: what is wrong with it, or that its venue is none of those that can be replayed.
@@ -37,6 +39,7 @@ package struct ReplaySource {
     var speaksV2 = false
     var isArchived = false
     var details: [String: [UInt8]] = [:]
+    var hasPosts = false
     for _ in 0..<Self.searchLimit {
       guard let record = try reader.next() else { break }
       switch record.kind {
@@ -44,6 +47,7 @@ package struct ReplaySource {
       case .text:
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
         if !isArchived { isArchived = Self.contains(reader.payload.unsafeBytes, "\"type\":\"l2_updates\"") }
+        if !hasPosts { hasPosts = Self.contains(reader.payload.unsafeBytes, "\"payload\":{\"type\":\"") }
       case .http:
         if list == nil, let url = record.url,
           Self.listPaths.contains(where: { url.contains($0) }),
@@ -105,6 +109,17 @@ package struct ReplaySource {
       let pairs = try Self.geminiSymbols(header.symbols, details: details, path: path)
       symbols = pairs.map(\.text)
       instruments = list ?? Self.geminiList(pairs)
+    case ("deribit", _):
+      venue = VenueRegistry.venue(named: "deribit")!
+      let markets = try Self.deribitMarkets(header.symbols, path: path)
+      symbols = markets.map(\.symbol.text)
+      if let list { instruments = list } else { instruments = try Self.deribitList(markets, path: path) }
+    case ("hyperliquid", _):
+      venue = VenueRegistry.venue(named: "hyperliquid")!
+      let markets = Self.hyperliquidMarkets(header.symbols)
+      symbols = markets.map(\.symbol.text)
+      instruments = []
+      if !hasPosts { preamble = try Self.hyperliquidList(markets, path: path) }
     case ("gate", "spot"):
       venue = VenueRegistry.venue(named: "gate")!
       symbols = header.symbols.map { $0.split(separator: "_").joined(separator: "-") }
@@ -117,8 +132,8 @@ package struct ReplaySource {
       throw RecordingError(
         path: path, line: 1, field: "venue",
         "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bitfinex and Bitstamp "
-          + "spot, Bybit v5 spot and linear, the Coinbase Exchange feed, Coinbase Advanced Trade, Gate and KuCoin spot, Gemini (but not "
-          + "its archived API) and Kraken spot v2 can")
+          + "spot, Bybit v5 spot and linear, the Coinbase Exchange feed, Coinbase Advanced Trade, Deribit's linear contracts, Gate and "
+          + "KuCoin spot, Gemini (but not its archived API), Hyperliquid and Kraken spot v2 can")
     }
   }
 

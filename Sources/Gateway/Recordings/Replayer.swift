@@ -117,6 +117,10 @@ package final class Replayer {
     isConnected = true
     pipeline.connected(now: now)
     carryOut(now)
+    let preamble = source.preamble
+    guard !preamble.isEmpty else { return }
+    pipeline.receive(preamble.span.bytes, now: now)
+    carryOut(now)
   }
 
   private func carryOut(_ now: Timestamp) {

@@ -208,6 +208,42 @@ package enum SimulatedListing {
     return assets.flatMap { [instrument($0, "USD", .spot, 1.2), instrument($0, "GUSD", .perpetual, 0.8)] }
   }()
 
+  /// Deribit: linear perpetuals in USDC, and a dated future of BTC. Amounts are in base units.
+  package static let deribit: [SimulatedInstrument] = {
+    let digits: [String: (price: UInt8, size: UInt8)] = [
+      "BTC": (1, 4), "ETH": (2, 3), "SOL": (2, 1), "ZEC": (2, 2), "XRP": (4, 0), "ADA": (4, 0), "DOGE": (5, 0),
+      "LTC": (2, 1),
+    ]
+    func instrument(_ asset: Asset, _ suffix: String, _ kind: Instrument.Kind, _ part: Double) -> SimulatedInstrument {
+      let (price, size) = digits[asset.base]!
+      return SimulatedInstrument(
+        base: asset.base, quote: "USDC", venueSymbol: "\(asset.base)_USDC-\(suffix)", kind: kind, priceScale: price,
+        sizeScale: size, tick: 1, lot: 1, reference: asset.price, activity: asset.activity * part,
+        levels: asset.levels)
+    }
+    return assets.map { instrument($0, "PERPETUAL", .perpetual, 1) }
+      + [instrument(assets[0], "25DEC26", .future(expiry: "20261225"), 0.3)]
+  }()
+
+  /// Hyperliquid: perpetuals, and spot by numbers. Prices have at most five significant digits, and 6 (on spot 8) less those of sizes
+  /// after the point.
+  package static let hyperliquid: [SimulatedInstrument] = {
+    let digits: [String: (size: UInt8, step: UInt8)] = [
+      "BTC": (5, 0), "ETH": (4, 1), "SOL": (2, 2), "ZEC": (2, 2), "XRP": (0, 4), "ADA": (0, 5), "DOGE": (0, 5),
+      "LTC": (2, 3),
+    ]
+    func instrument(_ asset: Asset, _ name: String, _ kind: Instrument.Kind, _ part: Double) -> SimulatedInstrument {
+      let (size, step) = digits[asset.base]!
+      let price = (kind == .spot ? 8 : 6) - size
+      return SimulatedInstrument(
+        base: asset.base, quote: "USDC", venueSymbol: name, kind: kind, priceScale: price, sizeScale: size,
+        tick: Int64(DecimalText.power(price - step)), lot: 1, reference: asset.price,
+        activity: asset.activity * part, levels: asset.levels)
+    }
+    return assets.map { instrument($0, $0.base, .perpetual, 1.2) }
+      + assets.prefix(4).enumerated().map { instrument($1, "@\(140 + $0)", .spot, 0.8) }
+  }()
+
   /// Gate: digits of `precision` and `amount_precision`.
   package static let gate: [SimulatedInstrument] = {
     let digits: [String: (price: UInt8, size: UInt8)] = [
