@@ -53,6 +53,16 @@ package final class BitfinexHandler: SymbolHandler {
       checksum: { BitfinexChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2) },
       // False ones have been reported, and a message that is missing shows in the count at once.
       checksumPatience: 2),
+    profile: VenueProfile(
+      channels: [
+        .init("book", .book, silence: .linked, .atLeast(every: 15 * Microseconds.second), .contradicted),
+        .init("trades", .trades, silence: .linked, .atLeast(every: 15 * Microseconds.second)),
+        .init("ticker", .ticker, silence: .linked, .atLeast(every: 15 * Microseconds.second)),
+      ],
+      bookDepth: bookLength,
+      bookCheck: "every message of a connection is counted; CRC-32 of the top 25 every few seconds",
+      connectionLife: "a heartbeat of every channel each 15 s", requests: [.instruments, .volumes],
+      limits: ["25 channels a connection"]),
     makeHandler: { BitfinexHandler(configuration: $0) })
 
   struct Feed {
@@ -232,6 +242,8 @@ package final class BitfinexHandler: SymbolHandler {
       renew(slot, now)
     }
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch

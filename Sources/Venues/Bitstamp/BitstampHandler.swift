@@ -59,6 +59,14 @@ package final class BitstampHandler: SymbolHandler {
     // 1,024 channels a connection, two a symbol.
     symbolLimit: 500,
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 20_000, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("diff_order_book", .book, silence: .contradicted), .init("live_trades", .trades),
+      ],
+      bookDepth: nil,
+      bookCheck: "the venue numbers nothing; times link updates to a REST snapshot, which is renewed every 10 min",
+      connectionLife: "heartbeats are asked for after 10 s of silence", requests: [.instruments, .snapshots, .volumes],
+      limits: ["1,024 channels a connection", "5 REST requests a second"]),
     makeHandler: { BitstampHandler(configuration: $0) })
 
   /// A channel of a symbol on this connection.
@@ -270,6 +278,8 @@ package final class BitstampHandler: SymbolHandler {
       pacer.want(place)
     }
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { pacer.trouble(of: place) }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
