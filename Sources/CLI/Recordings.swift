@@ -16,11 +16,10 @@ func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, sy
   while let record = try reader.next() {
     var isTaken = true
     switch record.kind {
-    case .text: isTaken = recording.add(frame: reader.payload.unsafeBytes, at: record.time)
+    case .text, .binary: isTaken = recording.add(frame: reader.payload.unsafeBytes, at: record.time)
     case .http:
       isTaken = recording.add(
         answer: reader.payload.unsafeBytes, to: record.url ?? "", status: record.status, at: record.time)
-    case .binary: throw fail("k", "binary frame: \(source.venue.title) sends none")
     // One session plays all connections; the client's own words are the client's to say again.
     case .open, .sent, .close: break
     }
@@ -43,6 +42,8 @@ private func instrumentListURL(_ venue: Venue) -> String? {
   switch venue.name {
   case "binance": venue.restEndpoint + "/api/v3/exchangeInfo"
   case "coinbase": venue.restEndpoint + "/products"
+  case "gate": venue.restEndpoint + "/api/v4/spot/currency_pairs"
+  case "kucoin": venue.restEndpoint + "/api/v2/symbols"
   case "bybit": venue.restEndpoint + "/v5/market/instruments-info"
   default: nil
   }

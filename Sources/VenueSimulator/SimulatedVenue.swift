@@ -35,6 +35,8 @@ package final class SimulatedVenue {
     Kind(name: "coinbase", listing: SimulatedListing.coinbase) { CoinbaseProtocol(market: $0, faults: $1) },
     Kind(name: "bybit", listing: SimulatedListing.bybit) { BybitProtocol(market: $0, faults: $1) },
     Kind(name: "okx", listing: SimulatedListing.okx) { OKXProtocol(market: $0, faults: $1) },
+    Kind(name: "gate", listing: SimulatedListing.gate) { GateProtocol(market: $0, faults: $1) },
+    Kind(name: "kucoin", listing: SimulatedListing.kucoin) { KuCoinProtocol(market: $0, faults: $1) },
     Kind(name: "binance", listing: SimulatedListing.binance) { BinanceProtocol(market: $0, faults: $1) },
   ]
 

@@ -6,7 +6,9 @@ package enum VenueRegistry {
     BinanceHandler.venue,
     BybitHandler.venue,
     CoinbaseHandler.venue,
+    GateHandler.venue,
     KrakenHandler.venue,
+    KuCoinHandler.venue,
     OKXHandler.venue,
   ]
 

@@ -35,7 +35,9 @@ package struct ReplaySource {
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
       case .http:
         if list == nil, let url = record.url,
-          ["/exchangeInfo", "/products", "/instruments-info"].contains(where: { url.contains($0) }),
+          ["/exchangeInfo", "/products", "/instruments-info", "/currency_pairs", "/api/v2/symbols"].contains(where: {
+            url.contains($0)
+          }),
           record.status == 200
         {
           list = [UInt8](reader.payload.unsafeBytes)
@@ -71,18 +73,28 @@ package struct ReplaySource {
       symbols = pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text }
       venue = VenueRegistry.venue(named: "bybit")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.bybitList(pairs, isSpot: isSpot)
+    case ("gate", "spot"):
+      venue = VenueRegistry.venue(named: "gate")!
+      symbols = header.symbols.map { $0.split(separator: "_").joined(separator: "-") }
+      instruments = list ?? Self.gateList(header.symbols)
+    case ("kucoin", "spot"):
+      venue = VenueRegistry.venue(named: "kucoin")!
+      symbols = header.symbols
+      instruments = list ?? Self.kucoinList(header.symbols)
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",
         "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bybit v5 spot and "
-          + "linear, the Coinbase Exchange feed and Kraken spot v2 can")
+          + "linear, the Coinbase Exchange feed, Gate and KuCoin spot and Kraken spot v2 can")
     }
   }
 
   /// The symbol that a REST path or URL asks the order book of; nil if it asks for something else.
   static func depthSymbol(_ path: String) -> String? {
-    guard path.contains("/depth?"), let query = path.split(separator: "?").last else { return nil }
-    for part in query.split(separator: "&") where part.hasPrefix("symbol=") { return String(part.dropFirst(7)) }
+    let names = ["/depth?": "symbol=", "/spot/order_book?": "currency_pair="]
+    guard let name = names.first(where: { path.contains($0.key) })?.value, let query = path.split(separator: "?").last
+    else { return nil }
+    for part in query.split(separator: "&") where part.hasPrefix(name) { return String(part.dropFirst(name.count)) }
     return nil
   }
 
@@ -223,6 +235,44 @@ package struct ReplaySource {
       out.append("}")
     }
     out.append("]")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Without precisions: the values of the recording widen the scales.
+  private static func gateList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[")
+    for (index, symbol) in symbols.enumerated() {
+      let parts = symbol.split(separator: "_", maxSplits: 1).map(String.init)
+      if index > 0 { out.append(",") }
+      out.append("{\"id\":")
+      out.append(json: symbol)
+      out.append(",\"base\":")
+      out.append(json: parts.first ?? symbol)
+      out.append(",\"quote\":")
+      out.append(json: parts.last ?? symbol)
+      out.append("}")
+    }
+    out.append("]")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Without increments, as Gate's.
+  private static func kucoinList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("{\"code\":\"200000\",\"data\":[")
+    for (index, symbol) in symbols.enumerated() {
+      let parts = symbol.split(separator: "-", maxSplits: 1).map(String.init)
+      if index > 0 { out.append(",") }
+      out.append("{\"symbol\":")
+      out.append(json: symbol)
+      out.append(",\"baseCurrency\":")
+      out.append(json: parts.first ?? symbol)
+      out.append(",\"quoteCurrency\":")
+      out.append(json: parts.last ?? symbol)
+      out.append("}")
+    }
+    out.append("]}")
     return [UInt8](out.unsafeBytes)
   }
 

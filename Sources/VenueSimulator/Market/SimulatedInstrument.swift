@@ -203,6 +203,34 @@ package enum SimulatedListing {
       + [instrument(assets[0], "-261225", .future(expiry: "20261225"), 0.3)]
   }()
 
+  /// Gate: digits of `precision` and `amount_precision`.
+  package static let gate: [SimulatedInstrument] = {
+    let digits: [String: (price: UInt8, size: UInt8)] = [
+      "BTC": (1, 6), "ETH": (2, 4), "SOL": (2, 3), "ZEC": (2, 3), "XRP": (4, 2), "ADA": (4, 2), "DOGE": (5, 2),
+      "LTC": (2, 3),
+    ]
+    return assets.map {
+      let (price, size) = digits[$0.base]!
+      return SimulatedInstrument(
+        base: $0.base, quote: "USDT", venueSymbol: "\($0.base)_USDT", priceScale: price, sizeScale: size, tick: 1,
+        lot: 1, reference: $0.price, activity: $0.activity, levels: $0.levels)
+    }
+  }()
+
+  /// KuCoin: digits of `priceIncrement` and `baseIncrement`.
+  package static let kucoin: [SimulatedInstrument] = {
+    let digits: [String: (price: UInt8, size: UInt8)] = [
+      "BTC": (1, 8), "ETH": (2, 7), "SOL": (3, 4), "ZEC": (2, 4), "XRP": (5, 4), "ADA": (4, 4), "DOGE": (5, 4),
+      "LTC": (2, 6),
+    ]
+    return assets.map {
+      let (price, size) = digits[$0.base]!
+      return SimulatedInstrument(
+        base: $0.base, quote: "USDT", venueSymbol: "\($0.base)-USDT", priceScale: price, sizeScale: size, tick: 1,
+        lot: 1, reference: $0.price, activity: $0.activity, levels: $0.levels)
+    }
+  }()
+
   /// Binance: spot is printed with eight digits, `tickSize` and `stepSize` are coarser; futures have digits of their own.
   package static let binance: [SimulatedInstrument] = {
     let steps: [String: (Int64, Int64)] = [

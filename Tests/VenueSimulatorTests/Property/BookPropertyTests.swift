@@ -2,9 +2,9 @@ import MarketData
 import TestSupport
 import TestTraits
 import Testing
-import Venues
 
 @testable import VenueSimulator
+@testable import Venues
 
 /// Every venue, under everything that can go wrong, for as many seeds as one likes: `TIDEGATE_SEEDS=20000` for a long run,
 /// `TIDEGATE_SEED=<number>` for the one of a failure.
@@ -25,6 +25,15 @@ struct BookPropertyTests {
       self.levels = levels
       venue = VenueRegistry.venue(named: name)!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       self.symbols = symbols
+      self.oversight = oversight
+    }
+
+    /// - Parameter venue: speaks to the simulation of that name in another way than the registry's.
+    init(_ venue: Venue, _ symbols: [String], levels: [Int], _ oversight: VenueTrial.Oversight) {
+      name = venue.name
+      self.venue = venue
+      self.symbols = symbols
+      self.levels = levels
       self.oversight = oversight
     }
   }
@@ -53,6 +62,16 @@ struct BookPropertyTests {
     Setup(
       "bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
+    Setup(
+      "gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 415],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
+    Setup(
+      "kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 515],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500)),
+    // Gate's older book, joined to REST snapshots.
+    Setup(
+      GateHandler.venue(.bridged), ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
   ]
 
   static let seedCount = environment("TIDEGATE_SEEDS").flatMap { Int($0) } ?? 200
