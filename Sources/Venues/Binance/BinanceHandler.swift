@@ -22,7 +22,7 @@ struct BinanceMarket: Sendable {
   static let spot = BinanceMarket(
     part: "spot", infoPath: "/api/v3/exchangeInfo", volumePath: "/api/v3/ticker/24hr?type=MINI",
     depthPath: "/api/v3/depth", rule: .binanceSpot, snapshots: [(1_000, 50), (500, 25), (100, 5)],
-    weightPerMinute: 1_200, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], scale: 8, selectsSymbols: true)
+    weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], scale: 8, selectsSymbols: true)
 
   /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients, `trade`. `ticker`
   /// and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
