@@ -60,7 +60,7 @@ package class SymbolHandler: FeedHandler {
 
   // MARK: Symbols that were refused
 
-  package final override func retries(_ symbol: String) -> Bool { asksAgain && !hopelessSymbols.contains(symbol) }
+  package final override func isAskedAgain(_ symbol: String) -> Bool { asksAgain && !hopelessSymbols.contains(symbol) }
 
   package final override func forgetRefusals() { refusedSymbols.removeAll() }
 
