@@ -118,12 +118,11 @@ ccxt_venues=(binance bybit coinbase gate kraken kucoin okx)
 ccxt_clients() {
   have_python || return
   "$venv/bin/python" -c 'import ccxt.pro' 2>/dev/null || { missing "ccxt cannot be had"; return; }
-  local venue base feeds=() clients=() pids=()
+  local venue base feeds=() clients=() pids=() code
   for venue in "${ccxt_venues[@]}"; do
     "$binary" simulate --venue "$venue" --listen 127.0.0.1:0 --rate 5 >"$work/simulated.$venue" 2>&1 &
     pids+=($!)
   done
-  trap 'kill "${pids[@]}" 2>/dev/null; wait "${pids[@]}" 2>/dev/null' EXIT
   for venue in "${ccxt_venues[@]}"; do
     for _ in $(seq 150); do
       base=$(sed -n 's#.* is at ws://\([^/]*\).*#\1#p' "$work/simulated.$venue" | head -n 1)
@@ -137,6 +136,10 @@ ccxt_clients() {
   "$binary" serve "${feeds[@]}" --listen 127.0.0.1:0 --internal-listen 127.0.0.1:0 >"$work/ccxt.out" 2>"$work/ccxt.log" &
   pids+=($!)
   "$venv/bin/python" Tests/Peers/ccxt_client.py "$(address ccxt ws)/v1/stream" "${clients[@]}"
+  code=$?
+  kill "${pids[@]}"
+  wait "${pids[@]}" 2>/dev/null
+  return $code
 }
 
 number=0
