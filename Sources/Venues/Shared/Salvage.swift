@@ -27,6 +27,24 @@ enum Salvage {
     }
   }
 
+  /// The whole number behind the first `key` (given with its quotes), of at most 18 digits; nil if there is none.
+  static func number(_ message: RawSpan, key: StaticString) -> Int64? {
+    message.withUnsafeBytes { bytes in
+      guard let at = find(key, in: bytes, from: 0) else { return nil }
+      var index = at + key.utf8CodeUnitCount
+      while index < bytes.count, bytes[index] == 0x20 || bytes[index] == UInt8(ascii: ":") { index += 1 }
+      var value: Int64 = 0
+      var count = 0
+      while index < bytes.count, bytes[index] &- UInt8(ascii: "0") < 10, count <= 18 {
+        value = value &* 10 &+ Int64(bytes[index] &- UInt8(ascii: "0"))
+        index += 1
+        count += 1
+      }
+      // A number that the text ends in may have been longer.
+      return (1...18).contains(count) && index < bytes.count ? value : nil
+    }
+  }
+
   /// What stands between `prefix` and `suffix`; nil if the text does not have both. O(length).
   static func inner(
     _ text: UnsafeRawBufferPointer, prefix: StaticString, suffix: StaticString
