@@ -38,6 +38,7 @@ final class HandlerHarness {
   func prepare() { call { handler.prepare(now: now, into: &$0) } }
   func connect() { call { handler.connected(now: now, into: &$0) } }
   func disconnect() { call { handler.disconnected(now: now, into: &$0) } }
+  func retry(_ symbols: [String]) { call { handler.retry(symbols, now: now, into: &$0) } }
   func tick() { call { handler.tick(now: now, into: &$0) } }
 
   func resync(_ place: Int, _ reason: ResyncReason = .checksum) {

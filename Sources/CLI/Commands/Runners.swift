@@ -136,7 +136,8 @@ final class Recorders: Sendable {
       let day = ISO8601DateFormatter.string(
         from: Date(), timeZone: TimeZone(secondsFromGMT: 0)!,
         formatOptions: [.withYear, .withMonth, .withDay, .withTime])
-      file = "\(path)\(venue.name)-\(venue.marketName)-\(day).ndjson.gz"
+      let number = venue.number > 1 ? "-\(venue.number)" : ""
+      file = "\(path)\(venue.name)-\(venue.marketName)\(number)-\(day).ndjson.gz"
     }
     if sinks.withLock({ $0.contains { $0.path == file } }) {
       log.error(

@@ -1,6 +1,7 @@
 import Foundation
 import MarketData
 import Transport
+import Venues
 
 /// Feeds, whose keys hold the name of a venue, and the checks across settings.
 extension ConfigurationLoader {
@@ -69,7 +70,8 @@ extension ConfigurationLoader {
   }
 
   private mutating func setSymbols(_ symbols: [String], of venue: String, name: String, place: String) {
-    let limit = venues.first { $0.name == venue }?.symbolLimit ?? 0
+    let rule = venues.first { $0.name == venue }
+    let limit = rule?.symbolLimit ?? 0
     var bad = symbols.filter { !Self.isSymbol($0) }
     bad += Dictionary(grouping: symbols) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
     guard bad.isEmpty, (1...max(limit, 1)).contains(symbols.count) else {
@@ -81,6 +83,13 @@ extension ConfigurationLoader {
       problems.append(
         ConfigurationProblem(
           name: name, place: place, message: message, allowed: "1 to \(limit) \(Self.symbolRule)", suggestion: near))
+      return
+    }
+    if let objection = rule?.objection(symbols) {
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: objection,
+          allowed: "at most \(Venue.connectionLimit) connections of a kind; let another gateway carry the rest"))
       return
     }
     feeds[venue, default: .init(venue: venue, symbols: [])].symbols = symbols

@@ -3,11 +3,14 @@ import MarketData
 /// Spreads REST requests over a venue's weight limit: a budget that fills evenly, one request in flight per subject, few at
 /// a time, and longer waits after failures. Subjects are places in the handler's instrument list.
 ///
+/// Half of a minute's weight may be saved up, and the other half flows in during a minute: no span of a minute, wherever it begins,
+/// takes more than `weightPerMinute`.
+///
 /// Bounded by the number of subjects: each is waiting at most once.
 struct RequestPacer {
   /// Weight that one minute gives, and what a single request costs.
   var weightPerMinute: Int
-  let requestWeight: Int
+  var requestWeight: Int
   /// Requests in flight at once.
   let concurrency: Int
   /// After this long without an answer a request counts as failed.
@@ -24,8 +27,8 @@ struct RequestPacer {
   private var subjects: [Subject] = []
   private var waiting: [Int] = []
   private var inFlight = 0
-  /// Budget in weight × µs of a minute, so that it stays whole.
-  private var budget: Int
+  /// Budget in weight × µs of a minute, so that it stays whole; nil before the first request.
+  private var budget: Int?
   private var filled: Timestamp?
   private var pausedUntil = Timestamp.distantPast
   private var nextRequest = 1000
@@ -34,7 +37,6 @@ struct RequestPacer {
     self.weightPerMinute = weightPerMinute
     self.requestWeight = requestWeight
     self.concurrency = concurrency
-    self.budget = weightPerMinute * Int(Microseconds.minute)
   }
 
   /// Wants an answer for `subject`. Nothing changes if it waits or is in flight already.
@@ -51,11 +53,11 @@ struct RequestPacer {
     guard !waiting.isEmpty else { return nil }
     fill(now)
     let cost = requestWeight * Int(Microseconds.minute)
-    guard now >= pausedUntil, inFlight < concurrency, budget >= cost,
+    guard now >= pausedUntil, inFlight < concurrency, let saved = budget, saved >= cost,
       let index = waiting.firstIndex(where: { now >= subjects[$0].notBefore })
     else { return nil }
     let subject = waiting.remove(at: index)
-    budget -= cost
+    budget = saved - cost
     inFlight += 1
     nextRequest += 1
     subjects[subject].isWaiting = false
@@ -110,10 +112,13 @@ struct RequestPacer {
   private mutating func pause(until time: Timestamp) { pausedUntil = max(pausedUntil, time) }
 
   private mutating func fill(_ now: Timestamp) {
-    let full = weightPerMinute * Int(Microseconds.minute)
+    // A single request is always to be had, however small the limit.
+    let full = max(weightPerMinute / 2, requestWeight) * Int(Microseconds.minute)
     if let filled, now > filled {
       let elapsed = Int(min(now - filled, Microseconds.minute))
-      budget = min(full, budget + elapsed * weightPerMinute)
+      budget = min(full, (budget ?? full) + elapsed * (weightPerMinute - weightPerMinute / 2))
+    } else {
+      budget = min(full, budget ?? full)
     }
     filled = max(filled ?? now, now)
   }

@@ -37,6 +37,8 @@ package final class BybitHandler: SymbolHandler {
       messageLimit: 2 << 20,
       // 21,000 characters of topics a connection: four topics of a symbol are about 100.
       symbolLimit: 150, kinds: kinds, part: part,
+      // 500 connections in 5 minutes from one address.
+      connectLimit: ConnectLimit(count: 500, interval: 5 * Microseconds.minute),
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil),
       makeHandler: { BybitHandler(part: part, configuration: $0) })
   }
@@ -110,12 +112,13 @@ package final class BybitHandler: SymbolHandler {
         isListed = true
         restartList()
         listBackoff.reset()
+        if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
       } else {
         cursor = page.cursor
         prepare(now: now, into: &batch)
       }
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       restartList()
       // 403 is "access too frequent", for ten minutes.
       listDue =
@@ -170,11 +173,24 @@ package final class BybitHandler: SymbolHandler {
     lastPing = now
     sendDue = now
     // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten topics at most.
-    for place in feeds.indices {
+    subscribe(Array(feeds.indices), now)
+    flush(now)
+  }
+
+  private func subscribe(_ places: [Int], _ now: Timestamp) {
+    for place in places {
       subscribe(place, [Self.bookTopic, Self.quoteTopic, "publicTrade.", "tickers."].map { $0 + name(place) })
       feeds[place].book.subscribed(now: now)
     }
-    flush(now)
+  }
+
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    guard listRequest == nil else { return }
+    isListed = false
+    restartList()
+    prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
@@ -195,11 +211,9 @@ package final class BybitHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
-      return
-    }
+    if listRequest != nil, now >= listDue { listRequest = nil }
+    if !isListed { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
     for place in feeds.indices where feeds[place].book.isDue(now: now) {
       let topic = Self.bookTopic + name(place)
       send(#""op":"unsubscribe","args":\#(JSONText.array([topic]))"#)
@@ -267,13 +281,7 @@ package final class BybitHandler: SymbolHandler {
       throw FeedError(.refused, "subscribe \(request.topics[0]): \(reply.message)")
     }
     feeds[request.place].book.disconnected()
-    refuse(symbolText(request.place), reply.message)
-  }
-
-  /// The symbol as it was configured.
-  private func symbolText(_ place: Int) -> String {
-    let instrument = instruments[place]
-    return FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
+    refuse(configuredName(request.place), reply.message)
   }
 
   // MARK: Messages

@@ -21,6 +21,8 @@ package final class CoinbaseHandler: SymbolHandler {
     staleAfter: 10 * Microseconds.second, messageLimit: messageLimit,
     // Recommended in its best practices for the feed.
     offersCompression: true, symbolLimit: 100,
+    // Eight requests a second from one address.
+    connectLimit: ConnectLimit(count: 8, interval: Microseconds.second),
     // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
     makeHandler: { CoinbaseHandler(configuration: $0) })
@@ -30,6 +32,8 @@ package final class CoinbaseHandler: SymbolHandler {
     /// Which of `bookChannels` is subscribed.
     var channel = 0
     var isRefused = false
+    /// Was refused before, or came after the others: subscribed by a message of its own, as a bad product refuses the whole message.
+    var isSuspect = false
     var lastTrade: Int64 = 0
     /// `last_trade_id` of the heartbeat before.
     var heartbeatTrade: Int64 = 0
@@ -72,10 +76,11 @@ package final class CoinbaseHandler: SymbolHandler {
       let list = try readProducts(body)
       take(list, into: &batch)
       hasProducts = true
+      if isConnected { subscribeSuspects(now) }
       productsBackoff.reset()
       productsDue = now
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       productsDue = now + productsBackoff.next()
     }
   }
@@ -101,7 +106,7 @@ package final class CoinbaseHandler: SymbolHandler {
         refuse(symbol, "too many symbols on one connection")
         continue
       }
-      if place == products.count { products.append(Product()) }
+      if place == products.count { products.append(Product(isSuspect: isConnected)) }
     }
   }
 
@@ -130,17 +135,18 @@ package final class CoinbaseHandler: SymbolHandler {
     productsRequest = nil
     for place in products.indices {
       products[place].book.disconnected()
+      // What was refused is asked for again: a market that was halted may be open.
+      if products[place].isRefused { products[place].isSuspect = true }
+      products[place].isRefused = false
       products[place].heartbeatTrade = 0
       products[place].lastTrade = 0
     }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    if !isConnected {
-      if productsRequest != nil, now >= productsDue { productsRequest = nil }
-      prepare(now: now, into: &batch)
-      return
-    }
+    if productsRequest != nil, now >= productsDue { productsRequest = nil }
+    if !hasProducts { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
     for channel in Self.bookChannels.indices {
       let due = products.indices.filter {
         !products[$0].isRefused && products[$0].channel == channel && products[$0].book.isDue(now: now)
@@ -158,13 +164,34 @@ package final class CoinbaseHandler: SymbolHandler {
   }
 
   private func subscribeAll(_ now: Timestamp) {
-    let places = products.indices.filter { !products[$0].isRefused }
+    let places = products.indices.filter { !products[$0].isRefused && !products[$0].isSuspect }
+    subscribeSuspects(now)
     guard !places.isEmpty else { return }
     for channel in Self.bookChannels.indices {
       let group = places.filter { products[$0].channel == channel }
       guard !group.isEmpty else { continue }
       send("subscribe", group, [Self.bookChannels[channel], "matches", "ticker", "heartbeat"])
       for place in group { products[place].book.subscribed(now: now) }
+    }
+  }
+
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in products.indices where products[place].isRefused && symbols.contains(configuredName(place)) {
+      products[place].isRefused = false
+      products[place].isSuspect = true
+    }
+    hasProducts = false
+    prepare(now: now, into: &batch)
+  }
+
+  private func subscribeSuspects(_ now: Timestamp) {
+    for place in products.indices {
+      let product = products[place]
+      guard product.isSuspect, !product.isRefused, product.book.state == .unsubscribed else { continue }
+      send("subscribe", [place], [Self.bookChannels[product.channel], "matches", "ticker", "heartbeat"])
+      products[place].book.subscribed(now: now)
     }
   }
 
@@ -207,8 +234,11 @@ package final class CoinbaseHandler: SymbolHandler {
         products[place].isRefused = true
         products[place].book.disconnected()
         refuse(name, reason)
+        if products[place].isSuspect { return }
         // What was live is untouched; what waits for its first snapshot was refused with it.
-        let waiting = products.indices.filter { !products[$0].isRefused && !products[$0].book.isLive }
+        let waiting = products.indices.filter {
+          !products[$0].isRefused && !products[$0].isSuspect && !products[$0].book.isLive
+        }
         for channel in Self.bookChannels.indices {
           let group = waiting.filter { products[$0].channel == channel }
           guard !group.isEmpty else { continue }

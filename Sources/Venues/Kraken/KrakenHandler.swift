@@ -21,6 +21,8 @@ package final class KrakenHandler: SymbolHandler {
     staleAfter: 10 * Microseconds.second,
     // The instrument snapshot is the largest message: some 1,500 pairs and 600 assets, under 1 MB.
     messageLimit: 8 << 20, symbolLimit: 200,
+    // About 150 attempts in 10 minutes from one address, else it is banned for as long.
+    connectLimit: ConnectLimit(count: 150, interval: 10 * Microseconds.minute),
     market: Market.Configuration(
       quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { KrakenChecksum.checksum(of: $0) }),
     makeHandler: { KrakenHandler(configuration: $0) })
@@ -159,12 +161,23 @@ package final class KrakenHandler: SymbolHandler {
         books.append(StreamedBook())
         lastTrades.append(0)
       }
-      if !places.contains(place) { places.append(place) }
+      // When the list has been asked for again, those that are subscribed go on as they are.
+      if !places.contains(place), books[place].state == .unsubscribed { places.append(place) }
     }
     guard !places.isEmpty, isConnected else { return }
     subscribeBooks(places, now)
     send(KrakenRequest.trades(symbols(places), id: nextID()), now)
     send(KrakenRequest.ticker(symbols(places), id: nextID()), now)
+  }
+
+  override var asksAgain: Bool { true }
+
+  /// The list comes once, with its subscription.
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    guard isConnected, hasInstruments, now >= quietUntil else { return }
+    hasInstruments = false
+    send(KrakenRequest.instruments(.unsubscribe, id: nextID()), now)
+    subscribeInstruments(now)
   }
 
   private static func unknown(_ wanted: FeedSymbol, among pairs: [String: KrakenPair]) -> String {

@@ -23,8 +23,10 @@ package class SymbolHandler: FeedHandler {
   }
   private final var sizeUnits: [SizeUnit] = []
   private static let one = Decimal64(mantissa: 1, scale: 0)
-  /// Configured symbols that were refused: told once.
+  /// Configured symbols that were refused: told once a connection, and once each time they have been asked for again.
   final private(set) var refusedSymbols: Set<String> = []
+  /// Those that no venue's list can change: no symbols, or of a kind that is not carried here.
+  private final var hopelessSymbols: Set<String> = []
   /// Set when a value had more digits than its instrument's scale.
   private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
 
@@ -39,10 +41,12 @@ package class SymbolHandler: FeedHandler {
   /// A configured symbol taken apart; refused, and nil, if it is none or of a kind that is not carried here.
   final func wanted(_ symbol: String) -> FeedSymbol? {
     guard let wanted = FeedSymbol(symbol) else {
+      hopelessSymbols.insert(symbol)
       refuse(symbol, "\(symbol) is not a symbol: \(FeedSymbol.advice)")
       return nil
     }
     guard venue.kinds.contains(wanted.kind.family) else {
+      hopelessSymbols.insert(symbol)
       let kinds = venue.kinds.map(\.rawValue).sorted().joined(separator: " and ")
       refuse(
         symbol,
@@ -52,7 +56,31 @@ package class SymbolHandler: FeedHandler {
     return wanted
   }
 
+  // MARK: Symbols that were refused
+
+  package final override func retries(_ symbol: String) -> Bool { asksAgain && !hopelessSymbols.contains(symbol) }
+
+  package final override func forgetRefusals() { refusedSymbols.removeAll() }
+
+  package final override func retry(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    guard asksAgain else { return }
+    for symbol in symbols { refusedSymbols.remove(symbol) }
+    askAgain(symbols, now: now, into: &batch)
+  }
+
+  /// The symbol of an instrument as it was configured.
+  final func configuredName(_ place: Int) -> String {
+    let instrument = instruments[place]
+    return FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
+  }
+
   // MARK: For subclasses
+
+  /// Whether `askAgain` does something.
+  var asksAgain: Bool { false }
+
+  /// Asks for the instrument list again and subscribes what is found and was not subscribed, `symbols` among them.
+  func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {}
 
   /// Reads one message. Events go to `batch`; on an error they are taken back.
   func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {}
@@ -242,6 +270,18 @@ package class SymbolHandler: FeedHandler {
     guard let widening else { return false }
     self.widening = nil
     return widen(widening.place, isPrice: widening.isPrice, to: widening.needed, into: &batch)
+  }
+
+  package final override func widen(
+    _ instrument: InstrumentID, priceScale: UInt8, sizeScale: UInt8, into batch: inout EventBatch
+  ) -> Bool {
+    let place = instrument.index
+    guard instruments.indices.contains(place) else { return false }
+    let isPriceWide =
+      priceScale <= instruments[place].priceScale || widen(place, isPrice: true, to: priceScale, into: &batch)
+    let isSizeWide =
+      sizeScale <= instruments[place].sizeScale || widen(place, isPrice: false, to: sizeScale, into: &batch)
+    return isPriceWide && isSizeWide
   }
 
   /// False if the scale would be beyond `widestScale` or a value seen so far would overflow at it.

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Venues
 import Transport
 
 @testable import Gateway
@@ -202,6 +203,32 @@ struct ConfigurationLoaderTests {
   func limits(key: String) {
     let name = key.dropFirst("limits.".count)
     #expect(Self.problems("limits:\n  \(name): 0\n").first?.contains("\(key): \"0\" is not allowed") == true)
+  }
+
+  @Test("symbols beyond one connection are taken; beyond all that a feed may have they are refused with the numbers")
+  func manySymbols() throws {
+    func load(_ count: Int) throws(ConfigurationProblems) -> LoadedConfiguration {
+      let symbols = (0..<count).map { "S\($0)-USDT" }.joined(separator: ",")
+      return try ConfigurationLoader.load(
+        file: nil, flags: [ConfigurationFlag("--feed", sets: "feeds", to: ["okx=\(symbols)"])])
+    }
+    #expect(try load(250).configuration.feedConnections.map(\.venue.label) == ["okx", "okx-2", "okx-3"])
+    #expect(throws: ConfigurationProblems.self) { try load(2_001) }
+    do {
+      _ = try ConfigurationLoader.load(
+        file: nil,
+        flags: [
+          ConfigurationFlag(
+            "--feed", sets: "feeds",
+            to: ["bybit=" + (0..<3_001).map { "S\($0)-USDT" }.joined(separator: ",")])
+        ])
+      Issue.record("3,001 symbols of one kind were taken")
+    } catch {
+      #expect(error.problems.count == 1)
+      let words = error.problems.first?.description ?? ""
+      #expect(words.contains("3001 symbols need 21 connections of 150 to Bybit spot"), "\(words)")
+      #expect(words.contains("at most 20 connections of a kind"), "\(words)")
+    }
   }
 
   @Test("wrong symbols and feeds are refused")

@@ -39,10 +39,10 @@ package struct Scenario: Sendable, CustomStringConvertible {
     self.seed = seed
     let isLarge = size == .large
     loops = 1 + pick(3)
-    let all = ["kraken", "coinbase", "binance"]
-    var venues = isLarge && chance(40) ? all : [all[pick(3)]]
+    let all = ["kraken", "coinbase", "binance", "okx"]
+    var venues = isLarge && chance(40) ? all : [all[pick(all.count)]]
     if venues.count == 1, chance(isLarge ? 50 : 25) {
-      venues.append(all.filter { $0 != venues[0] }[pick(2)])
+      venues.append(all.filter { $0 != venues[0] }[pick(all.count - 1)])
     }
     self.venues = venues
     bases = Array(["BTC", "ETH", "ZEC"].prefix(1 + pick(isLarge ? 3 : 2)))
@@ -80,14 +80,23 @@ package struct Scenario: Sendable, CustomStringConvertible {
         // Of what the venue's own protocol can tell: nothing in Coinbase's says that an update is missing.
         let kinds: [Fault.Kind] =
           switch venue {
-          case "kraken": [.drop, .silence, .gap, .checksum, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
-          case "binance": [.drop, .silence, .gap, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
+          case "kraken":
+            [
+              .drop, .silence, .gap, .checksum, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban,
+              .plannedShutdown,
+            ]
+          case "binance", "okx":
+            [
+              .drop, .silence, .gap, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban, .plannedShutdown,
+              .plannedShutdown,
+            ]
           default: [.drop, .silence, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
           }
         let kind = kinds[pick(kinds.count)]
         var fault = Fault(kind, at: at)
         switch kind {
         case .silence, .ban: fault.seconds = Double(1 + pick(4))
+        case .plannedShutdown: fault.seconds = Double(pick(8_000)) / 1_000 + 0.05
         case .slowHandshake: fault.seconds = Double(pick(2_000)) / 1_000 + 0.001
         default: break
         }

@@ -39,6 +39,9 @@ package final class World {
     /// Connections that venues accepted, REST included.
     package var venueConnections = 0
     package var booksCompared = 0
+    /// Connections to venues that were replaced by another before they were left, and changes that failed.
+    package var linesReplaced = 0
+    package var handoversFailed = 0
     /// Of the world's time, ns.
     package var span: UInt64 = 0
     /// The same for the same seed.
@@ -51,6 +54,8 @@ package final class World {
       venueFaults += other.venueFaults
       venueConnections += other.venueConnections
       booksCompared += other.booksCompared
+      linesReplaced += other.linesReplaced
+      handoversFailed += other.handoversFailed
       span += other.span
     }
     package init() {}
@@ -83,6 +88,7 @@ package final class World {
     guard goesOn else { return }
     compare()
     guard goesOn else { return }
+    countHandovers()
     drain()
   }
 
@@ -128,7 +134,7 @@ package final class World {
     }
   }
 
-  private static func quote(_ venue: String) -> String { venue == "binance" ? "USDT" : "USD" }
+  private static func quote(_ venue: String) -> String { ["binance", "okx"].contains(venue) ? "USDT" : "USD" }
 
   /// Everything goes wrong that may.
   private func storm() {
@@ -228,6 +234,17 @@ package final class World {
           return
         }
       }
+    }
+  }
+
+  private func countHandovers() {
+    guard let answer = observer.get("/metrics", from: gateway!.internalAddress), answer.status == 200 else {
+      return faults.append("/metrics is not answered")
+    }
+    for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
+    where line.hasPrefix("tidegate_feed_handovers_total") {
+      let count = line.split(separator: " ").last.flatMap { Int($0) } ?? 0
+      if line.contains("\"replaced\"") { report.linesReplaced += count } else { report.handoversFailed += count }
     }
   }
 
