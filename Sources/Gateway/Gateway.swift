@@ -92,7 +92,14 @@ package final class Gateway: Sendable {
     let admission = settings.admission
     let publicListener = try Listener(
       address: configuration.listen, loops: loops, tls: tls, limits: limits,
-      gate: { admission.enter($0, now: kernel.monotonicMicroseconds) },
+      gate: { peer in
+        guard let permit = admission.enter(peer, now: kernel.monotonicMicroseconds) else { return nil }
+        if let room = permit.room {
+          let node = nodes[room % nodes.count]
+          node.loop.execute { node.makeRoom(hops: nodes.count) }
+        }
+        return permit
+      },
       accept: { connection in publicAPI[connection.loop.index].accept(connection) })
     self.publicListener = publicListener
     let started = startedAt

@@ -11,6 +11,40 @@ struct ExcessState {
   fileprivate var closed = 0
 }
 
+/// Connections in the order they came, for finding the one that has been silent longest. Those that have spoken or are gone are left
+/// out when they are met; a place holds 16 bytes.
+struct Newcomers {
+  private struct Entry { weak var connection: Connection? }
+  private var entries: [Entry] = []
+  private var first = 0
+
+  /// O(1) amortised.
+  mutating func append(_ connection: Connection) {
+    // At most twice as many places as there are connections of the loop.
+    if entries.count == entries.capacity {
+      entries.removeSubrange(..<first)
+      first = 0
+      entries.removeAll { !Self.isSilent($0.connection) }
+    }
+    entries.append(Entry(connection: connection))
+  }
+
+  /// The one that came first of those that have not asked for anything; it is forgotten.
+  mutating func popSilent() -> Connection? {
+    while first < entries.count {
+      let connection = entries[first].connection
+      entries[first].connection = nil
+      first += 1
+      if let connection, Self.isSilent(connection) { return connection }
+    }
+    return nil
+  }
+
+  private static func isSilent(_ connection: Connection?) -> Bool {
+    (connection?.permit as? AdmissionPermit)?.isSilent == true && connection?.isOpen == true
+  }
+}
+
 /// Ends those who are too slow or have too much waiting: a few at a time. Ten thousand connections that began together are overdue
 /// together, and to end them in one turn kept everybody else waiting for 10 ms and more.
 extension LoopNode {
@@ -29,6 +63,18 @@ extension LoopNode {
       guard closed == Self.overduePerTurn else { continue }
       loop.schedule(after: Self.overdueInterval) { [weak self] in self?.closeOverdue() }
       return
+    }
+  }
+
+  /// Ends the connection that has been silent longest, here or, where there is none, on the next of `hops` loops.
+  func makeRoom(hops: Int) {
+    loop.assertOnLoop()
+    if let connection = newcomers.popSilent() {
+      metrics.endedForRoom += 1
+      connection.abort()
+    } else if hops > 1 {
+      let next = nodes[(loop.index + 1) % nodes.count]
+      next.loop.execute { next.makeRoom(hops: hops - 1) }
     }
   }
 

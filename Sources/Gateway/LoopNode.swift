@@ -132,6 +132,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// What is too much, and who is too slow (`LoopNode+Limits.swift`).
   var excess = ExcessState()
+  var newcomers = Newcomers()
 
   // MARK: Feeds
 
@@ -306,7 +307,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     fanOut.advance(to: now, into: &actions)
     keepWithinBudget()
     advances &+= 1
-    if advances % 10 == 0 { noteKernelProgress(now) }
+    noteKernelProgress(now, part: advances % 10, of: 10)
     metrics.evicted = UInt64(fanOut.evictedClients)
     metrics.resumed = fanOut.resumedSessions
     metrics.parkedSessions = fanOut.parkedSessions

@@ -30,6 +30,10 @@ final class Admission: Sendable {
     var addresses: AdmissionTable<IPAddress>
     var keys: AdmissionTable<String>
     var connections = 0
+    /// Of them, those that have not asked for anything yet.
+    var silent = 0
+    /// How many have come in over the limit.
+    var rooms = 0
     /// Connections that are being told that they are refused.
     var refusing = 0
     /// Of all handshakes together.
@@ -40,6 +44,8 @@ final class Admission: Sendable {
   /// Refusals that are being answered at a time. A refused connection holds a descriptor and, under TLS, costs a handshake; beyond
   /// this many, connections are closed at once.
   static let refusingLimit = 256
+  /// Connections beyond the limit that may come in while silent ones are being ended for them.
+  static let roomLimit = 64
   /// Addresses, or keys, that are remembered beyond those that have connections.
   static let spareEntries = 65_536
 
@@ -73,6 +79,9 @@ final class Admission: Sendable {
 
   /// Decides about a new connection. The permit says whether it is to be refused; nil: close it without a word.
   ///
+  /// Where all places are taken and some of them by connections that have not asked for anything yet, the newcomer comes in and
+  /// has a `room`: one of the silent is to be ended for it. Else those who connect and say nothing would keep out who does.
+  ///
   /// A trusted proxy speaks for many, so its own address is not limited; its clients' are, by what it says of them.
   func enter(_ peer: SocketAddress, now: Int64) -> AdmissionPermit? {
     let address = IPAddress(peer.host)?.subscriber
@@ -84,7 +93,9 @@ final class Admission: Sendable {
       var counted: IPAddress?
       if isOverBudget {
         refusal = .queuedBytes
-      } else if state.connections >= limits.connections {
+      } else if state.connections >= limits.connections,
+        state.silent == 0 || state.connections >= limits.connections + Self.roomLimit
+      {
         refusal = .connections
       } else if let address, !isProxy {
         if let time = state.addresses.take(.connections, connectionRate, address, now: now) {
@@ -105,18 +116,30 @@ final class Admission: Sendable {
         state.refusing += 1
       } else {
         state.connections += 1
+        state.silent += 1
       }
+      let makesRoom = refusal == nil && state.connections > limits.connections
+      if makesRoom { state.rooms += 1 }
       return AdmissionPermit(
-        admission: self, address: counted, isProxy: isProxy, refusal: refusal, refusalWait: wait)
+        admission: self, address: counted, isProxy: isProxy, refusal: refusal, refusalWait: wait,
+        room: makesRoom ? state.rooms : nil)
     }
   }
 
   fileprivate func leave(_ permit: AdmissionPermit) {
     state.withLock { state in
       if permit.refusal == nil { state.connections -= 1 } else { state.refusing -= 1 }
+      if permit.isSilent { state.silent -= 1 }
       if let address = permit.address { state.addresses.leave(address) }
       if let key = permit.key { state.keys.leave(key) }
     }
+  }
+
+  /// A connection has asked for something: it is not ended to make room for others.
+  func spoke(_ permit: AdmissionPermit) {
+    guard permit.isSilent else { return }
+    state.withLock { $0.silent -= 1 }
+    permit.isSilent = false
   }
 
   // MARK: Requests
@@ -207,17 +230,23 @@ final class AdmissionPermit: ConnectionPermit, @unchecked Sendable {
   /// Why it is to be refused.
   let refusal: Refusal?
   private let refusalWait: Int64
+  /// If it has come in over the limit, in place of one that is to be ended: a number, by which loops take turns.
+  let room: Int?
+  /// Whether it has not asked for anything yet.
+  fileprivate(set) var isSilent: Bool
   /// The arrival time of its HTTP requests, µs.
   fileprivate var requests = Int64.min / 2
 
   fileprivate init(
-    admission: Admission, address: IPAddress?, isProxy: Bool, refusal: Refusal?, refusalWait: Int64
+    admission: Admission, address: IPAddress?, isProxy: Bool, refusal: Refusal?, refusalWait: Int64, room: Int?
   ) {
     self.admission = admission
     self.address = address
     self.isProxy = isProxy
     self.refusal = refusal
     self.refusalWait = refusalWait
+    self.room = room
+    self.isSilent = refusal == nil
   }
 
   deinit { admission.leave(self) }

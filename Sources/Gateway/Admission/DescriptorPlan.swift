@@ -2,7 +2,9 @@
 package enum DescriptorPlan {
   /// What is not for clients: standard streams, libraries, name resolution, files; refusals that are being answered, the internal
   /// port; and what each loop and feed takes.
-  static func reserve(loops: Int, feeds: Int) -> Int { 64 + Admission.refusingLimit + 256 + 4 * loops + 4 * feeds }
+  static func reserve(loops: Int, feeds: Int) -> Int {
+    64 + Admission.refusingLimit + Admission.roomLimit + 256 + 4 * loops + 4 * feeds
+  }
 
   /// Lowers `limits.clients` to what `descriptors` suffice for, and says so; nil: they suffice. Half of the descriptors are for clients
   /// in any case.

@@ -32,6 +32,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     node.metrics.connections += 1
     let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
     node.register(session, for: connection)
+    node.newcomers.append(connection)
     return session
   }
 
@@ -58,6 +59,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   // MARK: WebSocket
 
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
+    if let permit = connection.permit as? AdmissionPermit { admission.spoke(permit) }
     guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
     if let permit = connection.permit as? AdmissionPermit,

@@ -53,6 +53,9 @@ enum MetricsText {
     single(
       "over_budget_closed_total", "counter", "Clients closed because too much waited for all together.",
       node.closedOverBudget)
+    single(
+      "silent_ended_total", "counter", "Connections that had asked for nothing, ended for newcomers.",
+      node.endedForRoom)
     single("clients_closed_total", "counter", "Clients closed by a rule (slow, limits).", node.closedByPolicy)
     single("clients_evicted_total", "counter", "Clients closed while draining.", node.evicted)
     single("sessions_resumed_total", "counter", "Sessions that clients came back to.", node.resumed)

@@ -17,6 +17,8 @@ struct NodeMetrics: Sendable {
   var parkedSessions = 0
   /// Of them, those closed because all clients together had too much waiting; HTTP clients included.
   var closedOverBudget: UInt64 = 0
+  /// Connections that had not asked for anything and were ended for newcomers.
+  var endedForRoom: UInt64 = 0
   /// Clients that agreed on compression, since the start.
   var compressingClients: UInt64 = 0
   /// Compressions done; each may serve many clients.
@@ -40,6 +42,7 @@ struct NodeMetrics: Sendable {
     resumed += other.resumed
     parkedSessions += other.parkedSessions
     closedOverBudget += other.closedOverBudget
+    endedForRoom += other.endedForRoom
     compressingClients += other.compressingClients
     framesCompressed += other.framesCompressed
     compressedFramesSent += other.compressedFramesSent

@@ -36,11 +36,12 @@ extension FanOut {
   package func isDegraded(_ client: ClientID) -> Bool { (anyState(of: client)?.degraded ?? 0) != 0 }
 
   /// Clients that have not made progress for a second, as far as is known here; the kernel may know better (`noteProgress`).
-  /// O(watched).
-  package func stallingClients(now: Timestamp) -> [ClientID] {
+  /// Of every `parts`th of them from the `part`th on, so that they need not all be asked about at once. O(watched).
+  package func stallingClients(now: Timestamp, part: UInt = 0, of parts: UInt = 1) -> [ClientID] {
     let now = steady(now)
     return watched.compactMap { slot in
-      guard let state = slots[Int(slot)].state, now - state.progress >= Microseconds.second else { return nil }
+      guard UInt(slot) % parts == part, let state = slots[Int(slot)].state, now - state.progress >= Microseconds.second
+      else { return nil }
       return id(of: slot)
     }
   }

@@ -28,6 +28,7 @@ struct AdmissionTests {
     let first = try #require(admission.enter(Self.peer("192.0.2.1"), now: 0))
     var second = admission.enter(Self.peer("192.0.2.2"), now: 0)
     #expect(first.refusal == nil && second?.refusal == nil)
+    for permit in [first, second] { permit.map(admission.spoke) }
     let third = try #require(admission.enter(Self.peer("192.0.2.3"), now: 0))
     #expect(third.refusal == .connections)
     #expect(third.refusalResponse?.status == 503)
@@ -35,6 +36,21 @@ struct AdmissionTests {
     second = nil
     #expect(admission.enter(Self.peer("192.0.2.3"), now: 0)?.refusal == nil)
     #expect(Self.count(admission, .connections) == 1)
+  }
+
+  @Test("at the limit the silent give way to newcomers, a bounded number of times before they are gone")
+  func room() throws {
+    let admission = Self.admission { $0.connections = 2 }
+    let first = try #require(admission.enter(Self.peer("192.0.2.1"), now: 0))
+    let second = try #require(admission.enter(Self.peer("192.0.2.1"), now: 0))
+    admission.spoke(first)
+    #expect(first.room == nil && second.room == nil)
+    var newcomers = (1...Admission.roomLimit).compactMap { _ in admission.enter(Self.peer("192.0.2.3"), now: 0) }
+    #expect(newcomers.map(\.room) == (1...Admission.roomLimit).map { $0 })
+    #expect(admission.enter(Self.peer("192.0.2.3"), now: 0)?.refusal == .connections)
+    newcomers.removeLast(Admission.roomLimit - 1)
+    #expect(admission.figures.connections == 3)
+    withExtendedLifetime(second) {}
   }
 
   @Test("connections of one address are bounded, IPv6 by /64; loopback is an address like others")
@@ -70,6 +86,7 @@ struct AdmissionTests {
   func refusing() {
     let admission = Self.admission { $0.connections = 1 }
     var held = [admission.enter(Self.peer("192.0.2.1"), now: 0)]
+    held[0].map(admission.spoke)
     for index in 0..<Admission.refusingLimit { held.append(admission.enter(Self.peer("192.0.2.2"), now: Int64(index))) }
     #expect(held.allSatisfy { $0 != nil })
     #expect(admission.enter(Self.peer("192.0.2.3"), now: 0) == nil)

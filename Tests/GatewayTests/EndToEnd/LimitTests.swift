@@ -1,5 +1,6 @@
 import Foundation
 import HTTP1
+import Synchronization
 import Testing
 import Transport
 
@@ -34,7 +35,7 @@ struct LimitTests {
     await harness.stop()
   }
 
-  @Test("beyond the total a connection is answered with 503, also under TLS")
+  @Test("when all places are taken, the silent give way and who has asked for something stays; also under TLS")
   func total() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -47,7 +48,6 @@ struct LimitTests {
     for isSecure in [false, true] {
       let harness = try GatewayHarness(venues: ["kraken"]) {
         $0.limits.clients = 1
-        // The one that holds the place says nothing.
         $0.http.headSeconds = 300
         $0.http.idleSeconds = 300
         if isSecure {
@@ -56,11 +56,28 @@ struct LimitTests {
         }
       }
       let tls = isSecure ? try TLSClientContext(caFile: folder.appendingPathComponent("chain.pem").path) : nil
-      let holder = try await IdleConnection(harness.gateway.address, tls: tls, loop: harness.clientLoop)
+      let silent = try await IdleConnection(harness.gateway.address, tls: tls, loop: harness.clientLoop)
+      let first = try await HTTPProbe.send(
+        "GET", "/v1/status", to: harness.gateway.address, tls: tls, loop: harness.clientLoop)
+      #expect(first.status == 200, "\(first.text)")
+      var patience = Patience()
+      while !silent.isClosed { try await patience.wait(for: "the silent connection to be ended") }
+      #expect(try await Self.metric(harness, "silent_ended_total") == 1)
+
+      // The place of the request may not be free yet.
+      var holder = try await IdleConnection(harness.gateway.address, tls: tls, loop: harness.clientLoop)
+      while true {
+        holder.ask()
+        while !holder.isClosed, holder.answer == nil { try await patience.wait(for: "an answer") }
+        if holder.answer?.hasPrefix("HTTP/1.1 200") == true { break }
+        holder.abort()
+        holder = try await IdleConnection(harness.gateway.address, tls: tls, loop: harness.clientLoop)
+      }
+      let before = try await Self.metric(harness, "refused_total{reason=\"connections\"}")
       let refused = try await HTTPProbe.send(
         "GET", "/v1/status", to: harness.gateway.address, tls: tls, loop: harness.clientLoop)
       #expect(refused.status == 503 && refused.json["code"] as? String == "connections", "\(refused.text)")
-      #expect(try await Self.metric(harness, "refused_total{reason=\"connections\"}") == 1)
+      #expect(try await Self.metric(harness, "refused_total{reason=\"connections\"}") == before + 1)
       holder.abort()
       await harness.stop()
     }
@@ -186,9 +203,15 @@ struct LimitTests {
 
 /// A connection that sends nothing.
 private final class IdleConnection: ConnectionHandler, @unchecked Sendable {
-  // `@unchecked`: touched on `loop` only.
+  // `@unchecked`: touched on `loop` only, but for `state`, which is locked.
+  private struct State {
+    var isClosed = false
+    var answer: String?
+  }
+
   private let loop: EventLoop
   private var connection: Connection?
+  private let state = Mutex(State())
 
   init(_ address: SocketAddress, tls: TLSClientContext?, loop: EventLoop) async throws {
     self.loop = loop
@@ -206,9 +229,19 @@ private final class IdleConnection: ConnectionHandler, @unchecked Sendable {
     }
   }
 
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+  /// The first bytes that came.
+  var answer: String? { state.withLock { $0.answer } }
+
+  func ask() {
+    loop.execute { self.connection?.write(Array("GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n".utf8).span.bytes) }
+  }
+
   func abort() { loop.execute { self.connection?.abort() } }
 
-  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {}
+  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
+    state.withLock { $0.answer = $0.answer ?? String(decoding: bytes, as: UTF8.self) }
+  }
   func connectionDidDrain(_ connection: Connection) {}
-  func connectionDidClose(_ connection: Connection, reason: CloseReason) {}
+  func connectionDidClose(_ connection: Connection, reason: CloseReason) { state.withLock { $0.isClosed = true } }
 }
