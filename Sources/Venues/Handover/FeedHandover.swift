@@ -42,6 +42,11 @@ package final class FeedHandover {
     if keepsOrder { settings.symbols = Self.symbols(of: active.market, configured: configuration.symbols) }
     successor = FeedPipeline(venue: active.venue, configuration: settings)
     active.overlap = overlap
+    // A venue may begin a subscription with the newest trade, however old it is.
+    for state in active.market.instruments {
+      guard let last = state.lastTrade else { continue }
+      overlap.willPublish(TradeKey(instrument: state.instrument.id.rawValue, id: last.id), now: .distantPast)
+    }
   }
 
   /// What is carried now, in its order, so that places stay what they are; then what is configured and could not be had. What a selection
