@@ -38,6 +38,9 @@ package final class Link {
   /// Whether `host` is the end that was asked for it.
   package func isTo(_ host: SimulatedHost) -> Bool { server?.host === host }
 
+  /// Whether it is dead, or about to be, and the end that asked for it does not know.
+  package var isUnseenBreak: Bool { isBroken && !(client?.isClosed ?? true) }
+
   /// Whether both ends have closed it.
   package var isOver: Bool { client?.isClosed ?? true && server?.isClosed ?? true }
 

@@ -240,7 +240,7 @@ final class ScriptedClient: ConnectionHandler {
         return fault("not JSON: \(String(decoding: payload.prefix(200), as: UTF8.self))")
       }
       network.trace.say(
-        network.uptime, "\(name) <- \(String(decoding: payload.prefix(160), as: UTF8.self))")
+        network.uptime, "\(name) <- \(String(decoding: payload.prefix(400), as: UTF8.self))")
       figures.messages += 1
       if let token = message["session"]?.text {
         session = token
