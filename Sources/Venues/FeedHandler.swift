@@ -162,7 +162,7 @@ package class FeedHandler {
   package func resync(_ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {}
 
   /// Whether `retry` asks the venue for a symbol that was refused; what cannot be a symbol of the venue is not asked for.
-  package func retries(_ symbol: String) -> Bool { false }
+  package func isAskedAgain(_ symbol: String) -> Bool { false }
 
   /// Asks again for symbols that the venue refused, while connected. At most once a minute.
   package func retry(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {}

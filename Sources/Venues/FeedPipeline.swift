@@ -114,7 +114,7 @@ package final class FeedPipeline {
 
   /// The venue refused a symbol. Returns when it is asked for again, without another connection; nil if it is not.
   package func refused(_ symbol: String, now: Timestamp) -> Timestamp? {
-    handler.retries(symbol) ? refusals.note(symbol, now: now) : nil
+    handler.isAskedAgain(symbol) ? refusals.note(symbol, now: now) : nil
   }
 
   /// A symbol that had been refused is carried.

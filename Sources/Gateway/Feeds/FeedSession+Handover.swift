@@ -32,22 +32,12 @@ struct LineHandover {
 /// - The next one fails: another is tried, until the deadline.
 /// - The deadline comes: the next takes over with what it has; if it has nothing, the feed begins again as after any loss.
 extension FeedSession {
-  /// How long before the end of its connections' lives a venue's line is replaced at the earliest, µs. Where connections live less than 40
-  /// minutes, a quarter of that.
-  private static let renewalLead = 10 * Microseconds.minute
-  /// How long before that end the old line is given up, µs, or a tenth of the lead.
-  private static let renewalMargin = Microseconds.minute
+  private var age: ConnectionAge? { pipeline.venue.connectionLifetime.map { ConnectionAge(lifetime: $0) } }
 
-  private var age: (lifetime: Int64, lead: Int64)? {
-    pipeline.venue.connectionLifetime.map { ($0, min(Self.renewalLead, $0 / 4)) }
-  }
-
-  /// Plans the change that the venue's limit on the age of connections asks for: at a time in the first half of the lead, by chance, so that
-  /// connections that were made together are not replaced together.
-  func planRenewal(_ now: Timestamp) {
-    guard let age else { return }
-    let jitter = Int64(loop.kernel.randomUInt32()) % (age.lead / 2 + 1)
-    renewalDue = now + (age.lifetime - age.lead + jitter)
+  /// Plans the change that the venue's limit on the age of connections asks for.
+  func planRenewal() {
+    guard let age, let opened = line.openedAt else { return }
+    renewalDue = age.renewal(of: opened, random: loop.kernel.randomUInt32())
   }
 
   /// Begins a change, unless one is under way already, or there is nothing to be continued.
@@ -134,10 +124,9 @@ extension FeedSession {
   func tickHandover(_ now: Timestamp) {
     if handover == nil, let renewalDue, now >= renewalDue, let age, let opened = line.openedAt {
       self.renewalDue = nil
-      let end = opened + age.lifetime
       beginHandover(
         "the venue ends connections after \(Self.words(age.lifetime))",
-        deadline: end + -min(Self.renewalMargin, age.lead / 10), now)
+        deadline: age.deadline(of: opened), now)
     }
     guard let current = handover else { return }
     if let retryAt = current.retryAt {
@@ -192,7 +181,7 @@ extension FeedSession {
     for (symbol, reason) in current.core.refusals { refused(symbol, reason, now) }
     status.reason = nil
     status.attempt = nil
-    planRenewal(line.openedAt ?? now)
+    planRenewal()
     settle(now)
     let books = pipeline.market.instruments.count { $0.bookState == .live }
     log.notice(

@@ -118,7 +118,7 @@ final class FeedSession: Feed, FeedLineOwner {
   func lineOpened(_ line: FeedLine, _ now: Timestamp) {
     guard line === self.line else { return }
     status.attempt = nil
-    planRenewal(now)
+    planRenewal()
     set(.syncing, reason: nil, now)
   }
 

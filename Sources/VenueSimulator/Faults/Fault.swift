@@ -19,7 +19,7 @@ package struct Fault: Sendable, Equatable {
     /// One book update is left out. On Kraken one that removes one of the ten best levels and changes another level, so that
     /// the next message's checksum tells; on Coinbase nothing tells.
     case gap
-    /// One book update carries a wrong checksum. Kraken only.
+    /// One book update carries a wrong checksum. Kraken, and Bitfinex, where it is a message of its own.
     case checksum
     /// One data message is cut short, so that it is not JSON.
     case malformed
@@ -40,7 +40,7 @@ package struct Fault: Sendable, Equatable {
     /// The next book snapshot by REST is from the moment of the fault, however late it is asked for. Venues with such snapshots only.
     case staleSnapshot = "stale-snapshot"
     /// The venue's own announcement, and after a second, or as many as are given, close frames with 1001 on the connections that heard it.
-    /// Binance, Kraken, OKX.
+    /// Venues that announce one.
     case plannedShutdown = "planned-shutdown"
 
     /// What stands after `=`, for messages.

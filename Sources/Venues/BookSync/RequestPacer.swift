@@ -3,9 +3,6 @@ import MarketData
 /// Spreads REST requests over a venue's weight limit: a budget that fills evenly, one request in flight per subject, few at
 /// a time, and longer waits after failures. Subjects are places in the handler's instrument list.
 ///
-/// Half of a minute's weight may be saved up, and the other half flows in during a minute: no span of a minute, wherever it begins,
-/// takes more than `weightPerMinute`.
-///
 /// Bounded by the number of subjects: each is waiting at most once.
 struct RequestPacer {
   /// Weight that one minute gives, and what a single request costs.
@@ -27,8 +24,8 @@ struct RequestPacer {
   private var subjects: [Subject] = []
   private var waiting: [Int] = []
   private var inFlight = 0
-  /// Budget in weight × µs of a minute, so that it stays whole; nil before the first request.
-  private var budget: Int?
+  /// Budget in weight × µs of a minute, so that it stays whole.
+  private var budget: Int
   private var filled: Timestamp?
   private var pausedUntil = Timestamp.distantPast
   private var nextRequest = 1000
@@ -37,6 +34,7 @@ struct RequestPacer {
     self.weightPerMinute = weightPerMinute
     self.requestWeight = requestWeight
     self.concurrency = concurrency
+    self.budget = weightPerMinute * Int(Microseconds.minute)
   }
 
   /// Wants an answer for `subject`. Nothing changes if it waits or is in flight already.
@@ -53,11 +51,11 @@ struct RequestPacer {
     guard !waiting.isEmpty else { return nil }
     fill(now)
     let cost = requestWeight * Int(Microseconds.minute)
-    guard now >= pausedUntil, inFlight < concurrency, let saved = budget, saved >= cost,
+    guard now >= pausedUntil, inFlight < concurrency, budget >= cost,
       let index = waiting.firstIndex(where: { now >= subjects[$0].notBefore })
     else { return nil }
     let subject = waiting.remove(at: index)
-    budget = saved - cost
+    budget -= cost
     inFlight += 1
     nextRequest += 1
     subjects[subject].isWaiting = false
@@ -112,13 +110,10 @@ struct RequestPacer {
   private mutating func pause(until time: Timestamp) { pausedUntil = max(pausedUntil, time) }
 
   private mutating func fill(_ now: Timestamp) {
-    // A single request is always to be had, however small the limit.
-    let full = max(weightPerMinute / 2, requestWeight) * Int(Microseconds.minute)
+    let full = weightPerMinute * Int(Microseconds.minute)
     if let filled, now > filled {
       let elapsed = Int(min(now - filled, Microseconds.minute))
-      budget = min(full, (budget ?? full) + elapsed * (weightPerMinute - weightPerMinute / 2))
-    } else {
-      budget = min(full, budget ?? full)
+      budget = min(full, budget + elapsed * weightPerMinute)
     }
     filled = max(filled ?? now, now)
   }

@@ -24,7 +24,7 @@ package final class KrakenHandler: SymbolHandler {
     // About 150 attempts in 10 minutes from one address, else it is banned for as long.
     connectLimit: ConnectLimit(count: 150, interval: 10 * Microseconds.minute),
     market: Market.Configuration(
-      quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { KrakenChecksum.checksum(of: $0) }),
+      quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { book, _, _ in KrakenChecksum.checksum(of: book) }),
     makeHandler: { KrakenHandler(configuration: $0) })
 
   var books: [StreamedBook] = []

@@ -58,7 +58,7 @@ package class SymbolHandler: FeedHandler {
 
   // MARK: Symbols that were refused
 
-  package final override func retries(_ symbol: String) -> Bool { asksAgain && !hopelessSymbols.contains(symbol) }
+  package final override func isAskedAgain(_ symbol: String) -> Bool { asksAgain && !hopelessSymbols.contains(symbol) }
 
   package final override func forgetRefusals() { refusedSymbols.removeAll() }
 
@@ -166,6 +166,11 @@ package class SymbolHandler: FeedHandler {
     let size = try decimal(&reader, place, isPrice: false, field)
     guard size >= 0 else { throw FeedError(.decimal, "field \(field) at offset \(reader.offset): negative size") }
     return size
+  }
+
+  /// Reads a size whose sign says something of its own (the side, on Bitfinex).
+  final func signedSize(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
+    try decimal(&reader, place, isPrice: false, field)
   }
 
   private final func decimal(
