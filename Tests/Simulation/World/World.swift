@@ -24,6 +24,8 @@ package final class World {
   private var faults: [String] = []
   private var report = Report()
   private var isStopped = false
+  /// Faults of venues so far, and when they were first that many, ns.
+  private var venueFaults = (count: 0, since: UInt64(0))
 
   private static let second: UInt64 = 1_000_000_000
   /// The simulated market's book levels a side; a real one's hundreds only take time here.
@@ -192,8 +194,16 @@ package final class World {
         return "\(client.name) has no snapshot of stream \(number)"
       }
     }
+    if venueFaultsAreRecent() { return "a venue's last fault is not long ago" }
     let books = unsettledBooks()
     return books.isEmpty ? unsettledFeeds(ageLimit: 2_500) : books
+  }
+
+  /// Whether a venue had a fault in the last seconds. A missing update shows with the next one of its instrument only.
+  private func venueFaultsAreRecent() -> Bool {
+    let count = exchanges.reduce(0) { $0 + $1.exchange.statistics.faultsInjected }
+    if count != venueFaults.count { venueFaults = (count, network.uptime) }
+    return network.uptime < venueFaults.since + 6 * Self.second
   }
 
   private func unsettledBooks() -> String {
@@ -283,7 +293,7 @@ package final class World {
     network.run(for: 6 * Self.second)
     carry("clients") { $0.isTo(gatewayHost) }
     guard goesOn else { return "" }
-    var missing = unsettledBooks()
+    var missing = venueFaultsAreRecent() ? "a venue's last fault is not long ago" : unsettledBooks()
     if missing.isEmpty { missing = unsettledFeeds(ageLimit: nil) }
     if missing.isEmpty, network.links.contains(where: { $0.isFrom(gatewayHost) && $0.isUnseenBreak }) {
       missing = "a feed has a dead connection"
