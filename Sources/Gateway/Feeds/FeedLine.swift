@@ -24,6 +24,8 @@ protocol FeedLineOwner: AnyObject {
 final class FeedLine: ConnectionHandler {
   /// Preparation (instrument lists) that takes longer has failed, µs.
   private static let prepareLimit = 30 * Microseconds.second
+  /// A WebSocket handshake that is not answered for this long has failed, ns: a connection may be dead before it is open.
+  private static let handshakeLimit: UInt64 = 10_000_000_000
   /// After this much silence the connection is probed with a ping, µs. Quiet is not dead: a market may have nothing to say.
   private static let probeAfter = 2 * Microseconds.second
   /// A probe that is not answered for this long makes the feed stale, µs.
@@ -50,6 +52,7 @@ final class FeedLine: ConnectionHandler {
   private var connection: Connection?
   private var attempt: ConnectAttempt?
   private var turn: LoopTimer?
+  private var patience: LoopTimer?
   private var response = HTTPResponseParser(limits: HTTPLimits())
   private var webSocket = WebSocketConnection(role: .client)
   private var handshakeKey: [UInt8] = []
@@ -105,6 +108,8 @@ final class FeedLine: ConnectionHandler {
     phase = .idle
     turn?.cancel()
     turn = nil
+    patience?.cancel()
+    patience = nil
     attempt?.cancel()
     attempt = nil
     for request in requests.values { request.cancel() }
@@ -165,6 +170,11 @@ final class FeedLine: ConnectionHandler {
     scratch.removeAll()
     HTTPEncoder.append(head, bodyLength: 0, to: &scratch)
     connection.write(scratch.unsafeBytes.bytes)
+    patience = loop.schedule(after: Self.handshakeLimit) { [weak self] in
+      guard let self, case .handshaking = phase else { return }
+      owner.lineLost(
+        self, "the WebSocket handshake was not answered in \(Self.handshakeLimit / 1_000_000_000) s", now)
+    }
   }
 
   // MARK: Bytes
@@ -208,6 +218,8 @@ final class FeedLine: ConnectionHandler {
       return false
     }
     input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - head.count)...])
+    patience?.cancel()
+    patience = nil
     phase = .open(since: now)
     heardAt = now
     answersPings = false
