@@ -19,8 +19,9 @@ extension LoopNode {
     endsAt = min(endsAt, loop.moment + limit)
     for timer in timers { timer.cancel() }
     for feed in feeds { feed.stop() }
-    for session in sessions {
-      session?.close(code: CloseCode.draining, reason: "the gateway is going down; reconnect")
+    for case let session? in sessions {
+      writeControl(to: session)
+      session.close(code: CloseCode.draining, reason: "the gateway is going down; reconnect")
     }
     for session in httpSessions.values { session.closeForDrain() }
   }
