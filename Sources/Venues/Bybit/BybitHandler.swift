@@ -319,18 +319,6 @@ package final class BybitHandler: SymbolHandler {
   }
 }
 
-/// An entry of the instrument list, as far as it is used.
-struct BybitInstrument {
-  var name: String
-  var symbol: FeedSymbol
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  /// Whether `status` is `Trading`; the others are `PreLaunch`, `Delivering`, `Closed`.
-  var isTrading = true
-  var priceScale: UInt8
-  var sizeScale: UInt8
-}
-
 /// The answer to a request.
 struct BybitReply {
   var succeeded = true
