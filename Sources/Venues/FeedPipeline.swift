@@ -78,6 +78,15 @@ package final class FeedPipeline {
     rebuild(from: start, now)
   }
 
+  /// Messages are missing here, and nobody knows of which symbols: every book is out of sync until it has a snapshot.
+  package func lostTrack(now: Timestamp) {
+    batch.removeAll()
+    for state in market.instruments where state.bookState == .live {
+      batch.events.append(.bookReset(state.instrument.id, .gap))
+    }
+    apply(now)
+  }
+
   /// What the handler wants done, in order; it is handed over once.
   package func takeActions() -> [FeedAction] {
     guard !handler.actions.isEmpty else { return [] }
