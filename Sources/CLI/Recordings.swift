@@ -16,13 +16,17 @@ func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, sy
   while let record = try reader.next() {
     var isTaken = true
     switch record.kind {
-    case .text: isTaken = recording.add(frame: reader.payload.unsafeBytes, at: record.time)
+    case .text, .binary:
+      // An instrument list that is part of the stream and was not recorded comes first.
+      if recording.count == 0, !source.preamble.isEmpty {
+        _ = source.preamble.withUnsafeBytes { recording.add(frame: $0, at: record.time) }
+      }
+      isTaken = recording.add(frame: reader.payload.unsafeBytes, at: record.time)
     case .http:
       isTaken = recording.add(
         answer: reader.payload.unsafeBytes, to: record.url ?? "", status: record.status, at: record.time)
-    case .binary: throw fail("k", "binary frame: \(source.venue.title) sends none")
     // One session plays all connections; the client's own words are the client's to say again.
-    case .open, .sent, .close: break
+    case .open, .sent, .close, .gap: break
     }
     if !isTaken {
       throw fail("m", "more than \(RecordedSource.byteLimit >> 20) MB of frames; simulate holds them in memory")
@@ -42,7 +46,14 @@ func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, sy
 private func instrumentListURL(_ venue: Venue) -> String? {
   switch venue.name {
   case "binance": venue.restEndpoint + "/api/v3/exchangeInfo"
+  case "bitfinex": venue.restEndpoint + BitfinexHandler.listPath
+  case "bitstamp": venue.restEndpoint + BitstampHandler.listPaths[0]
   case "coinbase": venue.restEndpoint + "/products"
+  case "coinbase-advanced": venue.restEndpoint + "/api/v3/brokerage/market/products"
+  case "gemini": venue.restEndpoint + "/v1/symbols"
+  case "deribit": venue.restEndpoint + "/api/v2/public/get_instruments"
+  case "gate": venue.restEndpoint + "/api/v4/spot/currency_pairs"
+  case "kucoin": venue.restEndpoint + "/api/v2/symbols"
   case "bybit": venue.restEndpoint + "/v5/market/instruments-info"
   default: nil
   }

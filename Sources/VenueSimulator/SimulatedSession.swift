@@ -20,8 +20,8 @@ package enum SimulatedOutput: Sendable {
 package enum SimulatedWitness: Sendable {
   /// The next text brings a client's book to this state.
   case book(SimulatedTruth)
-  /// A fault strikes a book message here: it is left out, changed, doubled or held back.
-  case struck(Fault.Kind, instrument: Int)
+  /// A fault strikes a book message here: it is left out, changed, doubled or held back. `updateID` is the book's that it tells of.
+  case struck(Fault.Kind, instrument: Int, updateID: Int64)
   /// The next text is one that was held back: its successor has been sent.
   case late(instrument: Int)
 }
@@ -84,7 +84,9 @@ package class SimulatedSession {
     let truth = faults.truth(kind, instrument: instrument)
     if !faults.pending.isEmpty {
       let (verdict, fault) = faults.verdict(payload, kind, instrument: instrument, session: id)
-      if let fault, truth != nil { output.append(.witness(.struck(fault, instrument: instrument))) }
+      if let fault, let truth {
+        output.append(.witness(.struck(fault, instrument: instrument, updateID: truth.updateID)))
+      }
       switch verdict {
       case .pass: break
       case .omit: return
@@ -98,7 +100,10 @@ package class SimulatedSession {
     // What is held back comes after its successor, but not after a new beginning.
     if case .bookSnapshot = kind { release(instrument) }
     put(payload, truth)
-    if case .book = kind { release(instrument) }
+    switch kind {
+    case .book, .bookPart: release(instrument)
+    case .control, .heartbeat, .bookSnapshot, .trade, .ticker, .quote: break
+    }
   }
 
   private final func release(_ instrument: Int) {

@@ -52,6 +52,33 @@ extension ByteBuffer {
     append(UInt8(ascii: "\""))
   }
 
+  /// Appends a number in quotes, without zeros at its end: 0.0100 is `"0.01"`.
+  mutating func append(shortest value: Int64, scale: UInt8) {
+    var number = Decimal64(mantissa: value, scale: scale)
+    while number.scale > 0, number.mantissa % 10 == 0 {
+      number.mantissa /= 10
+      number.scale -= 1
+    }
+    append(UInt8(ascii: "\""))
+    append(number)
+    append(UInt8(ascii: "\""))
+  }
+
+  /// Appends `levels` as an array of pairs without zeros at the end of numbers.
+  mutating func append(shortestPairs levels: some Sequence<PriceLevel>, _ instrument: SimulatedInstrument) {
+    append("[")
+    var isFirst = true
+    for level in levels {
+      append(isFirst ? "[" : ",[")
+      isFirst = false
+      append(shortest: level.price, scale: instrument.priceScale)
+      append(",")
+      append(shortest: level.size, scale: instrument.sizeScale)
+      append("]")
+    }
+    append("]")
+  }
+
   /// Appends what was traded in the last 24 h in the quote currency, in quotes, with eight digits at most.
   mutating func append(quoteVolumeOf state: InstrumentMarket) {
     let scale = state.instrument.priceScale + state.instrument.sizeScale

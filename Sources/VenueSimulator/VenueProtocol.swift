@@ -38,6 +38,9 @@ package class VenueProtocol {
     self.faults = faults
   }
 
+  /// Whether it sends its text in binary frames.
+  package var sendsBinary: Bool { false }
+
   /// The path that `webSocketURL` ends in.
   package var webSocketPath: String { "/" }
 

@@ -4,9 +4,17 @@ import MarketData
 package enum VenueRegistry {
   package static let venues: [Venue] = [
     BinanceHandler.venue,
+    BitfinexHandler.venue,
+    BitstampHandler.venue,
     BybitHandler.venue,
     CoinbaseHandler.venue,
+    CoinbaseAdvancedHandler.venue,
+    DeribitHandler.venue,
+    GateHandler.venue,
+    GeminiHandler.venue,
+    HyperliquidHandler.venue,
     KrakenHandler.venue,
+    KuCoinHandler.venue,
     OKXHandler.venue,
   ]
 

@@ -11,12 +11,13 @@ private struct Scene: ~Copyable {
   var now = Timestamp(microseconds: 1_700_000_000_000_000)
 
   init(
-    quotesFromBook: Bool = false, depth: Int? = nil, checksum: Market.BookChecksum? = nil,
+    quotesFromBook: Bool = false, depth: Int? = nil, checksum: Market.BookChecksum? = nil, patience: Int = 1,
     crossedTolerance: Int64 = Microseconds.second, instruments: Int = 1
   ) {
     market = Market(
       configuration: .init(
-        quotesFromBook: quotesFromBook, bookDepthLimit: depth, checksum: checksum, crossedTolerance: crossedTolerance))
+        quotesFromBook: quotesFromBook, bookDepthLimit: depth, checksum: checksum, checksumPatience: patience,
+        crossedTolerance: crossedTolerance))
     for index in 0..<instruments { batch.append(instrument: Self.instrument(index)) }
     apply()
   }
@@ -192,7 +193,7 @@ private struct Scene: ~Copyable {
 
   @Test("a failed checksum clears the book and is published instead of the change")
   func checksum() {
-    var scene = Scene(checksum: { UInt32($0.bids.count) })
+    var scene = Scene(checksum: { book, _, _ in UInt32(book.bids.count) })
     scene.book(.snapshot, bids: [(100, 1)], asks: [(101, 1)], checksum: 1)
     scene.apply()
     #expect(scene.words == ["live", "snapshot 0"])
@@ -207,6 +208,29 @@ private struct Scene: ~Copyable {
     scene.book(.snapshot, bids: [(100, 1)], asks: [(101, 1)], checksum: 9)
     scene.apply()
     #expect(scene.words == ["syncing checksum mismatch"], "a second failure asks for a snapshot again")
+  }
+
+  @Test("with patience it takes two checksums in a row that differ; one that says nothing does not count")
+  func patientChecksum() {
+    // Of a book with three bids the rule says nothing.
+    var scene = Scene(checksum: { book, _, _ in book.bids.count == 3 ? nil : UInt32(book.bids.count) }, patience: 2)
+    func live() -> Bool { scene.market[.init(0)].bookState == .live }
+    scene.book(.snapshot, bids: [(100, 1)], asks: [(101, 1)])
+    scene.book(.delta, bids: [], asks: [], checksum: 7)
+    scene.book(.delta, bids: [], asks: [], checksum: 1)
+    scene.book(.delta, bids: [], asks: [], checksum: 7)
+    scene.apply()
+    #expect(live() && scene.market[.init(0)].checksumsOK == 1)
+    scene.book(.delta, bids: [(99, 1), (98, 1)], asks: [], checksum: 7)
+    scene.apply()
+    #expect(live())
+    scene.book(.delta, bids: [(98, 0)], asks: [], checksum: 7)
+    scene.apply()
+    #expect(scene.words == ["syncing checksum mismatch"])
+    // The count begins anew with the next snapshot.
+    scene.book(.snapshot, bids: [(100, 1)], asks: [(101, 1)], checksum: 7)
+    scene.apply()
+    #expect(live())
   }
 
   @Test("a book that stays crossed is taken out of sync after the tolerance")

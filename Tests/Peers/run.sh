@@ -45,14 +45,15 @@ TIDEGATE_TLS_CERTIFICATE="$work/chain.pem" TIDEGATE_TLS_KEY="$work/key.pem" serv
 
 # What is missing is made or found before the clients run, so that they run at the same time.
 venv="$PWD/.build/peers-python"
-packages=(websockets aiohttp picows websocket-client curl_cffi deno)
-if command -v python3 >/dev/null && [ ! -e "$venv/complete" ]; then
+packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt)
+stamp="$venv/complete.${#packages[@]}"
+if command -v python3 >/dev/null && [ ! -e "$stamp" ]; then
   python3 -m venv "$venv" >"$work/pip" 2>&1 || echo "  python3 has no venv"
   complete=1
   for package in "${packages[@]}"; do
     "$venv/bin/pip" install -q --disable-pip-version-check "$package" >>"$work/pip" 2>&1 || complete=
   done
-  [ -z "$complete" ] || touch "$venv/complete"
+  [ -z "$complete" ] || touch "$stamp"
 fi
 gorilla=
 if command -v go >/dev/null && [ -d /usr/share/gocode/src/github.com/gorilla/websocket ]; then
@@ -112,6 +113,35 @@ chromium_client() { # url
   "$venv/bin/python" Tests/Peers/chromium_client.py "$chromium" "$1/v1/stream"
 }
 
+# Each venue simulated by itself, a gateway that follows them all, and ccxt's own clients of those venues beside it.
+ccxt_venues=(binance bybit coinbase gate kraken kucoin okx)
+ccxt_clients() {
+  have_python || return
+  "$venv/bin/python" -c 'import ccxt.pro' 2>/dev/null || { missing "ccxt cannot be had"; return; }
+  local venue base feeds=() clients=() pids=() code
+  for venue in "${ccxt_venues[@]}"; do
+    "$binary" simulate --venue "$venue" --listen 127.0.0.1:0 --rate 5 >"$work/simulated.$venue" 2>&1 &
+    pids+=($!)
+  done
+  for venue in "${ccxt_venues[@]}"; do
+    for _ in $(seq 150); do
+      base=$(sed -n 's#.* is at ws://\([^/]*\).*#\1#p' "$work/simulated.$venue" | head -n 1)
+      [ -n "$base" ] && break
+      sleep 0.2
+    done
+    feeds+=(--feed "$("$venv/bin/python" Tests/Peers/ccxt_client.py --feed "$venue")")
+    feeds+=(--endpoint "$venue=ws://$base" --endpoint "$venue.rest=http://$base")
+    clients+=("$venue=http://$base")
+  done
+  "$binary" serve "${feeds[@]}" --listen 127.0.0.1:0 --internal-listen 127.0.0.1:0 >"$work/ccxt.out" 2>"$work/ccxt.log" &
+  pids+=($!)
+  "$venv/bin/python" Tests/Peers/ccxt_client.py "$(address ccxt ws)/v1/stream" "${clients[@]}"
+  code=$?
+  kill "${pids[@]}"
+  wait "${pids[@]}" 2>/dev/null
+  return $code
+}
+
 number=0
 peer() { # name command…
   local name=$1 file="$work/peer.$number"
@@ -142,6 +172,8 @@ for scheme in ws wss; do
   collect
 done
 peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
+collect
+peer "ccxt: the venues' books, trades and tickers as its own clients see them" ccxt_clients
 collect
 
 passed=0 failed=0 skipped=0

@@ -181,7 +181,7 @@ struct FaultTests {
     for output in session.takeOutput() {
       switch output {
       case .witness(.book(let book)): truth = book
-      case .witness(.struck(let kind, let instrument)):
+      case .witness(.struck(let kind, let instrument, _)):
         #expect(kind == .gap && instrument == 1)
         struck += 1
       case .text(let text):

@@ -78,7 +78,10 @@ struct ListingTests {
         #expect(abs(value(step) / (lots * value(instrument.contractSize)) - 1) < 1e-9, name)
       }
       // Some say volumes in base units, which the last price turns: within the day's range.
-      let volume = try #require(market.quoteVolume, name)
+      guard let volume = market.quoteVolume else {
+        #expect(venue.name == "gemini", "it has no request for the volumes of all markets: \(name)")
+        continue
+      }
       let power = Double(DecimalText.power(instrument.priceScale)) * Double(DecimalText.power(instrument.sizeScale))
       let turnover = Double(state.day.turnover) / power * value(instrument.contractSize)
       #expect(value(volume) > turnover * 0.5 && value(volume) < turnover * 2, name)

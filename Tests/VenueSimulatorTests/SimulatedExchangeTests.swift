@@ -12,7 +12,7 @@ import WebSocket
 /// What a socket client meets, in order.
 private enum Happening: Sendable {
   case response(Int, String)
-  case text(String)
+  case text(String, isBinary: Bool)
   case ping
   case close(UInt16)
   case ended
@@ -77,7 +77,8 @@ private final class SocketClient: ConnectionHandler, @unchecked Sendable {
       }
       while isUpgraded, let event = try webSocket.next(&rest) {
         switch event {
-        case .text(let text): continuation.yield(.text(String(decoding: text, as: UTF8.self)))
+        case .text(let text): continuation.yield(.text(String(decoding: text, as: UTF8.self), isBinary: false))
+        case .binary(let text): continuation.yield(.text(String(decoding: text, as: UTF8.self), isBinary: true))
         case .ping: continuation.yield(.ping)
         case .close(let code, _, _): continuation.yield(.close(code))
         default: break
@@ -130,9 +131,14 @@ struct SimulatedExchangeTests {
     ("kraken", "/v2", KrakenProtocolTests.subscribe("book", ["BTC/USD"], depth: 1000), #""type":"update""#),
     ("coinbase", "/", CoinbaseProtocolTests.subscribe(["BTC-USD"], ["level2_batch"]), #""type":"l2update""#),
     ("binance", "/ws", #"{"method":"SUBSCRIBE","params":["btcusdt@depth@100ms"],"id":1}"#, #""e":"depthUpdate""#),
+    (
+      "kucoin", "/",
+      #"{"id":"1","action":"subscribe","channel":"obu","tradeType":"SPOT","symbol":"BTC-USDT","depth":"increment@10ms"}"#,
+      #""t":"delta""#
+    ),
   ]
 
-  @Test("over TLS: upgrade, subscription, updates, a drop, and back again", arguments: 0..<3)
+  @Test("over TLS: upgrade, subscription, updates, a drop, and back again", arguments: 0..<4)
   func session(index: Int) async throws {
     let (venue, target, subscribe, update) = Self.venues[index]
     let fixture = try Fixture(venue)
@@ -146,8 +152,9 @@ struct SimulatedExchangeTests {
         case .response(let status, _):
           #expect(status == 101)
           client.send(subscribe)
-        case .text(let text):
+        case .text(let text, let isBinary):
           _ = try parse(text)
+          #expect(isBinary == (venue == "kucoin"))
           if text.contains(update) {
             updates += 1
             if updates == 5 { fixture.exchange.inject(Fault(.drop)) }

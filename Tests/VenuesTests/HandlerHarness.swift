@@ -89,6 +89,8 @@ final class HandlerHarness {
   var failures: [String: String] {
     actions.reduce(into: [:]) { if case .symbolFailed(let symbol, let reason) = $1 { $0[symbol] = reason } }
   }
+  var reconnects: [String] { actions.compactMap { if case .reconnect(let reason) = $0 { reason } else { nil } } }
+  var maintenance: [Bool] { actions.compactMap { if case .maintenance(let isOn) = $0 { isOn } else { nil } } }
   var trades: [Trade] { events.compactMap { if case .trade(let trade) = $0 { trade } else { nil } } }
   var books: [BookEvent] { events.compactMap { if case .book(let book) = $0 { book } else { nil } } }
   var quotes: [Quote] { events.compactMap { if case .quote(let quote) = $0 { quote } else { nil } } }

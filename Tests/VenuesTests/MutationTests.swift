@@ -36,6 +36,18 @@ struct MutationTests {
           #"{"type":"error","message":"Failed to subscribe","reason":"ETH-USD is delisted"}"#,
         ]
       )
+    case "coinbase-advanced":
+      typealias Texts = CoinbaseAdvancedHandlerTests
+      return (
+        Texts.live(),
+        [
+          Texts.book("snapshot", 5, [Texts.level("bid", "68900.00", "1.5"), Texts.level("offer", "68901.00", "0.5")]),
+          Texts.book("update", 6, [Texts.level("bid", "68900.00", "0"), Texts.level("offer", "68901.5", "0.2")]),
+          Texts.trades("update", 7, [Texts.trade("104", "SELL"), Texts.trade("105", "BUY")]), Texts.subscriptions(8),
+          #"{"channel":"ticker","sequence_num":9,"events":[{"type":"update","tickers":[{"product_id":"ETH-USD","price":"1900.50"}]}]}"#,
+          #"{"type":"error","message":"ETH-USD is not a valid product"}"#,
+        ]
+      )
     case "bybit":
       return (
         BybitHandlerTests.live(),
@@ -45,6 +57,63 @@ struct MutationTests {
           BybitHandlerTests.book("snapshot", 9, bids: #"["80688.1","0.5"]"#, topic: "orderbook.1.BTCUSDT"),
           #"{"topic":"publicTrade.BTCUSDT","type":"snapshot","ts":1672304486868,"data":[{"T":1672304486865,"s":"BTCUSDT","S":"Buy","v":"0.001","p":"16578.50","i":"20f43950","BT":false}]}"#,
           #"{"topic":"tickers.BTCUSDT","ts":1673853746003,"type":"snapshot","data":{"symbol":"BTCUSDT","lastPrice":"21109.7","price24hPcnt":"0.0196"}}"#,
+        ]
+      )
+    case "bitfinex":
+      return (
+        BitfinexHandlerTests.live(),
+        [
+          #"[10,[[86704,1,0.03460649],[86701,2,0.07296393],[86719,1,-0.0348]],3,1775779200144]"#,
+          #"[10,[86719,2,-0.03483509],4,1775779200145]"#, #"[20,[1797.1,0,1],5,1775779200145]"#,
+          #"[10,"cs",1330055495,6,1775779200145]"#,
+          #"[11,"te",[382489563,1775779200709,0.00705845,10087.98969503],7,1775779200784]"#,
+          BitfinexHandlerTests.subscribed("book", 10),
+          #"{"channel":"book","symbol":"tETHUSD","event":"error","msg":"symbol: invalid","code":10300,"pair":"ETHUSD"}"#,
+        ]
+      )
+    case "bitstamp":
+      return (
+        BitstampHandlerTests.live(),
+        [
+          BitstampHandlerTests.update(
+            500_000, bids: #"["59999.00","1.00000000"],["60000.00","0.00000000"]"#, asks: #"["60009.00","0.5"]"#),
+          BitstampHandlerTests.trade(600_000),
+          #"{"event":"bts:subscription_succeeded","channel":"diff_order_book_usdteur","data":{}}"#,
+          #"{"event":"bts:error","channel":"","data":{"code":null,"message":"Invalid channel provided."}}"#,
+        ]
+      )
+    case "gemini":
+      return (
+        GeminiHandlerTests.live(),
+        [
+          GeminiHandlerTests.book(100, 100, bids: #"["80688.10","0.591"]"#, asks: #"["80691.50","0.2"]"#),
+          GeminiHandlerTests.book(100, 117, bids: #"["80688.10","0.000"]"#, asks: #"["80691.40","0.3"]"#),
+          #"{"u":1764549594389752,"E":1783981140076872200,"s":"btcusd","b":"80688.10","B":"9.6","a":"","A":""}"#,
+          #"{"E":1783981140085684200,"s":"btcusd","t":2840141014190422,"p":"62145.38","q":"0.01625222","m":true}"#,
+          #"{"id":1,"status":400,"error":{"code":-1013,"msg":"Invalid stream name: ethusd@depth@100ms"}}"#,
+        ]
+      )
+    case "deribit":
+      return (
+        DeribitHandlerTests.live(),
+        [
+          DeribitHandlerTests.snapshot(100), DeribitHandlerTests.change(132, 100, asks: #"["delete",86776.0,0.0]"#),
+          #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"quote.BTC_USDC-PERPETUAL","data":{"timestamp":1700000000500,"instrument_name":"BTC_USDC-PERPETUAL","best_ask_price":86776.0,"best_bid_price":86775.8,"best_ask_amount":0.0009,"best_bid_amount":0.216}}}"#,
+          #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"trades.BTC_USDC-PERPETUAL.100ms","data":[{"timestamp":1700000000500,"price":86775.8,"amount":1.0e-4,"direction":"sell","instrument_name":"BTC_USDC-PERPETUAL","trade_seq":4,"trade_id":"403691825"}]}}"#,
+          #"{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"test_request"}}"#,
+          #"{"jsonrpc":"2.0","id":3,"error":{"code":11050,"message":"bad_request"}}"#,
+        ]
+      )
+    case "hyperliquid":
+      return (
+        HyperliquidHandlerTests.live(),
+        [
+          HyperliquidHandlerTests.book(),
+          HyperliquidHandlerTests.book(540, asks: #"{"px":"84145.0","sz":"1.0","n":1}"#),
+          #"{"channel":"trades","data":[\#(HyperliquidHandlerTests.trade(1, 1_790_232_236_600))]}"#,
+          #"{"channel":"bbo","data":{"coin":"BTC","time":1790232237145,"bbo":[{"px":"84143.0","sz":"10.25923","n":36},null]}}"#,
+          #"{"channel":"error","data":"Already subscribed: {\"type\":\"l2Book\",\"coin\":\"BTC\"}"}"#,
+          HyperliquidHandlerTests.meta, HyperliquidHandlerTests.acknowledgement("l2Book", "BTC"),
         ]
       )
     case "okx":
@@ -57,6 +126,29 @@ struct MutationTests {
             "update", 132, 100, bids: #"["80688.1","0","0","0"]"#, asks: #"["80691.4","0.3","0","2"]"#),
           #"{"arg":{"channel":"trades","instId":"BTC-USDT"},"data":[{"instId":"BTC-USDT","tradeId":"130","px":"42219.9","sz":"0.12060306","side":"sell","ts":"1700000000500","count":"3"}]}"#,
           #"{"event":"error","code":"60018","msg":"Wrong URL or channel:books,instId:BTC-USDT-SWAP doesn't exist.","connId":"ed8c407d"}"#,
+        ]
+      )
+    case "gate":
+      return (
+        GateHandlerTests.live(),
+        [
+          GateHandlerTests.full(100, bids: #"["80688.1","0.591532"]"#, asks: #"["80691.5","0.2"]"#),
+          GateHandlerTests.change(101, 103, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
+          GateHandlerTests.update(90, 95, bids: #"["80688.1","0.5"]"#),
+          #"{"time":1,"time_ms":1606292218231,"channel":"spot.trades","event":"update","result":{"id":309143071,"create_time_ms":"1606292218213.4578","side":"sell","currency_pair":"BTC_USDT","amount":"16.4700000000","price":"0.4705000000"}}"#,
+          #"{"time_ms":1606293275723,"channel":"spot.book_ticker","event":"update","result":{"t":1606293275123,"u":4,"s":"BTC_USDT","b":"19177.7","B":"0.0003","a":"19179.3","A":"0.09"}}"#,
+          #"{"id":5,"channel":"spot.obu","event":"subscribe","error":{"code":3,"message":"Server side error happened"},"result":{"status":"fail"}}"#,
+        ]
+      )
+    case "kucoin":
+      return (
+        KuCoinHandlerTests.live(),
+        [
+          KuCoinHandlerTests.book("snapshot", 100, 100, bids: #"["80688.1","0.59"]"#, asks: #"["80691.5","0.2"]"#),
+          KuCoinHandlerTests.book("delta", 101, 103, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
+          #"{"T":"trade.SPOT","P":1768802538491160904,"d":{"E":20631804219899904,"M":1768802538480000000,"S":"sell","p":"92525.6","q":"0.00008036","s":"BTC-USDT","ti":"20631804219899904"}}"#,
+          KuCoinHandlerTests.welcome, #"{"id":"3","result":false,"reason":"exceed max topic count limitation"}"#,
+          #"{"type":"pong","id":"6","ts":1790113111261396000}"#,
         ]
       )
     default:

@@ -6,7 +6,8 @@ import Testing
 struct VenueRegistryTests {
   @Test("every venue is found by its name and can make a handler")
   func venues() {
-    #expect(VenueRegistry.venues.map(\.name).sorted() == ["binance", "bybit", "coinbase", "kraken", "okx"])
+    let names = VenueRegistry.venues.map(\.name)
+    #expect(names == names.sorted() && Set(names).count == names.count, "a venue a line, in order")
     for venue in VenueRegistry.venues {
       #expect(VenueRegistry.venue(named: venue.name)?.title == venue.title)
       #expect(venue.makeHandler(FeedConfiguration(symbols: [])).url == venue.endpoint)
@@ -21,6 +22,7 @@ struct VenueRegistryTests {
     #expect(VenueRegistry.unknownVenue("krakne").contains("did you mean kraken?"))
     #expect(VenueRegistry.unknownVenue("binanse").contains("did you mean binance?"))
     #expect(!VenueRegistry.unknownVenue("nyse").contains("did you mean"))
-    #expect(VenueRegistry.unknownVenue("nyse").contains("binance, bybit, coinbase, kraken, okx"))
+    let names = VenueRegistry.venues.map(\.name).joined(separator: ", ")
+    #expect(VenueRegistry.unknownVenue("nyse").hasSuffix("there are \(names)"))
   }
 }

@@ -41,8 +41,7 @@ final class ProgressLine {
 func replay(_ command: ReplayCommand, speed: GatewayConfiguration.ReplaySpeed) async throws {
   let plan = try ReplayPlan(command.files)
   for note in plan.notes + plan.tracks.flatMap(\.notes) { FileHandle.standardError.write(Data("note: \(note)\n".utf8)) }
-  var file: PublishedFile?
-  if let path = command.published { file = try PublishedFile(path) }
+  let file = try command.published.map { try PublishedFile($0) }
   let publisher =
     command.digest || file != nil
     ? ReplayPublisher(output: { (text) throws(RecordingError) in try file?.write(text) }) : nil
@@ -83,23 +82,36 @@ func replay(_ command: ReplayCommand, speed: GatewayConfiguration.ReplaySpeed) a
 
 /// Where published messages are written, one a line.
 private final class PublishedFile {
+  private static let blockSize = 256 << 10
   private let path: String
-  private let file: UnsafeMutablePointer<FILE>
+  private let descriptor: Int32
+  private var text = ByteBuffer(capacity: 2 * blockSize)
 
   init(_ path: String) throws {
-    guard let file = path == "-" ? stdout : fopen(path, "w") else {
-      throw CommandFailure("--published \"\(path)\" cannot be written: \(String(cString: strerror(errno)))")
-    }
     self.path = path
-    self.file = file
+    descriptor = path == "-" ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw failure }
   }
 
-  func write(_ text: UnsafeRawBufferPointer) throws(RecordingError) {
-    guard fwrite(text.baseAddress, 1, text.count, file) == text.count, putc(0x0A, file) >= 0 else { throw failure }
+  func write(_ message: UnsafeRawBufferPointer) throws(RecordingError) {
+    text.append(message)
+    text.append(0x0A as UInt8)
+    if text.count >= Self.blockSize { try flush() }
   }
 
-  func close() throws {
-    guard fflush(file) == 0, path == "-" || fclose(file) == 0 else { throw failure }
+  func close() throws(RecordingError) {
+    try flush()
+    if descriptor != STDOUT_FILENO, Foundation.close(descriptor) != 0 { throw failure }
+  }
+
+  private func flush() throws(RecordingError) {
+    while !text.isEmpty {
+      let bytes = text.unsafeBytes
+      let count = Foundation.write(descriptor, bytes.baseAddress, bytes.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw failure }
+      text.consume(count)
+    }
   }
 
   private var failure: RecordingError {

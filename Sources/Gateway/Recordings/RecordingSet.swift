@@ -132,7 +132,7 @@ final class RecordingSet {
       }
     return RecordingFigures(
       set: name, path: path, records: closedRecords + (writer?.savedRecords ?? 0),
-      bytes: closedBytes + (writer?.savedBytes ?? 0), files: number, filesDeleted: filesDeleted, lost: lost,
+      bytes: closedBytes + (writer?.savedBytes ?? resumeLength), files: number, filesDeleted: filesDeleted, lost: lost,
       failures: failures, pausedBy: pausedBy)
   }
 
@@ -205,7 +205,7 @@ final class RecordingSet {
     guard let writer else { return }
     attempt(at: now) { () throws(RecordingError) in
       try writeGap(to: writer, at: now)
-      try complete(writer)
+      try finish(writer)
     }
     if self.writer != nil { close(writer) }
   }
@@ -290,7 +290,7 @@ final class RecordingSet {
     guard case .folder = destination, let writer else { return }
     attempt(at: now) { () throws(RecordingError) in
       try writeGap(to: writer, at: now)
-      try complete(writer)
+      try finish(writer)
     }
     guard self.writer != nil else { return }
     close(writer)
@@ -301,7 +301,7 @@ final class RecordingSet {
     }
   }
 
-  private func complete(_ writer: RecordingWriter) throws(RecordingError) {
+  private func finish(_ writer: RecordingWriter) throws(RecordingError) {
     if policy.sync != .none { try writer.synchronize() }
     try writer.finish()
   }

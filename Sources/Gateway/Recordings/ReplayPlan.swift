@@ -77,7 +77,8 @@ package struct ReplayPlan: Sendable {
         continue
       }
       let name = SetName(
-        folder: (file.path as NSString).deletingLastPathComponent, venue: file.header.venue, market: file.header.market,
+        folder: String(file.path[..<(file.path.lastIndex(of: "/") ?? file.path.startIndex)]), venue: file.header.venue,
+        market: file.header.market,
         set: part.set, symbols: file.header.symbols)
       if let place = places[name] {
         tracks[place].append(file)

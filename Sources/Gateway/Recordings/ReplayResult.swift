@@ -36,8 +36,6 @@ struct ReplayTally {
   var lost = 0
   /// Files that ended in the middle of a record.
   var cutOff: [String] = []
-  /// Book changes that passed the venue's checksum, by instrument.
-  var bookDeltas: [Int32: Int] = [:]
 
   mutating func note(_ record: RecordingReader.Record, bytes: Int) {
     recordCount += 1
@@ -50,13 +48,9 @@ struct ReplayTally {
 
   mutating func note(_ changes: borrowing MarketChanges, from start: Int, market: Market) {
     for index in start..<changes.items.count {
-      switch changes.items[index] {
-      case .trades(let id, let range):
-        lastPrices[id.rawValue] = Decimal64(
-          mantissa: changes.trades[range.upperBound - 1].price, scale: market[id].instrument.priceScale)
-      case .bookDelta(let id, _, _, _): bookDeltas[id.rawValue, default: 0] += 1
-      default: break
-      }
+      guard case .trades(let id, let range) = changes.items[index] else { continue }
+      lastPrices[id.rawValue] = Decimal64(
+        mantissa: changes.trades[range.upperBound - 1].price, scale: market[id].instrument.priceScale)
     }
   }
 }
@@ -131,11 +125,9 @@ package struct ReplayResult: Sendable {
         }
       }
       let index = instrument.id.index
-      let isChecked = venue.market.checksum != nil
       return Symbol(
         name: instrument.venueSymbol, counts: index < counts.count ? counts[index] : SymbolCounts(),
-        checksumsOK: isChecked ? tally.bookDeltas[instrument.id.rawValue] ?? 0 : 0,
-        unknownDeletes: state.book.unknownDeletes,
+        checksumsOK: state.checksumsOK, unknownDeletes: state.book.unknownDeletes,
         lastTradePrice: tally.lastPrices[instrument.id.rawValue].map { text($0.mantissa, $0.scale) },
         finalBids: best(state.book.bids), finalAsks: best(state.book.asks), bidLevels: state.book.bids.count,
         askLevels: state.book.asks.count, isCrossedAtEnd: state.book.isCrossed, isLiveAtEnd: state.bookState == .live)

@@ -13,11 +13,21 @@ package struct ReplaySource {
     "DAI", "XRP", "TRX", "DOGE",
   ]
 
+  /// What URLs of instrument lists have in them.
+  private static let listPaths = [
+    "/exchangeInfo", "/products", "/instruments-info", "/currency_pairs", "/api/v2/symbols",
+    "/conf/pub:list:pair:exchange", "/v2/markets", "/trading-pairs-info", "/v1/symbols", "/get_instruments",
+  ]
+
   package let venue: Venue
   /// `BTC-USDT`
   package let symbols: [String]
   /// The instrument list to answer with: the recorded one, or one made from the header.
   package let instruments: [UInt8]
+  /// By the market's name: recorded answers about single instruments, where the list has names only (Gemini).
+  private let details: [String: [UInt8]]
+  /// A message that comes first on every connection: an instrument list that is part of the stream and was not recorded. Mostly empty.
+  package private(set) var preamble: [UInt8] = []
 
   /// Looks through the beginning of the recording.
   /// - Throws: what is wrong with it, or that its venue is none of those that can be replayed.
@@ -27,22 +37,31 @@ package struct ReplaySource {
     var list: [UInt8]?
     var url: String?
     var speaksV2 = false
+    var isArchived = false
+    var details: [String: [UInt8]] = [:]
+    var hasPosts = false
     for _ in 0..<Self.searchLimit {
       guard let record = try reader.next() else { break }
       switch record.kind {
       case .open: url = url ?? record.url
       case .text:
         if !speaksV2 { speaksV2 = Self.contains(reader.payload.unsafeBytes, "\"channel\"") }
+        if !isArchived { isArchived = Self.contains(reader.payload.unsafeBytes, "\"type\":\"l2_updates\"") }
+        if !hasPosts { hasPosts = Self.contains(reader.payload.unsafeBytes, "\"payload\":{\"type\":\"") }
       case .http:
         if list == nil, let url = record.url,
-          ["/exchangeInfo", "/products", "/instruments-info"].contains(where: { url.contains($0) }),
-          record.status == 200
+          Self.listPaths.contains(where: { url.contains($0) }),
+          !url.contains(Self.detailsPath), record.status == 200
         {
           list = [UInt8](reader.payload.unsafeBytes)
         }
-      case .binary, .sent, .close: break
+        if let url = record.url, record.status == 200, let path = url.firstRange(of: Self.detailsPath) {
+          details[String(url[path.upperBound...])] = [UInt8](reader.payload.unsafeBytes)
+        }
+      case .binary, .sent, .close, .gap: break
       }
     }
+    self.details = details
     guard !header.symbols.isEmpty else {
       throw RecordingError(path: path, line: 1, field: "symbols", "is empty: there is no market to replay")
     }
@@ -56,6 +75,10 @@ package struct ReplaySource {
       venue = VenueRegistry.venue(named: "coinbase")!
       symbols = header.symbols
       instruments = list ?? Self.coinbaseList(header.symbols)
+    case ("coinbase-advanced", "spot"):
+      venue = VenueRegistry.venue(named: "coinbase-advanced")!
+      symbols = header.symbols
+      instruments = list ?? Self.coinbaseAdvancedList(header.symbols)
     case ("kraken", "spot") where url?.hasSuffix("/v2") ?? speaksV2:
       venue = VenueRegistry.venue(named: "kraken")!
       symbols = header.symbols.map { $0.split(separator: "/").joined(separator: "-") }
@@ -65,24 +88,73 @@ package struct ReplaySource {
       symbols = pairs.map(Self.contract)
       venue = VenueRegistry.venue(named: "binance")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.binanceList(pairs, isFutures: true)
+    case ("bitfinex", "spot"):
+      venue = VenueRegistry.venue(named: "bitfinex")!
+      let pairs = try Self.bitfinexPairs(header.symbols, list: list, path: path)
+      symbols = pairs.map(\.symbol.text)
+      instruments = list ?? Self.bitfinexList(pairs)
+    case ("bitstamp", "spot"):
+      venue = VenueRegistry.venue(named: "bitstamp")!
+      let pairs = try Self.bitstampPairs(header.symbols, list: list, path: path)
+      symbols = pairs.map { "\($0.base)-\($0.quote)" }
+      instruments = list ?? Self.bitstampList(pairs)
     case ("bybit", "spot"), ("bybit", "linear"):
       let isSpot = header.market == "spot"
       let pairs = try Self.bybitPairs(header.symbols, isSpot: isSpot, path: path)
       symbols = pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text }
       venue = VenueRegistry.venue(named: "bybit")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.bybitList(pairs, isSpot: isSpot)
+    case ("gemini", "spot") where !isArchived, ("gemini", "mixed") where !isArchived:
+      venue = VenueRegistry.venue(named: "gemini")!
+      let pairs = try Self.geminiSymbols(header.symbols, details: details, path: path)
+      symbols = pairs.map(\.text)
+      instruments = list ?? Self.geminiList(pairs)
+    case ("deribit", _):
+      venue = VenueRegistry.venue(named: "deribit")!
+      let markets = try Self.deribitMarkets(header.symbols, path: path)
+      symbols = markets.map(\.symbol.text)
+      if let list { instruments = list } else { instruments = try Self.deribitList(markets, path: path) }
+    case ("hyperliquid", _):
+      venue = VenueRegistry.venue(named: "hyperliquid")!
+      let markets = Self.hyperliquidMarkets(header.symbols)
+      symbols = markets.map(\.symbol.text)
+      instruments = []
+      if !hasPosts { preamble = try Self.hyperliquidList(markets, path: path) }
+    case ("gate", "spot"):
+      venue = VenueRegistry.venue(named: "gate")!
+      symbols = header.symbols.map { $0.split(separator: "_").joined(separator: "-") }
+      instruments = list ?? Self.gateList(header.symbols)
+    case ("kucoin", "spot"):
+      venue = VenueRegistry.venue(named: "kucoin")!
+      symbols = header.symbols
+      instruments = list ?? Self.kucoinList(header.symbols)
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",
-        "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bybit v5 spot and "
-          + "linear, the Coinbase Exchange feed and Kraken spot v2 can")
+        "\(header.venue) \(header.market) cannot be replayed; Binance spot (binance, binanceus, binancetr) and USD-M, Bitfinex and Bitstamp "
+          + "spot, Bybit v5 spot and linear, the Coinbase Exchange feed, Coinbase Advanced Trade, Deribit's linear contracts, Gate and "
+          + "KuCoin spot, Gemini (but not its archived API), Hyperliquid and Kraken spot v2 can")
     }
+  }
+
+  private static let detailsPath = "/v1/symbols/details/"
+
+  /// What a REST request for anything but an order book is answered with; nil if the recording has nothing.
+  func answer(to path: String) -> [UInt8]? {
+    guard venue.name == "gemini", path != "/v1/symbols" else { return instruments }
+    return path.firstRange(of: Self.detailsPath).flatMap { details[String(path[$0.upperBound...])] }
   }
 
   /// The symbol that a REST path or URL asks the order book of; nil if it asks for something else.
   static func depthSymbol(_ path: String) -> String? {
-    guard path.contains("/depth?"), let query = path.split(separator: "?").last else { return nil }
-    for part in query.split(separator: "&") where part.hasPrefix("symbol=") { return String(part.dropFirst(7)) }
+    // Bitstamp has it in the path.
+    if let start = path.firstRange(of: "/order_book/")?.upperBound {
+      return String(path[start...].prefix { $0 != "/" && $0 != "?" })
+    }
+    let names = ["/depth?": "symbol=", "/spot/order_book?": "currency_pair="]
+    guard let name = names.first(where: { path.contains($0.key) })?.value, let query = path.split(separator: "?").last
+    else { return nil }
+    for part in query.split(separator: "&") where part.hasPrefix(name) { return String(part.dropFirst(name.count)) }
     return nil
   }
 
@@ -172,6 +244,76 @@ package struct ReplaySource {
     return [UInt8](out.unsafeBytes)
   }
 
+  /// A name is one of the venue (`tBTCUST`), or a symbol as it was configured, with a colon (`BTC:USDT`).
+  private static func bitfinexPairs(
+    _ names: [String], list: [UInt8]?, path: String
+  ) throws(RecordingError) -> [BitfinexPair] {
+    let known = list.flatMap { try? BitfinexPair.list($0.span.bytes) } ?? []
+    var found: [BitfinexPair] = []
+    for name in names {
+      let pair =
+        known.first { $0.name == name || "\($0.symbol.base):\($0.symbol.quote)" == name }
+        ?? BitfinexPair(pair: name.hasPrefix("t") ? String(name.dropFirst()) : name)
+      guard let pair else {
+        throw RecordingError(
+          path: path, line: 1, field: "symbols", "\(name) cannot be taken apart into base and quote")
+      }
+      found.append(pair)
+    }
+    return found
+  }
+
+  private static func bitfinexList(_ pairs: [BitfinexPair]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[[")
+    for (index, pair) in pairs.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append(json: String(pair.name.dropFirst()))
+    }
+    out.append("]]")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// A name is one of the venue (`btcusd`), or a symbol as it was configured, with a slash (`BTC/USD`).
+  private static func bitstampPairs(
+    _ names: [String], list: [UInt8]?, path: String
+  ) throws(RecordingError) -> [Pair] {
+    let known = list.flatMap { try? BitstampMarket.list($0.span.bytes) } ?? []
+    var found: [Pair] = []
+    for name in names {
+      let parts = name.split(separator: "/")
+      if let market = known.first(where: { $0.name == name || "\($0.symbol.base)/\($0.symbol.quote)" == name }) {
+        found.append(Pair(name: market.name, base: market.symbol.base, quote: market.symbol.quote))
+      } else if parts.count == 2 {
+        found.append(
+          Pair(name: parts.joined().lowercased(), base: String(parts[0]), quote: String(parts[1])))
+      } else {
+        found += try binancePairs([name.uppercased()], list: nil, path: path).map {
+          Pair(name: name, base: $0.base, quote: $0.quote)
+        }
+      }
+    }
+    return found
+  }
+
+  /// Without decimals: the values of the recording widen the scales.
+  private static func bitstampList(_ pairs: [Pair]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[")
+    for (index, pair) in pairs.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append("{\"market_symbol\":")
+      out.append(json: pair.name)
+      out.append(",\"base_currency\":")
+      out.append(json: pair.base)
+      out.append(",\"counter_currency\":")
+      out.append(json: pair.quote)
+      out.append("}")
+    }
+    out.append("]")
+    return [UInt8](out.unsafeBytes)
+  }
+
   /// Spot markets and perpetuals; a name is one of the venue, or a symbol as it was configured.
   private static func bybitPairs(_ names: [String], isSpot: Bool, path: String) throws(RecordingError) -> [Pair] {
     var pairs: [Pair] = []
@@ -207,6 +349,66 @@ package struct ReplaySource {
     return [UInt8](out.unsafeBytes)
   }
 
+  private static func coinbaseAdvancedList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("{\"products\":[")
+    for (index, symbol) in symbols.enumerated() {
+      out.append(index > 0 ? ",{\"product_id\":" : "{\"product_id\":")
+      out.append(json: symbol)
+      out.append(",\"product_type\":\"SPOT\"}")
+    }
+    out.append("]}")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Names run base and quote together: recorded details take them apart, else the quote currencies that Gemini has.
+  private static func geminiSymbols(
+    _ names: [String], details: [String: [UInt8]], path: String
+  ) throws(RecordingError) -> [FeedSymbol] {
+    var found: [FeedSymbol] = []
+    for name in names {
+      if let symbol = FeedSymbol(name) {
+        found.append(symbol)
+        continue
+      }
+      guard let symbol = GeminiName.symbol(name, quote: details[name.lowercased()].flatMap(Self.quoteCurrency)) else {
+        throw RecordingError(
+          path: path, line: 1, field: "symbols",
+          "\(name) cannot be taken apart into base and quote, and the recording has no details of it")
+      }
+      found.append(symbol)
+    }
+    return found
+  }
+
+  private static func quoteCurrency(_ details: [UInt8]) -> String? {
+    var json = JSONScanner(details.span.bytes)
+    do throws(JSONError) {
+      try json.objectStart()
+      while let key = try json.nextKey() {
+        if json.equals(key, "quote_currency") {
+          let slice = try json.string()
+          return try json.decoded(slice)
+        }
+        try json.skipValue()
+      }
+    } catch {
+      return nil
+    }
+    return nil
+  }
+
+  private static func geminiList(_ symbols: [FeedSymbol]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[")
+    for (index, symbol) in symbols.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append(json: GeminiName.text(of: symbol))
+    }
+    out.append("]")
+    return [UInt8](out.unsafeBytes)
+  }
+
   /// Without increments: the values of the recording widen the scales.
   private static func coinbaseList(_ symbols: [String]) -> [UInt8] {
     var out = ByteBuffer()
@@ -223,6 +425,44 @@ package struct ReplaySource {
       out.append("}")
     }
     out.append("]")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Without precisions: the values of the recording widen the scales.
+  private static func gateList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("[")
+    for (index, symbol) in symbols.enumerated() {
+      let parts = symbol.split(separator: "_", maxSplits: 1).map(String.init)
+      if index > 0 { out.append(",") }
+      out.append("{\"id\":")
+      out.append(json: symbol)
+      out.append(",\"base\":")
+      out.append(json: parts.first ?? symbol)
+      out.append(",\"quote\":")
+      out.append(json: parts.last ?? symbol)
+      out.append("}")
+    }
+    out.append("]")
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Without increments, as Gate's.
+  private static func kucoinList(_ symbols: [String]) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append("{\"code\":\"200000\",\"data\":[")
+    for (index, symbol) in symbols.enumerated() {
+      let parts = symbol.split(separator: "-", maxSplits: 1).map(String.init)
+      if index > 0 { out.append(",") }
+      out.append("{\"symbol\":")
+      out.append(json: symbol)
+      out.append(",\"baseCurrency\":")
+      out.append(json: parts.first ?? symbol)
+      out.append(",\"quoteCurrency\":")
+      out.append(json: parts.last ?? symbol)
+      out.append("}")
+    }
+    out.append("]}")
     return [UInt8](out.unsafeBytes)
   }
 

@@ -67,13 +67,11 @@ package final class Replayer {
     bytesPlayed += reader.payload.count
     switch record.kind {
     case .open: connect(now)
-    case .text:
+    // Some venues send their text in binary frames; what is compressed is no text, and is refused as such.
+    case .text, .binary:
       connect(now)
       pipeline.receive(reader.payload.bytes, now: now)
       carryOut(now)
-    case .binary:
-      throw RecordingError(
-        path: reader.path, line: reader.lineNumber, field: "k", "binary frame: \(venue.title) sends none")
     case .sent: break
     case .http: answer(record, now)
     case .close:
@@ -141,6 +139,10 @@ package final class Replayer {
     isConnected = true
     pipeline.connected(now: now)
     carryOut(now)
+    let preamble = source.preamble
+    guard !preamble.isEmpty else { return }
+    pipeline.receive(preamble.span.bytes, now: now)
+    carryOut(now)
   }
 
   private func carryOut(_ now: Timestamp) {
@@ -160,8 +162,9 @@ package final class Replayer {
 
   private func get(_ request: Int, _ path: String, _ now: Timestamp) {
     guard let symbol = ReplaySource.depthSymbol(path) else {
-      let instruments = source.instruments
-      return pipeline.response(to: request, status: 200, body: instruments.span.bytes, now: now)
+      let body = source.answer(to: path)
+      let bytes = body ?? []
+      return pipeline.response(to: request, status: body == nil ? 404 : 200, body: bytes.span.bytes, now: now)
     }
     if let known = snapshots[symbol] {
       pipeline.response(to: request, status: known.status, body: known.body.span.bytes, now: now)

@@ -25,8 +25,13 @@ package final class InstrumentState {
   /// Removals of book levels that were not there.
   package var unknownDeletes: Int { book.unknownDeletes }
 
+  /// Checksums of the venue that agreed with the book.
+  package internal(set) var checksumsOK = 0
+
   /// Since when the book is crossed.
   var crossedSince: Timestamp?
+  /// Checksums in a row that differed.
+  var checksumMisses = 0
   /// The venue time of `lastTrade`, held near the gateway's clock.
   var lastTradeTime = Timestamp.distantPast
   /// When the gateway's own ticker was last published.

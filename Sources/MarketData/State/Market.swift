@@ -4,8 +4,12 @@ import Bytes
 ///
 /// After warm-up no call allocates: levels, buckets and deadlines have their memory, and changes go into the caller's.
 package final class Market {
-  /// The checksum a venue defines over a book (Kraken: CRC-32 of the top ten levels).
-  package typealias BookChecksum = @Sendable (_ book: borrowing OrderBook) -> UInt32
+  /// The checksum a venue defines over a book (Kraken: CRC-32 of the top ten levels), for venues whose numbers are printed with
+  /// the digits of the scales and for those that print them otherwise. Nil where the venue's rule says nothing certain of this book.
+  package typealias BookChecksum =
+    @Sendable (
+      _ book: borrowing OrderBook, _ priceScale: UInt8, _ sizeScale: UInt8
+    ) -> UInt32?
 
   package struct Configuration: Sendable {
     /// Make quotes from the top of the book, for venues without a quote channel.
@@ -13,16 +17,21 @@ package final class Market {
     /// Levels kept per side (Kraken: the subscribed depth, which its rule asks to cut to). Nil: 5,000.
     package var bookDepthLimit: Int?
     package var checksum: BookChecksum?
+    /// How many checksums in a row must differ to take a book out of sync, 1 or more: 2 for a venue that is known to send a
+    /// wrong one now and then, and has something else that tells of a lost message.
+    package var checksumPatience: Int
     /// How long a book may be crossed before it counts as out of sync, µs; 0: not for one message.
     package var crossedTolerance: Int64
 
     package init(
-      quotesFromBook: Bool, bookDepthLimit: Int?, checksum: BookChecksum?,
+      quotesFromBook: Bool, bookDepthLimit: Int?, checksum: BookChecksum?, checksumPatience: Int = 1,
       crossedTolerance: Int64 = Microseconds.second
     ) {
+      precondition(checksumPatience > 0, "no checksum that differs is nothing to wait for")
       self.quotesFromBook = quotesFromBook
       self.bookDepthLimit = bookDepthLimit
       self.checksum = checksum
+      self.checksumPatience = checksumPatience
       self.crossedTolerance = crossedTolerance
     }
   }
@@ -264,13 +273,14 @@ package final class Market {
     switch event.kind {
     case .snapshot:
       state.book.replace(bids: bids, asks: asks)
+      state.checksumMisses = 0
     case .delta:
       changes.bids.append(contentsOf: bids)
       changes.asks.append(contentsOf: asks)
       state.book.update(bids: bids, asks: asks, droppedBids: &changes.bids, droppedAsks: &changes.asks)
     }
     state.bookTime = event.time
-    if let expected = event.checksum, let checksum = configuration.checksum, checksum(state.book) != expected {
+    if let expected = event.checksum, !passes(expected, state) {
       changes.bids.removeSubrange(bidStart...)
       changes.asks.removeSubrange(askStart...)
       return loseSync(state, .checksum, detected: true, into: &changes)
@@ -308,6 +318,20 @@ package final class Market {
     publish(quote, of: state, into: &changes)
   }
 
+  /// Whether the book goes on after its venue said what its checksum is.
+  private func passes(_ expected: UInt32, _ state: InstrumentState) -> Bool {
+    guard let rule = configuration.checksum,
+      let checksum = rule(state.book, state.instrument.priceScale, state.instrument.sizeScale)
+    else { return true }
+    guard checksum != expected else {
+      state.checksumsOK += 1
+      state.checksumMisses = 0
+      return true
+    }
+    state.checksumMisses += 1
+    return state.checksumMisses < configuration.checksumPatience
+  }
+
   /// Takes the book out of sync. `detected` is set where the market found the fault itself: then the change is published even
   /// if the book never got live since the last one, because whoever asks the venue for a new snapshot waits for it.
   private func loseSync(
@@ -315,6 +339,7 @@ package final class Market {
   ) {
     state.book.removeAll()
     state.crossedSince = nil
+    state.checksumMisses = 0
     if configuration.quotesFromBook { state.quote = nil }
     guard detected || state.bookState != .syncing(reason) else { return }
     state.bookState = .syncing(reason)

@@ -454,7 +454,12 @@ struct BybitRequest {
       if json.equals(key, "op") {
         operation = try json.decoded(try json.string())
       } else if json.equals(key, "req_id") {
-        id = try json.decoded(try json.string())
+        // Documented as text; clients send numbers, too, and get them back as text.
+        if json.peek() == .number {
+          id = json.text(try json.number()).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        } else {
+          id = try json.decoded(try json.string())
+        }
       } else if json.equals(key, "args") {
         try json.arrayStart()
         while try json.nextElement() {

@@ -19,7 +19,7 @@ package struct Fault: Sendable, Equatable {
     /// One book update is left out. On Kraken one that removes one of the ten best levels and changes another level, so that
     /// the next message's checksum tells; on Coinbase nothing tells.
     case gap
-    /// One book update carries a wrong checksum. Kraken only.
+    /// One book update carries a wrong checksum. Kraken, and Bitfinex, where it is a message of its own.
     case checksum
     /// One data message is cut short, so that it is not JSON.
     case malformed
@@ -39,7 +39,7 @@ package struct Fault: Sendable, Equatable {
     case ban
     /// The next book snapshot by REST is from the moment of the fault, however late it is asked for. Venues with such snapshots only.
     case staleSnapshot = "stale-snapshot"
-    /// The venue's own announcement, and a second later close frames with 1001. Binance and Kraken.
+    /// The venue's own announcement, and a second later close frames with 1001. Venues that announce one.
     case plannedShutdown = "planned-shutdown"
 
     /// What stands after `=`, for messages.

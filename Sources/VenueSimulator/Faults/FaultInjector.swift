@@ -9,6 +9,8 @@ package enum SimulatedFrameKind: Sendable {
   case bookSnapshot
   /// `isVisible`: the venue's own means can tell that it is missing.
   case book(isVisible: Bool)
+  /// One of several messages that tell one change of a book; the last of them is `book`.
+  case bookPart
   case trade
   case ticker
   case quote
@@ -71,7 +73,7 @@ final class FaultInjector {
     switch kind {
     case .book: return witnessed.truth(instrument, isSnapshot: false)
     case .bookSnapshot: return witnessed.truth(instrument, isSnapshot: true)
-    case .control, .heartbeat, .trade, .ticker, .quote: return nil
+    case .control, .heartbeat, .bookPart, .trade, .ticker, .quote: return nil
     }
   }
 
@@ -118,6 +120,7 @@ final class FaultInjector {
     switch (fault, kind) {
     case (.gap, .book(let isVisible)): isVisible
     case (.checksum, .book), (.duplicate, .book), (.reorder, .book): true
+    case (.gap, .bookPart), (.duplicate, .bookPart), (.reorder, .bookPart): true
     case (.malformed, _): kind.isData
     default: false
     }
@@ -126,11 +129,14 @@ final class FaultInjector {
   /// The frame with another last digit in its checksum; nil if it has none.
   private static func wrongChecksum(_ payload: SharedBytes) -> SharedBytes? {
     var bytes = Array(payload.unsafeBytes)
-    let key = Array("\"checksum\":".utf8)
-    guard bytes.count > key.count,
-      let start = (0..<(bytes.count - key.count)).first(where: { bytes[$0..<($0 + key.count)].elementsEqual(key) })
-    else { return nil }
-    var end = start + key.count
+    func position(after key: String) -> Int? {
+      let key = Array(key.utf8)
+      guard bytes.count > key.count else { return nil }
+      return (0..<(bytes.count - key.count)).first { bytes[$0..<($0 + key.count)].elementsEqual(key) }
+        .map { $0 + key.count }
+    }
+    guard var end = position(after: "\"checksum\":") ?? position(after: "\"cs\",") else { return nil }
+    if bytes[end] == UInt8(ascii: "-") { end += 1 }
     while end < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[end]) { end += 1 }
     // Lower by one, or 1 for 0: 4294967295 is the largest checksum and ends in 5, so that it stays within 32 bits.
     bytes[end - 1] = bytes[end - 1] == UInt8(ascii: "0") ? UInt8(ascii: "1") : bytes[end - 1] - 1

@@ -168,6 +168,110 @@ package enum SimulatedListing {
       + [instrument(assets[0], "-261225", .future(expiry: "20261225"), 0.3)]
   }()
 
+  /// Bitfinex: prices of five digits, amounts of eight after the point, each printed without zeros at its end; names of three letters
+  /// stand together, longer ones with a colon, and Tether is UST.
+  package static let bitfinex: [SimulatedInstrument] = {
+    let digits: [String: UInt8] = ["BTC": 0, "ETH": 1, "SOL": 2, "ZEC": 2, "XRP": 4, "ADA": 5, "DOGE": 5, "LTC": 3]
+    func instrument(_ asset: Asset, _ quote: String, _ name: String, _ part: Double) -> SimulatedInstrument {
+      let separator = asset.base.utf8.count > 3 ? ":" : ""
+      return SimulatedInstrument(
+        base: asset.base, quote: quote, venueSymbol: "t\(asset.base)\(separator)\(name)",
+        priceScale: digits[asset.base]!, sizeScale: 8, tick: 1, lot: 1, reference: asset.price,
+        activity: asset.activity * part, levels: asset.levels)
+    }
+    return assets.map { instrument($0, "USD", "USD", 1) } + [instrument(assets[0], "USDT", "UST", 0.5)]
+  }()
+
+  /// Bitstamp: names in small letters, digits of `counter_decimals` and `base_decimals`.
+  package static let bitstamp: [SimulatedInstrument] = {
+    let digits: [String: UInt8] = ["BTC": 0, "ETH": 1, "SOL": 2, "ZEC": 2, "XRP": 5, "ADA": 5, "DOGE": 5, "LTC": 2]
+    return assets.map {
+      SimulatedInstrument(
+        base: $0.base, quote: "USD", venueSymbol: "\($0.base.lowercased())usd", priceScale: digits[$0.base]!,
+        sizeScale: 8, tick: 1, lot: 1, reference: $0.price, activity: $0.activity, levels: $0.levels)
+    }
+  }()
+
+  /// Gemini: spot in dollars and linear perpetuals in GUSD, of the same digits; sizes are in base units on both.
+  package static let gemini: [SimulatedInstrument] = {
+    let digits: [String: (UInt8, UInt8)] = [
+      "BTC": (2, 8), "ETH": (2, 6), "SOL": (3, 6), "ZEC": (2, 6), "XRP": (5, 6), "ADA": (5, 4), "DOGE": (5, 4),
+      "LTC": (2, 5),
+    ]
+    func instrument(_ asset: Asset, _ quote: String, _ kind: Instrument.Kind, _ part: Double) -> SimulatedInstrument {
+      let (price, size) = digits[asset.base]!
+      return SimulatedInstrument(
+        base: asset.base, quote: quote, venueSymbol: (asset.base + quote + (kind == .spot ? "" : "perp")).lowercased(),
+        kind: kind, priceScale: price, sizeScale: size, tick: 1, lot: 1, reference: asset.price,
+        activity: asset.activity * part, levels: asset.levels)
+    }
+    return assets.flatMap { [instrument($0, "USD", .spot, 1.2), instrument($0, "GUSD", .perpetual, 0.8)] }
+  }()
+
+  /// Deribit: linear perpetuals in USDC, and a dated future of BTC. Amounts are in base units.
+  package static let deribit: [SimulatedInstrument] = {
+    let digits: [String: (price: UInt8, size: UInt8)] = [
+      "BTC": (1, 4), "ETH": (2, 3), "SOL": (2, 1), "ZEC": (2, 2), "XRP": (4, 0), "ADA": (4, 0), "DOGE": (5, 0),
+      "LTC": (2, 1),
+    ]
+    func instrument(_ asset: Asset, _ suffix: String, _ kind: Instrument.Kind, _ part: Double) -> SimulatedInstrument {
+      let (price, size) = digits[asset.base]!
+      return SimulatedInstrument(
+        base: asset.base, quote: "USDC", venueSymbol: "\(asset.base)_USDC-\(suffix)", kind: kind, priceScale: price,
+        sizeScale: size, tick: 1, lot: 1, reference: asset.price, activity: asset.activity * part,
+        levels: asset.levels)
+    }
+    return assets.map { instrument($0, "PERPETUAL", .perpetual, 1) }
+      + [instrument(assets[0], "25DEC26", .future(expiry: "20261225"), 0.3)]
+  }()
+
+  /// Hyperliquid: perpetuals, and spot by numbers. Prices have at most five significant digits, and 6 (on spot 8) less those of sizes
+  /// after the point.
+  package static let hyperliquid: [SimulatedInstrument] = {
+    let digits: [String: (size: UInt8, step: UInt8)] = [
+      "BTC": (5, 0), "ETH": (4, 1), "SOL": (2, 2), "ZEC": (2, 2), "XRP": (0, 4), "ADA": (0, 5), "DOGE": (0, 5),
+      "LTC": (2, 3),
+    ]
+    func instrument(_ asset: Asset, _ name: String, _ kind: Instrument.Kind, _ part: Double) -> SimulatedInstrument {
+      let (size, step) = digits[asset.base]!
+      let price = (kind == .spot ? 8 : 6) - size
+      return SimulatedInstrument(
+        base: asset.base, quote: "USDC", venueSymbol: name, kind: kind, priceScale: price, sizeScale: size,
+        tick: Int64(DecimalText.power(price - step)), lot: 1, reference: asset.price,
+        activity: asset.activity * part, levels: asset.levels)
+    }
+    return assets.map { instrument($0, $0.base, .perpetual, 1.2) }
+      + assets.prefix(4).enumerated().map { instrument($1, "@\(140 + $0)", .spot, 0.8) }
+  }()
+
+  /// Gate: digits of `precision` and `amount_precision`.
+  package static let gate: [SimulatedInstrument] = {
+    let digits: [String: (price: UInt8, size: UInt8)] = [
+      "BTC": (1, 6), "ETH": (2, 4), "SOL": (2, 3), "ZEC": (2, 3), "XRP": (4, 2), "ADA": (4, 2), "DOGE": (5, 2),
+      "LTC": (2, 3),
+    ]
+    return assets.map {
+      let (price, size) = digits[$0.base]!
+      return SimulatedInstrument(
+        base: $0.base, quote: "USDT", venueSymbol: "\($0.base)_USDT", priceScale: price, sizeScale: size, tick: 1,
+        lot: 1, reference: $0.price, activity: $0.activity, levels: $0.levels)
+    }
+  }()
+
+  /// KuCoin: digits of `priceIncrement` and `baseIncrement`.
+  package static let kucoin: [SimulatedInstrument] = {
+    let digits: [String: (price: UInt8, size: UInt8)] = [
+      "BTC": (1, 8), "ETH": (2, 7), "SOL": (3, 4), "ZEC": (2, 4), "XRP": (5, 4), "ADA": (4, 4), "DOGE": (5, 4),
+      "LTC": (2, 6),
+    ]
+    return assets.map {
+      let (price, size) = digits[$0.base]!
+      return SimulatedInstrument(
+        base: $0.base, quote: "USDT", venueSymbol: "\($0.base)-USDT", priceScale: price, sizeScale: size, tick: 1,
+        lot: 1, reference: $0.price, activity: $0.activity, levels: $0.levels)
+    }
+  }()
+
   /// Binance: spot is printed with eight digits, `tickSize` and `stepSize` are coarser; futures have digits of their own.
   package static let binance: [SimulatedInstrument] = {
     let steps: [String: (Int64, Int64)] = [

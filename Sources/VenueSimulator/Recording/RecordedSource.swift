@@ -88,7 +88,7 @@ package struct RecordedSource {
     let parts = path.split(separator: "/").filter { part in
       part != "api" && !(part.first == "v" && part.count > 1 && part.dropFirst().allSatisfy(\.isWholeNumber))
     }
-    let symbol = query.first { $0.name == "symbol" }?.value.uppercased()
+    let symbol = query.first { $0.name == "symbol" || $0.name == "currency_pair" }?.value.uppercased()
     return parts.joined(separator: "/") + (symbol.map { " " + $0 } ?? "")
   }
 }

@@ -190,10 +190,11 @@ final class ExchangeClient: ConnectionHandler {
     for item in output {
       switch item {
       case .text(let payload):
+        let opcode: WebSocketFrame.Opcode = core.venue.venueProtocol.sendsBinary ? .binary : .text
         if let deflater {
-          WebSocketFrame.append(.text, payload: payload.unsafeBytes, mask: nil, deflater: deflater, to: &scratch)
+          WebSocketFrame.append(opcode, payload: payload.unsafeBytes, mask: nil, deflater: deflater, to: &scratch)
         } else {
-          WebSocketFrame.append(.text, payload: payload.unsafeBytes, mask: nil, to: &scratch)
+          WebSocketFrame.append(opcode, payload: payload.unsafeBytes, mask: nil, to: &scratch)
         }
       case .ping(let payload):
         payload.withUnsafeBytes {

@@ -352,54 +352,9 @@ package final class BinanceHandler: SymbolHandler {
   }
 
   private func bridge(_ place: Int, _ id: Int64, mark: BatchMark, now: Timestamp, into batch: inout EventBatch) {
-    let instrument = InstrumentID(place)
-    let bids = mark.bids..<batch.bids.count
-    let asks = mark.asks..<batch.asks.count
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    seen[place].snapshots += 1
-    batch.events.append(
-      .book(BookEvent(instrument: instrument, kind: .snapshot, bidRange: bids, askRange: asks, time: now)))
-    var verdicts = SymbolCounts()
-    // Taken out, so that the closure below does not reach into what is being changed.
-    var moved = SnapshotBridge(rule: market.rule)
-    swap(&moved, &feeds[place].bridge)
-    var events: [MarketEvent] = []
-    var newBids: [PriceLevel] = []
-    var newAsks: [PriceLevel] = []
-    let bidBase = batch.bids.count
-    let askBase = batch.asks.count
-    let whole = moved.bridge(id) { verdict, update, updateBids, updateAsks in
-      switch verdict {
-      case .old:
-        verdicts.dropped += 1
-        return
-      case .joined: verdicts.bridged += 1
-      case .followed: verdicts.sequenceOK += 1
-      case .buffered, .gap: return
-      }
-      let bidStart = bidBase + newBids.count
-      let askStart = askBase + newAsks.count
-      newBids.append(contentsOf: updateBids)
-      newAsks.append(contentsOf: updateAsks)
-      events.append(
-        .book(
-          BookEvent(
-            instrument: instrument, kind: .delta, bidRange: bidStart..<(bidBase + newBids.count),
-            askRange: askStart..<(askBase + newAsks.count), time: update.time)))
-    }
-    swap(&moved, &feeds[place].bridge)
-    batch.bids.append(contentsOf: newBids)
-    batch.asks.append(contentsOf: newAsks)
-    batch.events.append(contentsOf: events)
-    seen[place].dropped += verdicts.dropped
-    seen[place].bridged += verdicts.bridged
-    seen[place].sequenceOK += verdicts.sequenceOK
-    if whole {
+    if join(&feeds[place].bridge, place, at: id, from: mark, time: now, into: &batch) {
       pacer.succeeded(place)
     } else {
-      seen[place].gaps += 1
-      batch.events.append(.bookReset(instrument, .gap))
       pacer.failed(place, status: 200, now: now)
     }
   }

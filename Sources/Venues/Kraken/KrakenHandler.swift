@@ -22,7 +22,7 @@ package final class KrakenHandler: SymbolHandler {
     // The instrument snapshot is the largest message: some 1,500 pairs and 600 assets, under 1 MB.
     messageLimit: 8 << 20, symbolLimit: 200,
     market: Market.Configuration(
-      quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { KrakenChecksum.checksum(of: $0) }),
+      quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { book, _, _ in KrakenChecksum.checksum(of: book) }),
     makeHandler: { KrakenHandler(configuration: $0) })
 
   var books: [StreamedBook] = []

@@ -91,6 +91,12 @@ extension SymbolHandler {
   }
 
   private func select(_ selection: MarketSelection, among markets: [ListedMarket]) {
+    guard selection.rank == nil || markets.isEmpty || markets.contains(where: { $0.quoteVolume != nil }) else {
+      return refuse(
+        selection.text,
+        "\(venue.title) does not list what its markets trade in a day, so none is above the others: leave :top out, or name the markets"
+      )
+    }
     let found = selection.choose(from: markets)
     guard !found.isEmpty else {
       if !marketList.selected.contains(where: { FeedSymbol($0).map(selection.matches) ?? false }) {

@@ -140,6 +140,11 @@ package class SymbolHandler: FeedHandler {
     return size
   }
 
+  /// Reads a size whose sign says something of its own (the side, on Bitfinex).
+  final func signedSize(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
+    try decimal(&reader, place, isPrice: false, field)
+  }
+
   private final func decimal(
     _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
   ) throws(FeedError) -> Int64 {

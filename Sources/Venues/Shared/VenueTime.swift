@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// Times as venues write them.
@@ -81,5 +82,25 @@ enum VenueTime {
     guard value > 0 else { return nil }
     if value < 100_000_000_000_000 { return Timestamp(milliseconds: value) }
     return value < 100_000_000_000_000_000 ? Timestamp(microseconds: value) : nil
+  }
+
+  /// As `epoch`, or a count of ns: above 10^17 it can only be that (10^17 µs is the year 5138).
+  static func nanoseconds(_ value: Int64) -> Timestamp? {
+    value >= 100_000_000_000_000_000 ? Timestamp(microseconds: value / 1_000) : epoch(value)
+  }
+
+  /// A count of ms since 1970 with digits after the point, cut to µs: `1606292218213.4578`. Nil before 1970 and after the year 5138.
+  static func milliseconds(_ value: Decimal64) -> Timestamp? {
+    guard value.mantissa > 0 else { return nil }
+    let micro: Int64
+    if value.scale >= 3 {
+      micro = value.mantissa / Int64(DecimalText.power(value.scale - 3))
+    } else {
+      let (product, overflow) = value.mantissa.multipliedReportingOverflow(
+        by: Int64(DecimalText.power(3 - value.scale)))
+      guard !overflow else { return nil }
+      micro = product
+    }
+    return micro > 0 && micro < 100_000_000_000_000_000 ? Timestamp(microseconds: micro) : nil
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import MarketData
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -99,14 +100,16 @@ struct RecordingSetTests {
       policy.keepFiles = 3
       var deleted: [String] = []
       var set = try Self.set(folder, policy) { if case .deleted(let path) = $0 { deleted.append(path) } }
-      var random = SystemRandomNumberGenerator()
+      var random = SeededGenerator(seed: 3)
+      // Hexadecimal digits take half their length compressed.
+      let digits = Array("0123456789abcdef".utf8)
+      let noise = (0..<200_000).map { _ in digits[Int.random(in: 0..<16, using: &random)] }
       var time = Self.start
       func write(_ megabytes: Int) {
         for _ in 0..<(megabytes * 100) {
           time = time + 10 * Microseconds.millisecond
-          // Hexadecimal digits take half their length compressed.
-          let noise = (0..<20_000).map { _ in Array("0123456789abcdef".utf8)[Int(random.next() & 15)] }
-          set.record(.text(noise), at: time)
+          let place = Int.random(in: 0..<180_000, using: &random)
+          set.record(.text(Array(noise[place..<(place + 20_000)])), at: time)
         }
       }
       write(6)

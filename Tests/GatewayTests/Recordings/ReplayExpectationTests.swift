@@ -14,7 +14,8 @@ private let recordings = [
   "binance-spot-20211012-book4", "binance-spot-20240808-btcusdt", "binanceus-spot-20211012-book4",
   "binancetr-spot-20230410-book3", "coinbase-spot-20210417-book10",
   "bybit-linear-20241201-ob500", "binance-usdm-20210417-book4", "binance-usdm-20210722-book4",
-  "binance-usdm-20240808-btcusdt",
+  "binance-usdm-20240808-btcusdt", "bitfinex-spot-20210417-book7", "bitstamp-spot-20210417-book10",
+  "bitstamp-spot-20220105-book10", "gate-spot-20210422-book10",
 ]
 
 @Suite("Recorded sessions replay to what they add up to", .longComputation)
@@ -67,13 +68,25 @@ struct ReplayExpectationTests {
       #expect(got.counts.trades == want.trades, "trades of \(symbol)")
       #expect(got.counts.backlogTrades == want.backlog_trades ?? 0, "backlog of \(symbol)")
       #expect(got.unknownDeletes == want.unknown_deletes ?? 0, "unknown deletes of \(symbol)")
-      #expect(got.finalBids.map { [$0.price, $0.size] } == want.final_bids, "bids of \(symbol)")
-      #expect(got.finalAsks.map { [$0.price, $0.size] } == want.final_asks, "asks of \(symbol)")
+      // Gate and Bitfinex print numbers without zeros at their end, and the book with the digits of its scales.
+      let isShort = name.hasPrefix("gate-") || name.hasPrefix("bitfinex-")
+      Self.expect(got.finalBids, want.final_bids, isShort: isShort, "bids of \(symbol)")
+      Self.expect(got.finalAsks, want.final_asks, isShort: isShort, "asks of \(symbol)")
       #expect([got.bidLevels, got.askLevels] == want.levels, "levels of \(symbol)")
       #expect(got.isCrossedAtEnd == want.crossed_at_end)
       #expect(got.isLiveAtEnd)
       // Coinbase prints trade prices without trailing zeros and book prices with them; the value is what must be the same.
       #expect(got.lastTradePrice.map(Self.value) == want.last_trade_price.map(Self.value), "last trade of \(symbol)")
+    }
+  }
+
+  /// - Parameter isShort: the venue prints numbers without zeros at their end, so that their values are compared.
+  static func expect(_ got: [ReplayResult.Level], _ want: [[String]], isShort: Bool, _ what: Comment) {
+    let got = got.map { [$0.price, $0.size] }
+    if isShort {
+      #expect(got.map { $0.map(Self.value) } == want.map { $0.map(Self.value) }, what)
+    } else {
+      #expect(got == want, what)
     }
   }
 

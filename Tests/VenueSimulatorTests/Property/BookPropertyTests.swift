@@ -2,12 +2,12 @@ import MarketData
 import TestSupport
 import TestTraits
 import Testing
-import Venues
 
 @testable import VenueSimulator
+@testable import Venues
 
 /// Every venue, under everything that can go wrong, for as many seeds as one likes: `TIDEGATE_SEEDS=20000` for a long run,
-/// `TIDEGATE_SEED=<number>` for the one of a failure.
+/// `TIDEGATE_SEED=<number>` for the one of a failure, `TIDEGATE_VENUES=deribit,okx` for some venues only.
 @Suite("A live book is the venue's book", .longComputation)
 struct BookPropertyTests {
   struct Setup: Sendable, CustomTestStringConvertible {
@@ -27,6 +27,15 @@ struct BookPropertyTests {
       self.symbols = symbols
       self.oversight = oversight
     }
+
+    /// - Parameter venue: speaks to the simulation of that name in another way than the registry's.
+    init(_ venue: Venue, _ symbols: [String], levels: [Int], _ oversight: VenueTrial.Oversight) {
+      name = venue.name
+      self.venue = venue
+      self.symbols = symbols
+      self.levels = levels
+      self.oversight = oversight
+    }
   }
 
   static let setups = [
@@ -38,26 +47,64 @@ struct BookPropertyTests {
     Setup(
       "coinbase", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
       .init(order: .delivered, blindTo: [.gap, .reorder], seesLate: true, vouched: 0, depth: .max)),
+    // The connection's numbers show every hole, whosever message is missing.
+    Setup(
+      "coinbase-advanced", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+    Setup(
+      "gemini", ["BTC-USD", "ZEC-USD", "ETH-GUSD-PERP"], levels: [30, 110, 20],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
     Setup(
       "binance", ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
     Setup(
       "bybit", ["BTC-USDT", "ZEC-USDT"], levels: [30, 215],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
+    // Every message of the connection is counted.
+    Setup(
+      "bitfinex", ["BTC-USD", "BTC-USDT", "DOGE-USD"], levels: [30, 110, 60],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 100)),
+    // A time is all that an update has, and snapshots are of the same times.
+    Setup(
+      "bitstamp", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
+      .init(order: .numbered, blindTo: [.gap, .reorder], seesLate: true, vouched: 0, depth: .max)),
     Setup(
       "binance", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+    Setup(
+      "deribit", ["BTC-USDC-PERP", "BTC-USDC-20261225", "ZEC-USDC-PERP"], levels: [30, 20, 60],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+    // Every message is the whole book to its depth, so that none is missed for long; late ones are known by their time.
+    Setup(
+      "hyperliquid", ["BTC-USDC-PERP", "ETH-USDC", "ZEC-USDC-PERP"], levels: [30, 20, 60],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 5)),
     Setup(
       "okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
     Setup(
       "bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
+    Setup(
+      "gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 415],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
+    Setup(
+      "kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 515],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500)),
+    // Gate's older book, joined to REST snapshots.
+    Setup(
+      GateHandler.venue(.bridged), ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
   ]
+
+  /// The setups that are run.
+  static let chosen: [Setup] = {
+    guard let names = environment("TIDEGATE_VENUES")?.split(separator: ",").map(String.init) else { return setups }
+    return setups.filter { names.contains($0.name) }
+  }()
 
   static let seedCount = environment("TIDEGATE_SEEDS").flatMap { Int($0) } ?? 200
 
-  @Test("whatever happens to it", arguments: setups)
+  @Test("whatever happens to it", arguments: chosen)
   func trials(_ setup: Setup) throws {
     var total = VenueTrial.Figures()
     for seed in testSeeds(Self.seedCount) {

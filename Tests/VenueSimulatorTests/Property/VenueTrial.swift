@@ -95,6 +95,9 @@ final class VenueTrial {
   private var phase: Phase
   private var session: SimulatedSession?
   private var references: [Int: Reference] = [:]
+  /// The newest update of a book that was struck by something that nobody can see: a snapshot from before it, of a request that
+  /// was under way, does not mend it.
+  private var strikes: [Int: Int64] = [:]
   /// The place of a simulated instrument in the client's market.
   private var places: [Int: InstrumentID] = [:]
   private var refused: Set<Int> = []
@@ -227,9 +230,12 @@ final class VenueTrial {
   private func take(_ parcel: Parcel) {
     switch parcel {
     case .output(.witness(.book(let truth))): pendingTruth = truth
-    case .output(.witness(.struck(let kind, let instrument))):
-      note("struck \(kind.rawValue) \(name(instrument))")
-      if oversight.blindTo.contains(kind) { references[instrument]?.isExcused = true }
+    case .output(.witness(.struck(let kind, let instrument, let updateID))):
+      note("struck \(kind.rawValue) \(name(instrument)) \(updateID)")
+      if oversight.blindTo.contains(kind) {
+        references[instrument]?.isExcused = true
+        strikes[instrument] = updateID
+      }
       // What was cut short and what was changed is delivered, as something that says nothing.
       if kind == .malformed || kind == .checksum { pendingTruth = nil }
     case .output(.witness(.late(let instrument))):
@@ -351,6 +357,7 @@ final class VenueTrial {
     outbound.removeAll()
     pendingTruth = nil
     references.removeAll()
+    strikes.removeAll()
     pipeline.disconnected(now: now)
     failures += 1
     phase = .waiting(until: now + Int64.random(in: 200_000...(1_000_000 << min(failures, 3)), using: &random))
@@ -441,12 +448,13 @@ final class VenueTrial {
   }
 
   private func delivered(_ truth: SimulatedTruth) {
+    let isWhole = truth.isSnapshot && truth.updateID >= strikes[truth.instrument] ?? .min
     guard var reference = references[truth.instrument] else {
-      references[truth.instrument] = Reference(truth: truth)
+      references[truth.instrument] = Reference(truth: truth, isExcused: strikes[truth.instrument] != nil && !isWhole)
       return
     }
     if oversight.order == .delivered || truth.updateID >= reference.truth.updateID { reference.truth = truth }
-    if truth.isSnapshot { reference.isExcused = false }
+    if isWhole { reference.isExcused = false }
     references[truth.instrument] = reference
   }
 
@@ -476,15 +484,24 @@ final class VenueTrial {
   }
 }
 
-/// Brings a simulated instrument's values to the scales that its client has learnt.
+/// Brings a simulated instrument's values and those of its client to one scale. The client's may be the coarser one for a while, where
+/// it learns from the values.
 struct TruthScale {
-  private let price: Int64
-  private let size: Int64
+  /// By what the client's and the venue's values are multiplied.
+  private let price: (client: Int64, venue: Int64)
+  private let size: (client: Int64, venue: Int64)
 
   init(_ simulated: SimulatedInstrument, _ instrument: Instrument) {
-    price = Int64(DecimalText.power(instrument.priceScale - simulated.priceScale))
     let contract = simulated.contractSize
-    size = contract.mantissa * Int64(DecimalText.power(instrument.sizeScale - simulated.sizeScale - contract.scale))
+    price = Self.factors(instrument.priceScale, simulated.priceScale)
+    size = Self.factors(instrument.sizeScale, simulated.sizeScale + contract.scale, contract.mantissa)
+  }
+
+  private static func factors(_ client: UInt8, _ venue: UInt8, _ unit: Int64 = 1) -> (client: Int64, venue: Int64) {
+    (
+      Int64(DecimalText.power(venue > client ? venue - client : 0)),
+      unit * Int64(DecimalText.power(client > venue ? client - venue : 0))
+    )
   }
 
   /// What is different among the best `depth` levels; nil if nothing is. Both sides stand worst first. `isPart`: there may be more.
@@ -498,7 +515,9 @@ struct TruthScale {
     for rank in 0..<count {
       g &-= 1
       w &-= 1
-      if got[g].price != want[w].price &* price || got[g].size != want[w].size &* size {
+      if got[g].price &* price.client != want[w].price &* price.venue
+        || got[g].size &* size.client != want[w].size &* size.venue
+      {
         return "rank \(rank) is \(got[g]) instead of \(want[w])"
       }
     }

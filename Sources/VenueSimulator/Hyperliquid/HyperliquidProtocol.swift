@@ -1,0 +1,404 @@
+import Bytes
+import MarketData
+
+/// A subscription of a client.
+struct HyperliquidSubscription: Equatable {
+  enum Channel: String, CaseIterable { case book = "l2Book", quote = "bbo", trades, context = "activeAssetCtx" }
+  let channel: Channel
+  let instrument: Int
+  /// Of books: five levels twice a second instead of twenty every 5.4 s.
+  var isFast = false
+}
+
+/// A client of the simulated Hyperliquid.
+final class HyperliquidSession: SimulatedSession {
+  var subscriptions: [HyperliquidSubscription] = []
+  /// When the connection ends because of an unknown name.
+  var doomed: Timestamp?
+}
+
+/// Hyperliquid's socket: `l2Book`, `bbo`, `trades`, `activeAssetCtx` one subscription a message, `post` of `meta`, `spotMeta` and `l2Book`.
+///
+/// Books are whole each time and sent again when nothing changed. The first message of trades repeats those before it. An unknown name
+/// ends the connection a tenth of a second later, without a word.
+final class HyperliquidProtocol: VenueProtocol {
+  static let depth = 20
+  static let fastDepth = 5
+  /// Ticks of 50 ms between two books.
+  static let fastTicks = 11
+  static let slowTicks = 108
+  /// Subscriptions, and messages in a minute, of one address: all clients here are of one.
+  static let subscriptionLimit = 1_000
+  static let messageLimit = 2_000
+  /// The venue closes when it has sent nothing for this long.
+  static let idleLimit = 60 * Microseconds.second
+  static let replayed = 30
+
+  private var all: [HyperliquidSession] = []
+  private var changed: [Bool]
+  private var trades: [[SimulatedTrade]]
+  private var ticks = 0
+  private var minute: Timestamp
+  private var messages = 0
+
+  init(market: SimulatedMarket, faults: FaultInjector) {
+    changed = Array(repeating: false, count: market.instruments.count)
+    trades = Array(repeating: [], count: market.instruments.count)
+    minute = faults.now
+    super.init(name: "hyperliquid", market: market, faults: faults)
+  }
+
+  override var webSocketPath: String { "/ws" }
+
+  override class func objection(to kind: Fault.Kind) -> String? {
+    switch kind {
+    case .checksum: "its books have none"
+    case .staleSnapshot: "its books come in the stream"
+    case .plannedShutdown: "it announces nothing"
+    default: nil
+    }
+  }
+
+  // MARK: - Connections
+
+  override func open(
+    id: Int, path: String, query: [(name: String, value: String)]
+  ) throws(SimulatedRefusal) -> SimulatedSession {
+    guard path == "/ws" else { throw SimulatedRefusal(status: 404, reason: "Not Found") }
+    let session = HyperliquidSession(id: id, faults: faults)
+    all.append(session)
+    return session
+  }
+
+  override func closed(_ session: SimulatedSession) { all.removeAll { $0 === session } }
+
+  override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
+    ticks += 1
+    for session in all {
+      if let doomed = session.doomed, now >= doomed {
+        session.abort()
+        continue
+      }
+      for subscription in session.subscriptions { send(subscription, session) }
+      if now - session.lastSent >= Self.idleLimit { session.abort() }
+    }
+    for index in trades.indices {
+      changed[index] = false
+      trades[index].removeAll(keepingCapacity: true)
+    }
+  }
+
+  /// What a tick owes a subscription.
+  private func send(_ subscription: HyperliquidSubscription, _ session: HyperliquidSession) {
+    let index = subscription.instrument
+    switch subscription.channel {
+    case .book:
+      guard ticks % (subscription.isFast ? Self.fastTicks : Self.slowTicks) == 0 else { return }
+      session.send(.book(isVisible: true), instrument: index) { appendBook(subscription, to: &$0) }
+    case .quote:
+      guard changed[index] else { return }
+      session.send(.quote, instrument: index) { appendQuote(index, to: &$0) }
+    case .trades:
+      guard !trades[index].isEmpty else { return }
+      session.send(.trade, instrument: index) { appendTrades(index, trades[index], to: &$0) }
+    case .context:
+      guard ticks % 20 == 0 else { return }
+      session.send(.ticker, instrument: index) { appendContext(index, to: &$0) }
+    }
+  }
+
+  // MARK: - Requests
+
+  override func receive(_ text: RawSpan, from session: SimulatedSession) {
+    guard let session = session as? HyperliquidSession, session.doomed == nil else { return }
+    if faults.now - minute >= Microseconds.minute {
+      minute = faults.now
+      messages = 0
+    }
+    messages += 1
+    guard messages <= Self.messageLimit else { return session.close(1008, "too many messages in a minute") }
+    let request: HyperliquidRequest
+    do throws(JSONError) {
+      request = try HyperliquidRequest(text)
+    } catch {
+      let shown = text.withUnsafeBytes { String(decoding: $0.prefix(200), as: UTF8.self) }
+      return fail("Error parsing JSON into valid websocket request: \(shown)", session)
+    }
+    switch request.method {
+    case "ping": session.send { $0.append(#"{"channel":"pong"}"#) }
+    case "subscribe": subscribe(request, session)
+    case "unsubscribe": unsubscribe(request, session)
+    case "post": answer(request, session)
+    default: fail("Error parsing JSON into valid websocket request: {\"method\":\"\(request.method)\"}", session)
+    }
+  }
+
+  private func fail(_ message: String, _ session: HyperliquidSession) {
+    session.send { out in
+      out.append(#"{"channel":"error","data":"#)
+      out.append(json: message)
+      out.append("}")
+    }
+  }
+
+  /// Nil for a name that there is not, or a kind of subscription or book that is not simulated.
+  private func subscription(_ request: HyperliquidRequest) -> HyperliquidSubscription? {
+    guard let channel = HyperliquidSubscription.Channel(rawValue: request.type), !request.isAggregated,
+      let index = index(of: request.coin), !isRefused(index)
+    else { return nil }
+    return HyperliquidSubscription(
+      channel: channel, instrument: index, isFast: channel == .book && request.isFast)
+  }
+
+  private func index(of coin: String) -> Int? {
+    market.instruments.firstIndex { $0.instrument.venueSymbol == coin }
+  }
+
+  private func subscribe(_ request: HyperliquidRequest, _ session: HyperliquidSession) {
+    guard let subscription = subscription(request) else {
+      session.doomed = faults.now + 100 * Microseconds.millisecond
+      return
+    }
+    guard !session.subscriptions.contains(subscription) else {
+      return fail("Already subscribed: \(request.text)", session)
+    }
+    guard all.reduce(0, { $0 + $1.subscriptions.count }) < Self.subscriptionLimit else {
+      return fail("Cannot subscribe to more than \(Self.subscriptionLimit) channels.", session)
+    }
+    acknowledge("subscribe", subscription, session)
+    session.subscriptions.append(subscription)
+    let index = subscription.instrument
+    switch subscription.channel {
+    case .book: session.send(.bookSnapshot, instrument: index) { appendBook(subscription, to: &$0) }
+    case .quote: session.send(.quote, instrument: index) { appendQuote(index, to: &$0) }
+    case .trades:
+      // Without those that the tick is about to send.
+      let known = market.instruments[index].recentTrades.dropLast(trades[index].count)
+      session.send(.trade, instrument: index) { appendTrades(index, Array(known.suffix(Self.replayed)), to: &$0) }
+    case .context: session.send(.ticker, instrument: index) { appendContext(index, to: &$0) }
+    }
+  }
+
+  private func unsubscribe(_ request: HyperliquidRequest, _ session: HyperliquidSession) {
+    guard let subscription = subscription(request),
+      let place = session.subscriptions.firstIndex(where: { $0 == subscription })
+    else { return fail("Already unsubscribed: \(request.text)", session) }
+    session.subscriptions.remove(at: place)
+    acknowledge("unsubscribe", subscription, session)
+  }
+
+  /// Repeats the subscription with the defaults of what it left out.
+  private func acknowledge(
+    _ method: StaticString, _ subscription: HyperliquidSubscription, _ session: HyperliquidSession
+  ) {
+    session.send { out in
+      out.append(#"{"channel":"subscriptionResponse","data":{"method":""#)
+      out.append(method)
+      out.append(#"","subscription":{"type":""#)
+      out.append(subscription.channel.rawValue)
+      out.append(#"","coin":"#)
+      out.append(json: name(subscription.instrument))
+      if subscription.channel == .book {
+        out.append(#","nSigFigs":null,"mantissa":null,"fast":"#)
+        out.append(subscription.isFast ? "true" : "false")
+      }
+      out.append("}}}")
+    }
+  }
+
+  private func answer(_ request: HyperliquidRequest, _ session: HyperliquidSession) {
+    let index = index(of: request.coin)
+    session.send { out in
+      out.append(#"{"channel":"post","data":{"id":"#)
+      out.append(integer: request.id)
+      switch (request.type, index) {
+      case ("meta", _), ("spotMeta", _), ("metaAndAssetCtxs", _), ("spotMetaAndAssetCtxs", _):
+        let isSpot = request.type.hasPrefix("spot")
+        let hasContexts = request.type.hasSuffix("Ctxs")
+        out.append(#","response":{"type":"info","payload":{"type":""#)
+        out.append(request.type)
+        out.append(hasContexts ? #"","data":["# : #"","data":"#)
+        if isSpot { appendSpots(to: &out) } else { appendPerpetuals(to: &out) }
+        if hasContexts { appendContexts(isSpot: isSpot, to: &out) }
+        out.append(hasContexts ? "]}}}}" : "}}}}")
+      case ("l2Book", let index?):
+        out.append(#","response":{"type":"info","payload":{"type":"l2Book","data":"#)
+        appendBookData(HyperliquidSubscription(channel: .book, instrument: index), to: &out)
+        out.append("}}}}")
+      default:
+        out.append(#","response":{"type":"error","payload":"422 Unprocessable Entity: unknown request"}}}"#)
+      }
+    }
+  }
+
+  // MARK: - The market
+
+  override func publish(_ change: SimulatedChange) {
+    if change.isTopChanged { changed[change.instrument] = true }
+    trades[change.instrument] += change.trades
+  }
+
+  private func name(_ index: Int) -> String { market.instruments[index].instrument.venueSymbol }
+
+  /// Without zeros at the end, but with one digit after the point at least: `84143.0`, `0.00036`.
+  private func number(_ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
+    var (value, scale) = (value, scale)
+    while scale > 1, value % 10 == 0 {
+      value /= 10
+      scale -= 1
+    }
+    if scale == 0 { (value, scale) = (value * 10, 1) }
+    out.append(quoted: value, scale: scale)
+  }
+
+  private func append(_ level: PriceLevel, _ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
+    out.append(#"{"px":"#)
+    number(level.price, instrument.priceScale, to: &out)
+    out.append(#","sz":"#)
+    number(level.size, instrument.sizeScale, to: &out)
+    out.append(#","n":3}"#)
+  }
+
+  private func head(_ channel: StaticString, _ index: Int, to out: inout ByteBuffer) {
+    out.append(#"{"channel":""#)
+    out.append(channel)
+    out.append(#"","data":{"coin":"#)
+    out.append(json: name(index))
+  }
+
+  private func appendTime(to out: inout ByteBuffer) {
+    out.append(#","time":"#)
+    out.append(integer: faults.now.rawValue / 1_000)
+  }
+
+  private func appendBook(_ subscription: HyperliquidSubscription, to out: inout ByteBuffer) {
+    out.append(#"{"channel":"l2Book","data":"#)
+    appendBookData(subscription, to: &out)
+    out.append("}")
+  }
+
+  private func appendBookData(_ subscription: HyperliquidSubscription, to out: inout ByteBuffer) {
+    let state = market.instruments[subscription.instrument]
+    let depth = subscription.isFast ? Self.fastDepth : Self.depth
+    func side(_ side: BookSide) {
+      for (rank, level) in state.book.top(side, depth).enumerated() {
+        if rank > 0 { out.append(",") }
+        append(level, state.instrument, to: &out)
+      }
+    }
+    out.append(#"{"coin":"#)
+    out.append(json: state.instrument.venueSymbol)
+    appendTime(to: &out)
+    out.append(#","levels":[["#)
+    side(.bid)
+    out.append("],[")
+    side(.ask)
+    out.append(subscription.isFast ? #"]],"fast":true}"# : "]]}")
+  }
+
+  private func appendQuote(_ index: Int, to out: inout ByteBuffer) {
+    let state = market.instruments[index]
+    head("bbo", index, to: &out)
+    appendTime(to: &out)
+    out.append(#","bbo":["#)
+    if let bid = state.book.bestBid { append(bid, state.instrument, to: &out) } else { out.append("null") }
+    out.append(",")
+    if let ask = state.book.bestAsk { append(ask, state.instrument, to: &out) } else { out.append("null") }
+    out.append("]}}")
+  }
+
+  private func appendTrades(_ index: Int, _ list: [SimulatedTrade], to out: inout ByteBuffer) {
+    let instrument = market.instruments[index].instrument
+    out.append(#"{"channel":"trades","data":["#)
+    for (position, trade) in list.enumerated() {
+      if position > 0 { out.append(",") }
+      out.append(#"{"coin":"#)
+      out.append(json: instrument.venueSymbol)
+      out.append(trade.side == .buy ? #","side":"B","px":"# : #","side":"A","px":"#)
+      number(trade.price, instrument.priceScale, to: &out)
+      out.append(#","sz":"#)
+      number(trade.size, instrument.sizeScale, to: &out)
+      out.append(#","time":"#)
+      out.append(integer: trade.time.rawValue / 1_000)
+      out.append(#","hash":"0x0000000000000000000000000000000000000000000000000000000000000000","tid":"#)
+      out.append(integer: trade.id)
+      out.append(#","users":["0x9aa5","0x8269"]}"#)
+    }
+    out.append("]}")
+  }
+
+  private func appendContext(_ index: Int, to out: inout ByteBuffer) {
+    let state = market.instruments[index]
+    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
+    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
+      out.append(name)
+      number(value, scale, to: &out)
+    }
+    head(state.instrument.kind == .spot ? "activeSpotAssetCtx" : "activeAssetCtx", index, to: &out)
+    field(#","ctx":{"prevDayPx":"#, state.day.open, price)
+    out.append(#","dayNtlVlm":"#)
+    out.append(quoteVolumeOf: state)
+    field(#","markPx":"#, state.day.last, price)
+    let middle = ((state.book.bestBid?.price ?? 0) + (state.book.bestAsk?.price ?? 0)) * 5
+    field(#","midPx":"#, middle, price + 1)
+    field(#","dayBaseVlm":"#, state.day.volume, size)
+    out.append("}}}")
+  }
+
+  // MARK: - Lists
+
+  private func appendPerpetuals(to out: inout ByteBuffer) {
+    out.append(#"{"universe":["#)
+    for (index, state) in market.instruments.filter({ $0.instrument.kind != .spot }).enumerated() {
+      out.append(index > 0 ? #",{"szDecimals":"# : #"{"szDecimals":"#)
+      out.append(integer: Int64(state.instrument.sizeScale))
+      out.append(#","name":"#)
+      out.append(json: state.instrument.venueSymbol)
+      out.append(#","maxLeverage":40}"#)
+    }
+    out.append("]}")
+  }
+
+  /// In the order of the list; those of spot name their market.
+  private func appendContexts(isSpot: Bool, to out: inout ByteBuffer) {
+    out.append(",[")
+    for (index, state) in market.instruments.filter({ ($0.instrument.kind == .spot) == isSpot }).enumerated() {
+      out.append(index > 0 ? #",{"dayNtlVlm":"# : #"{"dayNtlVlm":"#)
+      out.append(quoteVolumeOf: state)
+      if isSpot {
+        out.append(#","coin":"#)
+        out.append(json: state.instrument.venueSymbol)
+      }
+      out.append("}")
+    }
+    out.append("]")
+  }
+
+  /// Tokens by the order of the listing, the quote first.
+  private func appendSpots(to out: inout ByteBuffer) {
+    let spots = market.instruments.map(\.instrument).filter { $0.kind == .spot }
+    out.append(
+      #"{"tokens":[{"name":"USDC","szDecimals":8,"weiDecimals":8,"index":0,"tokenId":"0x6d1e","isCanonical":true}"#)
+    for (index, spot) in spots.enumerated() {
+      out.append(#",{"name":"#)
+      out.append(json: spot.base)
+      out.append(#","szDecimals":"#)
+      out.append(integer: Int64(spot.sizeScale))
+      out.append(#","weiDecimals":8,"index":"#)
+      out.append(integer: Int64(index + 1))
+      out.append(#","tokenId":"0xc4bf","isCanonical":false}"#)
+    }
+    out.append(#"],"universe":["#)
+    for (index, spot) in spots.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append(#"{"tokens":["#)
+      out.append(integer: Int64(index + 1))
+      out.append(#",0],"name":"#)
+      out.append(json: spot.venueSymbol)
+      out.append(#","index":"#)
+      out.append(integer: Int64(index))
+      out.append(#","isCanonical":false}"#)
+    }
+    out.append("]}")
+  }
+}

@@ -1,0 +1,62 @@
+import Bytes
+
+/// A client's message: `{"method":"subscribe","subscription":{…}}`, `{"method":"post","id":1,"request":{…}}` or `{"method":"ping"}`.
+struct HyperliquidRequest {
+  var method = ""
+  /// Of the subscription, or of the payload of a post.
+  var type = ""
+  var coin = ""
+  var isFast = false
+  /// Whether an aggregated book is asked for.
+  var isAggregated = false
+  var id: Int64 = 0
+  /// The subscription's text, which errors repeat.
+  var text = ""
+
+  init(_ message: RawSpan) throws(JSONError) {
+    var json = JSONScanner(message)
+    try json.objectStart()
+    while let key = try json.nextKey() {
+      if json.equals(key, "method") {
+        method = try json.decoded(try json.string())
+      } else if json.equals(key, "id"), json.peek() == .number {
+        id = try json.int64()
+      } else if json.equals(key, "subscription"), json.peek() == .object {
+        let slice = try json.rawValue()
+        text = json.text(slice).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        var inner = JSONScanner(json.text(slice))
+        try readSubject(&inner)
+      } else if json.equals(key, "request"), json.peek() == .object {
+        try json.objectStart()
+        while let key = try json.nextKey() {
+          if json.equals(key, "payload"), json.peek() == .object {
+            try readSubject(&json)
+          } else {
+            try json.skipValue()
+          }
+        }
+      } else {
+        try json.skipValue()
+      }
+    }
+    try json.end()
+  }
+
+  private mutating func readSubject(_ json: inout JSONScanner) throws(JSONError) {
+    try json.objectStart()
+    while let key = try json.nextKey() {
+      if json.equals(key, "type") {
+        type = try json.decoded(try json.string())
+      } else if json.equals(key, "coin") {
+        coin = try json.decoded(try json.string())
+      } else if json.equals(key, "fast"), json.peek() == .bool {
+        isFast = try json.bool()
+      } else if json.equals(key, "nSigFigs") || json.equals(key, "mantissa") {
+        isAggregated = json.peek() == .number
+        try json.skipValue()
+      } else {
+        try json.skipValue()
+      }
+    }
+  }
+}

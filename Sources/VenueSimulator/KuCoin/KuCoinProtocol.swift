@@ -1,0 +1,504 @@
+import Bytes
+import MarketData
+
+/// A client of the simulated KuCoin.
+final class KuCoinSession: SimulatedSession {
+  var subscriptions: [KuCoinSubscription] = []
+  var lastRequest: Timestamp
+  var lastPing = Timestamp.distantPast
+  /// Moments of the client's messages within the last ten seconds.
+  private var arrivals: [Timestamp] = []
+
+  override init(id: Int, faults: FaultInjector) {
+    lastRequest = faults.now
+    super.init(id: id, faults: faults)
+  }
+
+  /// Counts a message from the client; true if it is one too many.
+  func isFlooded() -> Bool {
+    let now = faults.now
+    arrivals.removeAll { now - $0 >= 10 * Microseconds.second }
+    arrivals.append(now)
+    return arrivals.count > KuCoinProtocol.messageLimit
+  }
+}
+
+/// One topic.
+struct KuCoinSubscription: Hashable {
+  enum Channel: Hashable {
+    /// `obu` at depth `increment@10ms`.
+    case book
+    /// `obu` of 1, 5 or 50 levels, whole each time.
+    case window(depth: Int)
+    case trades
+    case ticker
+  }
+  let channel: Channel
+  let instrument: Int
+}
+
+/// KuCoin's public spot socket of the unified API: `obu`, `trade`, `ticker`, the JSON ping; REST `symbols`.
+///
+/// JSON in binary frames. A book's snapshot comes some while after the acknowledgement, and then the changes of its 500 best levels a side.
+/// Any symbol is acknowledged, and one that there is not stays silent. One symbol a request on `obu`.
+final class KuCoinProtocol: VenueProtocol {
+  static let depth = 500
+  /// Client messages in ten seconds: the smaller of the documented numbers.
+  static let messageLimit = 100
+  /// The smallest number of topics of a connection that is in use.
+  static let topicLimit = 200
+  static let pingInterval: Int64 = 18_000
+  /// Without a subscription and a word from the client, a socket is cut after this long.
+  static let idleLimit = 60 * Microseconds.second
+  /// REST requests in half a minute: 2,000 of weight, at 4 each.
+  static let restLimit = 500
+
+  private struct Stream {
+    var window = BookWindow(depth: KuCoinProtocol.depth)
+    var last: Int64
+    var messages = 0
+    var subscribers = Subscribers<KuCoinSession>()
+  }
+
+  private var books: [Stream]
+  /// Subscribed, but without their snapshot yet.
+  private var waiting: [(due: Timestamp, session: KuCoinSession, instrument: Int)] = []
+  private var windows: [Int: [Subscribers<KuCoinSession>]]
+  private var trades: [Subscribers<KuCoinSession>]
+  private var tickers: [Subscribers<KuCoinSession>]
+  private var ticks = 0
+  private var restWindow: Int64 = 0
+  private var restRequests = 0
+
+  init(market: SimulatedMarket, faults: FaultInjector) {
+    books = market.instruments.map { Stream(last: $0.updateID) }
+    trades = Array(repeating: Subscribers(), count: market.instruments.count)
+    tickers = trades
+    windows = [1: trades, 5: trades, 50: trades]
+    super.init(name: "kucoin", market: market, faults: faults)
+  }
+
+  override var sendsBinary: Bool { true }
+  override var webSocketPath: String { "/" }
+
+  override class func objection(to kind: Fault.Kind) -> String? {
+    switch kind {
+    case .checksum: "its messages have no checksum"
+    case .plannedShutdown: "it announces none"
+    case .staleSnapshot: "its books come in the stream"
+    default: nil
+    }
+  }
+
+  // MARK: - Connections
+
+  override func open(
+    id: Int, path: String, query: [(name: String, value: String)]
+  ) throws(SimulatedRefusal) -> SimulatedSession {
+    guard path == "/" else { throw SimulatedRefusal(status: 404, reason: "Not Found") }
+    let session = KuCoinSession(id: id, faults: faults)
+    session.send { out in
+      out.append(#"{"sessionId":"e8e46556-ae1d-4871-be0b-4efeaa5f2f6a","message":"welcome","pingInterval":"#)
+      out.append(integer: Self.pingInterval)
+      out.append("}")
+    }
+    return session
+  }
+
+  override func closed(_ session: SimulatedSession) {
+    guard let session = session as? KuCoinSession else { return }
+    for subscription in session.subscriptions { remove(subscription, session) }
+  }
+
+  override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
+    ticks += 1
+    let due = waiting.filter { $0.due <= now }
+    if !due.isEmpty {
+      waiting.removeAll { $0.due <= now }
+      for entry in due { begin(entry.instrument, entry.session) }
+    }
+    for index in market.instruments.indices {
+      flush(index)
+      if ticks % 2 == 0 { sendWindows(index) }
+    }
+    for case let session as KuCoinSession in sessions
+    where session.subscriptions.isEmpty && now - session.lastRequest >= Self.idleLimit {
+      session.abort()
+    }
+  }
+
+  // MARK: - Requests
+
+  override func receive(_ text: RawSpan, from session: SimulatedSession) {
+    guard let session = session as? KuCoinSession else { return }
+    session.lastRequest = faults.now
+    guard !session.isFlooded() else { return session.close(1008, "too many messages") }
+    var request = KuCoinRequest()
+    do throws(JSONError) {
+      try request.read(text)
+    } catch {
+      // What is no JSON is not answered.
+      return
+    }
+    if request.type == "ping" {
+      guard faults.now - session.lastPing >= Microseconds.second else {
+        return session.close(1008, "pings too frequent")
+      }
+      session.lastPing = faults.now
+      return session.send { out in
+        out.append(#"{"type":"pong","id":"#)
+        out.append(json: request.id)
+        out.append(#","ts":"#)
+        out.append(integer: faults.now.rawValue * 1_000)
+        out.append("}")
+      }
+    }
+    carryOut(request, session)
+  }
+
+  private func reply(_ request: KuCoinRequest, _ session: KuCoinSession, reason: (key: String, text: String)? = nil) {
+    session.send { out in
+      out.append(#"{"id":"#)
+      out.append(json: request.id)
+      out.append(reason == nil ? #","result":true"# : #","result":false"#)
+      if let reason {
+        out.append(",\"\(reason.key)\":")
+        out.append(json: reason.text)
+      }
+      out.append("}")
+    }
+  }
+
+  private func carryOut(_ request: KuCoinRequest, _ session: KuCoinSession) {
+    let action = request.action.lowercased()
+    guard action == "subscribe" || action == "unsubscribe", let channel = request.parsedChannel else {
+      return reply(request, session, reason: ("message", "invalid request data"))
+    }
+    guard request.tradeType == "SPOT" else {
+      let text = #"topic Obu type = "public_\#(request.tradeType.lowercased())" not allowed in current environment"#
+      return reply(request, session, reason: ("reason", text))
+    }
+    guard request.symbols.isEmpty || request.channel != "obu" else {
+      return reply(request, session, reason: ("reason", "symbols are not supported for topic obu"))
+    }
+    let names = request.symbols + (request.symbol.isEmpty ? [] : [request.symbol])
+    let isStart = action == "subscribe"
+    guard !isStart || session.subscriptions.count + names.count <= Self.topicLimit else {
+      return reply(request, session, reason: ("reason", "exceed max topic count limitation of \(Self.topicLimit)"))
+    }
+    reply(request, session)
+    for name in names {
+      guard let index = market.instruments.firstIndex(where: { $0.instrument.venueSymbol == name }),
+        !isRefused(index)
+      else { continue }
+      let subscription = KuCoinSubscription(channel: channel, instrument: index)
+      let isThere = session.subscriptions.contains(subscription)
+      if isStart, !isThere {
+        session.subscriptions.append(subscription)
+        add(subscription, session)
+      } else if !isStart, isThere {
+        session.subscriptions.removeAll { $0 == subscription }
+        remove(subscription, session)
+      }
+    }
+  }
+
+  private func add(_ subscription: KuCoinSubscription, _ session: KuCoinSession) {
+    let index = subscription.instrument
+    switch subscription.channel {
+    case .book:
+      // 0.25 s for the first market, 0.1 s more for each of the next nine.
+      let delay = 250 + 100 * Int64(index % 10)
+      waiting.append((faults.now + delay * Microseconds.millisecond, session, index))
+    case .window(let depth): windows[depth]![index].insert(session)
+    case .trades: trades[index].insert(session)
+    case .ticker: tickers[index].insert(session)
+    }
+  }
+
+  private func remove(_ subscription: KuCoinSubscription, _ session: KuCoinSession) {
+    let index = subscription.instrument
+    switch subscription.channel {
+    case .book:
+      waiting.removeAll { $0.session === session && $0.instrument == index }
+      books[index].subscribers.remove(session)
+    case .window(let depth): windows[depth]![index].remove(session)
+    case .trades: trades[index].remove(session)
+    case .ticker: tickers[index].remove(session)
+    }
+  }
+
+  /// Sends a newcomer its snapshot; those who are there get before it what they have still to be told.
+  private func begin(_ index: Int, _ session: KuCoinSession) {
+    guard !session.isEnded else { return }
+    if books[index].subscribers.isEmpty {
+      _ = books[index].window.move(to: market.instruments[index].book)
+    } else {
+      flush(index)
+    }
+    let state = market.instruments[index]
+    books[index].last = state.updateID
+    books[index].subscribers.insert(session)
+    session.send(.bookSnapshot, instrument: index) { out in
+      append(
+        index, "increment@10ms", "snapshot", state.updateID...state.updateID, state.book.top(.bid, Self.depth),
+        state.book.top(.ask, Self.depth), to: &out)
+    }
+  }
+
+  // MARK: - The market
+
+  override func publish(_ change: SimulatedChange) {
+    let index = change.instrument
+    for trade in change.trades {
+      trades[index].send(.trade, instrument: index) { appendTrade(trade, index, to: &$0) }
+    }
+    if change.isTopChanged {
+      tickers[index].send(.ticker, instrument: index) { appendTicker(index, to: &$0) }
+      send(index, depth: 1)
+    }
+  }
+
+  private func flush(_ index: Int) {
+    let state = market.instruments[index]
+    guard !books[index].subscribers.isEmpty, state.updateID > books[index].last else { return }
+    let (bids, asks) = books[index].window.move(to: state.book)
+    // What happens below the window is not told; the next message's numbers cover it.
+    guard !bids.isEmpty || !asks.isEmpty else { return }
+    books[index].messages += 1
+    // That a message begins with numbers which were told before is documented as right, though nobody has seen it.
+    let overlap: Int64 = index % 2 == 1 && books[index].messages % 16 == 0 ? 1 : 0
+    let numbers = (books[index].last + 1 - overlap)...state.updateID
+    books[index].last = state.updateID
+    books[index].subscribers.send(.book(isVisible: true), instrument: index) { out in
+      append(index, "increment@10ms", "delta", numbers, bids, asks, to: &out)
+    }
+  }
+
+  private func sendWindows(_ index: Int) {
+    for depth in [5, 50] { send(index, depth: depth) }
+  }
+
+  private func send(_ index: Int, depth: Int) {
+    let state = market.instruments[index]
+    windows[depth]![index].send(.quote, instrument: index) { out in
+      append(
+        index, "\(depth)", "snapshot", state.updateID...state.updateID, state.book.top(.bid, depth),
+        state.book.top(.ask, depth), to: &out)
+    }
+  }
+
+  private func head(_ topic: StaticString, to out: inout ByteBuffer) {
+    out.append(#"{"T":""#)
+    out.append(topic)
+    out.append("\"")
+  }
+
+  private func time(to out: inout ByteBuffer) {
+    out.append(#", "P":"#)
+    out.append(integer: faults.now.rawValue * 1_000 + 177)
+    out.append(#", "d":{"#)
+  }
+
+  private func append(
+    _ index: Int, _ depth: String, _ type: StaticString, _ numbers: ClosedRange<Int64>, _ bids: [PriceLevel],
+    _ asks: [PriceLevel], to out: inout ByteBuffer
+  ) {
+    let instrument = market.instruments[index].instrument
+    head("obu.SPOT", to: &out)
+    out.append(#", "dp":""#)
+    out.append(depth)
+    out.append(#"", "t":""#)
+    out.append(type)
+    out.append("\"")
+    time(to: &out)
+    out.append(#""a":"#)
+    out.append(shortestPairs: asks, instrument)
+    out.append(#","b":"#)
+    out.append(shortestPairs: bids, instrument)
+    out.append(#","C":"#)
+    out.append(integer: numbers.upperBound)
+    out.append(#","s":""#)
+    out.append(instrument.venueSymbol)
+    out.append(#"","M":"#)
+    out.append(integer: faults.now.rawValue / 1_000 * 1_000_000)
+    out.append(#","O":"#)
+    out.append(integer: numbers.lowerBound)
+    out.append("}}")
+  }
+
+  private func appendTrade(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
+    let instrument = market.instruments[index].instrument
+    head("trade.SPOT", to: &out)
+    time(to: &out)
+    out.append(#""E":"#)
+    out.append(integer: trade.id)
+    out.append(#","M":"#)
+    out.append(integer: trade.time.rawValue * 1_000)
+    out.append(trade.side == .buy ? #","S":"buy","p":"# : #","S":"sell","p":"#)
+    out.append(shortest: trade.price, scale: instrument.priceScale)
+    out.append(#","q":"#)
+    out.append(shortest: trade.size, scale: instrument.sizeScale)
+    out.append(#","s":""#)
+    out.append(instrument.venueSymbol)
+    out.append(#"","ti":""#)
+    out.append(integer: trade.id)
+    out.append(#""}}"#)
+  }
+
+  private func appendTicker(_ index: Int, to out: inout ByteBuffer) {
+    let state = market.instruments[index]
+    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
+    let last = state.recentTrades.last
+    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
+      out.append(name)
+      out.append(shortest: value, scale: scale)
+    }
+    head("ticker.SPOT", to: &out)
+    time(to: &out)
+    field(#""A":"#, state.book.bestAsk?.size ?? 0, size)
+    field(#","B":"#, state.book.bestBid?.size ?? 0, size)
+    out.append(#","E":"#)
+    out.append(integer: state.updateID)
+    out.append(#","M":"#)
+    out.append(integer: faults.now.rawValue / 1_000 * 1_000_000)
+    out.append(last?.side == .sell ? #","S":"SELL""# : #","S":"BUY""#)
+    field(#","a":"#, state.book.bestAsk?.price ?? 0, price)
+    field(#","b":"#, state.book.bestBid?.price ?? 0, price)
+    field(#","l":"#, last?.price ?? 0, price)
+    field(#","q":"#, last?.size ?? 0, size)
+    out.append(#","s":""#)
+    out.append(state.instrument.venueSymbol)
+    out.append(#""}}"#)
+  }
+
+  // MARK: - REST
+
+  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    guard path == "/api/v2/symbols" || path == "/api/v1/market/allTickers" else {
+      return SimulatedResponse(status: 404, body: #"{"code":"404000","msg":"Url Not Found"}"#)
+    }
+    let window = faults.now.rawValue / (30 * Microseconds.second)
+    if window != restWindow {
+      restWindow = window
+      restRequests = 0
+    }
+    restRequests += 1
+    guard restRequests <= Self.restLimit else {
+      return SimulatedResponse(
+        status: 429, fields: [("gw-ratelimit-remaining", "0"), ("gw-ratelimit-reset", "1489")],
+        body: #"{"code":"429000","msg":"Too many requests in a short period of time, please retry later"}"#)
+    }
+    if path == "/api/v1/market/allTickers" { return dayFigures() }
+    var out = ByteBuffer(capacity: 4 << 10)
+    out.append(#"{"code":"200000","data":["#)
+    for (index, state) in market.instruments.enumerated() {
+      if index > 0 { out.append(",") }
+      Self.append(state.instrument, to: &out)
+    }
+    out.append("]}")
+    return SimulatedResponse(body: out.description)
+  }
+
+  private func dayFigures() -> SimulatedResponse {
+    var out = ByteBuffer(capacity: 4 << 10)
+    out.append(#"{"code":"200000","data":{"time":"#)
+    out.append(integer: faults.now.rawValue / 1_000)
+    out.append(#","ticker":["#)
+    for (index, state) in market.instruments.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append(#"{"symbol":""#)
+      out.append(state.instrument.venueSymbol)
+      out.append(#"","symbolName":""#)
+      out.append(state.instrument.venueSymbol)
+      out.append(#"","last":"#)
+      out.append(shortest: state.day.last, scale: state.instrument.priceScale)
+      out.append(#","vol":"#)
+      out.append(shortest: state.day.volume, scale: state.instrument.sizeScale)
+      out.append(#","volValue":"#)
+      out.append(quoteVolumeOf: state)
+      out.append("}")
+    }
+    out.append("]}}")
+    return SimulatedResponse(body: out.description)
+  }
+
+  private static func append(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
+    out.append(#"{"symbol":""#)
+    out.append(instrument.venueSymbol)
+    out.append(#"","name":""#)
+    out.append(instrument.venueSymbol)
+    out.append(#"","baseCurrency":""#)
+    out.append(instrument.base)
+    out.append(#"","quoteCurrency":""#)
+    out.append(instrument.quote)
+    out.append(#"","feeCurrency":""#)
+    out.append(instrument.quote)
+    out.append(#"","market":"USDS","baseMinSize":"#)
+    out.append(shortest: instrument.minimumSize, scale: instrument.sizeScale)
+    out.append(#","quoteMinSize":"0.1","baseMaxSize":"10000000000","quoteMaxSize":"99999999","baseIncrement":"#)
+    out.append(quoted: instrument.lot, scale: instrument.sizeScale)
+    out.append(#","quoteIncrement":"0.000001","priceIncrement":"#)
+    out.append(quoted: instrument.tick, scale: instrument.priceScale)
+    out.append(#","priceLimitRate":"0.1","minFunds":"0.1","isMarginEnabled":true,"enableTrading":true,"st":false}"#)
+  }
+}
+
+/// A client's request.
+struct KuCoinRequest {
+  /// Symbols of one request; further ones are ignored.
+  static let symbolLimit = 1_000
+
+  var id = ""
+  var type = ""
+  var action = ""
+  var channel = ""
+  var tradeType = ""
+  var symbol = ""
+  var symbols: [String] = []
+  var depth = ""
+
+  /// Nil if there is no such channel, or `obu` at no such depth.
+  var parsedChannel: KuCoinSubscription.Channel? {
+    switch (channel, depth) {
+    case ("obu", "increment@10ms"): .book
+    case ("obu", "1"): .window(depth: 1)
+    case ("obu", "5"): .window(depth: 5)
+    case ("obu", "50"): .window(depth: 50)
+    case ("trade", _): .trades
+    case ("ticker", _): .ticker
+    default: nil
+    }
+  }
+
+  mutating func read(_ text: RawSpan) throws(JSONError) {
+    var json = JSONScanner(text)
+    try json.objectStart()
+    while let key = try json.nextKey() {
+      if json.equals(key, "id") {
+        id = try json.decoded(try json.string())
+      } else if json.equals(key, "type") {
+        type = try json.decoded(try json.string())
+      } else if json.equals(key, "action") {
+        action = try json.decoded(try json.string())
+      } else if json.equals(key, "channel") {
+        channel = try json.decoded(try json.string())
+      } else if json.equals(key, "tradeType") {
+        tradeType = try json.decoded(try json.string())
+      } else if json.equals(key, "symbol") {
+        symbol = try json.decoded(try json.string())
+      } else if json.equals(key, "depth") {
+        depth = try json.decoded(try json.string())
+      } else if json.equals(key, "symbols"), json.peek() == .array {
+        try json.arrayStart()
+        while try json.nextElement() {
+          let name = try json.decoded(try json.string())
+          if symbols.count < Self.symbolLimit { symbols.append(name) }
+        }
+      } else {
+        try json.skipValue()
+      }
+    }
+    try json.end()
+  }
+}

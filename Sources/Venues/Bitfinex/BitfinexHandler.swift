@@ -1,0 +1,448 @@
+import Bytes
+import MarketData
+
+/// Bitfinex v2: spot, without a key. Books of 100 levels a side with checksums, trades and statistics.
+///
+/// The list of pairs comes by REST before the connection. Each symbol has three channels, which the venue numbers anew on every
+/// connection; data carry that number only. With the flags of `conf` the venue counts every data message of the *connection* and
+/// tells the checksum of a book every few seconds. The count shows that a message is missing, but not of which channel: then
+/// every book is subscribed again. The checksum is a second look at what the count has vouched for already.
+///
+/// Prices have five significant digits and no tick: price scales begin at 0 and are learnt from the values.
+package final class BitfinexHandler: SymbolHandler {
+  enum Channel: Int, CaseIterable {
+    case book, trades, ticker
+
+    var name: String {
+      switch self {
+      case .book: "book"
+      case .trades: "trades"
+      case .ticker: "ticker"
+      }
+    }
+  }
+
+  /// Levels a side that are subscribed. The venue says what falls out of them.
+  static let bookLength = 100
+  /// TIMESTAMP (32768), SEQ_ALL (65536) and OB_CHECKSUM (131072).
+  static let flags = 229_376
+  /// Quiet time after which a ping is sent. Every channel has a heartbeat each 15 s, so this is for when they do not come.
+  static let pingAfter = 20 * Microseconds.second
+  /// A channel of which nothing came for so long, three of its heartbeats, while others go on, is dead.
+  static let channelSilence = 45 * Microseconds.second
+  /// How long a subscription may be unanswered before it is sent again, at first: one has been seen to take 11 s.
+  static let answerTimeout = 15 * Microseconds.second
+  /// Maintenance takes two minutes at most by the documentation; after so long without a word it counts as over.
+  static let maintenanceLimit = 5 * Microseconds.minute
+  /// Room for the list of pairs: about 10 KB, and the currencies' names.
+  static let listLimit = 4 << 20
+  /// The pairs, and what their currencies are called elsewhere.
+  package static let listPath = "/v2/conf/pub:list:pair:exchange,pub:map:currency:sym"
+
+  package static let venue = Venue(
+    name: "bitfinex", title: "Bitfinex", separator: ":", endpoint: "wss://api-pub.bitfinex.com/ws/2",
+    restEndpoint: "https://api-pub.bitfinex.com",
+    // Three channels of each symbol with a heartbeat every 15 s.
+    staleAfter: 25 * Microseconds.second,
+    // 250 levels are about 10 KB, and so is the backlog of trades.
+    messageLimit: 1 << 20,
+    // 25 channels a connection (docs.bitfinex.com, "Public Channels"), three a symbol.
+    symbolLimit: 8,
+    market: Market.Configuration(
+      quotesFromBook: true, bookDepthLimit: 250,
+      checksum: { BitfinexChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2) },
+      // False ones have been reported, and a message that is missing shows in the count at once.
+      checksumPatience: 2),
+    makeHandler: { BitfinexHandler(configuration: $0) })
+
+  struct Feed {
+    var book = StreamedBook()
+    /// Newest trade; 0 before the first. Kept over connections, as each begins with trades from before it.
+    var lastTrade: UInt64 = 0
+    var isRefused = false
+  }
+
+  /// A channel of a symbol on this connection.
+  struct Slot {
+    /// The number of a subscription that has been given up, until the venue says that it is gone; 0 if there is none.
+    var leaving: Int64 = 0
+    var heard = Timestamp.distantPast
+    /// When a subscription was sent that has not been answered.
+    var asked: Timestamp?
+    var backoff = Backoff(first: BitfinexHandler.answerTimeout, limit: Microseconds.minute)
+    var patience = BitfinexHandler.answerTimeout
+  }
+
+  var feeds: [Feed] = []
+  /// By place × channels.
+  var slots: [Slot] = []
+  /// The channel number of each slot; 0 while it has none. Apart, as every message looks through them.
+  var numbers: [Int64] = []
+  /// The count of the newest data message; nil before the first, or if the venue does not count.
+  var lastCount: Int64?
+  private var isListed = false
+  private var listRequest: Int?
+  private var listDue = Timestamp.distantPast
+  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var requestID = 0
+  private var isConnected = false
+  private var isLeaving = false
+  private var inMaintenance = false
+  private var maintenanceSince = Timestamp.distantPast
+  private var heardAt = Timestamp.distantPast
+  private var lastPing = Timestamp.distantPast
+
+  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+
+  // MARK: Instruments
+
+  package override var isPrepared: Bool { isListed }
+
+  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
+    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
+    requestID += 1
+    listRequest = requestID
+    listDue = now + RequestPacer.answerTimeout
+    actions.append(.get(request: requestID, path: Self.listPath, bodyLimit: Self.listLimit))
+  }
+
+  package override func response(
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
+    guard request == listRequest else { return }
+    listRequest = nil
+    do throws(FeedError) {
+      guard status == 200 else { throw FeedError(.refused, "GET the list of pairs: status \(status)") }
+      take(try BitfinexPair.list(body), into: &batch)
+      isListed = true
+      listBackoff.reset()
+      listDue = now
+    } catch {
+      counts.rejected += 1
+      // Asked too often, an address is shut out for up to a minute.
+      listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
+    }
+  }
+
+  /// Amounts have at most eight digits after the point, and no list says a step of prices.
+  static let sizeIncrement = Decimal64(mantissa: 1, scale: 8)
+
+  private func take(_ list: [BitfinexPair], into batch: inout EventBatch) {
+    self.list(
+      list.map { ListedMarket(venueSymbol: $0.name, symbol: $0.symbol, sizeIncrement: Self.sizeIncrement) })
+    for symbol in symbols {
+      guard let wanted = wanted(symbol) else { continue }
+      guard let found = list.first(where: { $0.symbol == wanted }) else {
+        refuse(symbol, Self.unknown(wanted, among: list))
+        continue
+      }
+      let place = add(
+        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: 0,
+        sizeScale: Self.sizeIncrement.scale, sizeIncrement: Self.sizeIncrement, into: &batch)
+      guard let place else {
+        refuse(symbol, "too many symbols on one connection")
+        continue
+      }
+      if place == feeds.count {
+        feeds.append(Feed())
+        for _ in Channel.allCases {
+          slots.append(Slot())
+          numbers.append(0)
+        }
+      }
+    }
+  }
+
+  override var volumeRequests: [String] { ["/v2/tickers?symbols=ALL"] }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
+  }
+
+  private static func unknown(_ wanted: FeedSymbol, among list: [BitfinexPair]) -> String {
+    if let alias = list.first(where: { $0.base == wanted.base && $0.quote == wanted.quote }) {
+      return "Bitfinex' \(alias.name) is \(alias.symbol.text) elsewhere: write that"
+    }
+    return "Bitfinex has no pair \(wanted.text)\(NearNames.question(wanted.text, among: list.lazy.map(\.symbol.text)))"
+  }
+
+  // MARK: Connection
+
+  package override func connected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = true
+    isLeaving = false
+    lastCount = nil
+    heardAt = now
+    lastPing = now
+    // Before any subscription: it holds for what is subscribed after it.
+    actions.append(.send(#"{"event":"conf","flags":\#(Self.flags)}"#))
+    for slot in slots.indices where !feeds[Self.place(slot)].isRefused { subscribe(slot, now) }
+  }
+
+  package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = false
+    inMaintenance = false
+    isListed = false
+    if listRequest != nil { listDue = now }
+    listRequest = nil
+    for place in feeds.indices { feeds[place].book.disconnected() }
+    for slot in slots.indices {
+      slots[slot] = Slot()
+      numbers[slot] = 0
+    }
+  }
+
+  package override func tick(now: Timestamp, into batch: inout EventBatch) {
+    guard isConnected else {
+      if listRequest != nil, now >= listDue { listRequest = nil }
+      prepare(now: now, into: &batch)
+      return
+    }
+    if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
+      lastPing = now
+      requestID += 1
+      actions.append(.send(#"{"event":"ping","cid":\#(requestID)}"#))
+    }
+    if inMaintenance {
+      guard now - maintenanceSince >= Self.maintenanceLimit else { return }
+      maintain(false, now: now, into: &batch)
+    }
+    for slot in slots.indices where !feeds[Self.place(slot)].isRefused { tend(slot, now, into: &batch) }
+  }
+
+  /// Renews a channel that is due, unanswered or dead.
+  private func tend(_ slot: Int, _ now: Timestamp, into batch: inout EventBatch) {
+    let place = Self.place(slot)
+    // Others speak and this one does not: quiet channels have heartbeats.
+    let isDead =
+      numbers[slot] != 0 && now - slots[slot].heard >= Self.channelSilence
+      && heardAt - slots[slot].heard >= Self.channelSilence
+    if Self.channel(slot) == .book {
+      if isDead, feeds[place].book.resync(now: now) {
+        batch.events.append(.bookReset(InstrumentID(place), .stale))
+      }
+      if feeds[place].book.isDue(now: now) { renew(slot, now) }
+    } else if isDead {
+      renew(slot, now)
+    } else if let asked = slots[slot].asked, now - asked >= slots[slot].patience {
+      slots[slot].patience = slots[slot].backoff.next()
+      renew(slot, now)
+    }
+  }
+
+  package override func resync(
+    _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard isConnected, feeds.indices.contains(instrument.index), feeds[instrument.index].book.resync(now: now) else {
+      return
+    }
+    tick(now: now, into: &batch)
+  }
+
+  // MARK: Channels
+
+  static func place(_ slot: Int) -> Int { slot / Channel.allCases.count }
+  static func channel(_ slot: Int) -> Channel { Channel(rawValue: slot % Channel.allCases.count)! }
+  static func slot(_ place: Int, _ channel: Channel) -> Int { place * Channel.allCases.count + channel.rawValue }
+
+  /// The slot of a channel number, -1 if it has none. At most 24 comparisons.
+  func slot(of number: Int64) -> Int {
+    guard number != 0 else { return -1 }
+    for index in numbers.indices where numbers[index] == number { return index }
+    return -1
+  }
+
+  private func subscribe(_ slot: Int, _ now: Timestamp) {
+    let place = Self.place(slot)
+    let channel = Self.channel(slot)
+    let book = channel == .book ? #","prec":"P0","freq":"F0","len":"\#(Self.bookLength)""# : ""
+    let symbol = JSONText.quoted(instruments[place].venueSymbol)
+    actions.append(.send(#"{"event":"subscribe","channel":"\#(channel.name)","symbol":\#(symbol)\#(book)}"#))
+    slots[slot].asked = now
+    if channel == .book { feeds[place].book.subscribed(now: now) }
+  }
+
+  /// Gives the present subscription up, if there is one, and makes another. What still comes of the old one is not looked at.
+  private func renew(_ slot: Int, _ now: Timestamp) {
+    if numbers[slot] != 0 {
+      slots[slot].leaving = numbers[slot]
+      numbers[slot] = 0
+    }
+    if slots[slot].leaving != 0 {
+      actions.append(.send(#"{"event":"unsubscribe","chanId":\#(slots[slot].leaving)}"#))
+    }
+    subscribe(slot, now)
+  }
+
+  /// Takes every book that is live out of sync, and subscribes them again as soon as each may be.
+  func loseBooks(_ reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
+    for place in feeds.indices where feeds[place].book.resync(now: now) {
+      if reason == .gap { seen[place].gaps += 1 }
+      batch.events.append(.bookReset(InstrumentID(place), reason))
+    }
+    tick(now: now, into: &batch)
+  }
+
+  func leave(_ reason: String) {
+    guard !isLeaving else { return }
+    isLeaving = true
+    actions.append(.reconnect(reason: reason))
+  }
+
+  // MARK: Events
+
+  /// `{"event":…}`
+  func heard(_ event: BitfinexEvent, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    switch event.name {
+    case "info": informed(event, now: now, into: &batch)
+    case "subscribed": subscribed(event, now: now, into: &batch)
+    case "unsubscribed": unsubscribed(event, now: now, into: &batch)
+    case "pong": batch.events.append(.heartbeat)
+    case "conf":
+      guard event.status == "OK" else {
+        throw FeedError(.refused, "conf: \(event.status) \(event.message); books go without their count and checksum")
+      }
+    case "error": try failed(event, now: now, into: &batch)
+    default: counts.ignored += 1
+    }
+  }
+
+  private func informed(_ event: BitfinexEvent, now: Timestamp, into batch: inout EventBatch) {
+    switch event.code {
+    case 20_051: leave("the venue restarts its server and asks to connect again")
+    case 20_060: maintain(true, now: now, into: &batch)
+    case 20_061: maintain(false, now: now, into: &batch)
+    default:
+      if let isWorking = event.isWorking, isWorking == inMaintenance {
+        maintain(!isWorking, now: now, into: &batch)
+      }
+    }
+  }
+
+  /// In maintenance nothing is asked for, and no book is vouched for; after it everything is subscribed again.
+  private func maintain(_ begins: Bool, now: Timestamp, into batch: inout EventBatch) {
+    if begins != inMaintenance { actions.append(.maintenance(begins)) }
+    inMaintenance = begins
+    maintenanceSince = now
+    for place in feeds.indices where feeds[place].book.resync(now: now) {
+      batch.events.append(.bookReset(InstrumentID(place), .venueReset))
+    }
+    guard !begins else { return }
+    for slot in slots.indices where !feeds[Self.place(slot)].isRefused { renew(slot, now) }
+  }
+
+  private func slot(of event: BitfinexEvent) -> Int? {
+    guard let channel = Channel.allCases.first(where: { $0.name == event.channel }) else { return nil }
+    var symbol = event.symbol
+    let place = symbol.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
+    return place >= 0 ? Self.slot(place, channel) : nil
+  }
+
+  private func subscribed(_ event: BitfinexEvent, now: Timestamp, into batch: inout EventBatch) {
+    let slot = slot(of: event)
+    // A number may come again for something else; then it is no longer what it was.
+    let former = self.slot(of: event.number)
+    if former >= 0, former != slot { ended(former, now: now, into: &batch) }
+    guard let slot, event.number != 0,
+      Self.channel(slot) != .book || event.precision.isEmpty || event.precision == "P0"
+    else {
+      counts.ignored += 1
+      return
+    }
+    if slots[slot].leaving == event.number { slots[slot].leaving = 0 }
+    numbers[slot] = event.number
+    slots[slot].asked = nil
+    slots[slot].heard = now
+    slots[slot].patience = Self.answerTimeout
+    slots[slot].backoff.reset()
+  }
+
+  private func unsubscribed(_ event: BitfinexEvent, now: Timestamp, into batch: inout EventBatch) {
+    if let slot = slots.indices.first(where: { slots[$0].leaving == event.number && event.number != 0 }) {
+      slots[slot].leaving = 0
+      return
+    }
+    let slot = slot(of: event.number)
+    if slot >= 0 { ended(slot, now: now, into: &batch) }
+  }
+
+  /// A channel is no more, and not at our wish: it is asked for again.
+  private func ended(_ slot: Int, now: Timestamp, into batch: inout EventBatch) {
+    numbers[slot] = 0
+    slots[slot].asked = now
+    let place = Self.place(slot)
+    guard Self.channel(slot) == .book, feeds[place].book.resync(now: now) else { return }
+    batch.events.append(.bookReset(InstrumentID(place), .venueReset))
+    tick(now: now, into: &batch)
+  }
+
+  private func failed(_ event: BitfinexEvent, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    let slot = slot(of: event)
+    switch (event.code, slot) {
+    case (10_301, _):
+      // It is subscribed, or about to be: the acknowledgement is on its way, or the retry comes.
+      return
+    case (10_300, let slot?), (10_001, let slot?):
+      let place = Self.place(slot)
+      slots[slot].asked = nil
+      if feeds[place].isRefused { return }
+      guard !feeds[place].book.isLive else { break }
+      feeds[place].isRefused = true
+      feeds[place].book.disconnected()
+      let instrument = instruments[place]
+      refuse(
+        FeedSymbol(base: instrument.base, quote: instrument.quote).text,
+        "Bitfinex refused \(instrument.venueSymbol): \(event.message)")
+      return
+    case (10_305, let slot?): slots[slot].patience = Microseconds.minute
+    case (10_400, _):
+      // What was to be given up is not there.
+      for slot in slots.indices where event.number == 0 || slots[slot].leaving == event.number {
+        slots[slot].leaving = 0
+      }
+    default: break
+    }
+    let subject = event.symbol.isEmpty ? "" : "\(event.channel) \(event.symbol): "
+    throw FeedError(.refused, "\(subject)\(event.message) (code \(event.code))")
+  }
+
+  // MARK: Messages
+
+  override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    try readMessage(message, now: now, into: &batch)
+    heardAt = now
+  }
+
+  /// A data message has used up its count, whether it could be read or not; what it said is lost to its own book.
+  override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    guard let number = Self.channelNumber(message) else { return }
+    heardAt = now
+    lastCount = lastCount.map { $0 &+ 1 }
+    guard number != 0 else { return loseBooks(.malformed, now: now, into: &batch) }
+    let slot = slot(of: number)
+    guard slot >= 0 else { return }
+    slots[slot].heard = now
+    let place = Self.place(slot)
+    guard Self.channel(slot) == .book, feeds[place].book.resync(now: now) else { return }
+    batch.events.append(.bookReset(InstrumentID(place), .malformed))
+    tick(now: now, into: &batch)
+  }
+
+  /// The number that a data message begins with, 0 if it cannot be told; nil for other messages.
+  private static func channelNumber(_ message: RawSpan) -> Int64? {
+    message.withUnsafeBytes { bytes in
+      var rest = bytes.drop { $0 <= 0x20 }
+      guard rest.popFirst() == UInt8(ascii: "[") else { return nil }
+      var number: Int64 = 0
+      for byte in rest.drop(while: { $0 <= 0x20 }).prefix(18) {
+        let digit = byte &- UInt8(ascii: "0")
+        guard digit < 10 else { return byte == UInt8(ascii: ",") || byte <= 0x20 ? number : 0 }
+        number = number * 10 + Int64(digit)
+      }
+      return 0
+    }
+  }
+}

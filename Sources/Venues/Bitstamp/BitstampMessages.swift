@@ -1,0 +1,368 @@
+import Bytes
+import MarketData
+
+/// Reading Bitstamp's messages: `{"data":…,"channel":…,"event":…}` with its fields in any order, and REST answers.
+extension BitstampHandler {
+  private enum Event { case data, trade, subscribed, unsubscribed, error, heartbeat, reconnect, other }
+
+  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    var reader = FieldReader(message)
+    var event: Event?
+    var name: JSONSlice?
+    var data: FieldSlice?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "data") {
+        data = try reader.rawValue("data")
+      } else if reader.equals(key, "channel"), reader.peek() == .string {
+        name = try reader.string("channel")
+      } else if reader.equals(key, "event") {
+        event = Self.event(try reader.string("event"), reader)
+      } else {
+        try reader.skipValue()
+      }
+    }
+    try reader.end()
+    guard let event else { throw FeedError.missing("event", in: "message") }
+    var channel: (kind: Channel, place: Int)?
+    if let name { channel = self.channel(reader.text(name)) }
+    switch event {
+    case .heartbeat: batch.events.append(.heartbeat)
+    case .reconnect: leave("the venue asks to connect again")
+    case .error:
+      var text = ""
+      if let data {
+        var value = reader.reader(data)
+        text = try readError(&value)
+      }
+      try failed(channel.flatMap { $0.place >= 0 ? $0.place : nil }, text.isEmpty ? "no reason given" : text)
+    case .subscribed:
+      if let channel, channel.place >= 0 { answered(channel.place, channel.kind, now: now) }
+    case .unsubscribed: break
+    case .data, .trade:
+      guard let name else { throw FeedError.missing("channel", in: "message") }
+      guard let channel, (channel.kind == .book) == (event == .data) else {
+        counts.ignored += 1
+        return
+      }
+      guard channel.place >= 0 else {
+        let shown = reader.text(name).withUnsafeBytes { String(decoding: $0.prefix(60), as: UTF8.self) }
+        throw FeedError(.unknownSymbol, "channel \(shown) was not subscribed")
+      }
+      guard let data else { throw FeedError.missing("data", in: "message") }
+      var value = reader.reader(data)
+      if event == .data {
+        try readBook(&value, channel.place, now: now, into: &batch)
+      } else {
+        try readTrade(&value, channel.place, now: now, into: &batch)
+      }
+      answered(channel.place, channel.kind, now: now)
+    case .other: counts.ignored += 1
+    }
+  }
+
+  private static func event(_ name: JSONSlice, _ reader: borrowing FieldReader) -> Event {
+    if reader.equals(name, "data") { return .data }
+    if reader.equals(name, "trade") { return .trade }
+    if reader.equals(name, "bts:subscription_succeeded") { return .subscribed }
+    if reader.equals(name, "bts:unsubscription_succeeded") { return .unsubscribed }
+    if reader.equals(name, "bts:error") { return .error }
+    if reader.equals(name, "bts:heartbeat") { return .heartbeat }
+    return reader.equals(name, "bts:request_reconnect") ? .reconnect : .other
+  }
+
+  /// A channel's kind and symbol; nil for one that is not used, place -1 for a symbol that is not carried.
+  private func channel(_ name: RawSpan) -> (kind: Channel, place: Int)? {
+    name.withUnsafeBytes { bytes in
+      for kind in Channel.allCases {
+        let prefix = kind.prefix
+        let count = prefix.utf8CodeUnitCount
+        guard bytes.count > count, (0..<count).allSatisfy({ bytes[$0] == prefix.utf8Start[$0] }) else { continue }
+        return (kind, table.find(UnsafeRawBufferPointer(rebasing: bytes[count...])))
+      }
+      return nil
+    }
+  }
+
+  /// The place of the symbol whose book a message that could not be read is of; nil if it does not say.
+  func bookPlace(_ message: RawSpan) -> Int? {
+    let prefix = Channel.book.prefix
+    let count = prefix.utf8CodeUnitCount
+    return message.withUnsafeBytes { bytes -> Int? in
+      var start = 0
+      while start + count < bytes.count {
+        guard (0..<count).allSatisfy({ bytes[start + $0] == prefix.utf8Start[$0] }) else {
+          start += 1
+          continue
+        }
+        guard let end = bytes[(start + count)...].firstIndex(of: UInt8(ascii: "\"")) else { return nil }
+        let place = table.find(UnsafeRawBufferPointer(rebasing: bytes[(start + count)..<end]))
+        return place >= 0 ? place : nil
+      }
+      return nil
+    }
+  }
+
+  /// `{"code":null,"message":"Invalid channel provided."}`
+  private func readError(_ reader: inout FieldReader) throws(FeedError) -> String {
+    guard reader.peek() == .object else { return "" }
+    var text = ""
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "message"), reader.peek() == .string {
+        text = try reader.decodedString("message")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    return text
+  }
+
+  // MARK: Books
+
+  /// `{"timestamp":…,"microtimestamp":…,"bids":[["77049","0.00000"],…],"asks":[…]}`: levels that changed; a size of 0, however it is
+  /// spelled, removes one.
+  private func readBook(
+    _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let bidStart = batch.bids.count
+    let askStart = batch.asks.count
+    let time = try readBookFields(&reader, place, into: &batch)
+    update(
+      place, at: time, bids: bidStart..<batch.bids.count, asks: askStart..<batch.asks.count, now: now, into: &batch)
+  }
+
+  /// The answer of `order_book`: its time, µs; levels are appended to the batch.
+  func readSnapshot(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
+    var reader = FieldReader(body)
+    let time = try readBookFields(&reader, place, into: &batch)
+    try reader.end()
+    return time
+  }
+
+  private func readBookFields(
+    _ reader: inout FieldReader, _ place: Int, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    var time: Int64?
+    var seconds: Int64?
+    var hasBids = false
+    var hasAsks = false
+    reader.field = "data"
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "microtimestamp") {
+        time = try reader.int64("microtimestamp")
+      } else if reader.equals(key, "timestamp") {
+        seconds = try reader.int64("timestamp")
+      } else if reader.equals(key, "bids") {
+        reader.field = "bids"
+        try readLevels(&reader, place, into: &batch.bids)
+        hasBids = true
+      } else if reader.equals(key, "asks") {
+        reader.field = "asks"
+        try readLevels(&reader, place, into: &batch.asks)
+        hasAsks = true
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard hasBids else { throw FeedError.missing("bids", in: "book") }
+    guard hasAsks else { throw FeedError.missing("asks", in: "book") }
+    // The beginning of its second is early enough: updates that are applied again change nothing in the end.
+    if time == nil, let seconds, seconds > 0, seconds < 100_000_000_000 { time = seconds * 1_000_000 }
+    guard let time else { throw FeedError.missing("microtimestamp", in: "book") }
+    // From 2001 to 5138: the year 0001 and seconds or nanoseconds are no microseconds.
+    guard time > 1_000_000_000_000_000, time < 100_000_000_000_000_000 else {
+      throw FeedError(.shape, "book whose microtimestamp \(time) is no time in microseconds")
+    }
+    return time
+  }
+
+  private func readLevels(
+    _ reader: inout FieldReader, _ place: Int, into levels: inout [PriceLevel]
+  ) throws(FeedError) {
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      try reader.arrayStart()
+      guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
+      let price = try price(&reader, place, "price")
+      guard try reader.nextElement() else { throw FeedError.missing("amount", in: "level") }
+      let size = try size(&reader, place, "amount")
+      while try reader.nextElement() { try reader.skipValue() }
+      levels.append(PriceLevel(price: price, size: size))
+    }
+  }
+
+  // MARK: Trades
+
+  /// `{"id":…,"amount_str":…,"price_str":…,"type":0,"microtimestamp":…}`: the numbers beside the texts have been through a binary
+  /// fraction (3651.3000000000002). `type` is the taker's side, 0 for a purchase.
+  private func readTrade(
+    _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    var id: JSONSlice?
+    var price: FieldSlice?
+    var size: FieldSlice?
+    var hasPriceText = false
+    var hasSizeText = false
+    var side: TakerSide?
+    var micro: Int64?
+    var time: Int64?
+    reader.field = "data"
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "price_str") {
+        price = try reader.rawValue("price_str")
+        hasPriceText = true
+      } else if reader.equals(key, "amount_str") {
+        size = try reader.rawValue("amount_str")
+        hasSizeText = true
+      } else if reader.equals(key, "price"), !hasPriceText {
+        price = try reader.rawValue("price")
+      } else if reader.equals(key, "amount"), !hasSizeText {
+        size = try reader.rawValue("amount")
+      } else if reader.equals(key, "id_str"), reader.peek() == .string {
+        id = try reader.string("id_str")
+      } else if reader.equals(key, "id"), id == nil {
+        id = reader.peek() == .string ? try reader.string("id") : try reader.number("id")
+      } else if reader.equals(key, "type") {
+        let type = try reader.int64("type")
+        side = type == 0 ? .buy : type == 1 ? .sell : nil
+      } else if reader.equals(key, "microtimestamp") {
+        micro = try reader.int64("microtimestamp")
+      } else if reader.equals(key, "timestamp") {
+        time = try reader.int64("timestamp")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard let id else { throw FeedError.missing("id", in: "trade") }
+    guard let price else { throw FeedError.missing("price_str", in: "trade") }
+    guard let size else { throw FeedError.missing("amount_str", in: "trade") }
+    guard let side else { throw FeedError.missing("type (0 or 1)", in: "trade") }
+    var value = reader.reader(price)
+    let tradePrice = try self.price(&value, place, "price_str")
+    value = reader.reader(size)
+    let tradeSize = try self.size(&value, place, "amount_str")
+    let venueTime = micro.flatMap(VenueTime.epoch) ?? time.flatMap(Self.time)
+    seen[place].trades += 1
+    note(place, price: tradePrice, size: tradeSize)
+    traded(place, at: venueTime, now: now)
+    batch.events.append(
+      .trade(
+        Trade(
+          instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: tradePrice, size: tradeSize, side: side,
+          time: venueTime ?? now)))
+  }
+
+  /// Seconds on spot, and milliseconds have been seen.
+  private static func time(_ value: Int64) -> Timestamp? {
+    value > 0 && value < 100_000_000_000 ? Timestamp(microseconds: value * 1_000_000) : VenueTime.epoch(value)
+  }
+}
+
+extension BitstampHandler {
+  /// `[{"pair":"BTC/USD","last":…,"volume":…,"vwap":…,…},…]`: volumes are in base units, `vwap` is the average price that they went at.
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    reader.field = "tickers"
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var name = ""
+      var last: Decimal64?
+      var average: Decimal64?
+      var volume: Decimal64?
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if reader.equals(key, "pair") || reader.equals(key, "market"), reader.peek() == .string {
+          name = try reader.decodedString("pair").replacing("/", with: "").lowercased()
+        } else if reader.equals(key, "last") {
+          last = try statistic(&reader, "last")
+        } else if reader.equals(key, "vwap") {
+          average = try statistic(&reader, "vwap")
+        } else if reader.equals(key, "volume") {
+          volume = try statistic(&reader, "volume")
+        } else {
+          try reader.skipValue()
+        }
+      }
+      guard let volume, let price = average ?? last else { continue }
+      try note(volume.product(with: price), of: name, in: &volumes)
+    }
+  }
+}
+
+/// An entry of the list of markets.
+package struct BitstampMarket {
+  /// As in the names of channels: `btcusd`.
+  package var name: String
+  /// `BTC-USD`
+  package var symbol: FeedSymbol
+  /// Digits after the point; nil where the list does not say.
+  package var priceScale: UInt8?
+  package var sizeScale: UInt8?
+  /// Whether `trading` is `Enabled`.
+  package var isTrading = true
+
+  /// Reads `[{"market_symbol":"btcusd","base_currency":"BTC","base_decimals":8,"counter_currency":"USD",…},…]`, or the older
+  /// `[{"url_symbol":"btcusd","name":"BTC/USD","base_decimals":8,…},…]`. Perpetuals are left out.
+  package static func list(_ body: RawSpan) throws(FeedError) -> [BitstampMarket] {
+    var list: [BitstampMarket] = []
+    var reader = FieldReader(body)
+    reader.field = "list"
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      if let market = try read(&reader) { list.append(market) }
+      guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 markets") }
+    }
+    try reader.end()
+    return list
+  }
+
+  private static func read(_ reader: inout FieldReader) throws(FeedError) -> BitstampMarket? {
+    var symbol = ""
+    var title = ""
+    var base = ""
+    var quote = ""
+    var isSpot = true
+    var isTrading = true
+    var priceScale: UInt8?
+    var sizeScale: UInt8?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      let kind = reader.peek()
+      if reader.equals(key, "market_symbol") || reader.equals(key, "url_symbol"), kind == .string {
+        symbol = try reader.decodedString("market_symbol")
+      } else if reader.equals(key, "name"), kind == .string {
+        title = try reader.decodedString("name")
+      } else if reader.equals(key, "base_currency"), kind == .string {
+        base = try reader.decodedString("base_currency")
+      } else if reader.equals(key, "counter_currency"), kind == .string {
+        quote = try reader.decodedString("counter_currency")
+      } else if reader.equals(key, "market_type"), kind == .string {
+        isSpot = try reader.decodedString("market_type").uppercased() == "SPOT"
+      } else if reader.equals(key, "trading"), kind == .string {
+        let trading = try reader.string("trading")
+        isTrading = !reader.equals(trading, "Disabled")
+      } else if reader.equals(key, "counter_decimals"), kind == .number {
+        priceScale = scale(try reader.int64("counter_decimals"))
+      } else if reader.equals(key, "base_decimals"), kind == .number {
+        sizeScale = scale(try reader.int64("base_decimals"))
+      } else {
+        try reader.skipValue()
+      }
+    }
+    let parts = title.split(separator: "/")
+    if base.isEmpty || quote.isEmpty, parts.count == 2 {
+      base = String(parts[0])
+      quote = String(parts[1])
+    }
+    guard !symbol.isEmpty else { throw FeedError.missing("market_symbol", in: "market") }
+    guard isSpot, !base.isEmpty, !quote.isEmpty, !symbol.hasSuffix("-perp") else { return nil }
+    return BitstampMarket(
+      name: symbol, symbol: FeedSymbol(base: base.uppercased(), quote: quote.uppercased()), priceScale: priceScale,
+      sizeScale: sizeScale, isTrading: isTrading)
+  }
+
+  private static func scale(_ digits: Int64) -> UInt8? { (0...12).contains(digits) ? UInt8(digits) : nil }
+}

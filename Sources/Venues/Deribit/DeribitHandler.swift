@@ -1,0 +1,361 @@
+import Bytes
+import MarketData
+
+/// Deribit v2 (JSON-RPC): linear perpetuals and dated futures, settled in USDC or USDT, on one connection without a key.
+///
+/// Instruments come by REST before the connection, then `book.….100ms` (the whole book in the stream, then changes), `quote`,
+/// `trades.….100ms` and `ticker.….agg2`. Books are chained: each change names the number before it. The numbers are those of a counter that
+/// all books share, so a chain is all that is tested.
+///
+/// **Sizes.** The amount of a linear contract is in its base currency already and is taken as it is, whatever `contract_size` says. That
+/// of an inverse contract (`BTC-PERPETUAL`, settled in its base currency) is in US dollars, which have no exact value in base units: those
+/// are refused. Options cannot be written as symbols, and spot is left out: its pairs are matched at another exchange.
+///
+/// **Silence.** Still books send nothing for minutes. The connection lives by Deribit's own heartbeat, whose test requests are answered
+/// at once. A book whose `quote` moves while it stays as it is has died alone: it is subscribed again.
+package final class DeribitHandler: SymbolHandler {
+  /// Seconds between heartbeats, the shortest that Deribit takes. Without it a quiet connection ends after a minute.
+  static let heartbeatSeconds = 10
+  /// Room for the list of all futures: 190 KB in 2026.
+  static let listLimit = 16 << 20
+  /// Symbols in one request: with four channels each it stays below the 500 that are recommended.
+  static let symbolsPerRequest = 100
+  /// Subscribing costs 3,000 of 30,000 credits, of which 10,000 come back in a second. Two requests go out in that time.
+  static let requestInterval = Microseconds.second
+  static let requestsAtOnce = 2
+  /// Requests whose answers are waited for; older ones are forgotten.
+  static let requestLimit = 64
+  /// How long a book may stay as it is after its quote has moved. Feeds without a key have been seen 1.6 s late.
+  static let quoteLead = 15 * Microseconds.second
+
+  package static let venue = Venue(
+    name: "deribit", title: "Deribit", separator: "_", endpoint: "wss://www.deribit.com/ws/api/v2",
+    restEndpoint: "https://www.deribit.com",
+    // A heartbeat comes every 10 s.
+    staleAfter: 25 * Microseconds.second,
+    // Books are sent whole: some thousand levels of 25 bytes a side.
+    messageLimit: 4 << 20, offersCompression: true,
+    symbolLimit: 200, kinds: [.perpetual, .future],
+    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: nil, checksum: nil),
+    makeHandler: { DeribitHandler(configuration: $0) })
+
+  struct Feed {
+    var book = StreamedBook()
+    /// `change_id` of the newest book message, and of the one before it.
+    var last: Int64 = 0
+    var previous: Int64 = 0
+    var quote: Quote?
+    /// Since when the quote has moved without its book.
+    var leading: Timestamp?
+    var subscribed = Timestamp.distantPast
+    var hasTraded = false
+    var isRefused = false
+  }
+
+  /// A request about books, or about all that there is of some symbols.
+  struct Request {
+    enum Kind { case everything, book, leave }
+    var id = 0
+    var kind: Kind
+    var places: [Int]
+  }
+
+  var feeds: [Feed] = []
+  private var isListed = false
+  private var listRequest: Int?
+  private var listDue = Timestamp.distantPast
+  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var requestID = 0
+  private var isConnected = false
+  private var outbox: [Request] = []
+  private var requests: [Request] = []
+  private var sendDue = Timestamp.distantPast
+  private var rateBackoff = Backoff(first: 2 * Microseconds.second, limit: Microseconds.minute)
+  private var inMaintenance = false
+  /// Whether the connection was made while maintenance had been announced: its first acknowledgement ends it.
+  private var endsMaintenance = false
+  private var followsPlatform = false
+  private var heardAt = Timestamp.distantPast
+
+  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+
+  // MARK: Instruments
+
+  package override var isPrepared: Bool { isListed }
+
+  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
+    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
+    requestID += 1
+    listRequest = requestID
+    listDue = now + RequestPacer.answerTimeout
+    actions.append(
+      .get(
+        request: requestID, path: "/api/v2/public/get_instruments?currency=any&kind=future&expired=false",
+        bodyLimit: Self.listLimit))
+  }
+
+  package override func response(
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
+    guard request == listRequest else { return }
+    listRequest = nil
+    do throws(FeedError) {
+      guard status == 200 else { throw FeedError(.refused, "GET get_instruments: status \(status)") }
+      take(try readInstruments(body), into: &batch)
+      isListed = true
+      listBackoff.reset()
+      listDue = now
+    } catch {
+      counts.rejected += 1
+      listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
+    }
+  }
+
+  private func take(_ list: [DeribitInstrument], into batch: inout EventBatch) {
+    self.list(
+      list.map {
+        ListedMarket(
+          venueSymbol: $0.name, symbol: $0.symbol, priceIncrement: $0.priceIncrement, sizeIncrement: $0.sizeIncrement,
+          contractSize: $0.isLinear ? Decimal64(mantissa: 1, scale: 0) : nil, state: $0.isActive ? .trading : .halted)
+      })
+    for symbol in symbols {
+      guard let wanted = wanted(symbol) else { continue }
+      guard let found = list.first(where: { $0.symbol == wanted }) else {
+        let question = NearNames.question(symbol, among: list.lazy.filter(\.isLinear).map(\.symbol.text))
+        refuse(symbol, "Deribit has no market \(symbol)\(question)")
+        continue
+      }
+      guard found.isLinear else {
+        let linear = list.lazy.filter { $0.isLinear && $0.symbol.base == wanted.base && $0.symbol.kind == wanted.kind }
+        let advice = linear.first.map { ": write \($0.symbol.text)" } ?? ""
+        refuse(
+          symbol,
+          "\(found.name) is an inverse contract: its sizes are in \(wanted.quote) and have no exact value in \(wanted.base)\(advice)"
+        )
+        continue
+      }
+      let place = add(
+        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
+        priceScale: found.priceIncrement?.scale ?? 0, sizeScale: found.sizeIncrement?.scale ?? 0,
+        priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
+      guard let place else {
+        refuse(symbol, "too many symbols on one connection")
+        continue
+      }
+      if place == feeds.count { feeds.append(Feed()) }
+    }
+  }
+
+  /// Of the currencies that linear contracts are settled in.
+  override var volumeRequests: [String] {
+    ["USDC", "USDT"].map { "/api/v2/public/get_book_summary_by_currency?currency=\($0)&kind=future" }
+  }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readSummaries(body, into: &volumes)
+  }
+
+  // MARK: Connection
+
+  package override func connected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = true
+    endsMaintenance = inMaintenance
+    followsPlatform = false
+    heardAt = now
+    sendDue = now
+    requestID += 1
+    actions.append(
+      .send(
+        #"{"jsonrpc":"2.0","id":\#(requestID),"method":"public/set_heartbeat","params":{"interval":\#(Self.heartbeatSeconds)}}"#
+      ))
+    let places = feeds.indices.filter { !feeds[$0].isRefused }
+    for start in stride(from: 0, to: places.count, by: Self.symbolsPerRequest) {
+      let some = Array(places[start..<min(start + Self.symbolsPerRequest, places.count)])
+      outbox.append(Request(kind: .everything, places: some))
+    }
+    flush(now)
+  }
+
+  package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = false
+    // Asked for again before the next connection: futures expire.
+    isListed = false
+    if listRequest != nil { listDue = now }
+    listRequest = nil
+    outbox.removeAll()
+    requests.removeAll()
+    for place in feeds.indices {
+      feeds[place].book.disconnected()
+      feeds[place].quote = nil
+      feeds[place].leading = nil
+      feeds[place].hasTraded = false
+    }
+  }
+
+  package override func tick(now: Timestamp, into batch: inout EventBatch) {
+    guard isConnected else {
+      if listRequest != nil, now >= listDue { listRequest = nil }
+      prepare(now: now, into: &batch)
+      return
+    }
+    for place in feeds.indices {
+      // By what was heard, not by the clock: while nothing comes at all, nothing shows that a book has died alone.
+      guard let since = feeds[place].leading, heardAt - since >= Self.quoteLead else { continue }
+      feeds[place].leading = nil
+      lose(place, .stale, now: now, into: &batch)
+    }
+    flush(now)
+  }
+
+  package override func resync(
+    _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard isConnected, feeds.indices.contains(instrument.index), feeds[instrument.index].book.resync(now: now) else {
+      return
+    }
+    flush(now)
+  }
+
+  /// Takes a live book out of sync and has it subscribed again.
+  func lose(_ place: Int, _ reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
+    guard feeds[place].book.resync(now: now) else { return }
+    batch.events.append(.bookReset(InstrumentID(place), reason))
+    flush(now)
+  }
+
+  /// The books whose time has come, all in one pair of requests. A channel that is subscribed already sends no second snapshot: it is
+  /// left first.
+  private func subscribeAgain(_ now: Timestamp) {
+    let places = feeds.indices.filter { !feeds[$0].isRefused && feeds[$0].book.isDue(now: now) }
+    for start in stride(from: 0, to: places.count, by: Self.symbolsPerRequest) {
+      let some = Array(places[start..<min(start + Self.symbolsPerRequest, places.count)])
+      outbox.append(Request(kind: .leave, places: some))
+      outbox.append(Request(kind: .book, places: some))
+    }
+  }
+
+  private func flush(_ now: Timestamp) {
+    guard now >= sendDue else { return }
+    if outbox.isEmpty { subscribeAgain(now) }
+    guard !outbox.isEmpty else { return }
+    sendDue = now + Self.requestInterval
+    for request in outbox.prefix(Self.requestsAtOnce) { send(request, now) }
+    outbox.removeFirst(min(outbox.count, Self.requestsAtOnce))
+  }
+
+  private func send(_ request: Request, _ now: Timestamp) {
+    var request = request
+    request.places.removeAll { feeds[$0].isRefused }
+    guard !request.places.isEmpty else { return }
+    requestID += 1
+    request.id = requestID
+    var channels = request.places.flatMap { names(of: $0, request.kind) }
+    if request.kind == .everything, !followsPlatform {
+      followsPlatform = true
+      channels.append("platform_state")
+    }
+    let method = request.kind == .leave ? "unsubscribe" : "subscribe"
+    actions.append(
+      .send(
+        #"{"jsonrpc":"2.0","id":\#(requestID),"method":"public/\#(method)","params":{"channels":\#(JSONText.array(channels))}}"#
+      ))
+    if requests.count >= Self.requestLimit { requests.removeFirst() }
+    requests.append(request)
+    guard request.kind != .leave else { return }
+    for place in request.places {
+      feeds[place].book.subscribed(now: now)
+      if request.kind == .everything { feeds[place].subscribed = now }
+    }
+  }
+
+  private func names(of place: Int, _ kind: Request.Kind) -> [String] {
+    let name = instruments[place].venueSymbol
+    let book = "book.\(name).100ms"
+    return kind == .everything
+      ? [book, "quote.\(name)", "trades.\(name).100ms", "ticker.\(name).agg2"] : [book]
+  }
+
+  // MARK: Replies
+
+  /// A request was carried out, for the channels that the answer lists. What is missing there does not exist: nothing else says so.
+  func acknowledged(_ id: Int, books: Set<Int>, now: Timestamp) {
+    guard let index = requests.firstIndex(where: { $0.id == id }) else { return }
+    let request = requests.remove(at: index)
+    rateBackoff.reset()
+    guard request.kind != .leave else { return }
+    if endsMaintenance {
+      endsMaintenance = false
+      maintenance(false)
+    }
+    for place in request.places where !books.contains(place) && !feeds[place].isRefused {
+      refuse(place, "Deribit did not subscribe \(names(of: place, .book)[0]): it is not listed, or has expired")
+    }
+  }
+
+  /// A request was refused as a whole. Which symbol it was about, if any, shows when the halves are asked for.
+  func refusedRequest(_ id: Int?, code: Int64, message: String, now: Timestamp) throws(FeedError) {
+    let index = id.flatMap { id in requests.firstIndex { $0.id == id } }
+    guard let index else { throw FeedError(.refused, "code \(code): \(message)") }
+    let request = requests.remove(at: index)
+    if code == 10028 {
+      sendDue = now + rateBackoff.next()
+      outbox.insert(request, at: 0)
+    } else if request.kind == .leave {
+      throw FeedError(.refused, "unsubscribe: code \(code): \(message)")
+    } else if request.places.count > 1 {
+      let half = request.places.count / 2
+      outbox.append(Request(kind: request.kind, places: Array(request.places[..<half])))
+      outbox.append(Request(kind: request.kind, places: Array(request.places[half...])))
+    } else if let place = request.places.first, !feeds[place].isRefused {
+      refuse(place, "code \(code): \(message)")
+    }
+  }
+
+  private func refuse(_ place: Int, _ reason: String) {
+    feeds[place].isRefused = true
+    feeds[place].book.disconnected()
+    let instrument = instruments[place]
+    refuse(FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text, reason)
+  }
+
+  /// A test request must be answered within 10 s: it does not wait for its turn.
+  func answerTest() {
+    requestID += 1
+    actions.append(.send(#"{"jsonrpc":"2.0","id":\#(requestID),"method":"public/test","params":{}}"#))
+  }
+
+  func maintenance(_ isOn: Bool) {
+    guard isOn != inMaintenance else { return }
+    inMaintenance = isOn
+    actions.append(.maintenance(isOn))
+  }
+
+  // MARK: Messages
+
+  override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    heardAt = now
+    try readMessage(message, now: now, into: &batch)
+  }
+
+  override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    guard Salvage.contains(message, "\"book.") else { return }
+    for place in Salvage.symbols(message, key: "\"instrument_name\"", in: table) {
+      lose(place, .malformed, now: now, into: &batch)
+    }
+  }
+}
+
+/// An entry of the instrument list, as far as it is used.
+struct DeribitInstrument {
+  var name: String
+  var symbol: FeedSymbol
+  /// Whether its amounts are in the base currency; those of inverse contracts are in US dollars.
+  var isLinear: Bool
+  /// Whether orders are matched.
+  var isActive = true
+  var priceIncrement: Decimal64?
+  var sizeIncrement: Decimal64?
+}

@@ -1,0 +1,524 @@
+import Bytes
+import MarketData
+
+/// Reading Gate's messages: `{"time":…,"time_ms":…,"channel":…,"event":…,"error":…,"result":…}` with its fields in any order.
+extension GateHandler {
+  private enum Kind { case stream, updates, trades, quote, ticker, pong, system, other }
+
+  private static func kind(_ text: RawSpan) -> Kind {
+    text.withUnsafeBytes { bytes in
+      func equals(_ name: StaticString) -> Bool {
+        bytes.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+      }
+      if equals("spot.obu") { return .stream }
+      if equals("spot.book_ticker") { return .quote }
+      if equals("spot.trades") { return .trades }
+      if equals("spot.tickers") { return .ticker }
+      if equals("spot.order_book_update") { return .updates }
+      if equals("spot.pong") { return .pong }
+      return equals("spot.system") ? .system : .other
+    }
+  }
+
+  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    var reader = FieldReader(message)
+    var channel: JSONSlice?
+    var result: FieldSlice?
+    var failure: FieldSlice?
+    var time: Timestamp?
+    var reply = GateReply()
+    var isReply = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "channel") {
+        channel = try reader.string("channel")
+      } else if reader.equals(key, "result") {
+        result = try reader.rawValue("result")
+      } else if reader.equals(key, "event"), reader.peek() == .string {
+        let event = try reader.string("event")
+        reply.isEnd = reader.equals(event, "unsubscribe")
+        isReply = reply.isEnd || reader.equals(event, "subscribe")
+      } else if reader.equals(key, "time_ms"), reader.peek() == .number {
+        time = VenueTime.epoch(try reader.int64("time_ms"))
+      } else if reader.equals(key, "id"), reader.peek() == .number {
+        reply.id = Int(try reader.int64("id"))
+      } else if reader.equals(key, "error"), reader.peek() == .object {
+        failure = try reader.rawValue("error")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    try reader.end()
+    guard let channel else { throw FeedError.missing("channel", in: "message") }
+    if let failure {
+      reply.failed = true
+      var value = reader.reader(failure)
+      try value.objectStart()
+      while let key = try value.nextKey() {
+        if value.equals(key, "code"), value.peek() == .number {
+          reply.code = try value.int64("code")
+        } else if value.equals(key, "message"), value.peek() == .string {
+          reply.message = try value.decodedString("message")
+        } else {
+          try value.skipValue()
+        }
+      }
+    }
+    if isReply || reply.failed {
+      reply.channel = reader.text(channel).withUnsafeBytes { String(decoding: $0.prefix(40), as: UTF8.self) }
+      return try replied(reply, now: now)
+    }
+    let kind = Self.kind(reader.text(channel))
+    switch kind {
+    case .pong: return batch.events.append(.heartbeat)
+    case .other:
+      counts.ignored += 1
+      return
+    default: break
+    }
+    guard let result else { throw FeedError.missing("result", in: "message") }
+    var value = reader.reader(result)
+    switch kind {
+    case .stream: try readBook(&value, isStream: true, time ?? now, now: now, into: &batch)
+    case .updates: try readBook(&value, isStream: false, time ?? now, now: now, into: &batch)
+    case .quote: try readQuote(&value, time ?? now, into: &batch)
+    case .trades: try readTrades(&value, time ?? now, into: &batch)
+    case .ticker: try readTicker(result, reader, time ?? now, into: &batch)
+    case .system: try readSystem(&value)
+    case .pong, .other: break
+    }
+  }
+
+  /// `{"type":"upgrade","msg":…}`: the connection will close soon. Documented for futures; taken here too, should it come.
+  private func readSystem(_ reader: inout FieldReader) throws(FeedError) {
+    var isUpgrade = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "type"), reader.peek() == .string {
+        isUpgrade = reader.equals(try reader.string("type"), "upgrade")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    if isUpgrade { leave() } else { counts.ignored += 1 }
+  }
+
+  // MARK: Books
+
+  private struct BookFields {
+    var place: Int?
+    var isFull = false
+    var first: Int64?
+    var last: Int64?
+    var bids: FieldSlice?
+    var asks: FieldSlice?
+    var time: Timestamp?
+  }
+
+  /// `{"t":…,"full":true,"s":"ob.BTC_USDT.400","U":…,"u":…,"b":[["price","size"],…],"a":[…]}`; `U` is missing where `full` is there, and a
+  /// side, or both, where nothing changed. Nil if the stream is of another depth.
+  private func readBookFields(
+    _ reader: inout FieldReader, isStream: Bool
+  ) throws(FeedError) -> BookFields? {
+    var fields = BookFields()
+    var isOther = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "s") {
+        let slice = try reader.string("s")
+        if isStream {
+          let text = reader.text(slice)
+          let place: Int? = text.withUnsafeBytes { bytes in
+            Salvage.inner(bytes, prefix: "ob.", suffix: ".400").map { table.find($0) }
+          }
+          if let place, place < 0 { throw FeedError(.unknownSymbol, "a stream that was not subscribed") }
+          fields.place = place
+          isOther = place == nil
+        } else {
+          fields.place = try self.place(reader.text(slice))
+        }
+      } else if reader.equals(key, "full"), reader.peek() == .bool {
+        fields.isFull = try reader.bool("full")
+      } else if reader.equals(key, "U") {
+        fields.first = try reader.int64("U")
+      } else if reader.equals(key, "u") {
+        fields.last = try reader.int64("u")
+      } else if reader.equals(key, "b") {
+        fields.bids = try reader.rawValue("b")
+      } else if reader.equals(key, "a") {
+        fields.asks = try reader.rawValue("a")
+      } else if reader.equals(key, "t"), reader.peek() == .number {
+        fields.time = VenueTime.epoch(try reader.int64("t"))
+      } else {
+        try reader.skipValue()
+      }
+    }
+    return isOther ? nil : fields
+  }
+
+  private func readBook(
+    _ reader: inout FieldReader, isStream: Bool, _ time: Timestamp, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    guard let fields = try readBookFields(&reader, isStream: isStream) else {
+      counts.ignored += 1
+      return
+    }
+    guard let place = fields.place else { throw FeedError.missing("s", in: "order book") }
+    guard let last = fields.last, last >= 0 else { throw FeedError.missing("u", in: "order book") }
+    guard fields.isFull || fields.first != nil else { throw FeedError.missing("U", in: "order book") }
+    let first = fields.isFull ? last : fields.first ?? last
+    guard first <= last, first >= 0 else { throw FeedError(.shape, "order book from \(first) to \(last)") }
+    let bidStart = batch.bids.count
+    let askStart = batch.asks.count
+    if let slice = fields.bids {
+      var levels = reader.reader(slice)
+      try readPairs(&levels, place, "b", into: &batch.bids)
+    }
+    if let slice = fields.asks {
+      var levels = reader.reader(slice)
+      try readPairs(&levels, place, "a", into: &batch.asks)
+    }
+    let event = BookEvent(
+      instrument: InstrumentID(place), kind: fields.isFull ? .snapshot : .delta, bidRange: bidStart..<batch.bids.count,
+      askRange: askStart..<batch.asks.count, time: fields.time ?? time)
+    let numbers = UpdateNumbers(first: first, last: last)
+    if isStream {
+      accept(event, numbers, now: now, into: &batch)
+    } else {
+      acceptUpdate(event, numbers, now: now, into: &batch)
+    }
+  }
+
+  /// A message of the streamed book: `full` replaces it whenever it comes; a change must follow by one. One without levels only moves
+  /// the number on.
+  private func accept(_ event: BookEvent, _ numbers: UpdateNumbers, now: Timestamp, into batch: inout EventBatch) {
+    let place = event.instrument.index
+    if event.kind == .snapshot {
+      seen[place].snapshots += 1
+      feeds[place].isHeard = true
+      feeds[place].isBridged = false
+      feeds[place].book.snapshotArrived(now: now)
+    } else {
+      seen[place].deltas += 1
+      let last = feeds[place].last
+      guard feeds[place].book.isLive, numbers.first == last &+ 1 else {
+        batch.bids.removeSubrange(event.bidRange.lowerBound...)
+        batch.asks.removeSubrange(event.askRange.lowerBound...)
+        // On its way when the book was unsubscribed, or the last one again.
+        if feeds[place].book.isLive, numbers.last != last {
+          seen[place].gaps += 1
+          lost(place, .gap, now: now, into: &batch)
+        }
+        return
+      }
+      seen[place].sequenceOK += 1
+    }
+    feeds[place].last = numbers.last
+    note(place, batch.bids[event.bidRange])
+    note(place, batch.asks[event.askRange])
+    batch.events.append(.book(event))
+  }
+
+  /// A message of `spot.order_book_update`, to be joined to a REST snapshot; `full` is a snapshot itself.
+  private func acceptUpdate(
+    _ event: BookEvent, _ numbers: UpdateNumbers, now: Timestamp, into batch: inout EventBatch
+  ) {
+    let place = event.instrument.index
+    guard !feeds[place].book.isLive else {
+      // The deeper book is there.
+      batch.bids.removeSubrange(event.bidRange.lowerBound...)
+      batch.asks.removeSubrange(event.askRange.lowerBound...)
+      counts.ignored += 1
+      return
+    }
+    feeds[place].isHeard = true
+    feeds[place].isBridged = true
+    // Nothing is subscribed again for the sake of the other book.
+    feeds[place].book.disconnected()
+    note(place, batch.bids[event.bidRange])
+    note(place, batch.asks[event.askRange])
+    if event.kind == .snapshot {
+      seen[place].snapshots += 1
+      feeds[place].bridge.reset()
+      _ = feeds[place].bridge.bridge(numbers.last) { _, _, _, _ in }
+      return batch.events.append(.book(event))
+    }
+    seen[place].deltas += 1
+    let verdict = feeds[place].bridge.receive(
+      numbers, bids: batch.bids[event.bidRange], asks: batch.asks[event.askRange], time: event.time)
+    switch verdict {
+    case .joined, .followed:
+      if verdict == .joined { seen[place].bridged += 1 } else { seen[place].sequenceOK += 1 }
+      return batch.events.append(.book(event))
+    case .old: seen[place].dropped += 1
+    case .buffered: wantSnapshot(place, now: now)
+    case .gap:
+      seen[place].gaps += 1
+      batch.events.append(.bookReset(event.instrument, .gap))
+      wantSnapshot(place, now: now)
+    }
+    batch.bids.removeSubrange(event.bidRange.lowerBound...)
+    batch.asks.removeSubrange(event.askRange.lowerBound...)
+  }
+
+  // MARK: Quotes, trades, statistics
+
+  /// `{"t":…,"u":…,"s":"BTC_USDT","b":"19177.79","B":"0.0003341504","a":"19179.38","A":"0.09"}`. What a side without orders looks like has
+  /// not been seen: empty texts, zeros and missing fields are all taken for one.
+  private func readQuote(
+    _ reader: inout FieldReader, _ time: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    var place: Int?
+    var time = time
+    var bid: FieldSlice?
+    var bidSize: FieldSlice?
+    var ask: FieldSlice?
+    var askSize: FieldSlice?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "s") {
+        let slice = try reader.string("s")
+        place = try self.place(reader.text(slice))
+      } else if reader.equals(key, "b") {
+        bid = try reader.rawValue("b")
+      } else if reader.equals(key, "B") {
+        bidSize = try reader.rawValue("B")
+      } else if reader.equals(key, "a") {
+        ask = try reader.rawValue("a")
+      } else if reader.equals(key, "A") {
+        askSize = try reader.rawValue("A")
+      } else if reader.equals(key, "t"), reader.peek() == .number {
+        time = VenueTime.epoch(try reader.int64("t")) ?? time
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard let place else { throw FeedError.missing("s", in: "book_ticker") }
+    var quote = Quote(instrument: InstrumentID(place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: time)
+    if let best = try best(bid, bidSize, reader, place) { (quote.bid, quote.bidSize) = (best.price, best.size) }
+    if let best = try best(ask, askSize, reader, place) { (quote.ask, quote.askSize) = (best.price, best.size) }
+    batch.events.append(.quote(quote))
+  }
+
+  /// A price and its size; nil if one of them is missing, empty or nothing.
+  private func best(
+    _ price: FieldSlice?, _ size: FieldSlice?, _ outer: borrowing FieldReader, _ place: Int
+  ) throws(FeedError) -> PriceLevel? {
+    // `""` has two bytes, and `null` is no number.
+    guard let price, let size, price.slice.count > 2, size.slice.count > 0 else { return nil }
+    var value = outer.reader(size)
+    if try value.null() { return nil }
+    value = outer.reader(price)
+    if try value.null() { return nil }
+    let bestPrice = try self.price(&value, place, "price")
+    value = outer.reader(size)
+    let bestSize = try self.size(&value, place, "size")
+    return bestPrice > 0 && bestSize > 0 ? PriceLevel(price: bestPrice, size: bestSize) : nil
+  }
+
+  /// One trade, or several in an array.
+  private func readTrades(
+    _ reader: inout FieldReader, _ time: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    reader.field = "result"
+    let start = batch.events.count
+    if reader.peek() == .array {
+      try reader.arrayStart()
+      while try reader.nextElement() { batch.events.append(.trade(try readTrade(&reader, time))) }
+    } else {
+      batch.events.append(.trade(try readTrade(&reader, time)))
+    }
+    for event in batch.events[start...] {
+      guard case .trade(let trade) = event else { continue }
+      seen[trade.instrument.index].trades += 1
+      note(trade.instrument.index, price: trade.price, size: trade.size)
+    }
+  }
+
+  /// `{"id":309143071,"create_time":…,"create_time_ms":"1606292218213.4578","side":"sell","currency_pair":…,"amount":…,"price":…}`; `side` is
+  /// the taker's.
+  private func readTrade(_ reader: inout FieldReader, _ fallback: Timestamp) throws(FeedError) -> Trade {
+    var place: Int?
+    var price: FieldSlice?
+    var size: FieldSlice?
+    var id: TradeID?
+    var side: TakerSide?
+    var seconds: Timestamp?
+    var time: Timestamp?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "currency_pair") {
+        let slice = try reader.string("currency_pair")
+        place = try self.place(reader.text(slice))
+      } else if reader.equals(key, "side") {
+        let slice = try reader.string("side")
+        side = reader.equals(slice, "buy") ? .buy : reader.equals(slice, "sell") ? .sell : nil
+      } else if reader.equals(key, "price") {
+        price = try reader.rawValue("price")
+      } else if reader.equals(key, "amount") {
+        size = try reader.rawValue("amount")
+      } else if reader.equals(key, "id") {
+        let slice = reader.peek() == .string ? try reader.string("id") : try reader.number("id")
+        id = TradeID(reader.text(slice))
+      } else if reader.equals(key, "create_time_ms") {
+        time = try statistic(&reader, "create_time_ms").flatMap(VenueTime.milliseconds)
+      } else if reader.equals(key, "create_time"), reader.peek() == .number {
+        // The same number as a count of ms, to the second; 12 digits of seconds are beyond any date.
+        let value = try reader.int64("create_time")
+        seconds = value < 1_000_000_000_000 ? VenueTime.epoch(value * 1_000) : nil
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard let place else { throw FeedError.missing("currency_pair", in: "trade") }
+    guard let price else { throw FeedError.missing("price", in: "trade") }
+    guard let size else { throw FeedError.missing("amount", in: "trade") }
+    guard let id else { throw FeedError.missing("id", in: "trade") }
+    guard let side else { throw FeedError.missing("side (buy or sell)", in: "trade") }
+    var value = reader.reader(price)
+    let tradePrice = try self.price(&value, place, "price")
+    value = reader.reader(size)
+    let tradeSize = try self.size(&value, place, "amount")
+    return Trade(
+      instrument: InstrumentID(place), id: id, price: tradePrice, size: tradeSize, side: side,
+      time: time ?? seconds ?? fallback)
+  }
+
+  /// 24 h figures, once a second. `change_percentage` is in percent.
+  private func readTicker(
+    _ result: FieldSlice, _ outer: borrowing FieldReader, _ time: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    var reader = outer.reader(result)
+    var place: Int?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      guard reader.equals(key, "currency_pair") else {
+        try reader.skipValue()
+        continue
+      }
+      let slice = try reader.string("currency_pair")
+      place = try self.place(reader.text(slice))
+    }
+    guard let place else { throw FeedError.missing("currency_pair", in: "ticker") }
+    var ticker = Ticker(instrument: InstrumentID(place), time: time)
+    var fields = outer.reader(result)
+    try fields.objectStart()
+    while let key = try fields.nextKey() {
+      if fields.equals(key, "last") {
+        ticker.last = try statisticsPrice(&fields, place, "last")
+      } else if fields.equals(key, "lowest_ask") {
+        ticker.ask = try statisticsPrice(&fields, place, "lowest_ask")
+      } else if fields.equals(key, "highest_bid") {
+        ticker.bid = try statisticsPrice(&fields, place, "highest_bid")
+      } else if fields.equals(key, "high_24h") {
+        ticker.high = try statisticsPrice(&fields, place, "high_24h")
+      } else if fields.equals(key, "low_24h") {
+        ticker.low = try statisticsPrice(&fields, place, "low_24h")
+      } else if fields.equals(key, "change_percentage") {
+        ticker.changePercent = try statistic(&fields, "change_percentage")
+      } else if fields.equals(key, "base_volume") {
+        ticker.volume = try statistic(&fields, "base_volume")
+      } else if fields.equals(key, "quote_volume") {
+        ticker.quoteVolume = try statistic(&fields, "quote_volume")
+      } else {
+        try fields.skipValue()
+      }
+    }
+    batch.events.append(.ticker(ticker))
+  }
+
+  // MARK: REST bodies
+
+  /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`: the levels go to the end of `batch`, the id is returned.
+  func readSnapshot(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
+    var reader = FieldReader(body)
+    var id: Int64?
+    var sides = 0
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "id") {
+        id = try reader.int64("id")
+      } else if reader.equals(key, "bids") {
+        try readPairs(&reader, place, "bids", into: &batch.bids)
+        sides += 1
+      } else if reader.equals(key, "asks") {
+        try readPairs(&reader, place, "asks", into: &batch.asks)
+        sides += 1
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard let id, id >= 0 else { throw FeedError.missing("id", in: "order book") }
+    guard sides == 2 else { throw FeedError.missing("bids and asks", in: "order book") }
+    return id
+  }
+
+  /// `[{"id":"ETH_USDT","base":"ETH","quote":"USDT","precision":6,"amount_precision":3,"trade_status":"tradable",…},…]`: all of them in one.
+  func readInstruments(_ body: RawSpan) throws(FeedError) -> [GateInstrument] {
+    var reader = FieldReader(body)
+    var list: [GateInstrument] = []
+    reader.field = "currency_pairs"
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      list.append(try readInstrument(&reader))
+      guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
+    }
+    return list
+  }
+
+  /// `[{"currency_pair":"ETH_USDT","last":…,"base_volume":…,"quote_volume":"328461488.44111",…},…]`: 24 h figures of all markets.
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    reader.field = "tickers"
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var name = ""
+      var volume: Decimal64?
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if reader.equals(key, "currency_pair") {
+          name = try reader.decodedString("currency_pair")
+        } else if reader.equals(key, "quote_volume") {
+          volume = try statistic(&reader, "quote_volume")
+        } else {
+          try reader.skipValue()
+        }
+      }
+      try note(volume, of: name, in: &volumes)
+    }
+  }
+
+  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> GateInstrument {
+    var instrument = GateInstrument()
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "id") {
+        instrument.name = try reader.decodedString("id")
+      } else if reader.equals(key, "base") {
+        instrument.base = try reader.decodedString("base")
+      } else if reader.equals(key, "quote") {
+        instrument.quote = try reader.decodedString("quote")
+      } else if reader.equals(key, "precision"), reader.peek() == .number {
+        instrument.priceScale = UInt8(clamping: try reader.int64("precision"))
+        instrument.priceIncrement = Self.increment(instrument.priceScale)
+      } else if reader.equals(key, "amount_precision"), reader.peek() == .number {
+        instrument.sizeScale = UInt8(clamping: try reader.int64("amount_precision"))
+        instrument.sizeIncrement = Self.increment(instrument.sizeScale)
+      } else if reader.equals(key, "trade_status"), reader.peek() == .string {
+        let status = try reader.string("trade_status")
+        instrument.isTraded = !reader.equals(status, "untradable")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard !instrument.name.isEmpty, !instrument.base.isEmpty, !instrument.quote.isEmpty else {
+      throw FeedError.missing("id, base or quote", in: "currency pair")
+    }
+    return instrument
+  }
+
+  /// One of the last digit; nil beyond what a scale may be.
+  private static func increment(_ scale: UInt8) -> Decimal64? {
+    scale <= widestScale ? Decimal64(mantissa: 1, scale: scale) : nil
+  }
+}

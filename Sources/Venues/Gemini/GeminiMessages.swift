@@ -1,0 +1,358 @@
+import Bytes
+import MarketData
+
+/// Reading Gemini's messages, which say what they are by the fields that they have: only books have `e`, trades `t` and `m`, quotes `b` or
+/// `a`, replies `id` and `status`. Times are nanoseconds.
+extension GeminiHandler {
+  private struct Fields {
+    var place = -1
+    var hasSymbol = false
+    var isBook = false
+    /// `e` of something else.
+    var isOther = false
+    var time: Timestamp?
+    var first: Int64?
+    var last: Int64?
+    var bids: FieldSlice?
+    var asks: FieldSlice?
+    var bidSize: FieldSlice?
+    var askSize: FieldSlice?
+    var price: FieldSlice?
+    var size: FieldSlice?
+    var trade: JSONSlice?
+    var isBuyerMaker: Bool?
+    var reply = GeminiReply()
+    var isReply = false
+  }
+
+  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    var fields = Fields()
+    var reader = FieldReader(message)
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if key.count == 1 {
+        try readField(reader.text(key).unsafeLoad(as: UInt8.self), &fields, &reader)
+      } else if reader.equals(key, "status") {
+        fields.isReply = true
+        fields.reply.status = try reader.int64("status")
+      } else if reader.equals(key, "id") {
+        // A number of ours; others give texts.
+        if reader.peek() == .number {
+          fields.reply.id = Int(exactly: try reader.int64("id"))
+        } else {
+          try reader.skipValue()
+        }
+      } else if reader.equals(key, "error"), reader.peek() == .object {
+        fields.isReply = true
+        try readError(&fields.reply, &reader)
+      } else {
+        try reader.skipValue()
+      }
+    }
+    try reader.end()
+    if fields.isReply { return try replied(fields.reply, now: now, into: &batch) }
+    if fields.isBook { return try readBook(fields, reader, now: now, into: &batch) }
+    if !fields.isOther, let trade = fields.trade { return try readTrade(trade, fields, reader, now: now, into: &batch) }
+    if !fields.isOther, fields.bids != nil || fields.asks != nil {
+      return try readQuote(fields, reader, now: now, into: &batch)
+    }
+    counts.ignored += 1
+  }
+
+  private func readField(_ key: UInt8, _ fields: inout Fields, _ reader: inout FieldReader) throws(FeedError) {
+    switch key {
+    case UInt8(ascii: "e"):
+      fields.isBook = reader.equals(try reader.string("e"), "depthUpdate")
+      fields.isOther = !fields.isBook
+    case UInt8(ascii: "s"):
+      let name = try reader.string("s")
+      fields.place = table.find(reader.text(name))
+      fields.hasSymbol = true
+    case UInt8(ascii: "E"): fields.time = Self.time(try reader.int64("E"))
+    case UInt8(ascii: "U"): fields.first = try reader.int64("U")
+    case UInt8(ascii: "u"): fields.last = try reader.int64("u")
+    case UInt8(ascii: "b"): fields.bids = try reader.rawValue("b")
+    case UInt8(ascii: "a"): fields.asks = try reader.rawValue("a")
+    case UInt8(ascii: "B"): fields.bidSize = try reader.rawValue("B")
+    case UInt8(ascii: "A"): fields.askSize = try reader.rawValue("A")
+    case UInt8(ascii: "p"): fields.price = try reader.rawValue("p")
+    case UInt8(ascii: "q"): fields.size = try reader.rawValue("q")
+    case UInt8(ascii: "t"):
+      fields.trade = reader.peek() == .string ? try reader.string("t") : try reader.number("t")
+    case UInt8(ascii: "m"): fields.isBuyerMaker = try reader.bool("m")
+    default: try reader.skipValue()
+    }
+  }
+
+  private func readError(_ reply: inout GeminiReply, _ reader: inout FieldReader) throws(FeedError) {
+    if reply.status == 200 { reply.status = 400 }
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "code") {
+        reply.code = try reader.int64("code")
+      } else if reader.equals(key, "msg"), reader.peek() == .string {
+        reply.message = try reader.decodedString("msg")
+      } else {
+        try reader.skipValue()
+      }
+    }
+  }
+
+  /// Nanoseconds since 1970; another market's events come in milliseconds, which are told by their size.
+  private static func time(_ value: Int64) -> Timestamp? {
+    value >= 100_000_000_000_000_000 ? Timestamp(microseconds: value / 1_000) : VenueTime.epoch(value)
+  }
+
+  private func place(_ fields: Fields, _ what: StaticString) throws(FeedError) -> Int {
+    guard fields.hasSymbol else { throw FeedError.missing("s", in: what) }
+    guard fields.place >= 0 else { throw FeedError(.unknownSymbol, "\(what) of a symbol that was not subscribed") }
+    return fields.place
+  }
+
+  // MARK: Books
+
+  /// `{"e":"depthUpdate","E":…,"s":…,"U":…,"u":…,"b":[["price","size"],…],"a":[…]}`
+  private func readBook(
+    _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let place = try place(fields, "depthUpdate")
+    guard let first = fields.first else { throw FeedError.missing("U", in: "depthUpdate") }
+    guard let last = fields.last else { throw FeedError.missing("u", in: "depthUpdate") }
+    guard let bidSlice = fields.bids else { throw FeedError.missing("b", in: "depthUpdate") }
+    guard let askSlice = fields.asks else { throw FeedError.missing("a", in: "depthUpdate") }
+    let bidStart = batch.bids.count
+    let askStart = batch.asks.count
+    var bad = 0
+    var levels = reader.reader(bidSlice)
+    try readLevels(&levels, place, "b", &bad, into: &batch.bids)
+    levels = reader.reader(askSlice)
+    try readLevels(&levels, place, "a", &bad, into: &batch.asks)
+    counts.rejectedLevels += bad
+    let kind: BookEvent.Kind
+    if case .awaitingSnapshot = feeds[place].book.state, first == last {
+      seen[place].snapshots += 1
+      feeds[place].book.snapshotArrived(now: now)
+      kind = .snapshot
+    } else {
+      seen[place].deltas += 1
+      // On its way when the book was unsubscribed, or the last one again.
+      guard feeds[place].book.isLive, first != feeds[place].first || last != feeds[place].last else { return }
+      guard first <= feeds[place].last, last > feeds[place].last else {
+        // A hole, or a number that goes back: a late message, or the numbering begun anew.
+        reset(place, .gap, now: now, into: &batch)
+        return tick(now: now, into: &batch)
+      }
+      seen[place].sequenceOK += 1
+      kind = .delta
+    }
+    feeds[place].first = first
+    feeds[place].last = last
+    let time = fields.time ?? now
+    let bids = bidStart..<batch.bids.count
+    let asks = askStart..<batch.asks.count
+    note(place, batch.bids[bids])
+    note(place, batch.asks[asks])
+    batch.events.append(
+      .book(BookEvent(instrument: InstrumentID(place), kind: kind, bidRange: bids, askRange: asks, time: time)))
+  }
+
+  private func readLevels(
+    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ bad: inout Int, into levels: inout [PriceLevel]
+  ) throws(FeedError) {
+    reader.field = field
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      try reader.arrayStart()
+      guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
+      let price = try value(&reader, place, isPrice: true)
+      guard try reader.nextElement() else { throw FeedError.missing("size", in: "level") }
+      let size = try value(&reader, place, isPrice: false)
+      while try reader.nextElement() { try reader.skipValue() }
+      guard let price, let size, price >= 0, size >= 0 else {
+        bad += 1
+        continue
+      }
+      levels.append(PriceLevel(price: price, size: size))
+    }
+  }
+
+  /// Nil for what is no number or does not fit: asks of 10^10 and more are there. More digits than the scale has widen it.
+  private func value(_ reader: inout FieldReader, _ place: Int, isPrice: Bool) throws(FeedError) -> Int64? {
+    do throws(JSONError) {
+      return try reader.json.decimal(scale: isPrice ? instruments[place].priceScale : instruments[place].sizeScale)
+    } catch {
+      guard case .decimal(let reason) = error.reason else { throw reader.failure(error) }
+      guard case .tooPrecise(let digits) = reason else { return nil }
+      throw needs(place, isPrice: isPrice, digits: digits)
+    }
+  }
+
+  // MARK: Quotes and trades
+
+  /// `{"u":…,"E":…,"s":…,"b":"price","B":"size","a":"price","A":"size","c":…,"C":…}`; a side without orders is `""`.
+  private func readQuote(
+    _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let place = try place(fields, "bookTicker")
+    guard !feeds[place].isRefused else { return }
+    let bid = try readBest(fields.bids, fields.bidSize, reader, place)
+    let ask = try readBest(fields.asks, fields.askSize, reader, place)
+    batch.events.append(
+      .quote(
+        Quote(
+          instrument: InstrumentID(place), bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size,
+          time: fields.time ?? now)))
+  }
+
+  private func readBest(
+    _ price: FieldSlice?, _ size: FieldSlice?, _ outer: borrowing FieldReader, _ place: Int
+  ) throws(FeedError) -> PriceLevel {
+    let none = PriceLevel(price: 0, size: 0)
+    guard let price, let size else { return none }
+    var reader = outer.reader(price)
+    reader.field = "bookTicker price"
+    let best = try value(&reader, place, isPrice: true)
+    reader = outer.reader(size)
+    reader.field = "bookTicker size"
+    let amount = try value(&reader, place, isPrice: false)
+    guard let best, let amount, best > 0, amount > 0 else { return none }
+    return PriceLevel(price: best, size: amount)
+  }
+
+  /// `{"E":…,"s":…,"t":…,"p":"price","q":"size","m":true}`; `m`: the buyer was there first, so the taker sold.
+  private func readTrade(
+    _ id: JSONSlice, _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let place = try place(fields, "trade")
+    guard !feeds[place].isRefused else { return }
+    guard let price = fields.price else { throw FeedError.missing("p", in: "trade") }
+    guard let size = fields.size else { throw FeedError.missing("q", in: "trade") }
+    guard let isBuyerMaker = fields.isBuyerMaker else { throw FeedError.missing("m", in: "trade") }
+    var value = reader.reader(price)
+    let tradePrice = try self.price(&value, place, "p")
+    value = reader.reader(size)
+    let tradeSize = try self.size(&value, place, "q")
+    let time = fields.time ?? now
+    note(place, price: tradePrice, size: tradeSize)
+    seen[place].trades += 1
+    batch.events.append(
+      .trade(
+        Trade(
+          instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: tradePrice, size: tradeSize,
+          side: isBuyerMaker ? .sell : .buy, time: time)))
+  }
+
+  // MARK: REST
+
+  /// `["btcusd","ethusd",…]`
+  func readNames(_ body: RawSpan) throws(FeedError) -> [String] {
+    var reader = FieldReader(body)
+    var names: [String] = []
+    reader.field = "symbols"
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      names.append(try reader.decodedString("symbols").lowercased())
+      guard names.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 symbols") }
+    }
+    return names
+  }
+
+  /// `{"symbol":"BTCUSD","base_currency":"BTC","quote_currency":"USD","tick_size":1E-8,"quote_increment":0.01,"status":"open",…}`:
+  /// `tick_size` is the step of sizes, `quote_increment` that of prices.
+  func readDetails(_ body: RawSpan) throws(FeedError) -> GeminiDetails {
+    var reader = FieldReader(body)
+    var details = GeminiDetails()
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "base_currency") {
+        details.base = try reader.decodedString("base_currency")
+      } else if reader.equals(key, "quote_currency") {
+        details.quote = try reader.decodedString("quote_currency")
+      } else if reader.equals(key, "tick_size") {
+        details.sizeIncrement = try step(&reader, "tick_size")
+      } else if reader.equals(key, "quote_increment") {
+        details.priceIncrement = try step(&reader, "quote_increment")
+      } else if reader.equals(key, "status"), reader.peek() == .string {
+        details.status = try reader.decodedString("status").lowercased()
+      } else if reader.equals(key, "contract_type"), reader.peek() == .string {
+        details.contract = try reader.decodedString("contract_type").lowercased()
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard !details.base.isEmpty, !details.quote.isEmpty else {
+      throw FeedError.missing("base_currency or quote_currency", in: "symbol details")
+    }
+    return details
+  }
+
+  private func step(_ reader: inout FieldReader, _ field: StaticString) throws(FeedError) -> Decimal64? {
+    let value = try statistic(&reader, field)
+    return value.flatMap { $0.mantissa > 0 && $0.scale <= Self.widestScale ? $0 : nil }
+  }
+
+  /// `GET /v2/ticker/…`: `{"symbol":…,"open":…,"high":…,"low":…,"close":…,"changes":[…],"bid":…,"ask":…}`
+  func readDay(_ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    var ticker = feeds[place].ticker ?? Ticker(instrument: InstrumentID(place), time: now)
+    ticker.time = now
+    var reader = FieldReader(body)
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "open") {
+        ticker.open = try statisticsPrice(&reader, place, "open")
+      } else if reader.equals(key, "high") {
+        ticker.high = try statisticsPrice(&reader, place, "high")
+      } else if reader.equals(key, "low") {
+        ticker.low = try statisticsPrice(&reader, place, "low")
+      } else if reader.equals(key, "close") {
+        ticker.last = try statisticsPrice(&reader, place, "close")
+      } else {
+        try readBidOrAsk(key, &ticker, &reader)
+      }
+    }
+    feeds[place].ticker = ticker
+    batch.events.append(.ticker(ticker))
+  }
+
+  private func readBidOrAsk(
+    _ key: JSONSlice, _ ticker: inout Ticker, _ reader: inout FieldReader
+  ) throws(FeedError) {
+    if reader.equals(key, "bid") {
+      ticker.bid = try statisticsPrice(&reader, ticker.instrument.index, "bid")
+    } else if reader.equals(key, "ask") {
+      ticker.ask = try statisticsPrice(&reader, ticker.instrument.index, "ask")
+    } else {
+      try reader.skipValue()
+    }
+  }
+
+  /// `GET /v1/pubticker/…`: `{"bid":…,"ask":…,"volume":{"BTC":"2210.5","USD":"2135477.46","timestamp":…},"last":…}`, volumes by currency.
+  func readVolume(_ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    var ticker = feeds[place].ticker ?? Ticker(instrument: InstrumentID(place), time: now)
+    ticker.time = now
+    let (base, quote) = (instruments[place].base, instruments[place].quote)
+    var reader = FieldReader(body)
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "volume"), reader.peek() == .object {
+        try reader.objectStart()
+        while let currency = try reader.nextKey() {
+          let name = String(decoding: reader.text(currency).withUnsafeBytes { Array($0) }, as: UTF8.self)
+          if name == base {
+            ticker.volume = try statistic(&reader, "volume")
+          } else if name == quote {
+            ticker.quoteVolume = try statistic(&reader, "volume")
+          } else {
+            try reader.skipValue()
+          }
+        }
+      } else if reader.equals(key, "last") {
+        ticker.last = try statisticsPrice(&reader, place, "last")
+      } else {
+        try readBidOrAsk(key, &ticker, &reader)
+      }
+    }
+    feeds[place].ticker = ticker
+    batch.events.append(.ticker(ticker))
+  }
+}

@@ -1,0 +1,229 @@
+"""ccxt's own venue clients (`ccxt.pro`) watch the simulated exchanges that a gateway follows, and must see its books.
+
+usage: ccxt_client.py GATEWAY VENUE=HTTP-URL…
+       ccxt_client.py --feed VENUE   what the gateway is to follow there
+
+Each venue's client gets its own markets by hand and every URL of its own pointed at the simulated exchange: what is checked is that
+somebody else's reading of the venue's streams is ours. The venue's book changes all the time, and the two clients read it at different
+moments: so every book that the gateway publishes is kept for a while, and every book that ccxt shows must be one of them.
+"""
+
+import asyncio
+import collections
+import json
+import os
+import sys
+import time
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+import ccxt.pro
+import websockets
+
+SECONDS = float(os.environ.get("PEER_SECONDS", "4")) * 2
+PATIENCE = 60
+# Levels a side that are compared: the fewest that any venue's stream has in ccxt.
+LEVELS = 10
+
+
+class Venue:
+    def __init__(self, client, symbol, market, options=None, limit=None, channels=("books", "trades", "ticker")):
+        self.client, self.symbol, self.market = client, symbol, market
+        self.options, self.limit, self.channels = options or {}, limit, channels
+
+
+def spot(identifier, base, quote, **more):
+    return {
+        "id": identifier, "symbol": f"{base}/{quote}", "base": base, "quote": quote, "baseId": base, "quoteId": quote,
+        "type": "spot", "spot": True, "margin": False, "swap": False, "future": False, "option": False,
+        "contract": False, "linear": None, "inverse": None, "active": True, "precision": {"price": 1e-12, "amount": 1e-12}, "limits": {}, "info": {},
+        **more,
+    }  # fmt: skip
+
+
+def swap(identifier, base, quote, size=1, **more):
+    return {
+        **spot(identifier, base, quote), "symbol": f"{base}/{quote}:{quote}", "settle": quote, "settleId": quote,
+        "type": "swap", "spot": False, "swap": True, "contract": True, "linear": True, "inverse": False,
+        "contractSize": size, **more,
+    }  # fmt: skip
+
+
+VENUES = {
+    "binance": [Venue("binance", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT", lowercaseId="btcusdt"))],
+    "bybit": [Venue("bybit", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT"), limit=200)],
+    # ccxt reads this venue's books with a key only.
+    "coinbase": [Venue("coinbaseexchange", "BTC-USD", spot("BTC-USD", "BTC", "USD"), channels=("trades", "ticker"))],
+    "gate": [Venue("gate", "BTC-USDT", spot("BTC_USDT", "BTC", "USDT"), limit=100)],
+    "kraken": [Venue("kraken", "BTC-USD", spot("XXBTZUSD", "BTC", "USD", wsId="BTC/USD"), limit=100)],
+    # On its unified socket, which needs no token, ccxt reads changes of books at other depths only; 24 h figures there are none.
+    "kucoin": [Venue("kucoin", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT"), {"uta": True}, channels=("trades",))],
+    "okx": [Venue("okx", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT", instType="SPOT"))],
+}
+
+
+def pointed_at(urls, base):
+    """Every URL in `urls` with its host replaced by that of `base`, in the clear."""
+    if isinstance(urls, dict):
+        return {key: pointed_at(value, base) for key, value in urls.items()}
+    if isinstance(urls, str) and "://" in urls:
+        scheme = "ws" if urls.startswith("ws") else "http"
+        return f"{scheme}://{urlsplit(base).netloc}{urlsplit(urls).path}"
+    return urls
+
+
+def top(bids, asks):
+    """The best levels of both sides as exact numbers."""
+    side = lambda levels: tuple((Decimal(str(l[0])).normalize(), Decimal(str(l[1])).normalize()) for l in levels[:LEVELS])
+    return side(bids), side(asks)
+
+
+class Gateway:
+    """What a gateway publishes of some symbols: every state of their books, and trades."""
+
+    def __init__(self, url, symbols):
+        self.url, self.symbols = url, symbols
+        self.books = {symbol: ({}, {}) for symbol in symbols}
+        self.seen = {symbol: collections.OrderedDict() for symbol in symbols}
+        self.trades = {symbol: set() for symbol in symbols}
+        self.live = set()
+
+    async def run(self):
+        async with websockets.connect(self.url, subprotocols=["tidegate.v1.json"], max_size=None) as socket:
+            await socket.send(json.dumps({"op": "subscribe", "id": 1, "streams": [
+                {"channel": "book", "symbols": self.symbols, "depth": "full", "interval_ms": 0},
+                {"channel": "trades", "symbols": self.symbols},
+            ]}))  # fmt: skip
+            async for text in socket:
+                self.take(json.loads(text))
+
+    def take(self, message):
+        if message["type"] == "subscribed" and message["failed"]:
+            raise SystemExit(f"the gateway refused {message['failed']}")
+        if message["type"] not in ("snapshot", "update"):
+            return
+        symbol, data = message["symbol"], message["data"]
+        if message["channel"] == "trades":
+            self.trades[symbol].update((t["id"], Decimal(t["price"]), Decimal(t["size"]), t["side"]) for t in data["trades"])
+            return
+        sides = self.books[symbol]
+        if message["type"] == "snapshot":
+            for side in sides:
+                side.clear()
+        for side, levels in zip(sides, (data.get("bids", ()), data.get("asks", ()))):
+            for price, size in levels:
+                if Decimal(size) == 0:
+                    side.pop(Decimal(price), None)
+                else:
+                    side[Decimal(price)] = Decimal(size)
+        bids = sorted(sides[0].items(), key=lambda level: -level[0])
+        asks = sorted(sides[1].items(), key=lambda level: level[0])
+        seen = self.seen[symbol]
+        seen[top(bids, asks)] = True
+        self.live.add(symbol)
+        while len(seen) > 20_000:
+            seen.popitem(last=False)
+
+
+class Watcher:
+    """One of ccxt's clients at one market."""
+
+    def __init__(self, name, venue, base, gateway):
+        self.name, self.venue, self.gateway = name, venue, gateway
+        self.key = f"{name}:{venue.symbol}"
+        self.client = getattr(ccxt.pro, venue.client)({"enableRateLimit": False, "newUpdates": True, "options": venue.options})
+        self.client.urls = pointed_at(self.client.urls, base)
+        self.client.hostname = urlsplit(base).netloc
+        self.client.set_markets([venue.market])
+        self.books, self.trades, self.tickers = [], set(), 0
+
+    async def watch_books(self):
+        while True:
+            book = await self.client.watch_order_book(self.venue.market["symbol"], *([self.venue.limit] if self.venue.limit else []))
+            state = top(book["bids"], book["asks"])
+            if len(state[0]) == LEVELS and len(state[1]) == LEVELS and (not self.books or self.books[-1] != state):
+                self.books.append(state)
+
+    async def watch_trades(self):
+        while True:
+            for trade in await self.client.watch_trades(self.venue.market["symbol"]):
+                self.trades.add((str(trade["id"]), Decimal(str(trade["price"])), Decimal(str(trade["amount"])), trade["side"]))
+
+    async def watch_ticker(self):
+        while True:
+            ticker = await self.client.watch_ticker(self.venue.market["symbol"])
+            self.tickers += 1 if ticker["last"] else 0
+
+    def has_enough(self):
+        enough = {"books": len(self.books) > 20, "trades": len(self.trades) > 0, "ticker": self.tickers > 0}
+        return all(enough[channel] for channel in self.venue.channels)
+
+    def problems(self):
+        """Books that ccxt shows and the gateway never published, and trades that are not the same."""
+        found = []
+        if not self.has_enough():
+            found.append(f"too little came: {len(self.books)} books, {len(self.trades)} trades, {self.tickers} tickers")
+        seen = self.gateway.seen[self.key]
+        # Messages that came together are published as one state, and where the two read streams of different pace, each has states
+        # between those of the other. A book that is wrong stays wrong.
+        missing = [i for i, book in enumerate(self.books) if book not in seen]
+        run = longest = 0
+        for book in self.books:
+            run = 0 if book in seen else run + 1
+            longest = max(longest, run)
+        if longest > 4 or len(missing) > len(self.books) // 4:
+            found.append(f"{len(missing)} of {len(self.books)} books are none of the {len(seen)} that the gateway published")
+        ours = {trade[0]: trade for trade in self.gateway.trades[self.key]}
+        for trade in self.trades:
+            if trade[0] in ours and ours[trade[0]] != trade:
+                found.append(f"trade {trade} is {ours[trade[0]]} at the gateway")
+        common = sum(trade[0] in ours for trade in self.trades)
+        if "trades" in self.venue.channels and not common:
+            found.append("no trade that both have seen")
+        self.summary = f"{len(self.books) - len(missing)}/{len(self.books)} books, {common} trades, {self.tickers} tickers"
+        return found
+
+
+async def main():
+    if sys.argv[1] == "--feed":
+        name = sys.argv[2]
+        return print(f"{name}={','.join(venue.symbol for venue in VENUES[name])}")
+    gateway_url, *venues = sys.argv[1:]
+    pairs = [(name, venue, url) for name, url in (v.split("=", 1) for v in venues) for venue in VENUES[name]]
+    gateway = Gateway(gateway_url, [f"{name}:{venue.symbol}" for name, venue, _ in pairs])
+    watchers = [Watcher(name, venue, url, gateway) for name, venue, url in pairs]
+    tasks = [asyncio.ensure_future(gateway.run())]
+    start = time.monotonic()
+    while len(gateway.live) < len(pairs) and time.monotonic() - start < PATIENCE and not tasks[0].done():
+        await asyncio.sleep(0.1)
+    owners = {}
+    for watcher in watchers:
+        watcher.client.open()
+        for what in watcher.venue.channels:
+            task = asyncio.ensure_future(getattr(watcher, f"watch_{what}")())
+            owners[task] = f"{watcher.key} {what}"
+            tasks.append(task)
+    start = time.monotonic()
+    while time.monotonic() - start < SECONDS or (
+        time.monotonic() - start < PATIENCE and not all(w.has_enough() for w in watchers)
+    ):
+        await asyncio.sleep(0.1)
+        if all(task.done() for task in tasks):
+            break
+    # What ccxt saw last the gateway may publish a moment later.
+    await asyncio.sleep(0.5)
+    failures = [f"{owners.get(t, 'the gateway')}: {t.exception()!r}" for t in tasks if t.done() and not t.cancelled() and t.exception()]
+    for watcher in watchers:
+        failures += [f"{watcher.key}: {problem}" for problem in watcher.problems()]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for watcher in watchers:
+        await watcher.client.close()
+    print("  " + "; ".join(f"{w.key} {w.summary}" for w in watchers))
+    for failure in failures:
+        print(f"  {failure}")
+    sys.exit(1 if failures else 0)
+
+
+asyncio.run(main())

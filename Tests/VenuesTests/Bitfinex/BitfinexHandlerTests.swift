@@ -1,0 +1,539 @@
+import Bytes
+import MarketData
+import Testing
+
+@testable import Venues
+
+@Suite("Bitfinex' feed")
+struct BitfinexHandlerTests {
+  static let list =
+    #"[["BTCUSD","BTCUST","AVAX:USD","ETHUSD","IOTUSD","TESTBTC:TESTUSD","ODD"],[["UST","USDt"],["IOT","IOTA"],["AAA","TESTAAA"]]]"#
+
+  static func subscribed(_ channel: String, _ number: Int, _ symbol: String = "tBTCUSD") -> String {
+    let book = channel == "book" ? #","prec":"P0","freq":"F0","len":"100""# : ""
+    return
+      #"{"event":"subscribed","channel":"\#(channel)","chanId":\#(number),"symbol":"\#(symbol)"\#(book),"pair":"\#(symbol.dropFirst())"}"#
+  }
+
+  static func connected(_ symbols: [String] = ["BTC-USD", "ETH-USD"]) -> HandlerHarness {
+    let feed = HandlerHarness(BitfinexHandler.venue, symbols)
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, list)
+    feed.connect()
+    return feed
+  }
+
+  /// BTC-USD is on the channels 10, 11 and 12, ETH-USD on 20 to 22. Both books are live; the newest count is 2.
+  static func live() -> HandlerHarness {
+    let feed = connected()
+    feed.receive(#"{"event":"info","version":2,"serverId":"fb5877a3","platform":{"status":1}}"#)
+    feed.receive(#"{"event":"conf","status":"OK","flags":229376}"#)
+    for (index, symbol) in ["tBTCUSD", "tETHUSD"].enumerated() {
+      for (offset, channel) in ["book", "trades", "ticker"].enumerated() {
+        feed.receive(subscribed(channel, 10 * (index + 1) + offset, symbol))
+      }
+    }
+    feed.now = feed.now + 1_000_000
+    feed.receive(#"[10,[[86704,1,0.03460649],[86701,2,0.07296393],[86719,1,-0.0348]],1,1775779200144]"#)
+    feed.receive(#"[20,[[1797.1,3,2.5],[1797.5,1,-4]],2,1775779200145]"#)
+    return feed
+  }
+
+  // MARK: Before the data
+
+  @Test("the list, with what currencies are called elsewhere; what is not there is told what to write")
+  func instruments() {
+    let feed = HandlerHarness(
+      BitfinexHandler.venue, ["BTC-USD", "BTC-USDT", "AVAX-USD", "IOTA-USD", "BTC-UST", "BTC-UDS", "BTC-USD-PERP", "x"])
+    feed.prepare()
+    #expect(feed.gets.map(\.path) == ["/v2/conf/pub:list:pair:exchange,pub:map:currency:sym"])
+    #expect(!feed.handler.isPrepared)
+    feed.respond(feed.gets[0].request, 200, Self.list)
+    #expect(feed.handler.isPrepared)
+    let instruments = feed.market.instruments.map(\.instrument)
+    #expect(instruments.map(\.venueSymbol) == ["tBTCUSD", "tBTCUST", "tAVAX:USD", "tIOTUSD"])
+    #expect(instruments[1].symbol == "bitfinex:BTC-USDT" && instruments[3].base == "IOTA")
+    #expect(instruments.allSatisfy { $0.priceIncrement == nil && $0.sizeIncrement == Decimal64(mantissa: 1, scale: 8) })
+    #expect(feed.failures["BTC-UST"] == "Bitfinex' tBTCUST is BTC-USDT elsewhere: write that")
+    #expect(feed.failures["BTC-UDS"] == "Bitfinex has no pair BTC-UDS (did you mean BTC-USD or BTC-USDT?)")
+    #expect(feed.failures["BTC-USD-PERP"]?.contains("spot markets only") == true)
+    #expect(feed.failures["x"]?.contains("is not a symbol") == true)
+  }
+
+  @Test("a list without the names of currencies does, by the names that most depends on")
+  func listAlone() {
+    let feed = HandlerHarness(BitfinexHandler.venue, ["BTC-USDT", "IOT-USD"])
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, #"[["BTCUST","IOTUSD"]]"#)
+    #expect(feed.market.instruments.map(\.instrument.venueSymbol) == ["tBTCUST", "tIOTUSD"])
+  }
+
+  @Test("the whole list with volumes, and a selection from it")
+  func listing() {
+    let tickers =
+      #"[["tBTCUSD",1,2,3,4,5,0.1,86700,2.5,9,8],["tETHUSD",1,2,3,4,5,0.1,1800,1000,9,8],["tIOTUSD",1,2,3,4,5,null,null,null,9,8],["fUSD",0.0003,1,30,2,0.1,2,30,5,6]]"#
+    let feed = HandlerHarness(BitfinexHandler.venue, ["*-USD:top1"], listing: .volumes)
+    feed.prepare()
+    #expect(feed.gets.map(\.path) == ["/v2/tickers?symbols=ALL"])
+    feed.respond(feed.gets[0].request, 200, tickers)
+    #expect(feed.gets.map(\.path) == [BitfinexHandler.listPath])
+    feed.respond(feed.gets[0].request, 200, Self.list)
+    let volumes = feed.handler.listing.reduce(into: [String: Decimal64]()) { $0[$1.symbol.text] = $1.quoteVolume }
+    #expect(
+      volumes == [
+        "BTC-USD": Decimal64(mantissa: 216_750, scale: 0), "ETH-USD": Decimal64(mantissa: 1_800_000, scale: 0),
+      ])
+    #expect(feed.handler.listing.count == 6)
+    #expect(feed.market.instruments.map(\.instrument.symbol) == ["bitfinex:ETH-USD"])
+  }
+
+  @Test("a list that fails is asked for again, ever more rarely; 429 waits a minute")
+  func listFails() {
+    let feed = HandlerHarness(BitfinexHandler.venue, ["BTC-USD"])
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 500, #"["error",10020,"x"]"#)
+    feed.wait(1.5)
+    #expect(feed.gets.count == 1)
+    feed.respond(feed.gets[0].request, 200, #"{"not":"a list"}"#)
+    feed.wait(2.5)
+    #expect(feed.gets.count == 1)
+    feed.respond(feed.gets[0].request, 429, #"["error",11010,"ratelimit: error"]"#)
+    feed.wait(59)
+    #expect(feed.gets.isEmpty)
+    feed.wait(2)
+    #expect(feed.gets.count == 1)
+  }
+
+  @Test("the subscriptions, word for word, behind the flags")
+  func subscriptions() {
+    let feed = Self.connected(["BTC-USD", "AVAX-USD"])
+    #expect(
+      feed.sent == [
+        #"{"event":"conf","flags":229376}"#,
+        #"{"event":"subscribe","channel":"book","symbol":"tBTCUSD","prec":"P0","freq":"F0","len":"100"}"#,
+        #"{"event":"subscribe","channel":"trades","symbol":"tBTCUSD"}"#,
+        #"{"event":"subscribe","channel":"ticker","symbol":"tBTCUSD"}"#,
+        #"{"event":"subscribe","channel":"book","symbol":"tAVAX:USD","prec":"P0","freq":"F0","len":"100"}"#,
+        #"{"event":"subscribe","channel":"trades","symbol":"tAVAX:USD"}"#,
+        #"{"event":"subscribe","channel":"ticker","symbol":"tAVAX:USD"}"#,
+      ])
+    #expect(BitfinexHandler.venue.symbolLimit * 3 < 25, "the venue takes 25 channels a connection")
+  }
+
+  // MARK: Books
+
+  @Test("a snapshot, levels set and removed on the side of the amount's sign, with the venue's time")
+  func books() throws {
+    let feed = Self.live()
+    #expect(feed.state(0) == .live && feed.state(1) == .live)
+    let book = { feed.market.instruments[0].book }
+    #expect(book().bids.map(\.price) == [86_701, 86_704] && book().asks.map(\.size) == [3_480_000])
+    feed.receive(#"[10,[86719,2,-0.03483509],3,1775779200200]"#)
+    #expect(feed.books.map(\.kind) == [.delta] && book().bestAsk == PriceLevel(price: 86_719, size: 3_483_509))
+    #expect(try #require(feed.books.first).time == Timestamp(milliseconds: 1_775_779_200_200))
+    feed.receive(#"[10,[86704,0,1],4,1775779200201]"#)
+    feed.receive(#"[10,[86719,0,-1],5,1775779200202]"#)
+    #expect(book().bids.map(\.price) == [86_701] && book().asks.isEmpty)
+    #expect(feed.handler.symbolCounts[0].sequenceOK == 3 && feed.handler.symbolCounts[0].deltas == 3)
+    #expect(feed.quotes.isEmpty && feed.market.instruments[0].quote?.askSize == 0, "quotes come from the book")
+  }
+
+  @Test("removals of levels that are not there, and elements appended at the end, change nothing")
+  func tolerance() {
+    let feed = Self.live()
+    feed.receive(#"[10,[80000,0,1],3,1775779200200]"#)
+    #expect(feed.error == nil && feed.market.instruments[0].unknownDeletes == 1)
+    feed.receive(#"[10,[86700,2,0.5,"new",null],4,1775779200200,"book","BTCUSD",0.5]"#)
+    #expect(feed.error == nil && feed.market.instruments[0].book.bids.map(\.price) == [86_700, 86_701, 86_704])
+    feed.receive(" [ 10 , [ 86700 , 0 , 1 ] , 5 , 1775779200200 ] ")
+    #expect(feed.error == nil && feed.market.instruments[0].book.bids.count == 2 && feed.state(0) == .live)
+  }
+
+  @Test("exponents and five digits at any scale; the scale is learnt from the values")
+  func scales() {
+    let feed = Self.live()
+    feed.receive(#"[10,[1.1e-7,1,1000000],3]"#)
+    #expect(feed.error == nil && feed.market.instruments[0].instrument.priceScale == 8)
+    #expect(feed.market.instruments[0].book.bids.map(\.price) == [11, 8_670_100_000_000, 8_670_400_000_000])
+    feed.receive(#"[10,[86700,1,1e-9],4]"#)
+    #expect(feed.market.instruments[0].instrument.sizeScale == 9 && feed.state(0) == .live)
+  }
+
+  @Test("a book without orders is an empty snapshot, once")
+  func emptyBook() {
+    let feed = Self.connected(["BTC-USD"])
+    feed.receive(Self.subscribed("book", 10))
+    feed.receive("[10,[],1]")
+    #expect(feed.books.map(\.kind) == [.snapshot] && feed.state(0) == .live)
+    feed.receive("[10,[100,1,-5],2]")
+    #expect(feed.market.instruments[0].book.asks.count == 1 && feed.state(0) == .live)
+  }
+
+  @Test("a price twice in one snapshot: the last counts")
+  func twice() {
+    let feed = Self.connected(["BTC-USD"])
+    feed.receive(Self.subscribed("book", 10))
+    feed.receive("[10,[[100,1,5],[100,2,7],[101,1,-5]],1]")
+    #expect(feed.market.instruments[0].book.bids == [PriceLevel(price: 100, size: 700_000_000)])
+  }
+
+  @Test(
+    "what cannot be a level is refused, and its book rebuilt",
+    arguments: [
+      "[86700,1]", "[86700,-1,1]", "[86700,1,0]", "[0,1,5]", "[-5,1,5]", #"["x",1,5]"#, #"[86700,1,"0.-10000"]"#,
+      "[86700,1.5,1]", "[86700,1,1e300]", "[]",
+    ])
+  func badLevels(_ level: String) {
+    let feed = Self.live()
+    feed.receive("[10,\(level),3,1775779200200]")
+    if level == "[]" {
+      // An empty snapshot of a live book: the venue says that there are no orders.
+      #expect(feed.error == nil && feed.market.instruments[0].book.isEmpty)
+      return
+    }
+    #expect(feed.error != nil && feed.resets == [.malformed] && feed.state(0) == .syncing(.malformed))
+    #expect(feed.state(1) == .live, "the other book goes on")
+    #expect(
+      feed.sent == [
+        #"{"event":"unsubscribe","chanId":10}"#,
+        #"{"event":"subscribe","channel":"book","symbol":"tBTCUSD","prec":"P0","freq":"F0","len":"100"}"#,
+      ])
+    // The count of the bad message was used up.
+    feed.receive(#"[20,[1797.1,3,2.6],4,1775779200201]"#)
+    #expect(feed.resets.isEmpty && feed.state(1) == .live)
+  }
+
+  // MARK: Counts
+
+  @Test(
+    "a count that does not follow: all books are rebuilt, each with one subscription, and live with the next snapshot",
+    arguments: [4, 1, 900])
+  func gap(_ count: Int) {
+    let feed = Self.live()
+    feed.receive("[10,[86700,1,9],\(count),1775779200200]")
+    #expect(feed.resets == [.gap, .gap] && feed.state(0) == .syncing(.gap) && feed.state(1) == .syncing(.gap))
+    #expect(feed.books.isEmpty, "the update itself is of no use")
+    #expect(
+      feed.sent == [
+        #"{"event":"unsubscribe","chanId":10}"#,
+        #"{"event":"subscribe","channel":"book","symbol":"tBTCUSD","prec":"P0","freq":"F0","len":"100"}"#,
+        #"{"event":"unsubscribe","chanId":20}"#,
+        #"{"event":"subscribe","channel":"book","symbol":"tETHUSD","prec":"P0","freq":"F0","len":"100"}"#,
+      ])
+    // What was on its way is not looked at, but it is counted.
+    feed.receive("[10,[86700,1,9],\(count + 1),1775779200200]")
+    #expect(feed.books.isEmpty && feed.resets.isEmpty && feed.sent.isEmpty)
+    feed.receive(#"{"event":"unsubscribed","status":"OK","chanId":10}"#)
+    feed.receive(Self.subscribed("book", 10))
+    feed.receive("[10,[[86700,1,9],[86719,1,-1]],\(count + 2),1775779200200]")
+    #expect(feed.state(0) == .live && feed.state(1) == .syncing(.gap))
+    feed.receive("[10,[86701,1,9],\(count + 3),1775779200200]")
+    #expect(feed.market.instruments[0].book.bids.count == 2)
+    #expect(feed.handler.symbolCounts[0].gaps == 1 && feed.handler.symbolCounts[1].gaps == 1)
+  }
+
+  @Test("a gap that a heartbeat shows; a snapshot that shows one is good itself")
+  func gapElsewhere() {
+    let feed = Self.live()
+    feed.receive(#"[22,"hb",4,1775779200200]"#)
+    #expect(feed.resets == [.gap, .gap])
+    let other = Self.live()
+    other.receive(#"{"event":"unsubscribed","status":"OK","chanId":20}"#)
+    other.receive(Self.subscribed("book", 23, "tETHUSD"))
+    other.receive("[23,[[1797.1,3,2.5],[1797.5,1,-4]],9,1775779200200]")
+    #expect(other.state(0) == .syncing(.gap) && other.state(1) == .live)
+  }
+
+  @Test("the last message again is nothing, of whatever kind")
+  func again() {
+    let feed = Self.live()
+    feed.receive(#"[11,"te",[382489563,1775779200000,0.5,86700],3,1775779200200]"#)
+    #expect(feed.trades.count == 1)
+    feed.receive(#"[11,"te",[382489563,1775779200000,0.5,86700],3,1775779200200]"#)
+    #expect(feed.events.isEmpty && feed.state(0) == .live && feed.handler.symbolCounts[0].trades == 1)
+  }
+
+  @Test("a venue that refuses the flags, or does not count, is read without")
+  func uncounted() {
+    let feed = Self.connected(["BTC-USD"])
+    feed.receive(#"{"event":"conf","status":"FAILED","msg":"conf: unknown","code":10900}"#)
+    #expect(feed.error?.kind == .refused && feed.error?.detail.contains("without their count") == true)
+    feed.receive(Self.subscribed("book", 10))
+    feed.receive("[10,[[100,1,5],[101,1,-5]]]")
+    feed.receive("[10,[99,1,5]]")
+    feed.receive("[10,[98,1,5],1775779200200]")
+    #expect(feed.state(0) == .live && feed.market.instruments[0].book.bids.count == 3)
+    #expect(feed.books.map(\.time) == [Timestamp(milliseconds: 1_775_779_200_200)])
+    #expect(feed.handler.symbolCounts[0].sequenceOK == 0)
+  }
+
+  @Test("no storm: rebuilds wait longer each time; a snapshot that does not come is asked for ever more rarely")
+  func noStorm() {
+    let feed = Self.live()
+    var count = 2
+    var asked = 0
+    for _ in 0..<20 {
+      count += 5
+      feed.receive("[10,[86700,1,9],\(count),1775779200200]")
+      asked += feed.sent.count { $0.contains(#""subscribe""#) && $0.contains("tBTCUSD") }
+      feed.wait(1)
+      asked += feed.sent.count { $0.contains(#""subscribe""#) && $0.contains("tBTCUSD") }
+      feed.receive(Self.subscribed("book", 10))
+      count += 1
+      feed.receive("[10,[[86700,1,9],[86719,1,-1]],\(count),1775779200200]")
+    }
+    #expect((2...12).contains(asked), "\(asked) times")
+    let silent = Self.connected(["BTC-USD"])
+    silent.wait(300)
+    let books = silent.sent.count { $0.contains(#""channel":"book""#) }
+    #expect((4...8).contains(books), "\(books) times")
+  }
+
+  // MARK: Checksums
+
+  @Test("a checksum that agrees; one that does not is borne once, the second rebuilds the book")
+  func checksum() throws {
+    let feed = Self.live()
+    let right = try #require(
+      BitfinexChecksum.checksum(of: feed.market.instruments[0].book, priceScale: 0, sizeScale: 8))
+    feed.receive(#"[10,"cs",\#(Int32(bitPattern: right)),3,1775779200200]"#)
+    #expect(feed.state(0) == .live && feed.market.instruments[0].checksumsOK == 1)
+    feed.receive(#"[10,"cs",-1330055495,4,1775779200200]"#)
+    #expect(feed.state(0) == .live)
+    feed.receive(#"[10,"cs",1330055495,5,1775779200200]"#)
+    #expect(feed.state(0) == .syncing(.checksum) && feed.state(1) == .live)
+    #expect(feed.sent.count == 2 && feed.sent[0] == #"{"event":"unsubscribe","chanId":10}"#)
+    feed.receive(#"[20,"cs",4294967296,6]"#)
+    #expect(feed.error?.detail.contains("more than 32 bits") == true)
+  }
+
+  // MARK: Trades and statistics
+
+  @Test("te is the trade and tu the same again; the sign is the taker's side; ids of 20 digits are text")
+  func trades() {
+    let feed = Self.live()
+    feed.receive(#"[11,"te",[382489563,1775779200709,0.00705845,86687.98969503],3,1775779200784]"#)
+    #expect(feed.trades.map(\.side) == [.buy] && feed.trades.map(\.size) == [705_845])
+    #expect(
+      feed.market.instruments[0].instrument.priceScale == 8, "prices of trades may have more digits than the book's")
+    feed.receive(#"[11,"tu",[382489563,1775779200709,0.00705845,86687.98969503],4,1775779200834]"#)
+    #expect(feed.trades.isEmpty && feed.error == nil)
+    feed.receive(#"[11,"te",[98765432109876543210,1775779200709,-2,86687],5,1775779200784]"#)
+    #expect(feed.trades.map(\.side) == [.sell] && feed.trades.map(\.id.text) == ["98765432109876543210"])
+    #expect(feed.trades.map(\.time) == [Timestamp(milliseconds: 1_775_779_200_709)])
+    #expect(feed.handler.symbolCounts[0].trades == 2)
+    // The year 0001, and no time at all.
+    feed.receive(#"[11,"te",[382489565,-62135596800000,1,86687],6,1775779200784]"#)
+    #expect(feed.trades.map(\.time) == [feed.now])
+    feed.receive(#"[11,"te",[382489566,null,1,86687],7,1775779200784]"#)
+    #expect(feed.trades.map(\.time) == [feed.now])
+    for bad in ["[1,2,0,5]", "[1,2,1,0]", "[1,2,1]", #"["a",2,1,5]"#, "7"] {
+      feed.receive(#"[11,"te",\#(bad),8,1775779200784]"#)
+      #expect(feed.error != nil && feed.trades.isEmpty, "\(bad)")
+      feed.receive(#"{"event":"conf","status":"OK","flags":229376}"#)
+    }
+    #expect(feed.state(0) == .live)
+  }
+
+  @Test("trades from before the subscription are backlog, oldest first, and once only")
+  func backlog() {
+    let feed = Self.live()
+    feed.receive(
+      "[11,[[7,1775779198700,0.5,86700],[6,1775779198600,-0.25,86699],[5,1775779198600,1,86698]],3,1775779200401]")
+    #expect(feed.trades.map(\.id.text) == ["5", "6", "7"] && feed.trades.allSatisfy(\.isBacklog))
+    #expect(feed.handler.symbolCounts[0].backlogTrades == 3 && feed.handler.symbolCounts[0].trades == 0)
+    feed.disconnect()
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, Self.list)
+    feed.connect()
+    feed.receive(Self.subscribed("trades", 9))
+    feed.receive("[9,[[9,1775779198800,0.5,86700],[7,1775779198700,0.5,86700]],1,1775779200401]")
+    #expect(feed.trades.map(\.id.text) == ["9"])
+    feed.receive("[9,[],2]")
+    #expect(feed.trades.isEmpty && feed.error == nil)
+  }
+
+  @Test("statistics; sizes in them are sums and no quote; null and appended fields")
+  func ticker() throws {
+    let feed = Self.live()
+    feed.receive(
+      "[12,[71741,0.26742262,71760,1.22665447,647,0.00909896,71754,900.8715945,73120,70434,null],3,1775779200144]")
+    let ticker = try #require(feed.tickers.first)
+    #expect(ticker.bid == 71_741 && ticker.ask == 71_760 && ticker.last == 71_754)
+    #expect(
+      ticker.high == 73_120 && ticker.low == 70_434 && ticker.volume == Decimal64(mantissa: 9_008_715_945, scale: 7))
+    #expect(ticker.change == Decimal64(mantissa: 647, scale: 0))
+    #expect(ticker.changePercent == Decimal64(mantissa: 909_896, scale: 6))
+    #expect(ticker.time == Timestamp(milliseconds: 1_775_779_200_144) && feed.quotes.isEmpty)
+    feed.receive(
+      "[22,[2.271e-05,43.358118629999986,null,197418.9,-1.77e-06,-0.0177,2.276e-05,81802.4,2.453e-05,2.276e-05],4]")
+    let small = try #require(feed.tickers.first)
+    #expect(small.bid == 2_271 && small.ask == nil && feed.market.instruments[1].instrument.priceScale == 8)
+    feed.receive("[22,[1,2,3],5]")
+    #expect(feed.error?.detail == "ticker without field LOW")
+    #expect(feed.state(0) == .live && feed.state(1) == .live)
+  }
+
+  // MARK: Channels and events
+
+  @Test("what comes before its acknowledgement, and of unknown channels and kinds, is counted and passed over")
+  func unknown() {
+    let feed = Self.live()
+    feed.receive(#"[77,"hb",3]"#)
+    feed.receive("[77,[[5,5,5]],4]")
+    feed.receive(#"[77,[1596124822000,null,0.896,{"a":[1]}],5]"#)
+    feed.receive(#"[11,"fte",[5690221203,1734237018019,0.00991467,102550,30],6]"#)
+    feed.receive(#"[0,"zz",7]"#)
+    feed.receive(#"{"event":"subscribed","channel":"status","chanId":78,"key":"deriv:tBTCF0:USTF0"}"#)
+    feed.receive(
+      #"{"event":"subscribed","channel":"book","chanId":79,"symbol":"tBTCUSD","prec":"R0","freq":"F0","len":"25"}"#)
+    feed.receive(#"[79,[34753002978,7294.7,1.54340371],8]"#)
+    feed.receive(#"{"event":"auth","status":"OK"}"#)
+    #expect(feed.error == nil && feed.state(0) == .live && feed.handler.counts.ignored == 5)
+    feed.receive(#"[10,[86700,1,9],9]"#)
+    #expect(feed.resets.isEmpty && feed.books.count == 1)
+    for bad in ["[]", "[5]", #"["a",1]"#, "{}", "7", "", "nonsense", "[10,"] {
+      feed.receive(bad)
+      #expect(feed.error != nil, "\(bad)")
+    }
+  }
+
+  @Test("a data message whose channel cannot be told may have been any book's")
+  func unreadableChannel() {
+    let feed = Self.live()
+    feed.receive("[x10,[86700,1,9],3]")
+    #expect(feed.resets == [.malformed, .malformed])
+    let other = Self.live()
+    other.receive("[11,[[7,17757791987")
+    #expect(other.error != nil && other.resets.isEmpty, "trades are no book")
+    other.receive("[10,[86700,1,9],4]")
+    #expect(other.resets.isEmpty && other.state(0) == .live)
+  }
+
+  @Test("binary frames carry the same text, and bytes that are none are refused")
+  func binary() {
+    let feed = Self.live()
+    feed.receive([0x78, 0x9C, 0x00, 0xFF])
+    #expect(feed.error != nil && feed.resets.isEmpty && feed.state(0) == .live)
+  }
+
+  @Test("a number that the venue gives to another channel is no longer the first one's")
+  func numberAgain() {
+    let feed = Self.live()
+    feed.receive(Self.subscribed("ticker", 10, "tETHUSD"))
+    feed.receive("[10,[1797,1,1797.5,1,1,0.1,1797,5,1800,1700],3]")
+    #expect(feed.tickers.map(\.instrument.index) == [1] && feed.books.isEmpty)
+  }
+
+  @Test("a subscription that the venue ends is made again, and its book rebuilt")
+  func endedByVenue() {
+    let feed = Self.live()
+    feed.receive(#"{"event":"unsubscribed","status":"OK","chanId":10}"#)
+    #expect(feed.state(0) == .syncing(.venueReset) && feed.sent.count == 1)
+    feed.receive(#"{"event":"unsubscribed","status":"OK","chanId":11}"#)
+    feed.wait(20)
+    #expect(feed.sent.contains(#"{"event":"subscribe","channel":"trades","symbol":"tBTCUSD"}"#))
+    #expect(feed.state(1) == .live)
+  }
+
+  @Test("refusals: one symbol of several; a duplicate is none; the limit of channels waits a minute")
+  func refusals() {
+    let feed = Self.connected()
+    let refusal =
+      #"{"channel":"book","symbol":"tETHUSD","prec":"P0","len":"100","event":"error","msg":"symbol: invalid","code":10300,"pair":"ETHUSD"}"#
+    feed.receive(refusal)
+    #expect(feed.error == nil && feed.failures == ["ETH-USD": "Bitfinex refused tETHUSD: symbol: invalid"])
+    feed.receive(refusal.replacing("book", with: "trades"))
+    #expect(feed.error == nil && feed.failures.isEmpty)
+    feed.receive(
+      #"{"channel":"trades","symbol":"tBTCUSD","event":"error","msg":"subscribe: dup","code":10301,"pair":"BTCUSD"}"#)
+    #expect(feed.error == nil)
+    feed.receive(
+      #"{"channel":"ticker","symbol":"tBTCUSD","event":"error","msg":"subscribe: limit","code":10305,"pair":"BTCUSD"}"#)
+    #expect(feed.error?.detail == "ticker tBTCUSD: subscribe: limit (code 10305)")
+    feed.receive(Self.subscribed("book", 10))
+    feed.receive(Self.subscribed("trades", 11))
+    feed.receive("[10,[[100,1,5],[101,1,-5]],1]")
+    feed.wait(59)
+    #expect(feed.sent.allSatisfy { $0.contains("ping") }, "\(feed.sent)")
+    feed.wait(2)
+    #expect(feed.sent.contains(#"{"event":"subscribe","channel":"ticker","symbol":"tBTCUSD"}"#))
+    feed.receive(#"{"event":"error","msg":"unsubscribe: invalid","code":10400}"#)
+    #expect(feed.error?.kind == .refused)
+    feed.disconnect()
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, Self.list)
+    feed.connect()
+    #expect(!feed.sent.contains { $0.contains("tETHUSD") }, "a refused symbol is left alone")
+  }
+
+  @Test("a restart is announced: a new connection")
+  func restart() {
+    let feed = Self.live()
+    feed.receive(#"{"event":"info","code":20051,"msg":"Stopping. Please try to reconnect"}"#)
+    #expect(feed.reconnects.count == 1)
+    feed.receive(#"{"event":"info","code":20051,"msg":"Stopping. Please try to reconnect"}"#)
+    #expect(feed.reconnects.isEmpty, "said once")
+  }
+
+  @Test("maintenance: no book is vouched for and nothing asked for until it is over; then all is subscribed anew")
+  func maintenance() {
+    let feed = Self.live()
+    feed.receive(#"{"event":"info","code":20060,"msg":"Entering in Maintenance mode"}"#)
+    #expect(feed.maintenance == [true] && feed.resets == [.venueReset, .venueReset])
+    feed.wait(100)
+    #expect(feed.sent.allSatisfy { $0.contains("ping") })
+    feed.receive(#"{"event":"info","code":20061,"msg":"Maintenance ended"}"#)
+    #expect(feed.maintenance == [false])
+    #expect(
+      feed.sent.count { $0.contains("unsubscribe") } == 6 && feed.sent.count { $0.contains(#""subscribe""#) } == 6)
+    let begun = Self.connected()
+    begun.receive(#"{"event":"info","version":2,"platform":{"status":0}}"#)
+    #expect(begun.maintenance == [true])
+    begun.wait(301)
+    #expect(begun.maintenance == [false], "the word that it is over may be missed")
+  }
+
+  // MARK: Quiet and dead
+
+  @Test("a quiet channel has heartbeats; one that has none while others go on is dead and made again")
+  func deadChannel() {
+    let feed = Self.live()
+    var count = 2
+    for _ in 0..<3 {
+      feed.wait(15)
+      for channel in [11, 12, 20, 21] {
+        count += 1
+        feed.receive(#"[\#(channel),"hb",\#(count),1775779200200]"#)
+        #expect(feed.isHeartbeat)
+      }
+    }
+    feed.wait(1)
+    #expect(feed.state(0) == .syncing(.stale) && feed.state(1) == .live)
+    #expect(
+      feed.sent == [
+        #"{"event":"unsubscribe","chanId":10}"#,
+        #"{"event":"subscribe","channel":"book","symbol":"tBTCUSD","prec":"P0","freq":"F0","len":"100"}"#,
+        #"{"event":"unsubscribe","chanId":22}"#, #"{"event":"subscribe","channel":"ticker","symbol":"tETHUSD"}"#,
+      ])
+  }
+
+  @Test("a silence of the whole connection is not that of a channel; it is pinged")
+  func keepAlive() {
+    let feed = Self.live()
+    feed.wait(100)
+    #expect(feed.sent.count >= 4 && feed.sent.allSatisfy { $0.hasPrefix(#"{"event":"ping","cid":"#) })
+    #expect(feed.state(0) == .live)
+    feed.receive(#"{"event":"pong","ts":1511545528111,"cid":1234}"#)
+    #expect(feed.isHeartbeat)
+  }
+
+  @Test("a subscription that is not answered is sent again, ever more rarely, without another name for it")
+  func unanswered() {
+    let feed = Self.connected(["BTC-USD"])
+    feed.wait(200)
+    let trades = feed.sent.count { $0.contains(#""channel":"trades""#) }
+    #expect((3...8).contains(trades), "\(trades) times")
+    #expect(!feed.sent.contains { $0.contains("unsubscribe") })
+  }
+}

@@ -1,0 +1,489 @@
+import Bytes
+import MarketData
+import Testing
+
+@testable import Venues
+
+@Suite("Coinbase Advanced Trade")
+struct CoinbaseAdvancedHandlerTests {
+  static let products =
+    #"{"products":[{"product_id":"BTC-USD","price":"68925.98","base_increment":"0.00000001","quote_increment":"0.01","status":"online","trading_disabled":false,"product_type":"SPOT","quote_currency_id":"USD","base_currency_id":"BTC","alias":"","alias_to":["BTC-USDC"],"price_increment":"0.01"},{"product_id":"BTC-USDC","base_increment":"0.00000001","quote_increment":"0.01","product_type":"SPOT","quote_currency_id":"USDC","base_currency_id":"BTC","alias":"BTC-USD","price_increment":"0.01"},{"product_id":"ETH-USD","base_increment":"0.001","quote_increment":"0.01","product_type":"SPOT","quote_currency_id":"USD","base_currency_id":"ETH","alias":"","price_increment":"0.05"},{"product_id":"SOL-USD","base_increment":"0.1","quote_increment":"0.01","product_type":"SPOT","alias":"","status":"online"},{"product_id":"OLD-USD","product_type":"SPOT","status":"delisted"},{"product_id":"BIP-20DEC30-CDE","product_type":"FUTURE","base_increment":"1","price_increment":"5"}],"num_products":6}"#
+
+  static func subscriptions(_ number: Int) -> String {
+    #"{"channel":"subscriptions","client_id":"","timestamp":"2026-04-07T14:30:00.000000Z","sequence_num":\#(number),"events":[{"subscriptions":{"level2":["BTC-USD"]}}]}"#
+  }
+
+  static func level(_ side: String, _ price: String, _ size: String) -> String {
+    #"{"side":"\#(side)","event_time":"1970-01-01T00:00:00Z","price_level":"\#(price)","new_quantity":"\#(size)"}"#
+  }
+
+  static func book(
+    _ type: String, _ number: Int, _ levels: [String], product: String = "BTC-USD",
+    time: String = "2026-04-07T14:30:01.456789123Z"
+  ) -> String {
+    #"{"channel":"l2_data","timestamp":"\#(time)","sequence_num":\#(number),"events":[{"type":"\#(type)","product_id":"\#(product)","updates":[\#(levels.joined(separator: ","))]}]}"#
+  }
+
+  static func trade(_ id: String, _ side: String, _ time: String = "2026-04-07T14:30:02.789012Z") -> String {
+    #"{"trade_id":"\#(id)","product_id":"BTC-USD","price":"68900.50","size":"0.00150000","side":"\#(side)","time":"\#(time)"}"#
+  }
+
+  static func trades(_ type: String, _ number: Int, _ trades: [String]) -> String {
+    #"{"channel":"market_trades","timestamp":"2026-04-07T14:30:02.789012Z","sequence_num":\#(number),"events":[{"type":"\#(type)","trades":[\#(trades.joined(separator: ","))]}]}"#
+  }
+
+  static func listed(_ symbols: [String]) -> HandlerHarness {
+    let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, symbols)
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, products)
+    return feed
+  }
+
+  /// Connected, everything subscribed and acknowledged with the numbers 0 to 3; the first book live with number 4.
+  static func live(_ symbols: [String] = ["BTC-USD", "ETH-USD"]) -> HandlerHarness {
+    let feed = listed(symbols)
+    feed.connect()
+    for number in 0..<4 {
+      feed.receive(subscriptions(number))
+      feed.wait(0.25)
+    }
+    feed.receive(book("snapshot", 4, [level("bid", "68900.00", "1.50000000"), level("offer", "68901.00", "0.5")]))
+    return feed
+  }
+
+  @Test("products first; then one request at a time, each when the one before was acknowledged")
+  func subscribes() {
+    let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, ["BTC-USD", "ETH-USD", "BTC-UDS", "BTC-USD-PERP"])
+    feed.prepare()
+    #expect(feed.gets.map(\.path) == ["/api/v3/brokerage/market/products?product_type=SPOT"])
+    #expect(!feed.handler.isPrepared)
+    feed.respond(feed.gets[0].request, 200, Self.products)
+    #expect(feed.handler.isPrepared)
+    #expect(feed.failures["BTC-UDS"]?.contains("did you mean BTC-USD") == true)
+    #expect(feed.failures["BTC-USD-PERP"]?.contains("spot markets only") == true)
+    let instruments = feed.market.instruments.map(\.instrument)
+    #expect(instruments.map(\.symbol) == ["coinbase-advanced:BTC-USD", "coinbase-advanced:ETH-USD"])
+    #expect(instruments[1].priceIncrement == Decimal64(mantissa: 5, scale: 2) && instruments[1].sizeScale == 3)
+    feed.connect()
+    #expect(feed.sent == [#"{"type":"subscribe","channel":"heartbeats"}"#])
+    feed.wait(1)
+    #expect(feed.sent.isEmpty, "the first is still under way")
+    feed.receive(Self.subscriptions(0))
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"market_trades"}"#])
+    feed.receive(Self.subscriptions(1))
+    #expect(feed.sent.isEmpty, "five a second")
+    feed.wait(0.25)
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"ticker"}"#])
+    feed.wait(3)
+    #expect(
+      feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"level2"}"#],
+      "a reply that never comes holds nothing up")
+    feed.wait(8)
+    #expect(feed.sent.isEmpty)
+  }
+
+  @Test("30 books are subscribed ten at a time, and the venue takes no more")
+  func batches() {
+    let names = (0..<30).map { "C\($0)-USD" }
+    let list = names.map { #"{"product_id":"\#($0)","product_type":"SPOT"}"# }.joined(separator: ",")
+    let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, names)
+    #expect(feed.handler.venue.symbolLimit == 30)
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, #"{"products":[\#(list)]}"#)
+    feed.connect()
+    var sent = feed.sent
+    for number in 0..<8 {
+      feed.now = feed.now + 200_000
+      feed.receive(Self.subscriptions(number))
+      sent += feed.sent
+    }
+    #expect(sent.count == 6)
+    let books = sent.filter { $0.contains("level2") }
+    #expect(books.map { $0.split(separator: ",").count } == [12, 12, 12])
+    #expect(books[2].contains(#"["C20-USD","#) && books[2].contains(#""C29-USD"]"#))
+  }
+
+  @Test("a book in USDC is the one in USD and is subscribed under that name; of two names one is carried")
+  func aliases() {
+    let one = Self.listed(["BTC-USDC"])
+    #expect(one.market.instruments[0].instrument.symbol == "coinbase-advanced:BTC-USDC")
+    one.connect()
+    one.receive(Self.subscriptions(0))
+    one.wait(0.25)
+    #expect(one.sent == [#"{"type":"subscribe","product_ids":["BTC-USD"],"channel":"market_trades"}"#])
+    one.receive(Self.book("snapshot", 1, [Self.level("bid", "1.00", "1")]))
+    #expect(one.state(0) == .live)
+
+    let both = Self.listed(["BTC-USD", "BTC-USDC"])
+    #expect(both.failures["BTC-USDC"]?.contains("same book as BTC-USD") == true)
+    #expect(both.market.instruments.count == 1)
+    // The next list says the same, and nothing is said twice.
+    both.connect()
+    both.disconnect()
+    both.prepare()
+    both.respond(both.gets[0].request, 200, Self.products)
+    #expect(both.actions.isEmpty && both.market.instruments.count == 1)
+  }
+
+  @Test("the listing has each book once; a rank is by what was traded in the quote currency")
+  func listing() {
+    func product(_ base: String, _ quote: String, _ volume: String, _ more: String = "") -> String {
+      #"{"product_id":"\#(base)-\#(quote)","base_currency_id":"\#(base)","quote_currency_id":"\#(quote)","product_type":"SPOT","approximate_quote_24h_volume":"\#(volume)"\#(more)}"#
+    }
+    let list = [
+      product("BTC", "USD", "758506771.41"), product("BTC", "USDC", "758506771.41", #","alias":"BTC-USD""#),
+      product("ETH", "USD", "900000000"), product("SOL", "USD", "1", #","cancel_only":true"#),
+      product("XRP", "USD", "2"),
+    ].joined(separator: ",")
+    let handler = CoinbaseAdvancedHandler(configuration: FeedConfiguration(symbols: ["*-USD:top2"], listing: .volumes))
+    var batch = EventBatch()
+    let now = Timestamp(microseconds: 1_700_000_000_000_000)
+    handler.prepare(now: now, into: &batch)
+    handler.response(
+      to: 1, status: 200, body: Array(#"{"products":[\#(list)]}"#.utf8).span.bytes, now: now, into: &batch)
+    #expect(batch.instruments.map(\.symbol) == ["coinbase-advanced:ETH-USD", "coinbase-advanced:BTC-USD"])
+    #expect(handler.listing.map(\.symbol.text) == ["BTC-USD", "ETH-USD", "SOL-USD", "XRP-USD"])
+    #expect(handler.listing.map(\.state) == [.trading, .trading, .halted, .trading])
+    #expect(handler.listing[0].quoteVolume == Decimal64(mantissa: 75_850_677_141, scale: 2))
+  }
+
+  @Test("a list that could not be had is asked for again, later if the venue says that it is too often")
+  func listFails() {
+    let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, ["BTC-USD"])
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 500, "oops")
+    feed.wait(1.25)
+    #expect(feed.gets.count == 1)
+    feed.respond(feed.gets[0].request, 429, "too many")
+    feed.wait(59)
+    #expect(feed.gets.isEmpty)
+    feed.wait(1.25)
+    #expect(feed.gets.count == 1)
+    feed.respond(feed.gets[0].request, 200, #"{"num_products":0}"#)
+    #expect(!feed.handler.isPrepared)
+  }
+
+  @Test("snapshot and updates: offer is the ask side, every spelling of zero removes, the message's time is the book's")
+  func book() throws {
+    let feed = Self.live()
+    #expect(feed.state(0) == .live && feed.state(1) == .absent)
+    #expect(feed.books.map(\.kind) == [.snapshot])
+    #expect(feed.books[0].time == Timestamp(microseconds: 1_775_572_201_456_789))
+    #expect(feed.bids == [PriceLevel(price: 6_890_000, size: 150_000_000)])
+    #expect(feed.asks == [PriceLevel(price: 6_890_100, size: 50_000_000)])
+    feed.receive(
+      Self.book(
+        "update", 5,
+        [
+          Self.level("bid", "68900.00", "0.00000000"), Self.level("bid", "68899.5", "0"),
+          Self.level("bid", "68899.00", "2.3"), Self.level("offer", "68901.00", "0.0"),
+          Self.level("offer", "68902.00", "0.8"), Self.level("offer", "68902.00", "0.7"),
+        ]))
+    let state = feed.market.instruments[0]
+    #expect(state.book.bids == [PriceLevel(price: 6_889_900, size: 230_000_000)])
+    // Of a price that comes twice the last counts.
+    #expect(state.book.asks == [PriceLevel(price: 6_890_200, size: 70_000_000)])
+    #expect(state.quote?.bid == 6_889_900 && state.quote?.askSize == 70_000_000)
+    #expect(state.book.unknownDeletes == 1)
+    feed.receive(Self.book("update", 6, [Self.level("bid", "68899.00", "0"), Self.level("offer", "68902.00", "0")]))
+    #expect(state.book.isEmpty && feed.state(0) == .live, "a book may be empty")
+    let counts = feed.handler.symbolCounts[0]
+    #expect(counts.snapshots == 1 && counts.deltas == 2 && counts.sequenceOK == 2 && counts.gaps == 0)
+  }
+
+  @Test("one message may carry several products, and its fields stand in any order")
+  func anyOrder() {
+    let feed = Self.live()
+    feed.receive(
+      #"{"events":[{"updates":[{"new_quantity":"3","price_level":"68890.00","side":"bid"}],"product_id":"BTC-USD","type":"update"},{"updates":[{"new_quantity":"1","price_level":"2000.00","side":"offer"}],"product_id":"ETH-USD","type":"snapshot"}],"sequence_num":"5","timestamp":"2026-04-07T14:30:02Z","channel":"l2_data"}"#
+    )
+    #expect(feed.error == nil)
+    #expect(feed.books.map(\.kind) == [.delta, .snapshot])
+    #expect(feed.state(1) == .live)
+    #expect(feed.market.instruments[0].book.bids.count == 2)
+  }
+
+  @Test("sizes printed with more digits than the increment has set the scale, from the snapshot on")
+  func printedDigits() {
+    let feed = Self.live()
+    feed.receive(
+      Self.book(
+        "snapshot", 5, [Self.level("bid", "2000.40", "1.68700000"), Self.level("offer", "2000.50", "0.000")],
+        product: "ETH-USD"))
+    #expect(feed.market.instruments[1].instrument.sizeScale == 8)
+    #expect(feed.bids == [PriceLevel(price: 200_040, size: 168_700_000)])
+    // A price beyond the increment widens, and the message is used whole, once.
+    feed.receive(
+      Self.book(
+        "update", 6, [Self.level("bid", "2000.405", "1e-3"), Self.level("offer", "2000.5", "0.000000005")],
+        product: "ETH-USD"))
+    #expect(feed.error == nil)
+    #expect(feed.market.instruments[1].instrument.priceScale == 3)
+    #expect(feed.market.instruments[1].book.bestBid == PriceLevel(price: 2_000_405, size: 1_000_000))
+    #expect(feed.market.instruments[1].book.bestAsk == PriceLevel(price: 2_000_500, size: 5))
+    #expect(feed.handler.symbolCounts[1].deltas == 1 && feed.resets.isEmpty)
+  }
+
+  @Test("a level that is no number is left out; a year 0001 takes the time before it")
+  func badData() {
+    let feed = Self.live()
+    feed.receive(
+      Self.book(
+        "update", 5,
+        [
+          Self.level("bid", "68890.00", "0.-10000"), Self.level("bid", "68891.00", "-1"),
+          Self.level("bid", "1e30", "1"),
+          Self.level("bid", "68892.00", "4"),
+        ], time: "0001-01-01T00:00:00.000000Z"))
+    #expect(feed.error == nil && feed.handler.counts.rejectedLevels == 3)
+    #expect(feed.bids == [PriceLevel(price: 6_889_200, size: 400_000_000)])
+    #expect(feed.books[0].time == Timestamp(microseconds: 1_775_572_201_456_789))
+  }
+
+  @Test("a hole in the connection's numbers costs every book a new snapshot, in one request each way")
+  func gap() {
+    let feed = Self.live()
+    feed.receive(Self.book("snapshot", 5, [Self.level("bid", "2000.00", "1")], product: "ETH-USD"))
+    feed.wait(1)
+    feed.receive(
+      #"{"channel":"heartbeats","timestamp":"2026-04-07T14:30:10Z","sequence_num":7,"events":[{"heartbeat_counter":42}]}"#
+    )
+    #expect(feed.resets == [.gap, .gap] && feed.isHeartbeat)
+    #expect(feed.state(0) == .syncing(.gap) && feed.state(1) == .syncing(.gap))
+    #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"level2"}"#])
+    feed.now = feed.now + 250_000
+    feed.receive(Self.subscriptions(8))
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"level2"}"#])
+    // Still on its way when the book was unsubscribed, and another hole: nothing is asked for twice.
+    feed.receive(Self.book("update", 11, [Self.level("bid", "1.00", "1")]))
+    #expect(feed.books.isEmpty && feed.resets.isEmpty && feed.sent.isEmpty)
+    feed.receive(Self.book("snapshot", 12, [Self.level("bid", "68900.00", "1"), Self.level("offer", "68901.00", "1")]))
+    #expect(feed.state(0) == .live && feed.state(1) == .syncing(.gap))
+    #expect(feed.handler.symbolCounts[0].gaps == 1)
+    // The next hole waits before it asks again.
+    feed.receive(Self.subscriptions(13))
+    feed.receive(Self.book("update", 15, [Self.level("bid", "68900.00", "2")]))
+    #expect(feed.resets == [.gap] && feed.books.isEmpty && feed.sent.isEmpty)
+    feed.wait(0.75)
+    #expect(feed.sent.isEmpty)
+    feed.wait(0.5)
+    #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["BTC-USD"],"channel":"level2"}"#])
+  }
+
+  @Test("the last message again is nothing; an older one is a hole")
+  func repeats() {
+    let feed = Self.live()
+    let update = Self.book("update", 5, [Self.level("bid", "68900.00", "2")])
+    feed.receive(update)
+    feed.receive(update)
+    #expect(feed.events.isEmpty && feed.error == nil && feed.handler.symbolCounts[0].deltas == 1)
+    feed.receive(Self.trades("update", 6, [Self.trade("1", "BUY")]))
+    feed.receive(Self.trades("update", 6, [Self.trade("1", "BUY")]))
+    #expect(feed.trades.isEmpty && feed.handler.symbolCounts[0].trades == 1)
+    feed.receive(Self.book("update", 3, [Self.level("bid", "68900.00", "9")]))
+    #expect(feed.resets == [.gap] && feed.books.isEmpty)
+  }
+
+  @Test("a snapshot behind a hole is good by itself")
+  func snapshotAfterHole() {
+    let feed = Self.live()
+    feed.receive(Self.book("snapshot", 9, [Self.level("bid", "68800.00", "1")]))
+    #expect(feed.resets == [.gap] && feed.state(0) == .live)
+    #expect(feed.market.instruments[0].book.bids.count == 1)
+  }
+
+  @Test("messages without numbers are taken, and then a missing heartbeat is the hole")
+  func withoutNumbers() {
+    let feed = Self.live()
+    feed.disconnect()
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, Self.products)
+    feed.connect()
+    func beat(_ counter: String) {
+      feed.receive(
+        #"{"channel":"heartbeats","events":[{"current_time":"2026-04-07 14:30:10.0 +0000 UTC m=+1.5","heartbeat_counter":\#(counter)}]}"#
+      )
+    }
+    beat("41")
+    feed.receive(
+      #"{"channel":"l2_data","events":[{"type":"snapshot","product_id":"BTC-USD","updates":[\#(Self.level("bid", "1.00", "1"))]}]}"#
+    )
+    #expect(feed.state(0) == .live && feed.books[0].time != feed.now, "the newest time of the book")
+    beat("\"42\"")
+    #expect(feed.isHeartbeat && feed.resets.isEmpty)
+    beat("44")
+    #expect(feed.resets == [.gap])
+  }
+
+  @Test("the maker's side is turned round; a snapshot is backlog; trades come in the order of execution")
+  func sides() {
+    let feed = Self.live()
+    feed.receive(
+      Self.trades(
+        "snapshot", 5,
+        [Self.trade("103", "BUY", "2026-04-07T10:00:02Z"), Self.trade("102", "SELL", "2026-04-07T10:00:01Z")]))
+    #expect(feed.trades.map(\.isBacklog) == [true, true])
+    #expect(feed.trades.map(\.id.text) == ["102", "103"] && feed.trades.map(\.side) == [.buy, .sell])
+    feed.receive(
+      Self.trades("update", 6, [Self.trade("104", "SELL"), Self.trade("12345678901234567890", "BUY")]))
+    #expect(feed.trades.map(\.side) == [.buy, .sell] && feed.trades.map(\.isBacklog) == [false, false])
+    #expect(feed.trades[1].id.text == "12345678901234567890")
+    #expect(feed.trades[0].price == 6_890_050 && feed.trades[0].size == 150_000)
+    #expect(feed.trades[0].time == Timestamp(microseconds: 1_775_572_202_789_012))
+    let newestFirst = [Self.trade("107", "BUY"), Self.trade("106", "BUY"), Self.trade("105", "BUY")]
+    feed.receive(Self.trades("update", 7, newestFirst))
+    #expect(feed.trades.map(\.id.text) == ["105", "106", "107"])
+    let counts = feed.handler.symbolCounts[0]
+    #expect(counts.backlogTrades == 2 && counts.trades == 5)
+    feed.receive(Self.trades("update", 8, [Self.trade("108", "NEITHER")]))
+    #expect(feed.error?.detail.contains("side") == true && feed.trades.isEmpty)
+  }
+
+  @Test("24 h figures; the change is in percent")
+  func ticker() throws {
+    let feed = Self.live()
+    feed.receive(
+      #"{"channel":"ticker","timestamp":"2026-04-07T14:30:03.000000Z","sequence_num":5,"events":[{"type":"snapshot","tickers":[{"type":"ticker","product_id":"BTC-USD","price":"68900.50","volume_24_h":"15328.12345678","low_24_h":"67500.00","high_24_h":"69200.00","low_52_w":"25000.00","high_52_w":"73800.00","price_percent_chg_24_h":"-4.15775596190603","best_bid":"68900.00","best_bid_quantity":"1.5","best_ask":"","best_ask_quantity":"0"},{"product_id":"SOL-USD","price":"1"}]}]}"#
+    )
+    let ticker = try #require(feed.tickers.first)
+    #expect(feed.tickers.count == 1 && feed.handler.counts.ignored == 1, "what is not carried is passed over")
+    #expect(ticker.last == 6_890_050 && ticker.high == 6_920_000 && ticker.low == 6_750_000 && ticker.open == nil)
+    #expect(ticker.bid == 6_890_000 && ticker.ask == nil)
+    #expect(ticker.volume == Decimal64(mantissa: 1_532_812_345_678, scale: 8))
+    #expect(ticker.changePercent == Decimal64(mantissa: -415_775_596_190_603, scale: 14))
+    #expect(ticker.time == Timestamp(microseconds: 1_775_572_203_000_000))
+  }
+
+  @Test("a refusal that names a product costs that one; the rest of its request goes again")
+  func refusedByName() {
+    let feed = Self.listed(["BTC-USD", "ETH-USD", "SOL-USD"])
+    feed.connect()
+    feed.receive(Self.subscriptions(0))
+    feed.wait(0.25)
+    feed.receive(#"{"type":"error","message":"ETH-USD is not a valid product (ETH-USDC is)"}"#)
+    #expect(feed.failures == ["ETH-USD": "ETH-USD is not a valid product (ETH-USDC is)"])
+    feed.wait(0.25)
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","SOL-USD"],"channel":"market_trades"}"#])
+    feed.receive(Self.subscriptions(1))
+    feed.wait(0.25)
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","SOL-USD"],"channel":"ticker"}"#])
+  }
+
+  @Test("a refusal that names nothing is taken apart until the product that spoils it is alone")
+  func refusedByHalves() {
+    let feed = Self.listed(["BTC-USD", "ETH-USD", "SOL-USD"])
+    feed.connect()
+    feed.receive(Self.subscriptions(0))
+    feed.wait(0.25)
+    var sent: [String] = []
+    var failures: [String: String] = [:]
+    var number = 1
+    for _ in 0..<12 {
+      let isBad = sent.last?.contains("ETH-USD") ?? true
+      if isBad {
+        feed.receive(#"{"type":"error","message":"invalid product_ids"}"#)
+      } else {
+        feed.receive(Self.subscriptions(number))
+        number += 1
+      }
+      failures.merge(feed.failures) { $1 }
+      feed.wait(0.25)
+      if feed.sent.isEmpty { break }
+      sent += feed.sent
+    }
+    #expect(failures == ["ETH-USD": "invalid product_ids"])
+    let ids = sent.map { $0.split(separator: "[")[1].split(separator: "]")[0] }
+    #expect(
+      ids == [
+        #""BTC-USD""#, #""ETH-USD","SOL-USD""#, #""ETH-USD""#, #""SOL-USD""#, #""BTC-USD","SOL-USD""#,
+        #""BTC-USD","SOL-USD""#,
+      ])
+    // It is asked for again after a minute, alone: a refusal may have been the venue's own trouble.
+    for product in ["BTC-USD", "SOL-USD"] {
+      feed.receive(Self.book("snapshot", number, [Self.level("bid", "1.00", "1")], product: product))
+      number += 1
+    }
+    feed.wait(57)
+    #expect(feed.sent.isEmpty)
+    feed.wait(5)
+    #expect(feed.sent.first == #"{"type":"subscribe","product_ids":["ETH-USD"],"channel":"market_trades"}"#)
+    feed.receive(#"{"type":"error","message":"invalid product_ids"}"#)
+    #expect(feed.failures.isEmpty, "told once")
+  }
+
+  @Test("too many requests are a pause, too many books a new connection; other errors cost nothing")
+  func limits() {
+    let feed = Self.listed(["BTC-USD"])
+    feed.connect()
+    feed.receive(Self.subscriptions(0))
+    feed.wait(0.25)
+    feed.receive(#"{"type":"error","message":"rate limit exceeded"}"#)
+    #expect(feed.error?.kind == .refused && feed.failures.isEmpty)
+    feed.wait(4.5)
+    #expect(feed.sent.isEmpty)
+    feed.wait(0.75)
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD"],"channel":"market_trades"}"#])
+    feed.receive(#"{"type":"error","message":"too many L2 streams requested in a single session"}"#)
+    #expect(
+      feed.actions.contains { if case .reconnect(let reason) = $0 { reason.contains("too many L2") } else { false } })
+    let quiet = Self.live()
+    quiet.wait(4)
+    quiet.receive(#"{"type":"error","message":"internal error","reason":"try later"}"#)
+    #expect(quiet.error?.detail == "internal error: try later" && quiet.state(0) == .live && quiet.sent.isEmpty)
+  }
+
+  @Test("a snapshot that never comes is asked for again, ever more rarely")
+  func silentBook() {
+    let feed = Self.live()
+    // The second book was never answered.
+    feed.wait(8.5)
+    #expect(feed.sent.isEmpty)
+    feed.wait(1.5)
+    #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
+    feed.receive(Self.subscriptions(5))
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
+    feed.receive(Self.subscriptions(6))
+    feed.wait(19.5)
+    #expect(feed.sent.isEmpty && feed.state(0) == .live)
+    feed.wait(0.75)
+    #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
+  }
+
+  @Test("an unreadable message costs itself and its own book, and the numbers go on behind it")
+  func malformed() {
+    let feed = Self.live()
+    feed.receive(Self.book("snapshot", 5, [Self.level("bid", "2000.00", "1")], product: "ETH-USD"))
+    feed.receive(String(Self.book("update", 6, [Self.level("bid", "68900.00", "2")]).dropLast(9)))
+    #expect(feed.error?.kind == .json && feed.resets == [.malformed])
+    #expect(feed.state(0) == .syncing(.malformed) && feed.state(1) == .live)
+    feed.receive(Self.book("update", 7, [Self.level("bid", "2000.00", "2")], product: "ETH-USD"))
+    #expect(feed.state(1) == .live && feed.books.count == 1)
+    feed.receive(String(Self.trades("update", 8, [Self.trade("9", "BUY")]).dropLast(4)))
+    #expect(feed.error != nil && feed.state(1) == .live)
+    // Cut before its number: that it had one is known.
+    feed.receive(#"{"channel":"market_trades","timest"#)
+    feed.receive(Self.book("update", 10, [Self.level("bid", "2000.00", "3")], product: "ETH-USD"))
+    #expect(feed.state(1) == .live)
+    // Cut before it says what it was: it may have been of any book.
+    feed.receive(#"{"cha"#)
+    #expect(feed.resets == [.malformed] && feed.state(1) == .syncing(.malformed))
+  }
+
+  @Test("channels that are not used are counted; what is no message is refused")
+  func others() {
+    let feed = Self.live()
+    feed.receive(
+      #"{"channel":"candles","timestamp":"2026-04-07T14:30:05Z","sequence_num":5,"events":[{"type":"update","candles":[]}]}"#
+    )
+    #expect(feed.error == nil && feed.handler.counts.ignored == 1)
+    feed.receive(Self.book("update", 6, [Self.level("bid", "1.00", "1")], product: "SOL-USD"))
+    #expect(feed.error == nil && feed.books.isEmpty && feed.handler.counts.ignored == 2)
+    #expect(feed.state(0) == .live)
+    feed.receive(
+      #"{"channel":"l2_data","sequence_num":7,"events":[{"type":"partial","product_id":"BTC-USD","updates":[]}]}"#)
+    #expect(feed.error?.detail.contains("neither snapshot nor update") == true)
+    #expect(feed.resets == [.malformed])
+    feed.receive("[]")
+    #expect(feed.error != nil)
+  }
+}

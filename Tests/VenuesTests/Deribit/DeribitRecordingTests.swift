@@ -1,0 +1,113 @@
+import Bytes
+import Foundation
+import MarketData
+import TestSupport
+import Testing
+
+@testable import Venues
+
+/// Recorded traffic of Deribit. The sessions are of markets that are not carried (options, inverse contracts) and of a channel that needs
+/// a key today (`raw`); their messages have the same form, and are read here as if the markets were linear.
+@Suite("Deribit's messages as they were recorded")
+struct DeribitRecordingTests {
+  /// A feed that has `names` for linear perpetuals C0-USDC-PERP, C1-USDC-PERP ….
+  private static func feed(_ names: [String]) -> HandlerHarness {
+    let entries = names.enumerated().map {
+      #"{"instrument_name":"\#($1)","kind":"future","instrument_type":"linear","base_currency":"C\#($0)","quote_currency":"USDC","settlement_period":"perpetual"}"#
+    }
+    let feed = HandlerHarness(DeribitHandler.venue, names.indices.map { "C\($0)-USDC-PERP" })
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, #"{"result":[\#(entries.joined(separator: ","))]}"#)
+    return feed
+  }
+
+  @Test(
+    "ten recorded books: every link, count and level",
+    .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
+  func books() throws {
+    let recording = try RecordedTexts("deribit-options-20210722-book10")
+    let names = recording.expected.keys.sorted()
+    #expect(names.count == 10)
+    let feed = Self.feed(names)
+    feed.connect()
+    for (text, time, _) in recording.texts {
+      feed.now = Timestamp(microseconds: time)
+      feed.receive(text)
+      #expect(feed.error == nil, "\(feed.error?.detail ?? "")")
+      #expect(feed.resets.isEmpty && feed.failures.isEmpty)
+    }
+    for (place, name) in names.enumerated() {
+      let want = try #require(recording.expected[name])
+      let counts = feed.handler.symbolCounts[place]
+      #expect(counts.deltas == want["deltas"] as? Int && counts.snapshots == want["snapshots"] as? Int, "\(name)")
+      #expect(counts.sequenceOK == want["sequence_ok"] as? Int && counts.gaps == want["gaps"] as? Int, "\(name)")
+      #expect(counts.trades == want["trades"] as? Int, "\(name)")
+      let state = feed.market.instruments[place]
+      #expect(state.bookState == .live)
+      #expect([state.book.bids.count, state.book.asks.count] == want["levels"] as? [Int], "\(name)")
+      let sides = [(state.book.bids, "final_bids"), (state.book.asks, "final_asks")]
+      for (levels, key) in sides {
+        let got = levels.reversed().prefix(5).map {
+          [
+            Decimal64(mantissa: $0.price, scale: state.instrument.priceScale).trimmed,
+            Decimal64(mantissa: $0.size, scale: state.instrument.sizeScale).trimmed,
+          ]
+        }
+        let texts = try #require(want[key] as? [[String]])
+        let wanted = try texts.map { try $0.map { try DecimalText.parse(Array($0.utf8).span.bytes).trimmed } }
+        #expect(got == wanted, "\(key) of \(name)")
+      }
+    }
+  }
+
+  @Test(
+    "frames from other libraries' tests are all understood",
+    .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"),
+    arguments: ["deribit-mixed-20260702-frames-nautilus", "deribit-mixed-20260821-frames-gct"])
+  func frames(_ name: String) throws {
+    let recording = try RecordedTexts(name)
+    let feed = Self.feed(["BTC-PERPETUAL", "BTC-CS-19MAY26-70000_75000"])
+    feed.connect()
+    var understood = 0
+    for (text, _, name) in recording.texts {
+      feed.receive(text)
+      if name == "ws_error.json" {
+        // It answers no request of this feed.
+        #expect(feed.error?.detail.contains("10028") == true)
+      } else if name == "ws_book_delta.json" {
+        // A change whose snapshot comes after it.
+        #expect(feed.error == nil && feed.books.isEmpty)
+      } else {
+        #expect(feed.error == nil, "\(name): \(feed.error?.detail ?? "")")
+      }
+      understood += feed.books.count + feed.trades.count + feed.quotes.count + feed.tickers.count
+    }
+    #expect(understood >= 2)
+    if name.hasSuffix("nautilus") { #expect(feed.handler.symbolCounts[0].trades == 2 && feed.state(0) == .live) }
+  }
+
+  @Test(
+    "recorded instrument lists: linear contracts by what they say, all others are inverse or left out",
+    .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
+  func lists() throws {
+    var listed: [DeribitInstrument] = []
+    for name in ["deribit-options-20210722-book10", "deribit-mixed-20260702-frames-nautilus"] {
+      for record in try RecordedTexts(name).records where record["k"] as? String == "http" {
+        guard let body = record["m"] as? String else { continue }
+        let isList =
+          (record["url"] as? String)?.contains("get_instruments") == true
+          || (record["n"] as? String)?.contains("get_instruments") == true
+        guard isList else { continue }
+        let handler = DeribitHandler(configuration: FeedConfiguration(symbols: []))
+        listed += try handler.readInstruments(Array(body.utf8).span.bytes)
+      }
+    }
+    let perpetual = listed.filter { $0.name == "BTC_USDC-PERPETUAL" }
+    #expect(perpetual.map(\.symbol.text) == ["BTC-USDC-PERP"] && perpetual.allSatisfy(\.isLinear))
+    #expect(perpetual.first?.sizeIncrement == Decimal64(mantissa: 1, scale: 3))
+    let inverse = listed.filter { $0.name == "BTC-PERPETUAL" }
+    #expect(inverse.count == 2 && inverse.allSatisfy { !$0.isLinear && $0.symbol.text == "BTC-USD-PERP" })
+    #expect(listed.contains { $0.name == "BTC-25MAR22" && $0.symbol.text == "BTC-USD-20220325" && !$0.isLinear })
+    #expect(listed.allSatisfy { $0.isLinear == ($0.symbol.quote == "USDC") })
+  }
+}
