@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Gateway
 
 struct ReplayCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

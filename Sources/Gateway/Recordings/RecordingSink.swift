@@ -5,6 +5,27 @@ import Synchronization
 import Transport
 import Venues
 
+/// Calls on a queue about once a second, from `start` until it is cancelled or dropped.
+private final class SecondTimer: @unchecked Sendable {
+  // `@unchecked`: constant after `init`, and a dispatch source may be used from any thread (dispatch_source_create(3)).
+  private let source: any DispatchSourceTimer
+
+  init(queue: DispatchQueue) {
+    source = DispatchSource.makeTimerSource(queue: queue)
+    source.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(100))
+  }
+
+  /// To be called once.
+  func start(_ body: @escaping @Sendable () -> Void) {
+    source.setEventHandler { @Sendable in body() }
+    source.activate()
+  }
+
+  func cancel() { source.cancel() }
+
+  deinit { source.cancel() }
+}
+
 /// Records one feed: takes what its session saw on the loop, writes it on a queue of its own, so that a slow disk never stops
 /// the loop. What waits for the disk is bounded.
 ///
@@ -29,7 +50,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
   }
 
   private let queue = DispatchQueue(label: "tidegate.recording")
-  private let timer: any DispatchSourceTimer
+  private let timer: SecondTimer
   private let pending = Atomic<Int>(0)
   private let pendingLimit: Int
   /// Touched by the feed's loop and, at the end, the queue.
@@ -100,13 +121,9 @@ package final class RecordingSink: FeedRecorder, Sendable {
       report: { Self.tell($0, to: sinkLog) })
     let figures = set.figures
     state = Mutex(State(set: set, figures: figures))
-    timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(100))
-    timer.setEventHandler { [weak self] in self?.tick() }
-    timer.activate()
+    timer = SecondTimer(queue: queue)
+    timer.start { [weak self] in self?.tick() }
   }
-
-  deinit { timer.cancel() }
 
   func opened(url: String, at now: Timestamp) { submit(.open(url: url), bytes: url.utf8.count, at: now) }
 

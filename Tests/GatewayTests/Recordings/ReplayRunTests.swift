@@ -3,6 +3,7 @@ import Foundation
 import MarketData
 import TestSupport
 import Testing
+import Venues
 
 @testable import Gateway
 
