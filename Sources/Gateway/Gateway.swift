@@ -132,12 +132,17 @@ package final class Gateway: Sendable {
     for node in nodes { node.start() }
     watchDescriptors()
     let connections = configuration.feedConnections
+    // Venues count connections by address, whatever they are for.
+    let schedules = Dictionary(connections.map { ($0.venue.name, ConnectSchedule($0.venue.connectLimit)) }) { a, _ in a
+    }
     for (number, (venue, settings)) in connections.enumerated() {
+      let schedule = schedules[venue.name]
       let node = nodes[number % nodes.count]
       let recording = recorder(venue, settings)
       if let recording { recordings.append(recording) }
       node.loop.execute {
-        node.add(feed: venue, configuration: settings, number: number, tls: tls, recorder: recording)
+        node.add(
+          feed: venue, configuration: settings, number: number, tls: tls, schedule: schedule, recorder: recording)
       }
     }
     for (index, replayer) in replayers.enumerated() {

@@ -82,15 +82,16 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Adds a feed of this loop; `number` is its place among all feeds of the gateway. On the loop.
   func add(
     feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?,
-    recorder: (any FeedRecorder)?
+    schedule: ConnectSchedule?, recorder: (any FeedRecorder)?
   ) {
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
     let slot = hub.add(market: pipeline.market, venue: venue.name)
     begin(
       FeedSession(
-        pipeline: pipeline, slot: slot, owner: self, loop: loop, tls: tls, recorder: recorder,
-        reconnectLimitSeconds: settings.reconnectLimitSeconds, log: settings.log,
-        now: clock.now()), number: number)
+        pipeline: pipeline, slot: slot, owner: self, loop: loop,
+        parts: FeedParts(
+          tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
+          log: settings.log), now: clock.now()), number: number)
   }
 
   /// Adds a recording as a feed of this loop, which begins with `origin`. On the loop.
@@ -217,15 +218,17 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   func feedMetrics() -> [FeedMetrics] {
     feeds.map { feed in
-      let handler = feed.pipeline.handler
-      let counts = handler.symbolCounts
+      let pipeline = feed.pipeline
+      let counts = pipeline.symbolCounts
+      let session = feed as? FeedSession
       return FeedMetrics(
-        venue: handler.venue.label, state: feed.status.state.rawValue, messages: handler.counts.messages,
-        rejected: handler.counts.rejected, bytes: feed.bytesReceived, connects: feed.connects,
+        venue: pipeline.venue.label, state: feed.status.state.rawValue, messages: pipeline.counts.messages,
+        rejected: pipeline.counts.rejected, bytes: feed.bytesReceived, connects: feed.connects,
         instruments: feed.pipeline.market.instruments.count,
         booksLive: feed.pipeline.market.instruments.count { $0.bookState == .live },
         gaps: counts.reduce(0) { $0 + $1.gaps }, trades: counts.reduce(0) { $0 + $1.trades },
-        lastMessage: feed.status.lastMessage?.microseconds)
+        lastMessage: feed.status.lastMessage?.microseconds, errors: pipeline.errors.counts,
+        replaced: session?.linesReplaced ?? 0, handoversFailed: session?.handoversFailed ?? 0)
     }
   }
 

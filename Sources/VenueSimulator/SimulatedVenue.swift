@@ -68,8 +68,10 @@ package final class SimulatedVenue {
   private var lastSessionID = 0
   private var endedFrames = 0
   private var scheduled: [(fault: Fault, due: Timestamp)] = []
-  /// What is to happen to all connections later: the second half of a planned shutdown.
-  private var closeAt: Timestamp?
+  /// The connections that a planned shutdown ends, and when. Those that were made after its announcement stay.
+  private var closing: [(session: SimulatedSession, at: Timestamp)] = []
+  /// Instruments that are refused for a while only, and until when.
+  private var lifting: [(instrument: Int, at: Timestamp)] = []
   private var heldMessages: [(session: SimulatedSession, text: [UInt8])] = []
 
   /// - Parameters:
@@ -113,7 +115,7 @@ package final class SimulatedVenue {
   package var framesSent: Int { sessions.reduce(endedFrames) { $0 + $1.framesSent } }
   /// Whether a fault is under way or still to come. What is refused stays refused and is none.
   package var hasTrouble: Bool {
-    faults.silence != nil || faults.isBanned || faults.isSlow || closeAt != nil || !scheduled.isEmpty
+    faults.silence != nil || faults.isBanned || faults.isSlow || !closing.isEmpty || !scheduled.isEmpty
   }
   package var isSilent: Bool { faults.silence != nil }
   /// Whether sessions' output says what the books behind it are (`SimulatedOutput.witness`).
@@ -194,7 +196,10 @@ package final class SimulatedVenue {
       }
     case .refuse:
       faults.count()
-      if let index = fault.symbol.flatMap({ market.index(named: $0) }) { faults.refused.insert(index) }
+      if let index = fault.symbol.flatMap({ market.index(named: $0) }) {
+        faults.refused.insert(index)
+        if span > 0 { lifting.append((index, faults.now + span)) }
+      }
     case .serverReset:
       for session in live {
         faults.count()
@@ -207,8 +212,8 @@ package final class SimulatedVenue {
       for session in live {
         faults.count()
         venueProtocol.announceShutdown(to: session)
+        closing.append((session, faults.now + (span > 0 ? span : Microseconds.second)))
       }
-      closeAt = faults.now + Microseconds.second
     }
   }
 
@@ -230,9 +235,13 @@ package final class SimulatedVenue {
         nextTick = nextTick + VenueProtocol.tickInterval
         fireDue()
         guard faults.silence == nil else { continue }
-        if let closeAt, closeAt <= faults.now {
-          self.closeAt = nil
-          for session in sessions { session.close(1001, "Going away") }
+        if lifting.contains(where: { $0.at <= faults.now }) {
+          for (instrument, at) in lifting where at <= faults.now { faults.refused.remove(instrument) }
+          lifting.removeAll { $0.at <= faults.now }
+        }
+        if closing.contains(where: { $0.at <= faults.now }) {
+          for (session, at) in closing where at <= faults.now { session.close(1001, "Going away") }
+          closing.removeAll { $0.at <= faults.now }
         }
         venueProtocol.tick(faults.now, sessions: sessions)
         faults.settle()

@@ -10,6 +10,10 @@ package struct FeedConfiguration: Sendable {
   package var endpoint: String?
   /// The base URL of REST requests to use instead of the venue's own.
   package var restEndpoint: String?
+  /// Connections of this kind to the venue, which share what it allows an address: a handler takes its part.
+  package var connections = 1
+  /// Symbols that other connections of the feed carry: no selection takes them.
+  package var elsewhere: [String] = []
   /// What of the venue's whole list is kept for `FeedHandler.listing`.
   package var listing: ListingDetail
 
@@ -32,16 +36,29 @@ package enum FeedAction: Sendable {
   case get(request: Int, path: String, bodyLimit: Int)
   /// The connection is of no more use: close it and connect again.
   case reconnect(reason: String)
+  /// The connection will end, by the venue's plan or its limits, in `within` µs or sooner: make another one, and leave this one when
+  /// that has everything.
+  case renew(reason: String, within: Int64)
   /// The venue refused a symbol or cannot carry it; the others are unharmed.
   case symbolFailed(symbol: String, reason: String)
+  /// A symbol that had been refused is carried after all, though its book says nothing of it.
+  case symbolAccepted(symbol: String)
   /// The venue says that it is in maintenance (true) or back (false).
   case maintenance(Bool)
 }
 
 /// Why a message was refused; it costs that message only.
 package struct FeedError: Error, Sendable {
-  package enum Kind: String, Sendable {
+  package enum Kind: String, Sendable, CaseIterable {
     case json, shape, decimal, unknownSymbol, unknownType, refused
+    /// A binary frame where the venue sends text, or one that could not be read.
+    case binary
+    /// Larger than the venue's messages may be (`Venue.messageLimit`). It costs the connection: what follows it is unknown.
+    case oversized
+    /// Broke the WebSocket protocol, which costs the connection.
+    case frame
+    /// The answer to a REST request that did not come, said no, or could not be read.
+    case answer
   }
   package let kind: Kind
   /// What is wrong, for a log line: names the field and the offset, never the whole message.
@@ -103,6 +120,8 @@ package class FeedHandler {
   /// What the session shall do next, in order.
   package final var actions: [FeedAction] = []
   package final var counts = FeedCounts()
+  /// Why the last REST answer could not be read; the pipeline takes it.
+  package final var answerError: FeedError?
 
   package init(venue: Venue, configuration: FeedConfiguration) {
     self.venue = venue
@@ -112,12 +131,21 @@ package class FeedHandler {
   /// The URL of the next connection.
   package final var url: String { configuration.endpoint ?? venue.endpoint }
 
+  /// Counts a REST answer that could not be read, and keeps the reason.
+  package final func rejectAnswer(_ error: FeedError) {
+    counts.rejected += 1
+    answerError = error
+  }
+
   /// All markets that the venue lists, in its order, where the configuration asks for them. Empty until the list has come: with
   /// `prepare` from most venues, after `connected` where it is part of the stream.
   package var listing: [ListedMarket] { [] }
 
   /// Counts per symbol, by `InstrumentID`; empty before the instruments are known.
   package var symbolCounts: [SymbolCounts] { [] }
+
+  /// Why the book of `instrument` is not being rebuilt just now; nil unless it has failed too often (`BookCircuit`).
+  package func trouble(of instrument: InstrumentID) -> BookTrouble? { nil }
 
   /// Whether `connected` may be called.
   package var isPrepared: Bool { true }
@@ -137,4 +165,18 @@ package class FeedHandler {
 
   /// The book of `instrument` must be rebuilt (a checksum failed, it is crossed). Idempotent while it is being rebuilt.
   package func resync(_ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {}
+
+  /// Whether `retry` asks the venue for a symbol that was refused; what cannot be a symbol of the venue is not asked for.
+  package func isAskedAgain(_ symbol: String) -> Bool { false }
+
+  /// Asks again for symbols that the venue refused, while connected. At most once a minute.
+  package func retry(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {}
+
+  /// The connection is gone: what the next one refuses is told again.
+  package func forgetRefusals() {}
+
+  /// Brings an instrument to scales that are at least these. False if a value seen so far would not fit.
+  package func widen(
+    _ instrument: InstrumentID, priceScale: UInt8, sizeScale: UInt8, into batch: inout EventBatch
+  ) -> Bool { false }
 }

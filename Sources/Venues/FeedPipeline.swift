@@ -7,36 +7,56 @@ import MarketData
 /// One pipeline per feed, owned by the loop of its connection. It knows neither the socket nor the hub: whoever has the bytes
 /// hands them in, takes `changes` and `takeActions()` after every call, and then calls `clear()`.
 package final class FeedPipeline {
-  package let handler: FeedHandler
+  /// Another one after a planned change of connection.
+  package internal(set) var handler: FeedHandler
+  package let venue: Venue
   package let market: Market
   /// What the calls since `clear()` changed, in order.
-  package private(set) var changes = MarketChanges()
+  package internal(set) var changes = MarketChanges()
   /// Why the last message that was refused was refused.
   package private(set) var lastError: FeedError?
-  private var batch = EventBatch()
+  /// The messages that were of no use.
+  package internal(set) var errors = FeedErrorRing()
+  var batch = EventBatch()
+
+  private var refusals = SymbolRefusals()
+
+  // Of a planned change of connection, see `FeedHandover`.
+  /// The trades of both connections; nil but for the while around a change.
+  var overlap: TradeOverlap?
+  /// The market's places by those of the handler; nil while they are the same.
+  var places: [InstrumentID]?
+  var lagging: LaggingBooks?
+  /// What earlier handlers counted, less what the present one had counted before it took over.
+  var carriedCounts = FeedCounts()
+  var carriedSymbols: [SymbolCounts] = []
 
   /// A book that is rebuilt may be reset again by what its rebuild brings (a snapshot with a wrong checksum): each round takes
   /// at least one book out of sync for a while, so this only guards against a handler that does not.
   private static let rounds = 8
 
   package init(venue: Venue, configuration: FeedConfiguration) {
+    self.venue = venue
     handler = venue.makeHandler(configuration)
     market = Market(configuration: venue.market)
   }
 
-  package var counts: FeedCounts { handler.counts }
-
-  /// Takes one text message of the venue. A message that cannot be read changes nothing but the book it belonged to; the
-  /// reason stands in `lastError`.
-  package func receive(_ message: RawSpan, now: Timestamp) {
+  /// Takes one message of the venue. A message that cannot be read changes nothing but the book it belonged to; the
+  /// reason stands in `lastError`, and the message in `errors`.
+  /// - Parameter isBinary: whether it came in a binary frame. It is read all the same; only if that fails does it count as `binary`.
+  package func receive(_ message: RawSpan, isBinary: Bool = false, now: Timestamp) {
     batch.removeAll()
     do throws(FeedError) {
       try handler.receive(message, now: now, into: &batch)
     } catch {
       lastError = error
+      note(isBinary ? FeedError(.binary, "binary frame: \(error.detail)") : error, message, now: now)
     }
     apply(now)
   }
+
+  /// Notes something of the venue's that never got to the handler.
+  package func note(_ error: FeedError, _ message: RawSpan, now: Timestamp) { errors.note(error, message, now: now) }
 
   package func prepare(now: Timestamp) {
     batch.removeAll()
@@ -53,22 +73,56 @@ package final class FeedPipeline {
   package func disconnected(now: Timestamp) {
     batch.removeAll()
     handler.disconnected(now: now, into: &batch)
+    handler.forgetRefusals()
+    lagging = nil
     apply(now)
     market.disconnect(into: &changes)
   }
 
-  /// The answer to a `.get`; status 0 if there is none.
-  package func response(to request: Int, status: Int, body: RawSpan, now: Timestamp) {
+  /// The answer to a `.get`; status 0 if there is none, then `body` is the reason as text.
+  /// - Parameter path: what was asked for, to name it where the answer is of no use.
+  package func response(to request: Int, status: Int, body: RawSpan, now: Timestamp, path: String? = nil) {
     batch.removeAll()
+    let rejected = handler.counts.rejected
     handler.response(to: request, status: status, body: body, now: now, into: &batch)
+    noteAnswer(status, body, wasRead: handler.counts.rejected == rejected, path, now)
     apply(now)
+  }
+
+  private func noteAnswer(_ status: Int, _ body: RawSpan, wasRead: Bool, _ path: String?, _ now: Timestamp) {
+    let reason = handler.answerError
+    handler.answerError = nil
+    guard status != 200 || !wasRead else { return }
+    let request = path.map { "GET \($0)" } ?? "request"
+    switch status {
+    case 0:
+      let words = body.withUnsafeBytes { String(decoding: $0.prefix(FeedErrorRing.detailLimit), as: UTF8.self) }
+      errors.note(FeedError(.answer, "\(request): no answer: \(words)"), body.extracting(first: 0), now: now)
+    case 200: errors.note(FeedError(.answer, "\(request): \(reason?.detail ?? "could not be read")"), body, now: now)
+    default: errors.note(FeedError(.answer, "\(request): status \(status)"), body, now: now)
+    }
   }
 
   /// Moves the handler's time on; about four times a second.
   package func tick(now: Timestamp) {
     batch.removeAll()
     handler.tick(now: now, into: &batch)
+    if !refusals.isEmpty { askAgain(now) }
     apply(now)
+    if lagging != nil { catchUp(now) }
+  }
+
+  /// The venue refused a symbol. Returns when it is asked for again, without another connection; nil if it is not.
+  package func refused(_ symbol: String, now: Timestamp) -> Timestamp? {
+    handler.isAskedAgain(symbol) ? refusals.note(symbol, now: now) : nil
+  }
+
+  /// A symbol that had been refused is carried.
+  package func accepted(_ symbol: String) { refusals.forget(symbol) }
+
+  private func askAgain(_ now: Timestamp) {
+    let symbols = refusals.takeDue(now: now)
+    if !symbols.isEmpty { handler.retry(symbols, now: now, into: &batch) }
   }
 
   /// Moves the market's time on; when `market.nextDeadline` has come.
@@ -87,6 +141,11 @@ package final class FeedPipeline {
     apply(now)
   }
 
+  /// Why the book of an instrument is left alone for now; nil unless it has failed too often.
+  package func trouble(of instrument: InstrumentID) -> BookTrouble? {
+    place(of: instrument).flatMap { handler.trouble(of: $0) }
+  }
+
   /// What the handler wants done, in order; it is handed over once.
   package func takeActions() -> [FeedAction] {
     guard !handler.actions.isEmpty else { return [] }
@@ -97,15 +156,17 @@ package final class FeedPipeline {
   /// Empties `changes` and keeps its memory.
   package func clear() { changes.removeAll() }
 
-  private func apply(_ now: Timestamp) {
+  func apply(_ now: Timestamp) {
     guard !batch.events.isEmpty else { return }
+    if isAdapting { adapt(now) }
     let start = changes.items.count
     market.apply(batch, now: now, into: &changes)
     rebuild(from: start, now)
+    if lagging != nil { catchUp(now) }
   }
 
   /// Tells the handler of every book that the market took out of sync, and applies what that comes to.
-  private func rebuild(from start: Int, _ now: Timestamp) {
+  func rebuild(from start: Int, _ now: Timestamp) {
     var next = start
     for _ in 0..<Self.rounds {
       let end = changes.items.count
@@ -113,11 +174,12 @@ package final class FeedPipeline {
       batch.removeAll()
       while next < end {
         if case .bookState(let instrument, .syncing(let reason?)) = changes.items[next], reason != .disconnected {
-          handler.resync(instrument, reason: reason, now: now, into: &batch)
+          if let place = place(of: instrument) { handler.resync(place, reason: reason, now: now, into: &batch) }
         }
         next += 1
       }
       guard !batch.events.isEmpty else { return }
+      if isAdapting { adapt(now) }
       market.apply(batch, now: now, into: &changes)
     }
   }

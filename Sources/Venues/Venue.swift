@@ -21,21 +21,31 @@ package struct Venue: Sendable {
   package let offersCompression: Bool
   /// Symbols one connection may carry.
   package let symbolLimit: Int
+  /// How old the venue lets a connection get, µs; nil where it has no such limit.
+  package let connectionLifetime: Int64?
+  /// How often it may be connected to.
+  package let connectLimit: ConnectLimit
   /// The kinds of market that are carried.
   package let kinds: Set<Instrument.Kind.Family>
-  /// Which of the venue's connections this is, where it has several; nil if it is the only one.
+  /// Which kind of the venue's connections this is, where it has several; nil if it is the only one.
   package let part: String?
+  /// Which of the connections of that kind, from 1, where symbols are spread over several.
+  package internal(set) var number = 1
   /// Where a venue keeps its kinds of market on endpoints of their own: a value for each, with a handler of its own. To
   /// clients they are one venue.
   package let parts: [Venue]
   /// How the market state is kept for it.
   package let market: Market.Configuration
+  /// What its feed is made of, for people and tests.
+  package let profile: VenueProfile?
   package let makeHandler: @Sendable (FeedConfiguration) -> FeedHandler
 
   package init(
     name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64,
     messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int,
-    kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, market: Market.Configuration,
+    kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, connectionLifetime: Int64? = nil,
+    connectLimit: ConnectLimit = .usual, market: Market.Configuration,
+    profile: VenueProfile? = nil,
     makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
   ) {
     self.name = name
@@ -48,9 +58,12 @@ package struct Venue: Sendable {
     self.offersCompression = offersCompression
     self.symbolLimit = symbolLimit
     self.kinds = kinds
+    self.connectionLifetime = connectionLifetime
+    self.connectLimit = connectLimit
     self.part = part
     self.parts = []
     self.market = market
+    self.profile = profile
     self.makeHandler = makeHandler
   }
 
@@ -69,14 +82,21 @@ package struct Venue: Sendable {
     offersCompression = first.offersCompression
     symbolLimit = parts.map(\.symbolLimit).min() ?? first.symbolLimit
     kinds = parts.reduce(into: []) { $0.formUnion($1.kinds) }
+    connectionLifetime = first.connectionLifetime
+    connectLimit = first.connectLimit
     part = nil
     self.parts = parts
     market = first.market
+    profile = nil
     makeHandler = first.makeHandler
   }
 
-  /// What tells its connections apart in logs and metrics: `bybit` for spot, `bybit-linear`.
-  package var label: String { part.flatMap { $0 == "spot" ? nil : "\(name)-\($0)" } ?? name }
+  /// What tells its connections apart in logs and metrics: `bybit` for spot, `bybit-linear`, and `bybit-2`, `bybit-linear-2` where there
+  /// are several of one kind.
+  package var label: String {
+    let kind = part.flatMap { $0 == "spot" ? nil : "\(name)-\($0)" } ?? name
+    return number == 1 ? kind : "\(kind)-\(number)"
+  }
 
   /// What recordings call the markets of this connection: `spot`, the part's name, or `mixed`.
   package var marketName: String { part ?? (kinds == [.spot] ? "spot" : "mixed") }
@@ -84,11 +104,14 @@ package struct Venue: Sendable {
   /// What a recording calls a configured symbol before the venue's own name is known: a spot market by the venue's rule, others
   /// as they are configured.
   package func recordedName(_ symbol: String) -> String {
-    guard let wanted = FeedSymbol(symbol), wanted.kind == .spot else { return symbol }
+    guard !MarketSelection.isMeant(by: symbol), let wanted = FeedSymbol(symbol), wanted.kind == .spot else {
+      return symbol
+    }
     return wanted.base + separator + wanted.quote
   }
 
-  /// The connections that carry a feed, each with its part of the symbols; one that would carry nothing is left out.
+  /// The connections that carry a feed, each with its part of the symbols; one that would carry nothing is left out, and there are as
+  /// many of a kind as its symbols need (`symbolLimit`).
   ///
   /// What is no symbol, or of a kind that the venue has not, goes to the first, which refuses it. An endpoint without a path
   /// gets the venue's own, and one that is to serve several parts each part's.
@@ -100,7 +123,7 @@ package struct Venue: Sendable {
       configuration.endpoint = configuration.endpoint.map {
         Self.path(of: $0) == "/" ? Self.base(of: $0) + Self.path(of: endpoint) : $0
       }
-      return [(self, configuration)]
+      return split(configuration)
     }
     var symbols = Array(repeating: [String](), count: parts.count)
     for symbol in configuration.symbols {
@@ -112,11 +135,11 @@ package struct Venue: Sendable {
       let family = FeedSymbol(symbol)?.kind.family
       symbols[parts.firstIndex { part in family.map { part.kinds.contains($0) } ?? false } ?? 0].append(symbol)
     }
-    return zip(parts, symbols).filter { isListing || !$1.isEmpty }.map { part, symbols in
+    return zip(parts, symbols).filter { isListing || !$1.isEmpty }.flatMap { part, symbols in
       let configured = FeedConfiguration(
         symbols: symbols, endpoint: configuration.endpoint.map { endpoint(of: part, at: $0) },
         restEndpoint: configuration.restEndpoint, listing: configuration.listing)
-      return (part, configured)
+      return part.split(configured)
     }
   }
 

@@ -54,10 +54,12 @@ VENUES = {
     "bybit": [Venue("bybit", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT"), limit=200)],
     # ccxt reads this venue's books with a key only.
     "coinbase": [Venue("coinbaseexchange", "BTC-USD", spot("BTC-USD", "BTC", "USD"), channels=("trades", "ticker"))],
-    "gate": [Venue("gate", "BTC-USDT", spot("BTC_USDT", "BTC", "USDT"), limit=100)],
+    "gate": [Venue("gate", "BTC-USDT", spot("BTC_USDT", "BTC", "USDT"), limit=400)],
     "kraken": [Venue("kraken", "BTC-USD", spot("XXBTZUSD", "BTC", "USD", wsId="BTC/USD"), limit=100)],
-    # On its unified socket, which needs no token, ccxt reads changes of books at other depths only; 24 h figures there are none.
-    "kucoin": [Venue("kucoin", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT"), {"uta": True}, channels=("trades",))],
+    # The unified API, of which ccxt reads whole books of 50 levels without REST.
+    "kucoin": [
+        Venue("kucoin", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT"), {"uta": True, "watchOrderBook": {"uta": True, "utaDepth": "50"}})
+    ],
     "okx": [Venue("okx", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT", instType="SPOT"))],
 }
 

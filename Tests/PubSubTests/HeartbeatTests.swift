@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 import Testing
 
@@ -37,6 +38,45 @@ struct HeartbeatTests {
     }
     #expect(total == 200)
     #expect(most <= 10)
+  }
+
+  @Test(
+    "a client that comes after a step of the clock or a pause, before time has been let pass, gets its heartbeats",
+    arguments: [86_400, 200])
+  func afterStep(seconds: Int64) {
+    for isStep in [true, false] {
+      let world = World()
+      world.run(milliseconds: 500)
+      if isStep {
+        world.step(by: seconds * Microseconds.second)
+      } else {
+        world.now = world.now + seconds * Microseconds.second
+      }
+      let client = world.client()
+      _ = client.ask("{\"op\":\"hello\",\"heartbeat_s\":2}")
+      world.run(milliseconds: 10_000)
+      #expect((4...6).contains(client.texts.of("heartbeat").count), "\(client.texts.of("heartbeat").count)")
+    }
+  }
+
+  @Test("a client that comes before the first advance gets them too")
+  func beforeFirstAdvance() {
+    let fanOut = FanOut(loop: 0, loops: 1, identity: .init(node: "gw-a", version: "1.0"), heartbeatSeconds: 1)
+    let start = Timestamp(microseconds: 1_790_000_000_000_000)
+    _ = fanOut.open(session: "s_1", now: start)
+    var actions: [FanOutAction] = []
+    var beats = 0
+    for step in 4...40 {
+      fanOut.advance(to: start + Int64(step) * 100_000, into: &actions)
+      for client in fanOut.dirty {
+        var frames: [SharedBytes] = []
+        fanOut.take(
+          from: client, byteLimit: .max, now: start + Int64(step) * 100_000, into: &frames, actions: &actions)
+        beats += frames.count
+      }
+      fanOut.removeDirty()
+    }
+    #expect((3...5).contains(beats), "\(beats) heartbeats")
   }
 
   @Test("a change of a feed's state reaches everyone at once, and at most once a second")

@@ -77,6 +77,36 @@ struct HubTests {
     #expect(client.faults.isEmpty && late.faults.isEmpty)
   }
 
+  @Test(
+    "a quote that went with its book is shown anew to all when it is back: who joins or resumes meanwhile gets no update before it"
+  )
+  func quoteWithoutBook() {
+    let world = World(quotesFromBook: true)
+    let key = #"{"channel":"quote","symbols":["kraken:BTC-USD"]}"#
+    world.book(0, .snapshot, bids: [(10, 1)], asks: [(20, 1)])
+    let early = world.client()
+    _ = early.ask(#"{"op":"subscribe","streams":[\#(key)]}"#)
+    let paused = world.client()
+    _ = paused.ask(#"{"op":"pause"}"#)
+    _ = paused.ask(#"{"op":"subscribe","streams":[\#(key)]}"#)
+    world.apply { $0.events.append(.bookReset(InstrumentID(0), .checksum)) }
+    _ = paused.ask(#"{"op":"resume"}"#)
+    let late = world.client()
+    _ = late.ask(#"{"op":"subscribe","streams":[\#(key)]}"#)
+    #expect(paused.snapshotReasons.isEmpty && late.snapshotReasons.isEmpty)
+    world.book(0, .snapshot, bids: [(12, 1)], asks: [(20, 1)])
+    world.book(0, .delta, bids: [(13, 1)], asks: [])
+    world.settle()
+    #expect(early.snapshotReasons == ["subscribe", "resync"])
+    #expect(paused.snapshotReasons == ["resync"])
+    #expect(late.snapshotReasons == ["resync"])
+    for client in [early, paused, late] {
+      #expect(client.faults.isEmpty, "\(client.faults)")
+      #expect(client.texts.last?.contains(#""type":"update""#) == true)
+      #expect(client.texts.last?.contains(#""bid":"1.3""#) == true)
+    }
+  }
+
   @Test("a full book with more changes than it remembers is sent anew")
   func overflow() {
     let world = World()

@@ -30,22 +30,24 @@ struct SimulationRunner: ParsableCommand {
     }
     var total = World.Report()
     var failed = 0
+    var done = 0
     let start = DispatchTime.now()
     func seconds() -> Double { Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9 }
     for index in 0..<UInt64(seeds) {
       let scenario = Scenario(seed: from + index, size: size)
       let report = World.run(scenario)
       total.add(report)
+      done += 1
       if !report.faults.isEmpty {
         failed += 1
         print("FAULT \(scenario)")
         for fault in report.faults { print("  \(fault)") }
-        print("  again: \(replayCommand(seed: scenario.seed, size: size))\(small ? "" : "")")
+        print("  again: \(replayCommand(seed: scenario.seed, size: size))")
         if failed >= failures { break }
       }
       if (index + 1) % 500 == 0 { print("\(index + 1) seeds, \(failed) with faults, \(Int(seconds())) s") }
     }
-    Self.show(total, seeds: seeds, seconds: seconds())
+    Self.show(total, seeds: done, seconds: seconds())
     print("seeds with faults: \(failed)")
     if failed > 0 { throw ExitCode.failure }
   }
@@ -65,9 +67,12 @@ struct SimulationRunner: ParsableCommand {
       \(clients.messages) messages, \(clients.vanished) vanished, \(clients.deafTimes) times not reading
       accounted: \(clients.updates) updates by their links, \(clients.snapshots) snapshots, \(clients.trades) trades, \
       \(clients.lostMessages) announced lost, \(clients.slowNotices) slow notices, \(clients.heartbeats) heartbeats
-      resumed: \(clients.resumes) sessions, \(clients.recovered) streams went on; \(clients.drainNotices) drain notices
+      resumed: \(clients.resumes) sessions, \(clients.recovered) streams went on
+      drained: \(report.drains) gateways, \(clients.drainNotices) notices
       endings: told \(clients.told.sorted { $0.key < $1.key }.map { "\($0.key)×\($0.value)" }.joined(separator: " ")), \
       left \(clients.left), cut \(clients.cut)
+      venues: \(report.venueConnections) connections, \(report.linesReplaced) replaced before they were left, \
+      \(report.handoversFailed) handovers failed
       books compared: \(report.booksCompared)
       """)
   }

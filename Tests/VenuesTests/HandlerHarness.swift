@@ -18,8 +18,12 @@ final class HandlerHarness {
   private(set) var actions: [FeedAction] = []
   private(set) var error: FeedError?
 
-  init(_ venue: Venue, _ symbols: [String], listing: ListingDetail = .none) {
-    handler = venue.makeHandler(FeedConfiguration(symbols: symbols, listing: listing))
+  convenience init(_ venue: Venue, _ symbols: [String], listing: ListingDetail = .none) {
+    self.init(venue, FeedConfiguration(symbols: symbols, listing: listing))
+  }
+
+  init(_ venue: Venue, _ configuration: FeedConfiguration) {
+    handler = venue.makeHandler(configuration)
     market = Market(configuration: venue.market)
   }
 
@@ -38,6 +42,7 @@ final class HandlerHarness {
   func prepare() { call { handler.prepare(now: now, into: &$0) } }
   func connect() { call { handler.connected(now: now, into: &$0) } }
   func disconnect() { call { handler.disconnected(now: now, into: &$0) } }
+  func retry(_ symbols: [String]) { call { handler.retry(symbols, now: now, into: &$0) } }
   func tick() { call { handler.tick(now: now, into: &$0) } }
 
   func resync(_ place: Int, _ reason: ResyncReason = .checksum) {
@@ -89,7 +94,7 @@ final class HandlerHarness {
   var failures: [String: String] {
     actions.reduce(into: [:]) { if case .symbolFailed(let symbol, let reason) = $1 { $0[symbol] = reason } }
   }
-  var reconnects: [String] { actions.compactMap { if case .reconnect(let reason) = $0 { reason } else { nil } } }
+  var renewals: [String] { actions.compactMap { if case .renew(let reason, _) = $0 { reason } else { nil } } }
   var maintenance: [Bool] { actions.compactMap { if case .maintenance(let isOn) = $0 { isOn } else { nil } } }
   var trades: [Trade] { events.compactMap { if case .trade(let trade) = $0 { trade } else { nil } } }
   var books: [BookEvent] { events.compactMap { if case .book(let book) = $0 { book } else { nil } } }

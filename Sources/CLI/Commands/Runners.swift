@@ -69,7 +69,9 @@ func serve(_ configuration: GatewayConfiguration) async throws {
   let scheme = configuration.tls == nil ? "ws" : "wss"
   let url = "\(scheme)://\(gateway.address.description)/v1/stream"
   let web = "\(configuration.tls == nil ? "http" : "https")://\(gateway.address.description)"
-  let watched = configuration.feeds.prefix(3).compactMap { feed in feed.symbols.first.map { "\(feed.venue):\($0)" } }
+  let watched = configuration.feeds.prefix(3).compactMap { feed in
+    feed.symbols.first.map { MarketSelection.isMeant(by: $0) ? "'\(feed.venue):*'" : "\(feed.venue):\($0)" }
+  }
   print(
     """
     Tidegate \(TidegateVersion.current)

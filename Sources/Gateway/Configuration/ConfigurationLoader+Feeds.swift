@@ -1,11 +1,13 @@
 import Foundation
 import MarketData
 import Transport
+import Venues
 
 /// Feeds, whose keys hold the name of a venue, and the checks across settings.
 extension ConfigurationLoader {
   static let feedFields = ["symbols", "endpoint", "rest-endpoint"]
-  static let symbolRule = "symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, each once"
+  static let symbolRule =
+    "symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, or selections like *-USD or *-USD:top20, each once"
 
   /// `feeds.VENUE` (a list of symbols) or `feeds.VENUE.FIELD` of a file.
   mutating func read(feedKey key: String, values: [String]?, place: String) {
@@ -69,8 +71,16 @@ extension ConfigurationLoader {
   }
 
   private mutating func setSymbols(_ symbols: [String], of venue: String, name: String, place: String) {
-    let limit = venues.first { $0.name == venue }?.symbolLimit ?? 0
-    var bad = symbols.filter { !Self.isSymbol($0) }
+    let rule = venues.first { $0.name == venue }
+    let limit = rule?.symbolLimit ?? 0
+    for text in symbols where MarketSelection.isMeant(by: text) {
+      guard let message = Self.objection(to: text, limit: limit) else { continue }
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: "\"\(text)\" is not allowed: \(message)"))
+      return
+    }
+    var bad = symbols.filter { !MarketSelection.isMeant(by: $0) && !Self.isSymbol($0) }
     bad += Dictionary(grouping: symbols) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
     guard bad.isEmpty, (1...max(limit, 1)).contains(symbols.count) else {
       let message =
@@ -81,6 +91,13 @@ extension ConfigurationLoader {
       problems.append(
         ConfigurationProblem(
           name: name, place: place, message: message, allowed: "1 to \(limit) \(Self.symbolRule)", suggestion: near))
+      return
+    }
+    if let objection = rule?.objection(symbols) {
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: objection,
+          allowed: "at most \(Venue.connectionLimit) connections of a kind; let another gateway carry the rest"))
       return
     }
     feeds[venue, default: .init(venue: venue, symbols: [])].symbols = symbols
@@ -101,6 +118,17 @@ extension ConfigurationLoader {
       feeds[venue, default: .init(venue: venue, symbols: [])].endpoint = text
     }
     origins["feeds.\(venue).\(isREST ? "rest-endpoint" : "endpoint")"] = place
+  }
+
+  /// Why a text cannot stand as a selection; nil if it can.
+  static func objection(to text: String, limit: Int) -> String? {
+    do throws(MarketSelectionError) {
+      let selection = try MarketSelection(text)
+      guard let rank = selection.rank, rank > limit else { return nil }
+      return "at most \(limit) symbols are carried: write \(selection.narrowed(to: limit))"
+    } catch {
+      return error.description
+    }
   }
 
   /// `BASE-QUOTE`, with `-PERP` or `-YYYYMMDD` for derivatives; parts of 1 to 20 upper-case letters and digits.

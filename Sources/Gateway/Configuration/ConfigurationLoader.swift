@@ -49,9 +49,17 @@ package struct ConfigurationLoader: Sendable {
   package struct VenueRule: Sendable {
     package let name: String
     package let symbolLimit: Int
-    package init(name: String, symbolLimit: Int) {
+    /// Why symbols within that limit cannot be carried all the same.
+    package let objection: @Sendable (_ symbols: [String]) -> String?
+    package init(
+      name: String, symbolLimit: Int, objection: @escaping @Sendable (_ symbols: [String]) -> String? = { _ in nil }
+    ) {
       self.name = name
       self.symbolLimit = symbolLimit
+      self.objection = objection
+    }
+    package init(_ venue: Venue) {
+      self.init(name: venue.name, symbolLimit: venue.feedSymbolLimit, objection: { venue.objection(to: $0) })
     }
   }
 
@@ -77,7 +85,7 @@ package struct ConfigurationLoader: Sendable {
   ///   - tlsProblems: what is wrong with the certificates, keys and roots that are named.
   package static func load(
     file: String?, environment: [String: String] = [:], flags: [ConfigurationFlag] = [], needsData: Bool = true,
-    venues: [VenueRule] = VenueRegistry.venues.map { VenueRule(name: $0.name, symbolLimit: $0.symbolLimit) },
+    venues: [VenueRule] = VenueRegistry.venues.map { VenueRule($0) },
     isReadable: @escaping @Sendable (String) -> Bool = { FileManager.default.isReadableFile(atPath: $0) },
     tlsProblems: @escaping @Sendable (TLSServerConfiguration) -> [TransportError] = TLSServerContext.problems
   ) throws(ConfigurationProblems) -> LoadedConfiguration {

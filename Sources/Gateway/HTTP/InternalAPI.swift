@@ -61,10 +61,12 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     case "/livez": reply(.text("ok\n"))
     case "/readyz", "/healthz": reply(ready())
     case "/metrics": metrics(reply)
+    case let path where FeedErrorsBody.venue(in: path) != nil: feedErrors(FeedErrorsBody.venue(in: path) ?? "", reply)
     default:
       reply(
-        .error(404, code: "not_found", message: "there is no \(request.path)", hint: "/livez /readyz /healthz /metrics")
-      )
+        .error(
+          404, code: "not_found", message: "there is no \(request.path)",
+          hint: "/livez /readyz /healthz /metrics /v1/feeds/{venue}/errors"))
     }
   }
 
@@ -100,6 +102,27 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }
+  }
+
+  /// `/v1/feeds/{venue}/errors`: what all connections of the venue got and could not use.
+  private func feedErrors(_ name: String, _ reply: @escaping (HTTPResponse) -> Void) {
+    let total = Errors()
+    let count = node.loopCount
+    for loop in 0..<count {
+      node.ask(loop) {
+        $0.feedErrors(of: name)
+      } then: { [unowned self] part in
+        total.reports += part
+        total.parts += 1
+        guard total.parts == count else { return }
+        reply(FeedErrorsBody.response(name, total.reports, now: node.clock.now()))
+      }
+    }
+  }
+
+  private final class Errors {
+    var parts = 0
+    var reports: [FeedErrorReport] = []
   }
 
   private final class Total {

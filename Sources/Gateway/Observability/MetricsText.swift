@@ -1,5 +1,6 @@
 import MarketData
 import PubSub
+import Venues
 
 /// Prometheus' text format, version 0.0.4.
 enum MetricsText {
@@ -68,8 +69,20 @@ enum MetricsText {
       })
     perFeed("feed_messages_total", "counter", "Messages received.") { "\($0.messages)" }
     perFeed("feed_rejected_total", "counter", "Messages refused as unreadable.") { "\($0.rejected)" }
+    metric(
+      "feed_errors_total", "counter", "Messages and REST answers that were of no use, by kind.",
+      feeds.flatMap { feed in
+        feed.errors.map { ("{venue=\"\(feed.venue)\",kind=\"\($0.kind.rawValue)\"}", "\($0.count)") }
+      })
     perFeed("feed_bytes_total", "counter", "Bytes received.") { "\($0.bytes)" }
     perFeed("feed_connects_total", "counter", "Connections made.") { "\($0.connects)" }
+    metric(
+      "feed_handovers_total", "counter", "Planned changes of connection, and whether the feed went on without a hole.",
+      feeds.flatMap { feed in
+        [("replaced", feed.replaced), ("failed", feed.handoversFailed)].map {
+          ("{venue=\"\(feed.venue)\",result=\"\($0.0)\"}", "\($0.1)")
+        }
+      })
     perFeed("feed_instruments", "gauge", "Instruments carried.") { "\($0.instruments)" }
     perFeed("feed_books_live", "gauge", "Books in sync.") { "\($0.booksLive)" }
     perFeed("feed_gaps_total", "counter", "Holes found in book sequences.") { "\($0.gaps)" }

@@ -1,3 +1,5 @@
+import Venues
+
 /// What one loop counts; plain integers, added up when somebody asks.
 struct NodeMetrics: Sendable {
   var clients = 0
@@ -62,4 +64,9 @@ struct FeedMetrics: Sendable {
   var gaps: Int
   var trades: Int
   var lastMessage: Int64?
+  /// Messages that were of no use, by kind.
+  var errors: [(kind: FeedError.Kind, count: Int)] = []
+  /// Connections that were replaced by another before they were left, and changes that failed.
+  var replaced = 0
+  var handoversFailed = 0
 }

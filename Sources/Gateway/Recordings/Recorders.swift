@@ -44,10 +44,10 @@ package final class Recorders: Sendable {
   private func suffix(of venue: Venue) -> String {
     let set = "\(venue.name)-\(venue.marketName)"
     let taken = sinks.withLock { sinks in sinks.map(\.figures.set) }
-    guard taken.contains(set) else { return "" }
-    var number = 2
-    while taken.contains("\(set)-\(number)") { number += 1 }
-    return "-\(number)"
+    var number = venue.number
+    func suffix() -> String { number > 1 ? "-\(number)" : "" }
+    while taken.contains(set + suffix()) { number += 1 }
+    return suffix()
   }
 
   /// What each has done so far.

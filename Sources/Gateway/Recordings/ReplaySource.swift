@@ -24,6 +24,9 @@ package struct ReplaySource {
   package let symbols: [String]
   /// The instrument list to answer with: the recorded one, or one made from the header.
   package let instruments: [UInt8]
+  /// Recorded answers to other requests that came before the first frames (24 h volumes), by path; at most `answerLimit`.
+  let answers: [String: [UInt8]]
+  private static let answerLimit = 64
   /// By the market's name: recorded answers about single instruments, where the list has names only (Gemini).
   private let details: [String: [UInt8]]
   /// A message that comes first on every connection: an instrument list that is part of the stream and was not recorded. Mostly empty.
@@ -37,6 +40,7 @@ package struct ReplaySource {
     var list: [UInt8]?
     var url: String?
     var speaksV2 = false
+    var answers: [String: [UInt8]] = [:]
     var isArchived = false
     var details: [String: [UInt8]] = [:]
     var hasPosts = false
@@ -49,14 +53,14 @@ package struct ReplaySource {
         if !isArchived { isArchived = Self.contains(reader.payload.unsafeBytes, "\"type\":\"l2_updates\"") }
         if !hasPosts { hasPosts = Self.contains(reader.payload.unsafeBytes, "\"payload\":{\"type\":\"") }
       case .http:
-        if list == nil, let url = record.url,
-          Self.listPaths.contains(where: { url.contains($0) }),
-          !url.contains(Self.detailsPath), record.status == 200
-        {
-          list = [UInt8](reader.payload.unsafeBytes)
-        }
-        if let url = record.url, record.status == 200, let path = url.firstRange(of: Self.detailsPath) {
-          details[String(url[path.upperBound...])] = [UInt8](reader.payload.unsafeBytes)
+        guard let url = record.url, record.status == 200, Self.depthSymbol(url) == nil else { break }
+        let path = Self.path(of: url)
+        if let market = path.firstRange(of: Self.detailsPath) {
+          details[String(path[market.upperBound...])] = [UInt8](reader.payload.unsafeBytes)
+        } else if path != "/products/stats", Self.listPaths.contains(where: { path.contains($0) }) {
+          list = list ?? [UInt8](reader.payload.unsafeBytes)
+        } else if answers.count < Self.answerLimit {
+          answers[path] = [UInt8](reader.payload.unsafeBytes)
         }
       case .binary, .sent, .close, .gap: break
       }
@@ -65,69 +69,74 @@ package struct ReplaySource {
     guard !header.symbols.isEmpty else {
       throw RecordingError(path: path, line: 1, field: "symbols", "is empty: there is no market to replay")
     }
+    self.answers = answers
+    // What they came to is found again in the recorded list, with the recorded volumes.
+    let selections = header.symbols.filter(MarketSelection.isMeant)
+    let names = header.symbols.filter { !MarketSelection.isMeant(by: $0) }
     switch (header.venue, header.market) {
     case ("binance", "spot"), ("binanceus", "spot"), ("binancetr", "spot"):
       venue = VenueRegistry.venue(named: "binance")!
-      let pairs = try Self.binancePairs(header.symbols, list: list, path: path)
-      symbols = pairs.map { "\($0.base)-\($0.quote)" }
+      let pairs = try Self.binancePairs(names, list: list, path: path)
+      symbols = pairs.map { "\($0.base)-\($0.quote)" } + selections
       instruments = list ?? Self.binanceList(pairs)
     case ("coinbase", "spot"):
       venue = VenueRegistry.venue(named: "coinbase")!
       symbols = header.symbols
-      instruments = list ?? Self.coinbaseList(header.symbols)
+      instruments = list ?? Self.coinbaseList(names)
     case ("coinbase-advanced", "spot"):
       venue = VenueRegistry.venue(named: "coinbase-advanced")!
       symbols = header.symbols
-      instruments = list ?? Self.coinbaseAdvancedList(header.symbols)
+      instruments = list ?? Self.coinbaseAdvancedList(names)
     case ("kraken", "spot") where url?.hasSuffix("/v2") ?? speaksV2:
       venue = VenueRegistry.venue(named: "kraken")!
-      symbols = header.symbols.map { $0.split(separator: "/").joined(separator: "-") }
+      symbols = names.map { $0.split(separator: "/").joined(separator: "-") } + selections
       instruments = []
     case ("binance", "usdm"):
-      let pairs = try Self.binancePairs(header.symbols, list: list, path: path)
-      symbols = pairs.map(Self.contract)
+      let pairs = try Self.binancePairs(names, list: list, path: path)
+      symbols = pairs.map(Self.contract) + selections
       venue = VenueRegistry.venue(named: "binance")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.binanceList(pairs, isFutures: true)
     case ("bitfinex", "spot"):
       venue = VenueRegistry.venue(named: "bitfinex")!
-      let pairs = try Self.bitfinexPairs(header.symbols, list: list, path: path)
-      symbols = pairs.map(\.symbol.text)
+      let pairs = try Self.bitfinexPairs(names, list: list, path: path)
+      symbols = pairs.map(\.symbol.text) + selections
       instruments = list ?? Self.bitfinexList(pairs)
     case ("bitstamp", "spot"):
       venue = VenueRegistry.venue(named: "bitstamp")!
-      let pairs = try Self.bitstampPairs(header.symbols, list: list, path: path)
-      symbols = pairs.map { "\($0.base)-\($0.quote)" }
+      let pairs = try Self.bitstampPairs(names, list: list, path: path)
+      symbols = pairs.map { "\($0.base)-\($0.quote)" } + selections
       instruments = list ?? Self.bitstampList(pairs)
     case ("bybit", "spot"), ("bybit", "linear"):
       let isSpot = header.market == "spot"
-      let pairs = try Self.bybitPairs(header.symbols, isSpot: isSpot, path: path)
-      symbols = pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text }
+      let pairs = try Self.bybitPairs(names, isSpot: isSpot, path: path)
+      symbols =
+        pairs.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: isSpot ? .spot : .perpetual).text } + selections
       venue = VenueRegistry.venue(named: "bybit")!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       instruments = list ?? Self.bybitList(pairs, isSpot: isSpot)
     case ("gemini", "spot") where !isArchived, ("gemini", "mixed") where !isArchived:
       venue = VenueRegistry.venue(named: "gemini")!
-      let pairs = try Self.geminiSymbols(header.symbols, details: details, path: path)
-      symbols = pairs.map(\.text)
+      let pairs = try Self.geminiSymbols(names, details: details, path: path)
+      symbols = pairs.map(\.text) + selections
       instruments = list ?? Self.geminiList(pairs)
     case ("deribit", _):
       venue = VenueRegistry.venue(named: "deribit")!
-      let markets = try Self.deribitMarkets(header.symbols, path: path)
-      symbols = markets.map(\.symbol.text)
+      let markets = try Self.deribitMarkets(names, path: path)
+      symbols = markets.map(\.symbol.text) + selections
       if let list { instruments = list } else { instruments = try Self.deribitList(markets, path: path) }
     case ("hyperliquid", _):
       venue = VenueRegistry.venue(named: "hyperliquid")!
-      let markets = Self.hyperliquidMarkets(header.symbols)
-      symbols = markets.map(\.symbol.text)
+      let markets = Self.hyperliquidMarkets(names)
+      symbols = markets.map(\.symbol.text) + selections
       instruments = []
       if !hasPosts { preamble = try Self.hyperliquidList(markets, path: path) }
     case ("gate", "spot"):
       venue = VenueRegistry.venue(named: "gate")!
-      symbols = header.symbols.map { $0.split(separator: "_").joined(separator: "-") }
-      instruments = list ?? Self.gateList(header.symbols)
+      symbols = names.map { $0.split(separator: "_").joined(separator: "-") } + selections
+      instruments = list ?? Self.gateList(names)
     case ("kucoin", "spot"):
       venue = VenueRegistry.venue(named: "kucoin")!
       symbols = header.symbols
-      instruments = list ?? Self.kucoinList(header.symbols)
+      instruments = list ?? Self.kucoinList(names)
     default:
       throw RecordingError(
         path: path, line: 1, field: "venue",
@@ -137,10 +146,19 @@ package struct ReplaySource {
     }
   }
 
+  /// Path and query of a URL.
+  private static func path(of url: String) -> String {
+    guard let host = url.firstRange(of: "://")?.upperBound, let start = url[host...].firstIndex(of: "/") else {
+      return url
+    }
+    return String(url[start...])
+  }
+
   private static let detailsPath = "/v1/symbols/details/"
 
   /// What a REST request for anything but an order book is answered with; nil if the recording has nothing.
   func answer(to path: String) -> [UInt8]? {
+    if let known = answers[path] { return known }
     guard venue.name == "gemini", path != "/v1/symbols" else { return instruments }
     return path.firstRange(of: Self.detailsPath).flatMap { details[String(path[$0.upperBound...])] }
   }

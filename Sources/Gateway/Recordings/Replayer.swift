@@ -154,7 +154,7 @@ package final class Replayer {
         case .get(let request, let path, _): get(request, path, now)
         case .symbolFailed(let symbol, let reason): tally.failed[symbol] = reason
         // The recording shows what was sent and when it was connected; neither can be changed now.
-        case .send, .reconnect, .maintenance: break
+        case .send, .reconnect, .renew, .symbolAccepted, .maintenance: break
         }
       }
     }

@@ -160,7 +160,7 @@ package struct BookEvent: Sendable {
 
 /// Why a book left sync.
 package enum ResyncReason: Sendable, Equatable {
-  case gap, checksum, crossed, disconnected, stale, venueReset, malformed
+  case gap, checksum, crossed, disconnected, stale, venueReset, malformed, frozen
 
   /// A few words for people: `sequence gap`.
   package var description: String {
@@ -172,6 +172,7 @@ package enum ResyncReason: Sendable, Equatable {
     case .stale: "no data"
     case .venueReset: "reset by the venue"
     case .malformed: "unreadable message"
+    case .frozen: "frozen book"
     }
   }
 }

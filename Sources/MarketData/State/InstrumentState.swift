@@ -30,6 +30,8 @@ package final class InstrumentState {
 
   /// Since when the book is crossed.
   var crossedSince: Timestamp?
+  /// What contradicts the book since its last change.
+  var frozen = FrozenBook()
   /// Checksums in a row that differed.
   var checksumMisses = 0
   /// The venue time of `lastTrade`, held near the gateway's clock.
@@ -40,6 +42,7 @@ package final class InstrumentState {
   var isPulseScheduled = false
   var isTickerScheduled = false
   var isCrossedScheduled = false
+  var isFrozenScheduled = false
 
   init(instrument: Instrument, book: OrderBook) {
     self.instrument = instrument

@@ -86,6 +86,7 @@ package final class Market {
       case .quote(let quote):
         guard let state = state(quote.instrument) else { break }
         publish(quote, of: state, into: &changes)
+        compare(quote, with: state, now: now)
       case .ticker(let ticker):
         guard let state = state(ticker.instrument) else { break }
         state.ticker = ticker
@@ -123,6 +124,14 @@ package final class Market {
       case .crossed:
         state.isCrossedScheduled = false
         if !loseSyncIfCrossed(state, now: now, into: &changes) { scheduleCrossed(state) }
+      case .frozen:
+        state.isFrozenScheduled = false
+        guard let since = state.frozen.quoteSince else { break }
+        if now - since < FrozenBook.patience {
+          scheduleFrozen(state, since)
+        } else {
+          loseSync(state, .frozen, detected: true, into: &changes)
+        }
       }
     }
     if now >= nextRoll { roll(now: now, into: &changes) }
@@ -190,6 +199,7 @@ package final class Market {
       open.movesLine || state.day.lastPrice != oldPrice || state.day.head != oldHead
       || state.day.closeRevision != oldRevision
     if !trade.isBacklog {
+      let isFrozen = isFrozen(state, by: trade, now: now)
       changes.trades.append(trade)
       let end = changes.trades.count
       if case .trades(let id, let range)? = changes.items.last, id == trade.instrument, range.upperBound == end - 1 {
@@ -198,6 +208,11 @@ package final class Market {
         changes.items.append(.trades(trade.instrument, (end - 1)..<end))
       }
       if isNewest, let pulse = state.pulse.price(trade.price, now: now) { open.pulse = pulse }
+      if isFrozen {
+        run = open
+        finish(&run, now: now, into: &changes)
+        return loseSync(state, .frozen, detected: true, into: &changes)
+      }
     }
     run = open
   }
@@ -280,6 +295,7 @@ package final class Market {
       state.book.update(bids: bids, asks: asks, droppedBids: &changes.bids, droppedAsks: &changes.asks)
     }
     state.bookTime = event.time
+    state.frozen.bookChanged()
     if let expected = event.checksum, !passes(expected, state) {
       changes.bids.removeSubrange(bidStart...)
       changes.asks.removeSubrange(askStart...)
@@ -339,6 +355,7 @@ package final class Market {
   ) {
     state.book.removeAll()
     state.crossedSince = nil
+    state.frozen.bookChanged()
     state.checksumMisses = 0
     if configuration.quotesFromBook { state.quote = nil }
     guard detected || state.bookState != .syncing(reason) else { return }
@@ -351,6 +368,30 @@ package final class Market {
     guard let since = state.crossedSince, now - since >= configuration.crossedTolerance else { return false }
     loseSync(state, .crossed, detected: true, into: &changes)
     return true
+  }
+
+  /// Notes whether a quote of a channel of its own has gone through the book's best, or come back.
+  private func compare(_ quote: Quote, with state: InstrumentState, now: Timestamp) {
+    guard state.bookState == .live, let bid = state.book.bestBid, let ask = state.book.bestAsk else { return }
+    let isThrough = (quote.bidSize > 0 && quote.bid >= ask.price) || (quote.askSize > 0 && quote.ask <= bid.price)
+    guard isThrough, quote.time >= state.bookTime else { return state.frozen.quoteReturned() }
+    state.frozen.quoteWentThrough(now: now)
+    if let since = state.frozen.quoteSince { scheduleFrozen(state, since) }
+  }
+
+  /// Notes whether a trade has gone through the book's best; true if too many have.
+  private func isFrozen(_ state: InstrumentState, by trade: Trade, now: Timestamp) -> Bool {
+    guard state.bookState == .live, let bid = state.book.bestBid, let ask = state.book.bestAsk,
+      trade.price > ask.price || trade.price < bid.price, trade.time > state.bookTime
+    else { return false }
+    return state.frozen.tradeWentThrough(now: now)
+  }
+
+  private func scheduleFrozen(_ state: InstrumentState, _ since: Timestamp) {
+    guard !state.isFrozenScheduled else { return }
+    state.isFrozenScheduled = true
+    deadlines.insert(
+      .init(time: since + FrozenBook.patience, instrument: state.instrument.id, kind: .frozen))
   }
 
   private func scheduleCrossed(_ state: InstrumentState) {

@@ -32,7 +32,7 @@ extension FanOut {
   func startHeartbeats(_ client: ClientID, _ state: ClientState, now: Timestamp) {
     // 7919 is prime: neighbouring slots fall far apart.
     let offset = 1 + Int64(client.slot) * 7919 % Int64(state.heartbeatTicks)
-    state.heartbeatTick = HeartbeatWheel.tick(at: now) + offset
+    state.heartbeatTick = wheel.base(at: now) + offset
     wheel.insert(client, at: state.heartbeatTick)
   }
 

@@ -8,10 +8,19 @@ struct HeartbeatWheel {
   private static let size = 1024
 
   private var places: [[ClientID]] = Array(repeating: [], count: size)
-  /// The last tick that was run; nil before the first.
+  /// The last tick that was run, or that entries were first counted from; nil before either.
   private var last: Int64?
 
   static func tick(at now: Timestamp) -> Int64 { now.microseconds / tickMicroseconds }
+
+  /// The tick that new entries are counted from. It is the last that was run and not the present one: after a pause of minutes, or when
+  /// the clock has just been set forward, the next advance runs all places, and what stood in one of them for a later tick would be
+  /// lost.
+  mutating func base(at now: Timestamp) -> Int64 {
+    let base = last ?? Self.tick(at: now)
+    last = base
+    return base
+  }
 
   /// Enters a client at a tick less than `size` ahead. O(1).
   mutating func insert(_ client: ClientID, at tick: Int64) { places[Int(tick) & (Self.size - 1)].append(client) }

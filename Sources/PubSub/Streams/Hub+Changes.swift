@@ -159,8 +159,12 @@ extension Hub {
       stream.cachedSnapshot = nil
       forget(stream)
       let reason = stream.dueReason
-      stream.dueReason = .subscribe
-      if let frame = snapshot(of: stream, reason: reason, now: now) { out.append(.frame(frame, loops: stream.loops)) }
+      if let frame = snapshot(of: stream, reason: reason, now: now) {
+        stream.dueReason = .subscribe
+        out.append(.frame(frame, loops: stream.loops))
+      } else {
+        stream.dueReason = reason
+      }
       return
     }
     let state = instrument.state

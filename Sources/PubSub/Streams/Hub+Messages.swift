@@ -31,7 +31,9 @@ extension Hub {
     out.append(.frame(made, loops: stream.loops))
   }
 
-  /// The snapshot at the stream's present `seq`; nil while there is nothing to show.
+  /// The snapshot at the stream's present `seq`; nil while there is nothing to show. What was shown may be gone (a quote, when the
+  /// book that it was read from is out of sync): then the stream's next message is a snapshot, since whoever asked for this one
+  /// has nothing that an update could follow.
   func snapshot(of stream: HubStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     guard stream.isShown else { return nil }
     if let cached = stream.cachedSnapshot, stream.cachedReason == reason { return cached }
@@ -42,7 +44,11 @@ extension Hub {
       hasData = appendData(of: stream, now: now, to: &out)
       out.append(UInt8(ascii: "}"))
     }
-    guard hasData else { return nil }
+    guard hasData else {
+      stream.isShown = false
+      stream.dueReason = .resync
+      return nil
+    }
     let made = StreamFrame(
       stream: stream.id, kind: .snapshot, prev: stream.seq, seq: stream.seq, events: 0,
       bytes: SharedBytes(frame.unsafeBytes))

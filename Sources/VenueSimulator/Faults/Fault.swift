@@ -31,7 +31,7 @@ package struct Fault: Sendable, Equatable {
     case reorder
     /// Connections stay open and dead: nothing is read or sent on them again.
     case halfOpen = "half-open"
-    /// Subscriptions to the symbol are refused as if it were not listed.
+    /// Subscriptions to the symbol are refused as if it were not listed; for good, or for `seconds`.
     case refuse
     /// Connections get a close frame with 1012.
     case serverReset = "server-reset"
@@ -39,7 +39,8 @@ package struct Fault: Sendable, Equatable {
     case ban
     /// The next book snapshot by REST is from the moment of the fault, however late it is asked for. Venues with such snapshots only.
     case staleSnapshot = "stale-snapshot"
-    /// The venue's own announcement, and a second later close frames with 1001. Venues that announce one.
+    /// The venue's own announcement, and after a second, or as many as are given, close frames with 1001 on the connections that heard it.
+    /// Venues that announce one.
     case plannedShutdown = "planned-shutdown"
 
     /// What stands after `=`, for messages.
@@ -50,7 +51,8 @@ package struct Fault: Sendable, Equatable {
       case .gap, .checksum, .malformed, .duplicate, .reorder, .staleSnapshot:
         "a symbol like ZEC-USD, or nothing for any symbol"
       case .refuse: "a symbol like ZEC-USD"
-      case .halfOpen, .serverReset, .plannedShutdown: "no value"
+      case .plannedShutdown: "SECONDS until the connections end, or nothing"
+      case .halfOpen, .serverReset: "no value"
       }
     }
   }
@@ -120,7 +122,11 @@ package struct Fault: Sendable, Equatable {
     case .refuse:
       guard let value, value != "" else { throw .badValue(kind, text) }
       symbol = value
-    case .halfOpen, .serverReset, .plannedShutdown:
+    case .plannedShutdown:
+      guard let value else { return }
+      guard let seconds = Self.seconds(value[...], from: 0.05) else { throw .badValue(kind, text) }
+      self.seconds = seconds
+    case .halfOpen, .serverReset:
       guard value == nil else { throw .badValue(kind, text) }
     }
   }

@@ -61,6 +61,15 @@ package struct SimulatedInstrument: Sendable, Hashable {
       levels: levels)
   }
 
+  /// The market of another asset, alike in all else.
+  func renamed(_ base: String) -> SimulatedInstrument {
+    SimulatedInstrument(
+      base: base, quote: quote, venueSymbol: venueSymbol.replacing(self.base, with: base, maxReplacements: 1),
+      kind: kind,
+      contractSize: contractSize, priceScale: priceScale, sizeScale: sizeScale, tick: tick, lot: lot,
+      reference: reference, activity: activity, levels: levels)
+  }
+
   /// The name in the gateway's words: `BTC-USD`, `BTC-USDT-PERP`.
   package var symbol: String { FeedSymbol(base: base, quote: quote, kind: kind).text }
 }
@@ -71,6 +80,8 @@ package struct SimulatedExcerpt: Sendable {
   package let symbols: [String]
   /// Levels a side of each, in the same order.
   package let levels: [Int]
+  /// Markets of assets that there are not, instead of those: `S0001-USDT` and so on.
+  private var invented = 0
 
   package init(symbols: [String], levels: [Int]) {
     precondition(symbols.count == levels.count, "an excerpt has as many depths as symbols")
@@ -78,7 +89,31 @@ package struct SimulatedExcerpt: Sendable {
     self.levels = levels
   }
 
+  /// A venue with `count` spot markets of assets that there are not, `S0001`, `S0002`…, with books of `levels` levels a side.
+  package init(invented count: Int, quote: String, levels: Int) {
+    precondition((1...9_999).contains(count))
+    invented = count
+    symbols = (1...count).map { "\(Self.asset($0))-\(quote)" }
+    self.levels = Array(repeating: levels, count: count)
+  }
+
+  /// `S0001`
+  private static func asset(_ number: Int) -> String {
+    let digits = String(number)
+    return "S" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+  }
+
   func of(_ listing: [SimulatedInstrument]) -> [SimulatedInstrument] {
+    if invented > 0 {
+      let models = listing.filter { $0.kind == .spot }
+      return levels.indices.map { index in
+        models[index % models.count].renamed(Self.asset(index + 1)).with(levels: levels[index])
+      }
+    }
+    return listed(listing)
+  }
+
+  private func listed(_ listing: [SimulatedInstrument]) -> [SimulatedInstrument] {
     zip(symbols, levels).flatMap { symbol, levels in
       listing.filter { $0.symbol == symbol }.map { $0.with(levels: levels) }
     }

@@ -9,8 +9,8 @@ struct BinanceMarket: Sendable {
   let volumePath: String
   let depthPath: String
   let rule: SequenceRule
-  /// Request weight of a snapshot of `BinanceHandler.snapshotLimit` levels.
-  let snapshotWeight: Int
+  /// Snapshots that can be asked for, the deepest first: levels a side, and the request weight.
+  let snapshots: [(levels: Int, weight: Int)]
   /// Weight a minute, until the venue has said what an address may use: half of it is taken.
   let weightPerMinute: Int
   let streams: [String]
@@ -21,15 +21,15 @@ struct BinanceMarket: Sendable {
 
   static let spot = BinanceMarket(
     part: "spot", infoPath: "/api/v3/exchangeInfo", volumePath: "/api/v3/ticker/24hr?type=MINI",
-    depthPath: "/api/v3/depth", rule: .binanceSpot, snapshotWeight: 50,
+    depthPath: "/api/v3/depth", rule: .binanceSpot, snapshots: [(1_000, 50), (500, 25), (100, 5)],
     weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], scale: 8, selectsSymbols: true)
 
   /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients, `trade`. `ticker`
   /// and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
   static let usdm = BinanceMarket(
     part: "usdm", infoPath: "/fapi/v1/exchangeInfo", volumePath: "/fapi/v1/ticker/24hr", depthPath: "/fapi/v1/depth",
-    rule: .binanceFutures,
-    snapshotWeight: 20, weightPerMinute: 1_200, streams: ["depth@100ms", "trade", "bookTicker"], scale: nil,
+    rule: .binanceFutures, snapshots: [(1_000, 20), (500, 10), (100, 5)],
+    weightPerMinute: 1_200, streams: ["depth@100ms", "trade", "bookTicker"], scale: nil,
     selectsSymbols: false)
 }
 
@@ -37,9 +37,11 @@ struct BinanceMarket: Sendable {
 /// combined endpoint, without a key. A venue with two connections, as spot and futures have hosts of their own.
 ///
 /// Snapshots are asked for with `limit=1000` (weight 50): a thousand levels a side reach further than clients are shown, and cost a
-/// fifth of the weight and of the bytes of 5,000. A level beyond it is unknown until it changes.
+/// fifth of the weight and of the bytes of 5,000. A level beyond it is unknown until it changes. Where there are so many symbols that
+/// their snapshots would take longer than `startMinutes` of the weight limit, they are of 500 or 100 levels.
 package final class BinanceHandler: SymbolHandler {
-  static let snapshotLimit = 1000
+  /// How much of the weight limit the snapshots of all symbols may take at the start, in minutes of it.
+  static let startMinutes = 2
   /// Room for the whole list of instruments (some 16 MB for 3,000 symbols), asked for if the short one is refused.
   static let listLimit = 32 << 20
   /// Room for 1,000 levels a side: about 80 KB.
@@ -47,34 +49,63 @@ package final class BinanceHandler: SymbolHandler {
   /// Stream names in one SUBSCRIBE, and the time between two: five messages a second are allowed, pings and pongs counted.
   static let namesPerRequest = 200
   static let requestInterval = 300 * Microseconds.millisecond
-  /// A symbol of which nothing came for this long after subscribing is told: the acknowledgement does not prove that it exists.
+  /// A symbol of which nothing came for this long after subscribing, no snapshot either, is told: the acknowledgement does not prove that it exists.
   static let silenceLimit = Microseconds.minute
   /// A book that never changes still wants a snapshot, this long after its subscription.
   static let quietBook = 5 * Microseconds.second
-  /// Binance closes after 24 h; leaving before that is planned and quick.
-  static let lifetime = 23 * Microseconds.hour + 30 * Microseconds.minute
+  /// Binance closes every connection after 24 h.
+  static let lifetime = 24 * Microseconds.hour
+  /// How long after `serverShutdown` the connection may last: ten minutes were promised once, and nothing is now.
+  static let shutdownNotice = 10 * Microseconds.minute
 
   // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
   static let spot: Venue = connection(
     .spot, title: "Binance", endpoint: "wss://stream.binance.com:9443/stream", rest: "https://api.binance.com",
-    kinds: [.spot], staleAfter: 30 * Microseconds.second)
+    kinds: [.spot], staleAfter: 30 * Microseconds.second,
+    profile: VenueProfile(
+      channels: [
+        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
+        .init("bookTicker", .quote), .init("ticker", .ticker),
+      ],
+      bookDepth: snapshotLimit, bookCheck: "U and u link updates to a REST snapshot and to each other",
+      connectionLife: "a ping from the venue every 20 s; pings to it are answered",
+      requests: [.instruments, .snapshots, .volumes],
+      limits: [
+        "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
+        "24 h a connection",
+      ]))
   // The server pings every three minutes only; the session's own pings are answered.
   static let usdm: Venue = connection(
     .usdm, title: "Binance USD-M", endpoint: "wss://fstream.binance.com/public/stream",
-    rest: "https://fapi.binance.com", kinds: [.perpetual, .future], staleAfter: 30 * Microseconds.second)
+    rest: "https://fapi.binance.com", kinds: [.perpetual, .future], staleAfter: 30 * Microseconds.second,
+    profile: VenueProfile(
+      channels: [
+        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
+        .init("bookTicker", .quote),
+      ],
+      bookDepth: snapshotLimit, bookCheck: "pu links updates to a REST snapshot and to each other",
+      connectionLife: "a ping from the venue every 3 min; pings to it are answered",
+      requests: [.instruments, .snapshots, .volumes],
+      limits: [
+        "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
+        "24 h a connection",
+      ]))
   package static let venue = Venue(title: "Binance", parts: [spot, usdm])
 
   private static func connection(
     _ market: BinanceMarket, title: String, endpoint: String, rest: String, kinds: Set<Instrument.Kind.Family>,
-    staleAfter: Int64
+    staleAfter: Int64, profile: VenueProfile
   ) -> Venue {
     Venue(
       name: "binance", title: title, separator: "", endpoint: endpoint, restEndpoint: rest, staleAfter: staleAfter,
       messageLimit: 4 << 20,
       // 1,024 streams a connection, four a symbol.
-      symbolLimit: 256, kinds: kinds, part: market.part,
+      symbolLimit: 256, kinds: kinds, part: market.part, connectionLifetime: lifetime,
+      // 300 attempts in 5 minutes from one address.
+      connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
       // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil),
+      profile: profile,
       makeHandler: { BinanceHandler(market, configuration: $0) })
   }
 
@@ -91,6 +122,8 @@ package final class BinanceHandler: SymbolHandler {
   let market: BinanceMarket
   var feeds: [Feed] = []
   private var pacer: RequestPacer
+  /// Levels of the snapshots that are asked for.
+  private var snapshotLevels: Int
   private var isListed = false
   private var listRequest: Int?
   private var listDue = Timestamp.distantPast
@@ -105,7 +138,9 @@ package final class BinanceHandler: SymbolHandler {
   init(_ market: BinanceMarket, configuration: FeedConfiguration) {
     self.market = market
     pacer = RequestPacer(
-      weightPerMinute: market.weightPerMinute, requestWeight: market.snapshotWeight, concurrency: 8)
+      weightPerMinute: market.weightPerMinute / configuration.connections, requestWeight: market.snapshots[0].weight,
+      concurrency: 8)
+    snapshotLevels = market.snapshots[0].levels
     super.init(venue: market.part == "spot" ? Self.spot : Self.usdm, configuration: configuration)
   }
 
@@ -156,12 +191,14 @@ package final class BinanceHandler: SymbolHandler {
           throw FeedError(.refused, "GET \(market.infoPath): status \(status)")
         }
         take(try readList(body), into: &batch)
+        chooseDepth()
         isListed = true
+        if connectedAt != nil { subscribe(feeds.indices.filter { feeds[$0].subscribed == .distantFuture }, now) }
         asksWholeList = false
         listBackoff.reset()
         listDue = now
       } catch {
-        counts.rejected += 1
+        rejectAnswer(error)
         listDue =
           now + (status == 418 ? 5 * Microseconds.minute : status == 429 ? Microseconds.minute : listBackoff.next())
       }
@@ -174,7 +211,9 @@ package final class BinanceHandler: SymbolHandler {
 
   private func take(_ list: BinanceList, into batch: inout EventBatch) {
     // Half of what the venue says an address may use; other programs share the address.
-    if let weight = list.weightPerMinute { pacer.weightPerMinute = max(weight / 2, market.snapshotWeight) }
+    if let weight = list.weightPerMinute {
+      pacer.weightPerMinute = max(weight / 2 / configuration.connections, market.snapshots[0].weight)
+    }
     self.list(list.symbols.compactMap(listed))
     for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
@@ -193,6 +232,14 @@ package final class BinanceHandler: SymbolHandler {
       }
       if place == feeds.count { feeds.append(Feed(bridge: SnapshotBridge(rule: market.rule))) }
     }
+  }
+
+  /// Chooses how deep the snapshots are for so many symbols.
+  private func chooseDepth() {
+    let snapshot = market.snapshots.first { $0.weight * feeds.count <= Self.startMinutes * pacer.weightPerMinute }
+    guard let chosen = snapshot ?? market.snapshots.last else { return }
+    snapshotLevels = chosen.levels
+    pacer.requestWeight = chosen.weight
   }
 
   private func listed(_ symbol: BinanceList.Symbol) -> ListedMarket? {
@@ -228,16 +275,33 @@ package final class BinanceHandler: SymbolHandler {
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     connectedAt = now
     isLeaving = false
-    let names = instruments.flatMap { instrument in
-      market.streams.map { instrument.venueSymbol.lowercased() + "@" + $0 }
+    subscribe(Array(feeds.indices), now)
+    flush(now)
+  }
+
+  private func subscribe(_ places: [Int], _ now: Timestamp) {
+    let names = places.flatMap { place in
+      market.streams.map { instruments[place].venueSymbol.lowercased() + "@" + $0 }
     }
     for start in stride(from: 0, to: names.count, by: Self.namesPerRequest) {
       requestID += 1
       let part = JSONText.array(Array(names[start..<min(start + Self.namesPerRequest, names.count)]))
       outbox.append(#"{"method":"SUBSCRIBE","params":\#(part),"id":\#(requestID)}"#)
     }
-    for place in feeds.indices { feeds[place].subscribed = now }
-    flush(now)
+    for place in places { feeds[place].subscribed = now }
+  }
+
+  override var asksAgain: Bool { true }
+
+  /// What stayed silent is subscribed again, too: a name that is none is acknowledged, and one that has become one is not heard of by itself.
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in feeds.indices where feeds[place].reportedSilent && symbols.contains(configuredName(place)) {
+      feeds[place].reportedSilent = false
+      feeds[place].subscribed = .distantFuture
+    }
+    guard listRequest == nil else { return }
+    isListed = false
+    prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
@@ -257,21 +321,24 @@ package final class BinanceHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard let connectedAt else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
+    if listRequest != nil, now >= listDue { listRequest = nil }
+    if !isListed { prepare(now: now, into: &batch) }
+    guard connectedAt != nil else {
       return
     }
     flush(now)
-    if now - connectedAt >= Self.lifetime { leave("the venue's limit of 24 h a connection is near") }
     for place in feeds.indices {
       if !feeds[place].bridge.isLive, now - feeds[place].subscribed >= Self.quietBook { pacer.want(place) }
-      if !feeds[place].heard, !feeds[place].reportedSilent, now - feeds[place].subscribed >= Self.silenceLimit {
+      // A market that is quiet has its snapshot by then.
+      if !feeds[place].heard, !feeds[place].bridge.isLive, !feeds[place].reportedSilent,
+        now - feeds[place].subscribed >= Self.silenceLimit
+      {
         feeds[place].reportedSilent = true
-        let instrument = instruments[place]
         refuse(
-          FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text,
-          "nothing came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
+          configuredName(place), "nothing came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
+      } else if feeds[place].heard, feeds[place].reportedSilent {
+        feeds[place].reportedSilent = false
+        actions.append(.symbolAccepted(symbol: configuredName(place)))
       }
     }
     pacer.expire(now: now)
@@ -287,7 +354,7 @@ package final class BinanceHandler: SymbolHandler {
   func leave(_ reason: String) {
     guard !isLeaving else { return }
     isLeaving = true
-    actions.append(.reconnect(reason: reason))
+    actions.append(.renew(reason: reason, within: Self.shutdownNotice))
   }
 
   // MARK: Snapshots
@@ -298,16 +365,24 @@ package final class BinanceHandler: SymbolHandler {
     let place = instrument.index
     guard connectedAt != nil, feeds.indices.contains(place), feeds[place].bridge.isLive else { return }
     feeds[place].bridge.reset()
-    pacer.want(place)
+    lost(place, now: now)
+  }
+
+  /// A book that was live is out of sync.
+  func lost(_ place: Int, now: Timestamp) {
+    guard connectedAt != nil else { return }
+    pacer.lost(place, now: now)
     pump(now)
   }
 
-  /// A book is out of sync and wants a snapshot.
+  /// A book that has not been live wants a snapshot.
   func wantSnapshot(_ place: Int, now: Timestamp) {
     guard connectedAt != nil else { return }
     pacer.want(place)
     pump(now)
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { pacer.trouble(of: place) }
 
   private func pump(_ now: Timestamp) {
     while let (place, request) = pacer.next(now: now) {
@@ -318,7 +393,7 @@ package final class BinanceHandler: SymbolHandler {
       let symbol = Self.percentEncoded(instruments[place].venueSymbol)
       actions.append(
         .get(
-          request: request, path: "\(market.depthPath)?symbol=\(symbol)&limit=\(Self.snapshotLimit)",
+          request: request, path: "\(market.depthPath)?symbol=\(symbol)&limit=\(snapshotLevels)",
           bodyLimit: Self.bodyLimit))
     }
   }
@@ -343,7 +418,7 @@ package final class BinanceHandler: SymbolHandler {
       } catch {
         mark.rewind(&batch)
         guard widenIfNeeded(into: &batch) else {
-          counts.rejected += 1
+          rejectAnswer(error)
           return pacer.failed(place, status: status, now: now)
         }
         mark = BatchMark(batch)
@@ -376,7 +451,7 @@ package final class BinanceHandler: SymbolHandler {
     for place in Salvage.symbols(message, key: "\"s\"", in: table) where feeds[place].bridge.isLive {
       feeds[place].bridge.reset()
       batch.events.append(.bookReset(InstrumentID(place), .malformed))
-      wantSnapshot(place, now: now)
+      lost(place, now: now)
     }
   }
 }

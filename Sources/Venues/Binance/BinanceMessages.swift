@@ -407,7 +407,7 @@ extension BinanceHandler {
     case .gap:
       seen[place].gaps += 1
       batch.events.append(.bookReset(InstrumentID(place), .gap))
-      wantSnapshot(place, now: now)
+      lost(place, now: now)
     }
     batch.bids.removeSubrange(bidStart...)
     batch.asks.removeSubrange(askStart...)

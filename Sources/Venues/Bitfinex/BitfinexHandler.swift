@@ -32,6 +32,8 @@ package final class BitfinexHandler: SymbolHandler {
   static let channelSilence = 45 * Microseconds.second
   /// How long a subscription may be unanswered before it is sent again, at first: one has been seen to take 11 s.
   static let answerTimeout = 15 * Microseconds.second
+  /// How long a connection may last after a restart was announced, which says no time.
+  static let restartNotice = 10 * Microseconds.second
   /// Maintenance takes two minutes at most by the documentation; after so long without a word it counts as over.
   static let maintenanceLimit = 5 * Microseconds.minute
   /// Room for the list of pairs: about 10 KB, and the currencies' names.
@@ -48,11 +50,23 @@ package final class BitfinexHandler: SymbolHandler {
     messageLimit: 1 << 20,
     // 25 channels a connection (docs.bitfinex.com, "Public Channels"), three a symbol.
     symbolLimit: 8,
+    // 20 a minute from one address, else it is shut out for one.
+    connectLimit: ConnectLimit(count: 15, interval: Microseconds.minute),
     market: Market.Configuration(
       quotesFromBook: true, bookDepthLimit: 250,
       checksum: { BitfinexChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2) },
       // False ones have been reported, and a message that is missing shows in the count at once.
       checksumPatience: 2),
+    profile: VenueProfile(
+      channels: [
+        .init("book", .book, silence: .linked, .atLeast(every: 15 * Microseconds.second), .contradicted),
+        .init("trades", .trades, silence: .linked, .atLeast(every: 15 * Microseconds.second)),
+        .init("ticker", .ticker, silence: .linked, .atLeast(every: 15 * Microseconds.second)),
+      ],
+      bookDepth: bookLength,
+      bookCheck: "every message of a connection is counted; CRC-32 of the top 25 every few seconds",
+      connectionLife: "a heartbeat of every channel each 15 s", requests: [.instruments, .volumes],
+      limits: ["25 channels a connection"]),
     makeHandler: { BitfinexHandler(configuration: $0) })
 
   struct Feed {
@@ -116,10 +130,11 @@ package final class BitfinexHandler: SymbolHandler {
       guard status == 200 else { throw FeedError(.refused, "GET the list of pairs: status \(status)") }
       take(try BitfinexPair.list(body), into: &batch)
       isListed = true
+      if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
       listBackoff.reset()
       listDue = now
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       // Asked too often, an address is shut out for up to a minute.
       listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
     }
@@ -179,7 +194,24 @@ package final class BitfinexHandler: SymbolHandler {
     lastPing = now
     // Before any subscription: it holds for what is subscribed after it.
     actions.append(.send(#"{"event":"conf","flags":\#(Self.flags)}"#))
-    for slot in slots.indices where !feeds[Self.place(slot)].isRefused { subscribe(slot, now) }
+    subscribe(Array(feeds.indices), now)
+  }
+
+  private func subscribe(_ places: [Int], _ now: Timestamp) {
+    for place in places where !feeds[place].isRefused {
+      for channel in Channel.allCases where numbers[Self.slot(place, channel)] == 0 {
+        subscribe(Self.slot(place, channel), now)
+      }
+    }
+  }
+
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in feeds.indices where symbols.contains(configuredName(place)) { feeds[place].isRefused = false }
+    guard listRequest == nil else { return }
+    isListed = false
+    prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
@@ -188,7 +220,11 @@ package final class BitfinexHandler: SymbolHandler {
     isListed = false
     if listRequest != nil { listDue = now }
     listRequest = nil
-    for place in feeds.indices { feeds[place].book.disconnected() }
+    for place in feeds.indices {
+      feeds[place].book.disconnected()
+      // What was refused is asked for again.
+      feeds[place].isRefused = false
+    }
     for slot in slots.indices {
       slots[slot] = Slot()
       numbers[slot] = 0
@@ -196,11 +232,9 @@ package final class BitfinexHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
-      return
-    }
+    if listRequest != nil, now >= listDue { listRequest = nil }
+    if !isListed { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
     if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
       lastPing = now
       requestID += 1
@@ -232,6 +266,8 @@ package final class BitfinexHandler: SymbolHandler {
       renew(slot, now)
     }
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
@@ -289,7 +325,7 @@ package final class BitfinexHandler: SymbolHandler {
   func leave(_ reason: String) {
     guard !isLeaving else { return }
     isLeaving = true
-    actions.append(.reconnect(reason: reason))
+    actions.append(.renew(reason: reason, within: Self.restartNotice))
   }
 
   // MARK: Events
@@ -392,10 +428,7 @@ package final class BitfinexHandler: SymbolHandler {
       guard !feeds[place].book.isLive else { break }
       feeds[place].isRefused = true
       feeds[place].book.disconnected()
-      let instrument = instruments[place]
-      refuse(
-        FeedSymbol(base: instrument.base, quote: instrument.quote).text,
-        "Bitfinex refused \(instrument.venueSymbol): \(event.message)")
+      refuse(configuredName(place), "Bitfinex refused \(instruments[place].venueSymbol): \(event.message)")
       return
     case (10_305, let slot?): slots[slot].patience = Microseconds.minute
     case (10_400, _):

@@ -46,6 +46,8 @@ package final class BitstampHandler: SymbolHandler {
   static let renewal = 10 * Microseconds.minute
   /// A trade that no update of the book has followed for so long.
   static let unfollowedTrade = 30 * Microseconds.second
+  /// How long a connection may last after the venue asked for another: "a few seconds".
+  static let reconnectNotice = 5 * Microseconds.second
   /// Room for a whole book: 7,400 levels have been 206 KB.
   static let bodyLimit = 16 << 20
   /// The list by its present address, and by the one that it had before.
@@ -57,8 +59,16 @@ package final class BitstampHandler: SymbolHandler {
     // Heartbeats are asked for after 10 s of silence and are answered.
     staleAfter: 25 * Microseconds.second, messageLimit: 4 << 20,
     // 1,024 channels a connection, two a symbol.
-    symbolLimit: 500,
+    symbolLimit: 500, connectionLifetime: 90 * Microseconds.day,
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 20_000, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("diff_order_book", .book, silence: .contradicted), .init("live_trades", .trades),
+      ],
+      bookDepth: nil,
+      bookCheck: "the venue numbers nothing; times link updates to a REST snapshot, which is renewed every 10 min",
+      connectionLife: "heartbeats are asked for after 10 s of silence", requests: [.instruments, .snapshots, .volumes],
+      limits: ["1,024 channels a connection", "5 REST requests a second"]),
     makeHandler: { BitstampHandler(configuration: $0) })
 
   /// A channel of a symbol on this connection.
@@ -86,6 +96,7 @@ package final class BitstampHandler: SymbolHandler {
     var unfollowed: (time: Int64, since: Timestamp)?
     var isListed = true
     var isRefused = false
+    var isSubscribed = false
     var isCarried: Bool { isListed && !isRefused }
   }
 
@@ -140,10 +151,11 @@ package final class BitstampHandler: SymbolHandler {
         }
         take(try BitstampMarket.list(body), into: &batch)
         isListed = true
+        if isConnected { subscribeMissing() }
         listBackoff.reset()
         listDue = now
       } catch {
-        counts.rejected += 1
+        rejectAnswer(error)
         // Not there, or not what it was: by its other address. A failing server is no reason for that.
         if status == 404 || status == 410 || status == 200 { listPath = 1 - listPath }
         listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
@@ -194,12 +206,8 @@ package final class BitstampHandler: SymbolHandler {
     // A subscription to a market that is gone would be acknowledged, and silent for ever.
     for place in feeds.indices {
       feeds[place].isListed = listed.contains(place)
-      if !feeds[place].isListed { refuse(symbolText(place), "Bitstamp no longer lists it") }
+      if !feeds[place].isListed { refuse(configuredName(place), "Bitstamp no longer lists it") }
     }
-  }
-
-  private func symbolText(_ place: Int) -> String {
-    FeedSymbol(base: instruments[place].base, quote: instruments[place].quote).text
   }
 
   // MARK: Connection
@@ -210,10 +218,27 @@ package final class BitstampHandler: SymbolHandler {
     heardAt = now
     lastPing = now
     sendDue = now
-    for channel in Channel.allCases {
-      for place in feeds.indices where feeds[place].isCarried { subscribe(place, channel) }
-    }
+    subscribeMissing()
     flush(now)
+  }
+
+  /// What is carried and has not been subscribed on this connection.
+  private func subscribeMissing() {
+    for channel in Channel.allCases {
+      for place in feeds.indices where feeds[place].isCarried && !feeds[place].isSubscribed {
+        subscribe(place, channel)
+      }
+    }
+    for place in feeds.indices where feeds[place].isCarried { feeds[place].isSubscribed = true }
+  }
+
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in feeds.indices where symbols.contains(configuredName(place)) { feeds[place].isRefused = false }
+    guard listRequest == nil else { return }
+    isListed = false
+    prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
@@ -226,18 +251,16 @@ package final class BitstampHandler: SymbolHandler {
     renewing = nil
     for place in feeds.indices {
       var feed = Feed()
+      // What was refused is asked for again.
       feed.isListed = feeds[place].isListed
-      feed.isRefused = feeds[place].isRefused
       feeds[place] = feed
     }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
-      return
-    }
+    if listRequest != nil, now >= listDue { listRequest = nil }
+    if !isListed { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
     if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
       lastPing = now
       actions.append(.send(#"{"event":"bts:heartbeat"}"#))
@@ -270,6 +293,8 @@ package final class BitstampHandler: SymbolHandler {
       pacer.want(place)
     }
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { pacer.trouble(of: place) }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
@@ -313,7 +338,7 @@ package final class BitstampHandler: SymbolHandler {
   func leave(_ reason: String) {
     guard !isLeaving else { return }
     isLeaving = true
-    actions.append(.reconnect(reason: reason))
+    actions.append(.renew(reason: reason, within: Self.reconnectNotice))
   }
 
   /// A subscription was refused. The venue does not always say which.
@@ -325,7 +350,7 @@ package final class BitstampHandler: SymbolHandler {
   private func dismiss(_ place: Int, _ reason: String) {
     feeds[place].isRefused = true
     feeds[place].bridge.reset()
-    refuse(symbolText(place), reason)
+    refuse(configuredName(place), reason)
   }
 
   // MARK: Books
@@ -462,7 +487,7 @@ package final class BitstampHandler: SymbolHandler {
       } catch {
         mark.rewind(&batch)
         guard widenIfNeeded(into: &batch) else {
-          counts.rejected += 1
+          rejectAnswer(error)
           return snapshotFailed(place, status: status, now: now)
         }
         mark = BatchMark(batch)

@@ -3,11 +3,14 @@ import MarketData
 /// Spreads REST requests over a venue's weight limit: a budget that fills evenly, one request in flight per subject, few at
 /// a time, and longer waits after failures. Subjects are places in the handler's instrument list.
 ///
+/// What fails for all alike (no answer, a status) only waits longer; a book that is lost again and again, or whose snapshots are of no
+/// use, has a circuit (`BookCircuit`) and is left alone for a while.
+///
 /// Bounded by the number of subjects: each is waiting at most once.
 struct RequestPacer {
   /// Weight that one minute gives, and what a single request costs.
   var weightPerMinute: Int
-  let requestWeight: Int
+  var requestWeight: Int
   /// Requests in flight at once.
   let concurrency: Int
   /// After this long without an answer a request counts as failed.
@@ -17,6 +20,7 @@ struct RequestPacer {
     var isWaiting = false
     var notBefore = Timestamp.distantPast
     var backoff = Backoff(first: Microseconds.second, limit: Microseconds.minute)
+    var circuit = BookCircuit()
     var request: Int?
     var sent = Timestamp.distantPast
   }
@@ -29,6 +33,8 @@ struct RequestPacer {
   private var filled: Timestamp?
   private var pausedUntil = Timestamp.distantPast
   private var nextRequest = 1000
+  /// The latest time that was told.
+  private var clock = Timestamp.distantPast
 
   init(weightPerMinute: Int, requestWeight: Int, concurrency: Int) {
     self.weightPerMinute = weightPerMinute
@@ -46,8 +52,21 @@ struct RequestPacer {
     waiting.append(subject)
   }
 
+  /// The book of `subject` was live and has been lost: a snapshot is wanted as soon as its circuit allows.
+  mutating func lost(_ subject: Int, now: Timestamp) {
+    clock = max(clock, now)
+    while subjects.count <= subject { subjects.append(Subject()) }
+    want(subject, notBefore: subjects[subject].circuit.lost(now: now))
+  }
+
+  /// Why the book of `subject` counts as failed; nil if it does not.
+  func trouble(of subject: Int) -> BookTrouble? {
+    subjects.indices.contains(subject) ? subjects[subject].circuit.trouble : nil
+  }
+
   /// The next request that may be sent now: its subject and number.
   mutating func next(now: Timestamp) -> (subject: Int, request: Int)? {
+    clock = max(clock, now)
     guard !waiting.isEmpty else { return nil }
     fill(now)
     let cost = requestWeight * Int(Microseconds.minute)
@@ -72,19 +91,25 @@ struct RequestPacer {
     return subject
   }
 
-  /// The answer was good.
+  /// The answer was good: the book is live.
   mutating func succeeded(_ subject: Int) {
     subjects[subject].backoff.reset()
+    subjects[subject].circuit.isLive(now: clock)
     subjects[subject].notBefore = .distantPast
   }
 
-  /// The answer was of no use: ask again, later. 429 (too many requests) pauses everything for a minute, 418 (banned) for
+  /// The answer was of no use: ask again, later. With status 200 it is the snapshot that was of no use, which counts for the circuit;
+  /// the others say nothing of the book. 429 (too many requests) pauses everything for a minute, 418 (banned) for
   /// five: Binance bans for 2 minutes at first, and asking on makes it longer.
   mutating func failed(_ subject: Int, status: Int, now: Timestamp) {
     if status == 429 { pause(until: now + Microseconds.minute) }
     if status == 418 { pause(until: now + 5 * Microseconds.minute) }
-    let wait = subjects[subject].backoff.next()
-    want(subject, notBefore: now + wait)
+    clock = max(clock, now)
+    if status == 200 {
+      want(subject, notBefore: subjects[subject].circuit.failed(now: now))
+    } else {
+      want(subject, notBefore: now + subjects[subject].backoff.next())
+    }
   }
 
   /// Requests that no answer came to, each of which has been set down as failed.
@@ -97,13 +122,15 @@ struct RequestPacer {
     }
   }
 
-  /// Forgets all wishes and requests; the budget, pauses and back-off stay, they belong to the address and not to the connection.
+  /// Forgets all wishes and requests; the budget, pauses, back-off and circuits stay, they belong to the address and the symbol and not
+  /// to the connection.
   mutating func removeAll() {
     waiting.removeAll()
     inFlight = 0
     for subject in subjects.indices {
       subjects[subject].isWaiting = false
       subjects[subject].request = nil
+      subjects[subject].circuit.disconnected()
     }
   }
 

@@ -3,8 +3,8 @@ import MarketData
 /// The book of a symbol whose snapshot comes in the stream (Kraken, Coinbase): when to subscribe again, and never in a storm.
 ///
 /// A rebuild is one unsubscribe and one subscribe. Until the new snapshot comes, updates are ignored and further wishes
-/// to rebuild change nothing. The first rebuild is at once; each one after it waits twice as long, from 1 s to 1 min, until
-/// the book has been live for 30 s. A snapshot that does not come within `snapshotTimeout` counts as a failed rebuild.
+/// to rebuild change nothing. When a book that was lost may be rebuilt is its circuit's (`BookCircuit`) to say. A snapshot that does
+/// not come within `snapshotTimeout` is asked for again, ever more rarely.
 struct StreamedBook {
   enum State: Equatable {
     case unsubscribed
@@ -15,17 +15,23 @@ struct StreamedBook {
   }
 
   static let snapshotTimeout = 10 * Microseconds.second
-  static let settled = 30 * Microseconds.second
+  /// Subscriptions without a snapshot after which the book counts as failed.
+  static let silentLimit = 5
 
   private(set) var state = State.unsubscribed
-  private var backoff = Backoff(first: Microseconds.second, limit: Microseconds.minute)
-  /// Whether the book was rebuilt since it was last settled.
-  private var isUnsettled = false
+  private var circuit = BookCircuit()
   /// Subscriptions in a row that no snapshot answered.
   private(set) var silentAttempts = 0
 
   var isLive: Bool {
     if case .live = state { true } else { false }
+  }
+
+  /// Why the book counts as failed; nil if it does not.
+  var trouble: BookTrouble? {
+    if let trouble = circuit.trouble { return trouble }
+    guard silentAttempts >= Self.silentLimit, case .awaitingSnapshot(let until) = state else { return nil }
+    return BookTrouble(failures: silentAttempts, nextAttempt: until)
   }
 
   /// A subscription was sent.
@@ -39,18 +45,14 @@ struct StreamedBook {
   mutating func snapshotArrived(now: Timestamp) {
     if isLive { return }
     silentAttempts = 0
+    circuit.isLive(now: now)
     state = .live(since: now)
   }
 
   /// Asks for a rebuild; true if that takes the book out of sync now.
   mutating func resync(now: Timestamp) -> Bool {
-    guard case .live(let since) = state else { return false }
-    if now - since >= Self.settled {
-      backoff.reset()
-      isUnsettled = false
-    }
-    state = .scheduled(now + (isUnsettled ? backoff.next() : 0))
-    isUnsettled = true
+    guard isLive else { return false }
+    state = .scheduled(circuit.lost(now: now))
     return true
   }
 
@@ -66,5 +68,6 @@ struct StreamedBook {
   mutating func disconnected() {
     state = .unsubscribed
     silentAttempts = 0
+    circuit.disconnected()
   }
 }

@@ -37,7 +37,18 @@ package final class BybitHandler: SymbolHandler {
       messageLimit: 2 << 20,
       // 21,000 characters of topics a connection: four topics of a symbol are about 100.
       symbolLimit: 150, kinds: kinds, part: part,
+      // 500 connections in 5 minutes from one address.
+      connectLimit: ConnectLimit(count: 500, interval: 5 * Microseconds.minute),
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil),
+      profile: VenueProfile(
+        channels: [
+          .init("orderbook.200", .book, silence: .linked, .contradicted),
+          .init("orderbook.1", .quote, silence: .atLeast(every: 3 * Microseconds.second)),
+          .init("publicTrade", .trades), .init("tickers", .ticker),
+        ],
+        bookDepth: 200, bookCheck: "u rises by one with every update",
+        connectionLife: "pings every 20 s are answered", requests: [.instruments, .volumes],
+        limits: ["21,000 characters of topics a connection", "10 topics a request on spot"]),
       makeHandler: { BybitHandler(part: part, configuration: $0) })
   }
 
@@ -46,6 +57,8 @@ package final class BybitHandler: SymbolHandler {
     /// `u` of the newest book message; 0 before the first snapshot.
     var last: Int64 = 0
     var quote: Quote?
+    /// `orderbook.1` is sent again after 3 s without a change.
+    var quotes = SilenceWatch(every: 3 * Microseconds.second)
     var ticker: Ticker?
   }
 
@@ -110,12 +123,13 @@ package final class BybitHandler: SymbolHandler {
         isListed = true
         restartList()
         listBackoff.reset()
+        if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
       } else {
         cursor = page.cursor
         prepare(now: now, into: &batch)
       }
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       restartList()
       // 403 is "access too frequent", for ten minutes.
       listDue =
@@ -170,11 +184,24 @@ package final class BybitHandler: SymbolHandler {
     lastPing = now
     sendDue = now
     // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten topics at most.
-    for place in feeds.indices {
+    subscribe(Array(feeds.indices), now)
+    flush(now)
+  }
+
+  private func subscribe(_ places: [Int], _ now: Timestamp) {
+    for place in places {
       subscribe(place, [Self.bookTopic, Self.quoteTopic, "publicTrade.", "tickers."].map { $0 + name(place) })
       feeds[place].book.subscribed(now: now)
     }
-    flush(now)
+  }
+
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    guard listRequest == nil else { return }
+    isListed = false
+    restartList()
+    prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
@@ -190,21 +217,25 @@ package final class BybitHandler: SymbolHandler {
       feeds[place].book.disconnected()
       feeds[place].last = 0
       feeds[place].quote = nil
+      feeds[place].quotes.disconnected()
       feeds[place].ticker = nil
     }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
-      return
-    }
+    if listRequest != nil, now >= listDue { listRequest = nil }
+    if !isListed { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
     for place in feeds.indices where feeds[place].book.isDue(now: now) {
       let topic = Self.bookTopic + name(place)
       send(#""op":"unsubscribe","args":\#(JSONText.array([topic]))"#)
       subscribe(place, [topic])
       feeds[place].book.subscribed(now: now)
+    }
+    for place in feeds.indices where feeds[place].quotes.isDead(now: now, connectionHeard: connectionHeard) {
+      let topic = Self.quoteTopic + name(place)
+      send(#""op":"unsubscribe","args":\#(JSONText.array([topic]))"#)
+      subscribe(place, [topic])
     }
     if now - lastPing >= Self.pingAfter {
       lastPing = now
@@ -212,6 +243,8 @@ package final class BybitHandler: SymbolHandler {
     }
     flush(now)
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
@@ -267,13 +300,8 @@ package final class BybitHandler: SymbolHandler {
       throw FeedError(.refused, "subscribe \(request.topics[0]): \(reply.message)")
     }
     feeds[request.place].book.disconnected()
-    refuse(symbolText(request.place), reply.message)
-  }
-
-  /// The symbol as it was configured.
-  private func symbolText(_ place: Int) -> String {
-    let instrument = instruments[place]
-    return FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
+    feeds[request.place].quotes.disconnected()
+    refuse(configuredName(request.place), reply.message)
   }
 
   // MARK: Messages

@@ -195,6 +195,7 @@ extension BybitHandler {
       quote.askSize = level.size
     }
     feeds[place].quote = quote
+    feeds[place].quotes.heard(now: connectionHeard)
     batch.events.append(.quote(quote))
   }
 

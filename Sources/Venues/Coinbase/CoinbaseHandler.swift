@@ -14,6 +14,8 @@ package final class CoinbaseHandler: SymbolHandler {
   /// The channel by the name that is documented, and by the one that acknowledgements use.
   static let bookChannels = ["level2_batch", "level2_50"]
 
+  static let otherChannels = ["matches", "ticker", "heartbeat"]
+
   package static let venue = Venue(
     name: "coinbase", title: "Coinbase", separator: "-", endpoint: "wss://ws-feed.exchange.coinbase.com",
     restEndpoint: "https://api.exchange.coinbase.com",
@@ -21,8 +23,18 @@ package final class CoinbaseHandler: SymbolHandler {
     staleAfter: 10 * Microseconds.second, messageLimit: messageLimit,
     // Recommended in its best practices for the feed.
     offersCompression: true, symbolLimit: 100,
+    // Eight requests a second from one address.
+    connectLimit: ConnectLimit(count: 8, interval: Microseconds.second),
     // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("level2_batch", .book, silence: .contradicted), .init("matches", .trades, silence: .linked),
+        .init("ticker", .ticker), .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second)),
+      ],
+      bookDepth: nil, bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
+      connectionLife: "a heartbeat of every product each second", requests: [.instruments, .volumes],
+      limits: ["subscribed within 5 s of connecting"]),
     makeHandler: { CoinbaseHandler(configuration: $0) })
 
   struct Product {
@@ -30,6 +42,10 @@ package final class CoinbaseHandler: SymbolHandler {
     /// Which of `bookChannels` is subscribed.
     var channel = 0
     var isRefused = false
+    /// `heartbeat` is once a second.
+    var heartbeats = SilenceWatch(every: Microseconds.second)
+    /// Was refused before, or came after the others: subscribed by a message of its own, as a bad product refuses the whole message.
+    var isSuspect = false
     var lastTrade: Int64 = 0
     /// `last_trade_id` of the heartbeat before.
     var heartbeatTrade: Int64 = 0
@@ -72,10 +88,11 @@ package final class CoinbaseHandler: SymbolHandler {
       let list = try readProducts(body)
       take(list, into: &batch)
       hasProducts = true
+      if isConnected { subscribeSuspects(now) }
       productsBackoff.reset()
       productsDue = now
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       productsDue = now + productsBackoff.next()
     }
   }
@@ -101,7 +118,7 @@ package final class CoinbaseHandler: SymbolHandler {
         refuse(symbol, "too many symbols on one connection")
         continue
       }
-      if place == products.count { products.append(Product()) }
+      if place == products.count { products.append(Product(isSuspect: isConnected)) }
     }
   }
 
@@ -130,16 +147,29 @@ package final class CoinbaseHandler: SymbolHandler {
     productsRequest = nil
     for place in products.indices {
       products[place].book.disconnected()
+      products[place].heartbeats.disconnected()
+      // What was refused is asked for again: a market that was halted may be open.
+      if products[place].isRefused { products[place].isSuspect = true }
+      products[place].isRefused = false
       products[place].heartbeatTrade = 0
       products[place].lastTrade = 0
     }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    if !isConnected {
-      if productsRequest != nil, now >= productsDue { productsRequest = nil }
-      prepare(now: now, into: &batch)
-      return
+    if productsRequest != nil, now >= productsDue { productsRequest = nil }
+    if !hasProducts { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
+    let dead = products.indices.filter {
+      products[$0].heartbeats.isDead(now: now, connectionHeard: connectionHeard)
+    }
+    if !dead.isEmpty {
+      // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.
+      for place in dead where products[place].book.resync(now: now) {
+        batch.events.append(.bookReset(InstrumentID(place), .stale))
+      }
+      send("unsubscribe", dead, Self.otherChannels)
+      send("subscribe", dead, Self.otherChannels)
     }
     for channel in Self.bookChannels.indices {
       let due = products.indices.filter {
@@ -148,6 +178,8 @@ package final class CoinbaseHandler: SymbolHandler {
       if !due.isEmpty { resubscribe(due, from: channel, now) }
     }
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { products[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
@@ -158,13 +190,34 @@ package final class CoinbaseHandler: SymbolHandler {
   }
 
   private func subscribeAll(_ now: Timestamp) {
-    let places = products.indices.filter { !products[$0].isRefused }
+    let places = products.indices.filter { !products[$0].isRefused && !products[$0].isSuspect }
+    subscribeSuspects(now)
     guard !places.isEmpty else { return }
     for channel in Self.bookChannels.indices {
       let group = places.filter { products[$0].channel == channel }
       guard !group.isEmpty else { continue }
-      send("subscribe", group, [Self.bookChannels[channel], "matches", "ticker", "heartbeat"])
+      send("subscribe", group, [Self.bookChannels[channel]] + Self.otherChannels)
       for place in group { products[place].book.subscribed(now: now) }
+    }
+  }
+
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in products.indices where products[place].isRefused && symbols.contains(configuredName(place)) {
+      products[place].isRefused = false
+      products[place].isSuspect = true
+    }
+    hasProducts = false
+    prepare(now: now, into: &batch)
+  }
+
+  private func subscribeSuspects(_ now: Timestamp) {
+    for place in products.indices {
+      let product = products[place]
+      guard product.isSuspect, !product.isRefused, product.book.state == .unsubscribed else { continue }
+      send("subscribe", [place], [Self.bookChannels[product.channel]] + Self.otherChannels)
+      products[place].book.subscribed(now: now)
     }
   }
 
@@ -206,13 +259,17 @@ package final class CoinbaseHandler: SymbolHandler {
       if place >= 0, !products[place].isRefused {
         products[place].isRefused = true
         products[place].book.disconnected()
+        products[place].heartbeats.disconnected()
         refuse(name, reason)
+        if products[place].isSuspect { return }
         // What was live is untouched; what waits for its first snapshot was refused with it.
-        let waiting = products.indices.filter { !products[$0].isRefused && !products[$0].book.isLive }
+        let waiting = products.indices.filter {
+          !products[$0].isRefused && !products[$0].isSuspect && !products[$0].book.isLive
+        }
         for channel in Self.bookChannels.indices {
           let group = waiting.filter { products[$0].channel == channel }
           guard !group.isEmpty else { continue }
-          send("subscribe", group, [Self.bookChannels[channel], "matches", "ticker", "heartbeat"])
+          send("subscribe", group, [Self.bookChannels[channel]] + Self.otherChannels)
           for place in group { products[place].book.subscribed(now: now) }
         }
         return

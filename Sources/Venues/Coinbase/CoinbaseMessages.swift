@@ -276,6 +276,7 @@ extension CoinbaseHandler {
   ) throws(FeedError) {
     let place = try place(fields, reader, "heartbeat")
     batch.events.append(.heartbeat)
+    products[place].heartbeats.heard(now: connectionHeard)
     guard let id = fields.lastTradeID.map({ Int64(clamping: $0) }) else { return }
     // A trade of the last second may still be on its way; one that the heartbeat before knew is missing.
     let known = products[place].heartbeatTrade

@@ -36,6 +36,14 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     staleAfter: 10 * Microseconds.second, messageLimit: messageLimit, symbolLimit: bookLimit,
     // The snapshot is the whole book.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("heartbeats", .heartbeat, silence: .linked), .init("level2", .book, silence: .linked, .contradicted),
+        .init("market_trades", .trades, silence: .linked), .init("ticker", .ticker, silence: .linked),
+      ],
+      bookDepth: nil, bookCheck: "sequence_num counts every message of a connection",
+      connectionLife: "a heartbeat each second", requests: [.instruments],
+      limits: ["30 books a connection", "8 messages a second to the venue"]),
     makeHandler: { CoinbaseAdvancedHandler(configuration: $0) })
 
   struct Product {
@@ -209,6 +217,8 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     }
     pump(now)
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { products[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch

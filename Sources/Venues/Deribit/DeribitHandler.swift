@@ -37,6 +37,14 @@ package final class DeribitHandler: SymbolHandler {
     messageLimit: 4 << 20, offersCompression: true,
     symbolLimit: 200, kinds: [.perpetual, .future],
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: nil, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("book.100ms", .book, silence: .linked, .contradicted), .init("quote", .quote),
+        .init("trades.100ms", .trades), .init("ticker.agg2", .ticker),
+      ],
+      bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
+      connectionLife: "a heartbeat every 10 s, whose test requests are answered", requests: [.instruments, .volumes],
+      limits: ["500 channels a connection", "3,000 of 30,000 credits a subscription, 10,000 come back a second"]),
     makeHandler: { DeribitHandler(configuration: $0) })
 
   struct Feed {
@@ -209,6 +217,8 @@ package final class DeribitHandler: SymbolHandler {
     }
     flush(now)
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch

@@ -47,6 +47,14 @@ package final class GateHandler: SymbolHandler {
       symbolLimit: 150,
       market: Market.Configuration(
         quotesFromBook: false, bookDepthLimit: books == .streamed ? depth : nil, checksum: nil),
+      profile: VenueProfile(
+        channels: [
+          .init("spot.obu", .book, silence: .linked, .contradicted), .init("spot.trades", .trades),
+          .init("spot.book_ticker", .quote), .init("spot.tickers", .ticker),
+        ],
+        bookDepth: depth, bookCheck: "U and u link each update to the one before",
+        connectionLife: "pings every 15 s are answered", requests: [.instruments, .volumes],
+        limits: ["50 subscriptions in one go, four times a second"]),
       makeHandler: { GateHandler(books, configuration: $0) })
   }
 
@@ -312,8 +320,7 @@ package final class GateHandler: SymbolHandler {
     if feeds[place].isBridged {
       guard feeds[place].bridge.isLive else { return }
       feeds[place].bridge.reset()
-      pacer.want(place)
-      pump(now)
+      lostBridged(place, now: now)
     } else if feeds[place].book.resync(now: now) {
       tick(now: now, into: &batch)
     }
@@ -326,7 +333,18 @@ package final class GateHandler: SymbolHandler {
     tick(now: now, into: &batch)
   }
 
-  /// The bridged book wants a snapshot.
+  /// The bridged book, which was live, is out of sync.
+  func lostBridged(_ place: Int, now: Timestamp) {
+    guard isConnected else { return }
+    pacer.lost(place, now: now)
+    pump(now)
+  }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? {
+    feeds[place].isBridged ? pacer.trouble(of: place) : feeds[place].book.trouble
+  }
+
+  /// The bridged book wants its first snapshot.
   func wantSnapshot(_ place: Int, now: Timestamp) {
     guard isConnected else { return }
     pacer.want(place)
@@ -396,7 +414,7 @@ package final class GateHandler: SymbolHandler {
       for place in Salvage.symbols(message, key: "\"s\"", in: table) where feeds[place].bridge.isLive {
         feeds[place].bridge.reset()
         batch.events.append(.bookReset(InstrumentID(place), .malformed))
-        wantSnapshot(place, now: now)
+        lostBridged(place, now: now)
       }
     }
   }

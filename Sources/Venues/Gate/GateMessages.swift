@@ -255,7 +255,7 @@ extension GateHandler {
     case .gap:
       seen[place].gaps += 1
       batch.events.append(.bookReset(event.instrument, .gap))
-      wantSnapshot(place, now: now)
+      lostBridged(place, now: now)
     }
     batch.bids.removeSubrange(event.bidRange.lowerBound...)
     batch.asks.removeSubrange(event.askRange.lowerBound...)

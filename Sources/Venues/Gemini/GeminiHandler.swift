@@ -39,6 +39,14 @@ package final class GeminiHandler: SymbolHandler {
     // A whole book of 16,000 levels is some 500 KB.
     messageLimit: 8 << 20, symbolLimit: 350, kinds: [.spot, .perpetual],
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20_000, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
+        .init("bookTicker", .quote),
+      ],
+      bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
+      connectionLife: "pings after 15 s of silence are answered", requests: [.instruments, .volumes],
+      limits: ["120 REST requests a minute"]),
     makeHandler: { GeminiHandler(configuration: $0) })
 
   struct Feed {
@@ -315,6 +323,8 @@ package final class GeminiHandler: SymbolHandler {
     flush(now)
     ask(now)
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch

@@ -54,6 +54,14 @@ package final class HyperliquidHandler: SymbolHandler {
     // 1,000 subscriptions from an address, four for a symbol.
     symbolLimit: 200, kinds: [.spot, .perpetual],
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("l2Book", .book, silence: .atLeast(every: 540 * Microseconds.millisecond), .contradicted),
+        .init("bbo", .quote), .init("trades", .trades), .init("activeAssetCtx", .ticker),
+      ],
+      bookDepth: 5, bookCheck: "every message is the whole book",
+      connectionLife: "pings after 15 s of silence are answered", requests: [],
+      limits: ["1,000 subscriptions an address", "2,000 messages a minute to the venue"]),
     makeHandler: { HyperliquidHandler(configuration: $0) })
 
   struct Feed {
@@ -161,6 +169,8 @@ package final class HyperliquidHandler: SymbolHandler {
     }
     flush(now)
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   /// The next message replaces the whole book: it is waited for, and only if it does not come is the book subscribed again.
   package override func resync(

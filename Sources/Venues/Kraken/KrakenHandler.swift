@@ -21,8 +21,18 @@ package final class KrakenHandler: SymbolHandler {
     staleAfter: 10 * Microseconds.second,
     // The instrument snapshot is the largest message: some 1,500 pairs and 600 assets, under 1 MB.
     messageLimit: 8 << 20, symbolLimit: 200,
+    // About 150 attempts in 10 minutes from one address, else it is banned for as long.
+    connectLimit: ConnectLimit(count: 150, interval: 10 * Microseconds.minute),
     market: Market.Configuration(
       quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { book, _, _ in KrakenChecksum.checksum(of: book) }),
+    profile: VenueProfile(
+      channels: [
+        .init("instrument", .instruments), .init("book", .book, silence: .linked, .contradicted),
+        .init("trade", .trades, silence: .linked), .init("ticker", .ticker),
+      ],
+      bookDepth: bookDepth, bookCheck: "CRC-32 of the top ten levels after every message",
+      connectionLife: "a heartbeat each second in which nothing else came", requests: [.volumes],
+      limits: ["one subscription frame for all symbols; after a refusal for the rate, waits of 5 s to 1 min"]),
     makeHandler: { KrakenHandler(configuration: $0) })
 
   var books: [StreamedBook] = []
@@ -94,6 +104,8 @@ package final class KrakenHandler: SymbolHandler {
     if now - lastSent >= Self.pingAfter { send(KrakenRequest.ping(id: nextID()), now) }
   }
 
+  override func trouble(ofBook place: Int) -> BookTrouble? { books[place].trouble }
+
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
   ) {
@@ -159,12 +171,23 @@ package final class KrakenHandler: SymbolHandler {
         books.append(StreamedBook())
         lastTrades.append(0)
       }
-      if !places.contains(place) { places.append(place) }
+      // When the list has been asked for again, those that are subscribed go on as they are.
+      if !places.contains(place), books[place].state == .unsubscribed { places.append(place) }
     }
     guard !places.isEmpty, isConnected else { return }
     subscribeBooks(places, now)
     send(KrakenRequest.trades(symbols(places), id: nextID()), now)
     send(KrakenRequest.ticker(symbols(places), id: nextID()), now)
+  }
+
+  override var asksAgain: Bool { true }
+
+  /// The list comes once, with its subscription.
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    guard isConnected, hasInstruments, now >= quietUntil else { return }
+    hasInstruments = false
+    send(KrakenRequest.instruments(.unsubscribe, id: nextID()), now)
+    subscribeInstruments(now)
   }
 
   private static func unknown(_ wanted: FeedSymbol, among pairs: [String: KrakenPair]) -> String {

@@ -2,8 +2,9 @@
 enum KrakenRequest {
   enum Method: String { case subscribe, unsubscribe }
 
-  static func instruments(id: Int) -> String {
-    #"{"method":"subscribe","params":{"channel":"instrument","snapshot":true},"req_id":\#(id)}"#
+  static func instruments(_ method: Method = .subscribe, id: Int) -> String {
+    let snapshot = method == .subscribe ? #","snapshot":true"# : ""
+    return #"{"method":"\#(method.rawValue)","params":{"channel":"instrument"\#(snapshot)},"req_id":\#(id)}"#
   }
 
   /// An unsubscribe must repeat the depth.

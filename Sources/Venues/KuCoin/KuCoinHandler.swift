@@ -41,6 +41,11 @@ package final class KuCoinHandler: SymbolHandler {
     // Two topics each; 200 topics a connection is the smallest number in use, 600 the documented one.
     symbolLimit: 100,
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: depth, checksum: nil),
+    profile: VenueProfile(
+      channels: [.init("obu", .book, silence: .linked, .contradicted), .init("trade", .trades)],
+      bookDepth: depth, bookCheck: "O and C link each update to the one before",
+      connectionLife: "pings every 15 s are answered", requests: [.instruments, .volumes],
+      limits: ["8 requests a second", "200 topics a connection"]),
     makeHandler: { KuCoinHandler(configuration: $0) })
 
   enum Channel { case book, trades }
@@ -232,6 +237,8 @@ package final class KuCoinHandler: SymbolHandler {
     isLeaving = true
     actions.append(.reconnect(reason: reason))
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch

@@ -104,8 +104,9 @@ extension KuCoinHandler {
         first = try reader.int64("O")
       } else if reader.equals(key, "C") {
         last = try reader.int64("C")
-      } else if reader.equals(key, "M"), reader.peek() == .number {
-        time = VenueTime.nanoseconds(try reader.int64("M")) ?? now
+      } else if reader.equals(key, "M") {
+        // A number, or a text.
+        time = try statistic(&reader, "M").flatMap { $0.scale == 0 ? VenueTime.nanoseconds($0.mantissa) : nil } ?? now
       } else if reader.equals(key, "a") {
         asks = try reader.rawValue("a")
       } else if reader.equals(key, "b") {
@@ -199,8 +200,9 @@ extension KuCoinHandler {
       } else if reader.equals(key, "ti") {
         let slice = reader.peek() == .string ? try reader.string("ti") : try reader.number("ti")
         id = TradeID(reader.text(slice))
-      } else if reader.equals(key, "M"), reader.peek() == .number {
-        time = VenueTime.nanoseconds(try reader.int64("M")) ?? now
+      } else if reader.equals(key, "M") {
+        // A number, or a text.
+        time = try statistic(&reader, "M").flatMap { $0.scale == 0 ? VenueTime.nanoseconds($0.mantissa) : nil } ?? now
       } else {
         try reader.skipValue()
       }

@@ -23,6 +23,8 @@ struct MarketList {
   /// What the selections came to, in the order in which it was chosen. It only grows: who follows a market keeps it.
   fileprivate(set) var selected: [String] = []
   fileprivate var chosen: Set<String>
+  /// Selections that were refused, or of which something was left out.
+  fileprivate var wanting: Set<String> = []
   fileprivate var volumes: [String: Decimal64] = [:]
   fileprivate var volumesRead: Timestamp?
   /// Which of the requests for volumes is next.
@@ -52,7 +54,8 @@ struct MarketList {
     self.malformed = malformed
     self.detail = configuration.listing
     self.limit = limit
-    chosen = Set(named)
+    // What another connection of the feed carries is not carried twice.
+    chosen = Set(named).union(configuration.elsewhere)
   }
 
   var isRanked: Bool { selections.contains { $0.rank != nil } }
@@ -79,7 +82,7 @@ extension SymbolHandler {
 
   /// Takes the venue's whole list, once it is there and before `symbols` is looked at. `markets` is made only if it is wanted.
   final func list(_ markets: @autoclosure () -> [ListedMarket]) {
-    for (text, reason) in marketList.malformed { refuse(text, "\(text) is not a selection: \(reason)") }
+    for (text, reason) in marketList.malformed { refuseForGood(text, "\(text) is not a selection: \(reason)") }
     guard wantsWholeList else { return }
     var markets = markets()
     if !marketList.volumes.isEmpty {
@@ -100,17 +103,22 @@ extension SymbolHandler {
     let found = selection.choose(from: markets)
     guard !found.isEmpty else {
       if !marketList.selected.contains(where: { FeedSymbol($0).map(selection.matches) ?? false }) {
+        marketList.wanting.insert(selection.text)
         refuse(selection.text, "\(venue.title) lists no market that is \(selection.text)")
       }
       return
     }
     let new = found.lazy.map(\.symbol.text).filter { !self.marketList.chosen.contains($0) }
-    let room = max(0, marketList.limit - marketList.chosen.count)
+    let room = max(0, marketList.limit - marketList.named.count - marketList.selected.count)
     let taken = Array(new.prefix(room))
     let left = new.count - taken.count
     marketList.selected += taken
     marketList.chosen.formUnion(taken)
-    guard left > 0 else { return }
+    guard left > 0 else {
+      if marketList.wanting.remove(selection.text) != nil { actions.append(.symbolAccepted(symbol: selection.text)) }
+      return
+    }
+    marketList.wanting.insert(selection.text)
     refuse(
       selection.text,
       "\(selection.text) is \(found.count) markets, and a connection to \(venue.title) carries \(marketList.limit): \(left) are left out; write \(selection.narrowed(to: marketList.limit))"
@@ -156,7 +164,7 @@ extension SymbolHandler {
         marketList.failures.reset()
       }
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       volumesFailed(now, status: status)
     }
     return true

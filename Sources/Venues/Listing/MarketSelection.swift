@@ -124,7 +124,7 @@ package struct MarketSelection: Hashable, Sendable {
   }
 
   /// The same with at most `limit` markets: what to write instead of one that is too large.
-  func narrowed(to limit: Int) -> String {
+  package func narrowed(to limit: Int) -> String {
     if rank != nil { return "\(text.prefix { $0 != ":" }):top\(limit)" }
     if isEverything || quote.contains("*") { return "\(base)-USD\(contract.map { "-" + $0 } ?? ""):top\(limit)" }
     return "\(text):top\(limit)"

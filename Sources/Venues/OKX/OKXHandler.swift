@@ -31,11 +31,23 @@ package final class OKXHandler: SymbolHandler {
     messageLimit: 2 << 20,
     // Four arguments a symbol of `operationLimit`, with room for books that are subscribed again.
     symbolLimit: 100, kinds: [.spot, .perpetual, .future],
+    // Three attempts a second from one address.
+    connectLimit: ConnectLimit(count: 3, interval: Microseconds.second),
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 400, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("books", .book, silence: .linked, .atLeast(every: Microseconds.minute), .contradicted),
+        .init("bbo-tbt", .quote), .init("trades", .trades), .init("tickers", .ticker),
+      ],
+      bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
+      connectionLife: "a ping after 20 s of silence is answered", requests: [.instruments, .volumes],
+      limits: ["480 subscriptions an hour and connection", "64 KB a request"]),
     makeHandler: { OKXHandler(configuration: $0) })
 
   struct Feed {
     var book = StreamedBook()
+    /// A book that does not change says so about once a minute.
+    var updates = SilenceWatch(every: Microseconds.minute)
     /// `seqId` of the newest book message, and of the one before it.
     var last: Int64 = 0
     var previous: Int64 = 0
@@ -75,7 +87,7 @@ package final class OKXHandler: SymbolHandler {
       listed = []
       missing = types
     }
-    guard let type = missing.first else { return finishList(into: &batch) }
+    guard let type = missing.first else { return finishList(now, into: &batch) }
     requestID += 1
     listRequest = requestID
     listDue = now + RequestPacer.answerTimeout
@@ -101,18 +113,19 @@ package final class OKXHandler: SymbolHandler {
       listed += try readInstruments(body)
       missing.removeFirst()
       listDue = now
-      if missing.isEmpty { finishList(into: &batch) } else { prepare(now: now, into: &batch) }
+      if missing.isEmpty { finishList(now, into: &batch) } else { prepare(now: now, into: &batch) }
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
     }
   }
 
-  private func finishList(into batch: inout EventBatch) {
+  private func finishList(_ now: Timestamp, into batch: inout EventBatch) {
     isListed = true
     listBackoff.reset()
     take(listed, into: &batch)
     listed = []
+    if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
   }
 
   private func take(_ list: [OKXInstrument], into batch: inout EventBatch) {
@@ -166,7 +179,12 @@ package final class OKXHandler: SymbolHandler {
     sendDue = now
     operations = 0
     hour = now
-    let places = feeds.indices.filter { !feeds[$0].isRefused }
+    subscribe(Array(feeds.indices), now)
+    flush(now)
+  }
+
+  private func subscribe(_ wanted: [Int], _ now: Timestamp) {
+    let places = wanted.filter { !feeds[$0].isRefused }
     let arguments = places.flatMap { place in Self.channels.map { argument($0, place) } }
     for start in stride(from: 0, to: arguments.count, by: Self.argumentsPerRequest) {
       send("subscribe", Array(arguments[start..<min(start + Self.argumentsPerRequest, arguments.count)]), now)
@@ -175,7 +193,16 @@ package final class OKXHandler: SymbolHandler {
       feeds[place].book.subscribed(now: now)
       feeds[place].subscribed = now
     }
-    flush(now)
+  }
+
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in feeds.indices where symbols.contains(configuredName(place)) { feeds[place].isRefused = false }
+    guard listRequest == nil else { return }
+    isListed = false
+    missing = []
+    prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
@@ -187,16 +214,20 @@ package final class OKXHandler: SymbolHandler {
     outbox.removeAll()
     for place in feeds.indices {
       feeds[place].book.disconnected()
+      feeds[place].updates.disconnected()
+      // What was refused is asked for again: a market that was halted may be open.
+      feeds[place].isRefused = false
       feeds[place].lastTrade = 0
       feeds[place].hasTraded = false
     }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
-      return
+    if listRequest != nil, now >= listDue { listRequest = nil }
+    if !isListed { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
+    for place in feeds.indices where feeds[place].updates.isDead(now: now, connectionHeard: connectionHeard) {
+      if feeds[place].book.resync(now: now) { batch.events.append(.bookReset(InstrumentID(place), .stale)) }
     }
     let due = feeds.indices.filter { !feeds[$0].isRefused && feeds[$0].book.isDue(now: now) }
     if !due.isEmpty {
@@ -211,6 +242,8 @@ package final class OKXHandler: SymbolHandler {
     }
     flush(now)
   }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
@@ -231,7 +264,9 @@ package final class OKXHandler: SymbolHandler {
       operations = 0
     }
     operations += arguments.count
-    guard operations <= Self.operationLimit else { return leave("the subscriptions of an hour are used up") }
+    guard operations <= Self.operationLimit else {
+      return leave("the subscriptions of an hour are used up", within: 5 * Microseconds.minute)
+    }
     requestID += 1
     outbox.append(#"{"id":"\#(requestID)","op":"\#(operation)","args":[\#(arguments.joined(separator: ","))]}"#)
   }
@@ -244,10 +279,10 @@ package final class OKXHandler: SymbolHandler {
     outbox.removeFirst(min(outbox.count, 2))
   }
 
-  func leave(_ reason: String) {
+  private func leave(_ reason: String, within: Int64) {
     guard !isLeaving else { return }
     isLeaving = true
-    actions.append(.reconnect(reason: reason))
+    actions.append(.renew(reason: reason, within: within))
   }
 
   // MARK: Replies
@@ -260,6 +295,7 @@ package final class OKXHandler: SymbolHandler {
         guard !feeds[place].isRefused else { return }
         feeds[place].isRefused = true
         feeds[place].book.disconnected()
+        feeds[place].updates.disconnected()
         let instrument = instruments[place]
         refuse(FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text, message)
         return
@@ -267,7 +303,7 @@ package final class OKXHandler: SymbolHandler {
       throw FeedError(.refused, "code \(code): \(message)")
     case "notice":
       // 64008: the connection will be closed for an upgrade in about a minute.
-      if code == "64008" { leave("the venue announced a service upgrade") }
+      if code == "64008" { leave("the venue announced a service upgrade", within: Microseconds.minute) }
     default: break
     }
   }

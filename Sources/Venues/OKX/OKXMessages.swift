@@ -163,6 +163,7 @@ extension OKXHandler {
       if number != previous { feeds[place].previous = previous }
     }
     feeds[place].last = number
+    feeds[place].updates.heard(now: now)
     note(place, batch.bids[bids])
     note(place, batch.asks[asks])
     batch.events.append(

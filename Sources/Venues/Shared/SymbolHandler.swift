@@ -14,6 +14,8 @@ package class SymbolHandler: FeedHandler {
   final private(set) var instruments: [Instrument] = []
   final private(set) var table = SymbolTable()
   final var seen: [SymbolCounts] = []
+  /// When anything last came on the connection.
+  final private(set) var connectionHeard = Timestamp.distantPast
   /// The largest price and size of each instrument so far: what a wider scale has to have room for.
   private final var peaks: [PriceLevel] = []
   /// By what the venue's sizes are multiplied, and the digits that this adds.
@@ -23,8 +25,10 @@ package class SymbolHandler: FeedHandler {
   }
   private final var sizeUnits: [SizeUnit] = []
   private static let one = Decimal64(mantissa: 1, scale: 0)
-  /// Configured symbols that were refused: told once.
+  /// Configured symbols that were refused: told once a connection, and once each time they have been asked for again.
   final private(set) var refusedSymbols: Set<String> = []
+  /// Those that no venue's list can change: no symbols, or of a kind that is not carried here.
+  private final var hopelessSymbols: Set<String> = []
   /// Set when a value had more digits than its instrument's scale.
   private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
 
@@ -39,10 +43,12 @@ package class SymbolHandler: FeedHandler {
   /// A configured symbol taken apart; refused, and nil, if it is none or of a kind that is not carried here.
   final func wanted(_ symbol: String) -> FeedSymbol? {
     guard let wanted = FeedSymbol(symbol) else {
+      hopelessSymbols.insert(symbol)
       refuse(symbol, "\(symbol) is not a symbol: \(FeedSymbol.advice)")
       return nil
     }
     guard venue.kinds.contains(wanted.kind.family) else {
+      hopelessSymbols.insert(symbol)
       let kinds = venue.kinds.map(\.rawValue).sorted().joined(separator: " and ")
       refuse(
         symbol,
@@ -52,13 +58,44 @@ package class SymbolHandler: FeedHandler {
     return wanted
   }
 
+  // MARK: Symbols that were refused
+
+  package final override func isAskedAgain(_ symbol: String) -> Bool { asksAgain && !hopelessSymbols.contains(symbol) }
+
+  package final override func forgetRefusals() { refusedSymbols.removeAll() }
+
+  package final override func retry(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    guard asksAgain else { return }
+    for symbol in symbols { refusedSymbols.remove(symbol) }
+    askAgain(symbols, now: now, into: &batch)
+  }
+
+  /// The symbol of an instrument as it was configured.
+  final func configuredName(_ place: Int) -> String {
+    let instrument = instruments[place]
+    return FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
+  }
+
   // MARK: For subclasses
+
+  /// Whether `askAgain` does something.
+  var asksAgain: Bool { false }
+
+  /// Asks for the instrument list again and subscribes what is found and was not subscribed, `symbols` among them.
+  func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {}
 
   /// Reads one message. Events go to `batch`; on an error they are taken back.
   func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {}
 
   /// A message was refused; if a book depended on it, that book is reset here.
   func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {}
+
+  /// Why the book at `place` is left alone: what its `StreamedBook` or the `RequestPacer` says.
+  func trouble(ofBook place: Int) -> BookTrouble? { nil }
+
+  package final override func trouble(of instrument: InstrumentID) -> BookTrouble? {
+    instruments.indices.contains(instrument.index) ? trouble(ofBook: instrument.index) : nil
+  }
 
   /// The paths whose answers together hold the 24 h volume of every market, asked for one after the other. Empty if the venue has no
   /// such request, or its list says the volumes already.
@@ -120,6 +157,12 @@ package class SymbolHandler: FeedHandler {
     if priceScale > changed.priceScale { widen(place, isPrice: true, to: priceScale, into: &batch) }
     if sizeScale > changed.sizeScale { widen(place, isPrice: false, to: sizeScale, into: &batch) }
     return place
+  }
+
+  /// Tells once that what is configured is none that any list could have, and is not asked for again.
+  final func refuseForGood(_ symbol: String, _ reason: String) {
+    hopelessSymbols.insert(symbol)
+    refuse(symbol, reason)
   }
 
   /// Tells once that a configured symbol cannot be carried.
@@ -220,6 +263,7 @@ package class SymbolHandler: FeedHandler {
     _ message: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     counts.messages += 1
+    connectionHeard = now
     var mark = BatchMark(batch)
     // Price and size of every symbol in the message may each widen several times; beyond that it is not a message but an attack.
     var passes = 0
@@ -247,6 +291,18 @@ package class SymbolHandler: FeedHandler {
     guard let widening else { return false }
     self.widening = nil
     return widen(widening.place, isPrice: widening.isPrice, to: widening.needed, into: &batch)
+  }
+
+  package final override func widen(
+    _ instrument: InstrumentID, priceScale: UInt8, sizeScale: UInt8, into batch: inout EventBatch
+  ) -> Bool {
+    let place = instrument.index
+    guard instruments.indices.contains(place) else { return false }
+    let isPriceWide =
+      priceScale <= instruments[place].priceScale || widen(place, isPrice: true, to: priceScale, into: &batch)
+    let isSizeWide =
+      sizeScale <= instruments[place].sizeScale || widen(place, isPrice: false, to: sizeScale, into: &batch)
+    return isPriceWide && isSizeWide
   }
 
   /// False if the scale would be beyond `widestScale` or a value seen so far would overflow at it.

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Venues
 import Transport
 
 @testable import Gateway
@@ -204,11 +205,67 @@ struct ConfigurationLoaderTests {
     #expect(Self.problems("limits:\n  \(name): 0\n").first?.contains("\(key): \"0\" is not allowed") == true)
   }
 
+  @Test("selections stand beside symbols, in the file and in flags, in their short form, too")
+  func selections() throws {
+    let loaded = try Self.load(
+      "feeds:\n  kraken: ['*']\n  coinbase:\n    symbols: [BTC-EUR, '*-USD:top20', '1*-USDC']\n",
+      flags: [ConfigurationFlag("--feed", sets: "feeds", to: ["binance==USDT:top5,*-USDT-PERP:top7"])])
+    let symbols = Dictionary(uniqueKeysWithValues: loaded.configuration.feeds.map { ($0.venue, $0.symbols) })
+    #expect(symbols["kraken"] == ["*"])
+    #expect(symbols["coinbase"] == ["BTC-EUR", "*-USD:top20", "1*-USDC"])
+    #expect(symbols["binance"] == ["=USDT:top5", "*-USDT-PERP:top7"])
+    let short = try Self.load(flags: [ConfigurationFlag("--feed", sets: "feeds", to: ["binance=USDT:top5"])])
+    #expect(short.configuration.feeds.first?.symbols == ["USDT:top5"])
+  }
+
+  @Test("a wrong selection is told with what to write")
+  func wrongSelections() {
+    func problem(_ feed: String) -> String? {
+      Self.problems(flags: [ConfigurationFlag("--feed", sets: "feeds", to: [feed])]).first
+    }
+    #expect(
+      problem("coinbase=*:top20")
+        == "--feed: \"*:top20\" is not allowed: 24 h volumes are compared within one quote currency: write *-USD:top20 (flag --feed)"
+    )
+    #expect(problem("coinbase=*-USD:20")?.contains("top and a number from 1 to 10000, as in *-USD:top20") == true)
+    #expect(problem("coinbase=*-usd")?.contains("write * for every market, *-USD for those against USD") == true)
+    #expect(problem("kraken=*-USD:top4")?.contains("at most 3 symbols are carried: write *-USD:top3") == true)
+    #expect(problem("kraken=*,*")?.contains("\"*\" is not allowed") == true)
+    // A lone name is no selection by accident.
+    #expect(problem("kraken=BTC")?.contains("\"BTC\" is not allowed") == true)
+  }
+
+  @Test("symbols beyond one connection are taken; beyond all that a feed may have they are refused with the numbers")
+  func manySymbols() throws {
+    func load(_ count: Int) throws(ConfigurationProblems) -> LoadedConfiguration {
+      let symbols = (0..<count).map { "S\($0)-USDT" }.joined(separator: ",")
+      return try ConfigurationLoader.load(
+        file: nil, flags: [ConfigurationFlag("--feed", sets: "feeds", to: ["okx=\(symbols)"])])
+    }
+    #expect(try load(250).configuration.feedConnections.map(\.venue.label) == ["okx", "okx-2", "okx-3"])
+    #expect(throws: ConfigurationProblems.self) { try load(2_001) }
+    do {
+      _ = try ConfigurationLoader.load(
+        file: nil,
+        flags: [
+          ConfigurationFlag(
+            "--feed", sets: "feeds",
+            to: ["bybit=" + (0..<3_001).map { "S\($0)-USDT" }.joined(separator: ",")])
+        ])
+      Issue.record("3,001 symbols of one kind were taken")
+    } catch {
+      #expect(error.problems.count == 1)
+      let words = error.problems.first?.description ?? ""
+      #expect(words.contains("3001 symbols need 21 connections of 150 to Bybit spot"), "\(words)")
+      #expect(words.contains("at most 20 connections of a kind"), "\(words)")
+    }
+  }
+
   @Test("wrong symbols and feeds are refused")
   func wrongFeeds() {
     #expect(
       Self.problems("feeds:\n  kraken: [BTC-USD, btc-usd]\n") == [
-        "feeds.kraken: \"btc-usd\" is not allowed (file t.yaml, key feeds.kraken); allowed: 1 to 3 symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, each once; did you mean BTC-USD?"
+        "feeds.kraken: \"btc-usd\" is not allowed (file t.yaml, key feeds.kraken); allowed: 1 to 3 symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, or selections like *-USD or *-USD:top20, each once; did you mean BTC-USD?"
       ])
     #expect(Self.problems("feeds:\n  kraken: [A-B, A-C, A-D, A-E]\n").first?.contains("has 4 symbols") == true)
     #expect(Self.problems("feeds:\n  kraken: [A-B, A-B]\n").first?.contains("\"A-B\" is not allowed") == true)
@@ -219,7 +276,7 @@ struct ConfigurationLoaderTests {
       ])
     #expect(
       Self.problems("feeds:\n  kraken:\n    endpoint: ws://127.0.0.1:1\n") == [
-        "feeds.kraken: has an endpoint but no symbols (file t.yaml, key feeds.kraken.endpoint); allowed: symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, each once"
+        "feeds.kraken: has an endpoint but no symbols (file t.yaml, key feeds.kraken.endpoint); allowed: symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, or selections like *-USD or *-USD:top20, each once"
       ])
     #expect(
       Self.problems(flags: [ConfigurationFlag("--feed", sets: "feeds", to: ["kraken"])]) == [

@@ -25,10 +25,13 @@ final class World {
   var asked: [(client: ClientID, loop: Int, token: String)] = []
   var changes = MarketChanges()
 
-  init(loops: Int = 1, instruments: Int = 1, limits: ClientLimits = ClientLimits(), bookDepthLimit: Int? = nil) {
+  init(
+    loops: Int = 1, instruments: Int = 1, limits: ClientLimits = ClientLimits(), bookDepthLimit: Int? = nil,
+    quotesFromBook: Bool = false
+  ) {
     self.loops = loops
     markets = (0..<loops).map { _ in
-      Market(configuration: .init(quotesFromBook: false, bookDepthLimit: bookDepthLimit, checksum: nil))
+      Market(configuration: .init(quotesFromBook: quotesFromBook, bookDepthLimit: bookDepthLimit, checksum: nil))
     }
     hubs = (0..<loops).map { Hub(loop: $0, loops: loops, epoch: "k7") }
     fanOuts = (0..<loops).map {

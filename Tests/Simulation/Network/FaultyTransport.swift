@@ -93,7 +93,8 @@ package final class FaultyTransport {
     return isDone()
   }
 
-  private func run(until end: UInt64, _ isDone: () -> Bool) {
+  /// Lets time pass until `isDone`, or until `end`, by the hosts' monotonic clocks.
+  package func run(until end: UInt64, _ isDone: () -> Bool) {
     var second = uptime / 1_000_000_000
     var turns = 0
     var nextLook = uptime

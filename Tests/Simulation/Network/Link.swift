@@ -29,6 +29,18 @@ package final class Link {
   /// Whether it carries so little that what is sent on it may have to wait.
   package var isNarrow: Bool { (up?.isNarrow ?? false) || (down?.isNarrow ?? false) }
 
+  /// Whether nothing is on its way, nor has arrived and waits to be read.
+  package var isEmpty: Bool { (up?.isEmpty ?? true) && (down?.isEmpty ?? true) }
+
+  /// Whether `host` is the end that asked for it.
+  package func isFrom(_ host: SimulatedHost) -> Bool { client?.host === host }
+
+  /// Whether `host` is the end that was asked for it.
+  package func isTo(_ host: SimulatedHost) -> Bool { server?.host === host }
+
+  /// Whether it is dead, or about to be, and the end that asked for it does not know.
+  package var isUnseenBreak: Bool { isBroken && !(client?.isClosed ?? true) }
+
   /// Whether both ends have closed it.
   package var isOver: Bool { client?.isClosed ?? true && server?.isClosed ?? true }
 
@@ -116,6 +128,7 @@ final class Pipe {
   /// Whether a sender that waited for room is told of it (Linux: a third of the buffer).
   var hasFairRoom: Bool { room * 3 >= capacity }
   var isEnded: Bool { hasEnded }
+  var isEmpty: Bool { bytes.isEmpty }
 
   /// Takes `piece`, which fits.
   func send(_ piece: UnsafeRawBufferPointer) {

@@ -31,6 +31,20 @@ package struct Scenario: Sendable, CustomStringConvertible {
   package var isSteady = false
   /// When the gateway runs out of descriptors, and for how long, ns.
   package var shortage: (at: UInt64, span: UInt64)?
+  /// Nil: the gateway stops at once, after the comparison.
+  package var drain: Drain?
+
+  /// How a gateway sends its clients away over a while.
+  package struct Drain: Sendable {
+    package var seconds: Int
+    /// In place of the calm and the comparison, while everything still goes wrong.
+    package var isInStorm = false
+    /// To another process, so that all its ports are free at once.
+    package var handsOver = false
+    /// In the middle it is told to stop at once.
+    package var isCutShort = false
+    package init(seconds: Int) { self.seconds = seconds }
+  }
 
   package init(seed: UInt64, size: Size = .small) {
     var random = SeededGenerator(seed: seed)
@@ -39,10 +53,10 @@ package struct Scenario: Sendable, CustomStringConvertible {
     self.seed = seed
     let isLarge = size == .large
     loops = 1 + pick(3)
-    let all = ["kraken", "coinbase", "binance"]
-    var venues = isLarge && chance(40) ? all : [all[pick(3)]]
+    let all = ["kraken", "coinbase", "binance", "okx"]
+    var venues = isLarge && chance(40) ? all : [all[pick(all.count)]]
     if venues.count == 1, chance(isLarge ? 50 : 25) {
-      venues.append(all.filter { $0 != venues[0] }[pick(2)])
+      venues.append(all.filter { $0 != venues[0] }[pick(all.count - 1)])
     }
     self.venues = venues
     bases = Array(["BTC", "ETH", "ZEC"].prefix(1 + pick(isLarge ? 3 : 2)))
@@ -80,14 +94,23 @@ package struct Scenario: Sendable, CustomStringConvertible {
         // Of what the venue's own protocol can tell: nothing in Coinbase's says that an update is missing.
         let kinds: [Fault.Kind] =
           switch venue {
-          case "kraken": [.drop, .silence, .gap, .checksum, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
-          case "binance": [.drop, .silence, .gap, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
+          case "kraken":
+            [
+              .drop, .silence, .gap, .checksum, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban,
+              .plannedShutdown,
+            ]
+          case "binance", "okx":
+            [
+              .drop, .silence, .gap, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban, .plannedShutdown,
+              .plannedShutdown,
+            ]
           default: [.drop, .silence, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
           }
         let kind = kinds[pick(kinds.count)]
         var fault = Fault(kind, at: at)
         switch kind {
         case .silence, .ban: fault.seconds = Double(1 + pick(4))
+        case .plannedShutdown: fault.seconds = Double(pick(8_000)) / 1_000 + 0.05
         case .slowHandshake: fault.seconds = Double(pick(2_000)) / 1_000 + 0.001
         default: break
         }
@@ -106,6 +129,13 @@ package struct Scenario: Sendable, CustomStringConvertible {
       clockSteps.sort { $0.at < $1.at }
     }
     if chance(15) { shortage = (UInt64(pick(Int(storm))), UInt64(100 + pick(2_000)) * 1_000_000) }
+    if chance(25) {
+      var plan = Drain(seconds: 1 + pick(6))
+      plan.isInStorm = chance(50)
+      plan.handsOver = chance(30)
+      plan.isCutShort = chance(20)
+      drain = plan
+    }
   }
 
   /// A world in which nothing goes wrong by itself, for tests of one thing alone.
@@ -120,6 +150,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
     scenario.venueFaults = [:]
     scenario.clockSteps = []
     scenario.shortage = nil
+    scenario.drain = nil
     return scenario
   }
 
@@ -128,7 +159,8 @@ package struct Scenario: Sendable, CustomStringConvertible {
     seed \(seed): \(loops) loops, \(venues.joined(separator: "+")) \(bases.joined(separator: ",")) at \(rate)/s, \(clients) \
     clients, \(storm / 1_000_000_000) s; reset \(network.reset) half-open \(network.halfOpen) stall \(network.stall)\
     \(clockSteps.isEmpty ? "" : ", clock \(clockSteps.map { $0.by / 1_000 }) ms")\
-    \(shortage == nil ? "" : ", out of descriptors")
+    \(shortage == nil ? "" : ", out of descriptors")\
+    \(drain.map { ", drains for \($0.seconds) s\($0.isInStorm ? " in the storm" : "")" } ?? "")
     """
   }
 }

@@ -38,6 +38,8 @@ final class ScriptedClient: ConnectionHandler {
   private(set) var isSettled = false
   /// It does not come back when its connection ends.
   private(set) var isLeaving = false
+  /// The gateway drains: it announces the end of a connection before it brings it about.
+  private var expectsNotice = false
 
   // The present connection.
   private var attempt: ConnectAttempt?
@@ -106,6 +108,12 @@ final class ScriptedClient: ConnectionHandler {
         }
       }.body)
   }
+
+  /// From now on a connection that the gateway ends had to be told of it before.
+  func expectDrain() { expectsNotice = true }
+
+  /// Whether there is a connection that still works, as far as the network is concerned.
+  var isConnected: Bool { connection != nil && !(link?.isBroken ?? true) }
 
   /// Lets the gateway end the connection and does not come back.
   func leave() {
@@ -232,7 +240,7 @@ final class ScriptedClient: ConnectionHandler {
         return fault("not JSON: \(String(decoding: payload.prefix(200), as: UTF8.self))")
       }
       network.trace.say(
-        network.uptime, "\(name) <- \(String(decoding: payload.prefix(160), as: UTF8.self))")
+        network.uptime, "\(name) <- \(String(decoding: payload.prefix(400), as: UTF8.self))")
       figures.messages += 1
       if let token = message["session"]?.text {
         session = token
@@ -290,7 +298,9 @@ final class ScriptedClient: ConnectionHandler {
     case .told(let code, let reason):
       figures.told[code, default: 0] += 1
       switch code {
-      case 4201, 1001, 4202: break
+      case 4201:
+        if expectsNotice, ledger.drainNotices == 0 { fault("closed by a drain that was not announced") }
+      case 1001, 4202: break
       case 4108, 4110: if !isExcused { fault("closed with \(code) \(reason) though it read everything") }
       case 1000 where hasLeft, 1005 where hasLeft: break
       case 429, 503: break

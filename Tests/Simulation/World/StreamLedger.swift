@@ -54,7 +54,12 @@ struct StreamLedger {
       case "slow":
         slowNotices += 1
         move(message, line())
-      case "drain": drainNotices += 1
+      case "drain":
+        drainNotices += 1
+        if (message["reconnect_in_ms"]?.integer ?? -1) < 0 || message["deadline"]?.integer == nil {
+          faults.append("bad notice: \(line())")
+        }
+        if drainNotices > 1 { faults.append("a drain is announced twice: \(line())") }
       default: break
       }
     case "unsubscribed":

@@ -24,6 +24,8 @@ package final class World {
   private var faults: [String] = []
   private var report = Report()
   private var isStopped = false
+  /// Faults of venues so far, and when they were first that many, ns.
+  private var venueFaults = (count: 0, since: UInt64(0))
 
   private static let second: UInt64 = 1_000_000_000
   /// The simulated market's book levels a side; a real one's hundreds only take time here.
@@ -39,6 +41,11 @@ package final class World {
     /// Connections that venues accepted, REST included.
     package var venueConnections = 0
     package var booksCompared = 0
+    /// Gateways that sent their clients away over a while.
+    package var drains = 0
+    /// Connections to venues that were replaced by another before they were left, and changes that failed.
+    package var linesReplaced = 0
+    package var handoversFailed = 0
     /// Of the world's time, ns.
     package var span: UInt64 = 0
     /// The same for the same seed.
@@ -51,6 +58,9 @@ package final class World {
       venueFaults += other.venueFaults
       venueConnections += other.venueConnections
       booksCompared += other.booksCompared
+      drains += other.drains
+      linesReplaced += other.linesReplaced
+      handoversFailed += other.handoversFailed
       span += other.span
     }
     package init() {}
@@ -79,11 +89,13 @@ package final class World {
     }
     storm()
     guard goesOn else { return }
+    if let plan = scenario.drain, plan.isInStorm { return drain(plan) }
     calm()
     guard goesOn else { return }
     compare()
     guard goesOn else { return }
-    drain()
+    countHandovers()
+    if let plan = scenario.drain { drain(plan) } else { stop() }
   }
 
   private var goesOn: Bool { network.livelock == nil && faults.isEmpty }
@@ -128,7 +140,7 @@ package final class World {
     }
   }
 
-  private static func quote(_ venue: String) -> String { venue == "binance" ? "USDT" : "USD" }
+  private static func quote(_ venue: String) -> String { ["binance", "okx"].contains(venue) ? "USDT" : "USD" }
 
   /// Everything goes wrong that may.
   private func storm() {
@@ -155,15 +167,20 @@ package final class World {
     network.faults.isOn = false
     gatewayHost.descriptorLimit = 4_096
     for client in clients { client.settle() }
-    var missing = "nothing was asked"
     // A connection that died unseen shows after this.
     network.run(for: 4 * Self.second)
-    for _ in 0..<150 {
-      network.run(for: Self.second)
-      missing = unsettled()
-      if missing.isEmpty || !goesOn { break }
-    }
+    let missing = settle(within: 150) { unsettled() }
     if !missing.isEmpty { faults.append("150 s after the last fault: \(missing)") }
+  }
+
+  /// Asks every second what is not as it should be, until nothing is; returns what is left after `limit` s.
+  private func settle(within limit: Int, _ missing: () -> String) -> String {
+    var last = "nothing was asked"
+    for _ in 0..<limit where !last.isEmpty && goesOn {
+      network.run(for: Self.second)
+      last = missing()
+    }
+    return last
   }
 
   /// What is not as it should be once all is calm; empty if nothing.
@@ -177,6 +194,19 @@ package final class World {
         return "\(client.name) has no snapshot of stream \(number)"
       }
     }
+    if venueFaultsAreRecent() { return "a venue's last fault is not long ago" }
+    let books = unsettledBooks()
+    return books.isEmpty ? unsettledFeeds(ageLimit: 2_500) : books
+  }
+
+  /// Whether a venue had a fault in the last seconds. A missing update shows with the next one of its instrument only.
+  private func venueFaultsAreRecent() -> Bool {
+    let count = exchanges.reduce(0) { $0 + $1.exchange.statistics.faultsInjected }
+    if count != venueFaults.count { venueFaults = (count, network.uptime) }
+    return network.uptime < venueFaults.since + 6 * Self.second
+  }
+
+  private func unsettledBooks() -> String {
     guard let answer = observer.get("/v1/instruments", from: gateway!.address), answer.status == 200,
       let list = answer.body.withUnsafeBytes({ JSON($0) })?["instruments"]?.elements
     else { return "/v1/instruments is not answered" }
@@ -184,11 +214,16 @@ package final class World {
     for item in list where item["state"]?.text != "live" {
       return "\(item["symbol"]?.text ?? "?") is \(item["state"]?.text ?? "?")"
     }
+    return ""
+  }
+
+  /// - Parameter ageLimit: of the last message, in ms; nil where nothing has to come.
+  private func unsettledFeeds(ageLimit: Int?) -> String {
     guard let status = observer.get("/v1/status", from: gateway!.address), status.status == 200,
       let feeds = status.body.withUnsafeBytes({ JSON($0) })?["feeds"]?.elements
     else { return "/v1/status is not answered" }
     for feed in feeds {
-      guard feed["state"]?.text == "live", let age = feed["age_ms"]?.integer, age < 2_500 else {
+      guard feed["state"]?.text == "live", let age = feed["age_ms"]?.integer, age < ageLimit ?? .max else {
         return "\(feed["venue"]?.text ?? "?") is \(feed["state"]?.text ?? "?"), \(feed["age_ms"]?.integer ?? -1) ms old"
       }
     }
@@ -197,10 +232,14 @@ package final class World {
 
   /// The markets stand still: clients, the HTTP interface and the venues must show the same books.
   private func compare() {
-    // Nothing happens at the venues for an hour; what has happened is still sent.
-    for (_, exchange, _) in exchanges { exchange.inspect { $0.market.shift(by: Microseconds.hour) } }
-    // Longer than the slowest rate class.
-    network.run(for: 6 * Self.second)
+    var missing = comeToRest()
+    for _ in 0..<4 where !missing.isEmpty && goesOn {
+      // A feed lost its connection, or its loss came out, just then.
+      missing = settle(within: 150) { unsettled() }
+      if missing.isEmpty { missing = comeToRest() }
+    }
+    guard goesOn else { return }
+    guard missing.isEmpty else { return faults.append("with the markets at rest, \(missing)") }
     let truth = truths()
     var shown: [String: (bids: [String], asks: [String])] = [:]
     for client in clients where client.isOpen {
@@ -228,6 +267,62 @@ package final class World {
           return
         }
       }
+    }
+  }
+
+  private func countHandovers() {
+    guard let answer = observer.get("/metrics", from: gateway!.internalAddress), answer.status == 200 else {
+      return faults.append("/metrics is not answered")
+    }
+    for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
+    where line.hasPrefix("tidegate_feed_handovers_total") {
+      let count = line.split(separator: " ").last.flatMap { Int($0) } ?? 0
+      if line.contains("\"replaced\"") { report.linesReplaced += count } else { report.handoversFailed += count }
+    }
+  }
+
+  /// Nothing happens at the venues any more; what has happened is still sent, and arrives. What is not as it should be then: in that case
+  /// the markets go on, since some books cannot be had from a market that stands still. Empty if nothing.
+  private func comeToRest() -> String {
+    let start = network.uptime
+    moveMarkets(by: Microseconds.hour)
+    network.run(for: 100_000_000)
+    // A venue's connection may be so slow that much of what it has sent is still under way.
+    carry("venues") { $0.isFrom(gatewayHost) }
+    // Longer than the slowest rate class, and than it takes until a feed that is dead shows as stale.
+    network.run(for: 6 * Self.second)
+    carry("clients") { $0.isTo(gatewayHost) }
+    guard goesOn else { return "" }
+    var missing = venueFaultsAreRecent() ? "a venue's last fault is not long ago" : unsettledBooks()
+    if missing.isEmpty { missing = unsettledFeeds(ageLimit: nil) }
+    if missing.isEmpty, network.links.contains(where: { $0.isFrom(gatewayHost) && $0.isUnseenBreak }) {
+      missing = "a feed has a dead connection"
+    }
+    if !missing.isEmpty { moveMarkets(by: Int64((network.uptime - start) / 1_000) - Microseconds.hour) }
+    return missing
+  }
+
+  private func moveMarkets(by span: Int64) {
+    for (_, exchange, _) in exchanges { exchange.inspect { $0.market.shift(by: span) } }
+  }
+
+  /// Lets time pass until what was sent on the connections of a kind has arrived: until each has carried nothing for a moment, in which
+  /// its ends would have sent on what they had.
+  private func carry(_ whose: String, _ concerns: (Link) -> Bool) {
+    let limit: UInt64 = 1_800
+    var looks: [Int: Int] = [:]
+    let isDone = network.run(atMost: limit * Self.second) {
+      var isDone = true
+      for link in network.links where concerns(link) && !link.isBroken && !link.isOver {
+        let count = looks[link.number] ?? 0
+        if count == 3 { continue }
+        looks[link.number] = link.isEmpty ? count + 1 : 0
+        isDone = false
+      }
+      return isDone
+    }
+    if !isDone {
+      faults.append("what \(whose) and gateway sent has not arrived \(limit) s after the markets stood still")
     }
   }
 
@@ -299,8 +394,8 @@ package final class World {
     var books: [String: (bids: [String], asks: [String])] = [:]
   }
 
-  /// The gateway goes down: every client is told, and nothing stays behind.
-  private func drain() {
+  /// The gateway goes down at once: every client is told, and nothing stays behind.
+  private func stop() {
     for client in clients { client.leave() }
     network.run(for: 50_000_000)
     gateway!.stop(LoopCall { [unowned self] in isStopped = true }.body)
@@ -308,6 +403,43 @@ package final class World {
       faults.append("the gateway is not down 30 s after it was asked to stop")
     }
     network.run(for: 3 * Self.second)
+    nothingIsLeft()
+  }
+
+  /// The gateway sends its clients away over a while: each is told before, comes back in vain, and nothing stays behind.
+  private func drain(_ plan: Scenario.Drain) {
+    report.drains = 1
+    for client in clients { client.expectDrain() }
+    let start = network.uptime
+    gateway!.drain(
+      seconds: plan.seconds, handsOver: plan.handsOver, LoopCall { [unowned self] in isStopped = true }.body)
+    if !plan.isInStorm, !plan.handsOver { checkReadiness() }
+    if plan.isCutShort {
+      network.run(until: start + UInt64(plan.seconds) * Self.second / 2) { isStopped }
+      // With their farewells a second later at the latest.
+      gateway!.stop(deadline: 1_000) {}
+    }
+    let limit = UInt64(plan.seconds + 2)
+    network.run(until: start + limit * Self.second) { isStopped }
+    guard isStopped else { return faults.append("the gateway is not down \(limit) s after the beginning of its drain") }
+    // Those who did not read, or whose connection stood still, find out.
+    network.faults = FaultRates()
+    network.faults.isOn = false
+    for client in clients { client.leave() }
+    network.run(for: 3 * Self.second)
+    _ = network.run(atMost: 120 * Self.second) { !clients.contains { $0.isConnected } }
+    nothingIsLeft()
+  }
+
+  /// A gateway that drains says that it is not to be sent anyone, as long as it can.
+  private func checkReadiness() {
+    let answer = observer.get("/readyz", from: gateway!.internalAddress)
+    if !isStopped, answer?.status != 503 {
+      faults.append("a gateway that drains answers \(answer?.status ?? 0) to /readyz")
+    }
+  }
+
+  private func nothingIsLeft() {
     if gatewayHost.openDescriptors != 0 {
       faults.append("\(gatewayHost.openDescriptors) descriptors of the gateway are open after its end")
     }

@@ -382,8 +382,9 @@ final class VenueTrial {
       case .get(let request, let path, _):
         note("get \(request) \(path.prefix(100))")
         get(request, path)
-      case .reconnect(let reason): lost(reason)
+      case .reconnect(let reason), .renew(let reason, _): lost(reason)
       case .symbolFailed(let symbol, let reason): note("failed \(symbol): \(reason)")
+      case .symbolAccepted(let symbol): note("accepted \(symbol)")
       case .maintenance(let isOn): note("maintenance \(isOn)")
       }
     }

@@ -243,6 +243,10 @@ struct BinanceHandlerTests {
     #expect(feed.handler.counts.ignored == 3)
     feed.receive(#"{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1770123456789}}"#)
     #expect(feed.actions.count == 1)
+    guard case .renew(_, within: 600_000_000)? = feed.actions.first else {
+      Issue.record("no other connection is asked for")
+      return
+    }
     feed.receive(#"{"e":"serverShutdown","E":1770123456789}"#)
     #expect(feed.actions.isEmpty)
   }
@@ -284,6 +288,15 @@ struct BinanceHandlerTests {
     #expect(feed.failures.keys.sorted() == ["ETH-BTC"])
   }
 
+  @Test("a market that is quiet, but has its snapshot, is no failure")
+  func quiet() {
+    let feed = connected(["ETH-BTC"])
+    feed.wait(6)
+    feed.respond(feed.gets[0].request, 200, #"{"lastUpdateId":5,"bids":[["1.0","1.0"]],"asks":[["2.0","1.0"]]}"#)
+    feed.wait(3_600)
+    #expect(feed.state(0) == .live && feed.failures.isEmpty && feed.gets.isEmpty)
+  }
+
   @Test("many streams go out in parts, a pause between them")
   func pacing() {
     let symbols = (0..<120).map { "A\($0)-BTC" }
@@ -298,16 +311,5 @@ struct BinanceHandlerTests {
     #expect(feed.sent.isEmpty)
     feed.wait(2)
     #expect(feed.sent.filter { $0.contains("SUBSCRIBE") }.count == 2)
-  }
-
-  @Test("the connection is left before the venue's 24 h are over")
-  func lifetime() {
-    let feed = live()
-    feed.now = feed.now + 23 * Microseconds.hour + 29 * Microseconds.minute
-    feed.tick()
-    #expect(!feed.actions.contains { if case .reconnect = $0 { true } else { false } })
-    feed.now = feed.now + Microseconds.minute
-    feed.tick()
-    #expect(feed.actions.contains { if case .reconnect = $0 { true } else { false } })
   }
 }

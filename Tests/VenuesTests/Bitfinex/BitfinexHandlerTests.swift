@@ -464,16 +464,33 @@ struct BitfinexHandlerTests {
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.list)
     feed.connect()
-    #expect(!feed.sent.contains { $0.contains("tETHUSD") }, "a refused symbol is left alone")
+    #expect(feed.sent.contains { $0.contains("tETHUSD") }, "another connection asks for it again")
+  }
+
+  @Test("a symbol that was refused is asked for again with the list, and the others go on as they are")
+  func asksAgain() {
+    let feed = Self.live()
+    feed.receive(#"{"event":"unsubscribed","status":"OK","chanId":20}"#)
+    feed.receive(
+      #"{"channel":"book","symbol":"tETHUSD","event":"error","msg":"symbol: invalid","code":10300,"pair":"ETHUSD"}"#)
+    #expect(feed.failures.keys.sorted() == ["ETH-USD"])
+    feed.retry(["ETH-USD"])
+    #expect(feed.gets.map(\.path) == [BitfinexHandler.listPath])
+    feed.respond(feed.gets[0].request, 200, Self.list)
+    #expect(
+      feed.sent == [
+        #"{"event":"subscribe","channel":"book","symbol":"tETHUSD","prec":"P0","freq":"F0","len":"100"}"#
+      ])
+    #expect(feed.state(0) == .live)
   }
 
   @Test("a restart is announced: a new connection")
   func restart() {
     let feed = Self.live()
     feed.receive(#"{"event":"info","code":20051,"msg":"Stopping. Please try to reconnect"}"#)
-    #expect(feed.reconnects.count == 1)
+    #expect(feed.renewals.count == 1)
     feed.receive(#"{"event":"info","code":20051,"msg":"Stopping. Please try to reconnect"}"#)
-    #expect(feed.reconnects.isEmpty, "said once")
+    #expect(feed.renewals.isEmpty, "said once")
   }
 
   @Test("maintenance: no book is vouched for and nothing asked for until it is over; then all is subscribed anew")

@@ -423,7 +423,19 @@ struct BitstampHandlerTests {
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.list)
     feed.connect()
-    #expect(!feed.sent.contains { $0.contains("usdteur") }, "a refused symbol is left alone")
+    #expect(feed.sent.contains { $0.contains("usdteur") }, "another connection asks for it again")
+  }
+
+  @Test("a symbol that was refused is asked for again with the list, and the others go on as they are")
+  func asksAgain() {
+    let feed = Self.live()
+    feed.receive(#"{"event":"bts:error","channel":"diff_order_book_usdteur","data":{"message":"no"}}"#)
+    feed.retry(["USDT-EUR"])
+    #expect(feed.gets.map(\.path) == ["/api/v2/markets/"])
+    feed.respond(feed.gets[0].request, 200, Self.list)
+    feed.receive(Self.update(1, bids: #"["0.88","1"]"#, "usdteur"))
+    feed.wait(3)
+    #expect(feed.gets.contains { $0.path.contains("usdteur") } && feed.state(0) == .live)
   }
 
   @Test("a market that is gone from the list at the next connection is not subscribed: it would be silent for ever")
@@ -450,9 +462,9 @@ struct BitstampHandlerTests {
   func reconnect() {
     let feed = Self.live()
     feed.receive(#"{"event":"bts:request_reconnect","channel":"","data":null}"#)
-    #expect(feed.reconnects.count == 1)
+    #expect(feed.renewals.count == 1)
     feed.receive(#"{"event":"bts:request_reconnect","channel":"","data":""}"#)
-    #expect(feed.reconnects.isEmpty && feed.error == nil)
+    #expect(feed.renewals.isEmpty && feed.error == nil)
   }
 
   // MARK: Quiet and dead

@@ -254,6 +254,14 @@ struct KuCoinHandlerTests {
     )
     #expect(feed.trades.map(\.side) == [.buy] && feed.trades.map(\.id.text) == ["12345678901234567890"])
     #expect(feed.trades.map(\.time) == [feed.now] && feed.trades.map(\.price) == [100_000])
+    // Times as texts, as they have been seen as well, and one that is none.
+    feed.receive(
+      #"{"T":"trade.SPOT","P":"1774618231150000000","d":{"E":"20745928670070784","M":"1774618231141000000","S":"buy","p":"1995.4","q":"1","s":"BTC-USDT","ti":"1"}}"#
+    )
+    #expect(feed.trades.map(\.time) == [Timestamp(milliseconds: 1_774_618_231_141)])
+    feed.receive(
+      #"{"T":"trade.SPOT","d":{"M":"0001-01-01","S":"buy","p":"1995.4","q":"1","s":"BTC-USDT","ti":"2"}}"#)
+    #expect(feed.trades.map(\.time) == [feed.now])
     for data in [
       #"{"S":"both","p":"1","q":"1","s":"BTC-USDT","ti":"1"}"#,
       #"{"S":"buy","p":"0.-10000","q":"1","s":"BTC-USDT","ti":"1"}"#,
@@ -263,7 +271,7 @@ struct KuCoinHandlerTests {
       feed.receive(#"{"T":"trade.SPOT","d":\#(data)}"#)
       #expect(feed.error != nil && feed.trades.isEmpty && feed.state(0) == .live)
     }
-    #expect(feed.handler.symbolCounts[0].trades == 1 && feed.handler.symbolCounts[1].trades == 1)
+    #expect(feed.handler.symbolCounts[0].trades == 3 && feed.handler.symbolCounts[1].trades == 1)
   }
 
   // MARK: Replies and keep-alive

@@ -133,6 +133,36 @@ struct MarketListTests {
       ])
   }
 
+  @Test("what another connection of the feed carries is not selected; it does not count against the limit either")
+  func elsewhere() {
+    let names = (0..<300).map { "S\($0)-USD" }
+    let connections = BinanceHandler.spot.connections(for: FeedConfiguration(symbols: names + ["*-USD"]))
+    #expect(connections.map(\.configuration.elsewhere) == [Array(names[150...]), []])
+    #expect(connections[0].configuration.symbols == names[..<150] + ["*-USD"])
+    var configuration = FeedConfiguration(symbols: ["A-USD", "*-USD"])
+    configuration.elsewhere = ["B-USD"]
+    let feed = HandlerHarness(BinanceHandler.spot, configuration)
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, Self.markets)
+    #expect(symbols(feed) == ["A", "C"] && feed.failures.isEmpty)
+  }
+
+  @Test("a selection of nothing is told to be carried when the list has something for it")
+  func later() {
+    let feed = HandlerHarness(BinanceHandler.spot, ["*-EUR"])
+    func prepare(_ list: String) {
+      feed.prepare()
+      feed.respond(feed.gets[0].request, 200, list)
+    }
+    prepare(Self.markets)
+    #expect(feed.failures.keys.sorted() == ["*-EUR"])
+    feed.connect()
+    feed.disconnect()
+    prepare(Self.list(["AUSD"]).replacing("USD\",\"filters", with: "EUR\",\"filters"))
+    #expect(symbols(feed) == ["A"])
+    #expect(feed.actions.contains { if case .symbolAccepted("*-EUR") = $0 { true } else { false } })
+  }
+
   @Test("what selects nothing, and what is no selection, is told once")
   func nothing() {
     let feed = HandlerHarness(BinanceHandler.spot, ["*-EUR", "*-usd"])

@@ -207,7 +207,7 @@ struct OKXHandlerTests {
     feed.receive(
       #"{"event":"notice","code":"64008","msg":"The connection will soon be closed for a service upgrade. Please reconnect.","connId":"a4d3ae55"}"#
     )
-    #expect(feed.actions.contains { if case .reconnect = $0 { true } else { false } })
+    #expect(feed.actions.contains { if case .renew = $0 { true } else { false } })
   }
 
   @Test("the subscriptions of an hour are counted, and a new connection is made before they are used up")
@@ -227,7 +227,7 @@ struct OKXHandlerTests {
       // 120 arguments at the beginning, 60 a round: the sixth would be one too many.
       for name in names {
         feed.receive(Self.book("update", 300, 200, symbol: name))
-        left += feed.actions.count { if case .reconnect = $0 { true } else { false } }
+        left += feed.actions.count { if case .renew = $0 { true } else { false } }
       }
       feed.wait(8)
     }

@@ -1,0 +1,382 @@
+import Bytes
+import HTTP1
+import Logging
+import MarketData
+import PubSub
+import Transport
+import Venues
+import WebSocket
+
+/// What a line tells its feed. The line has done its own part already; the feed may end it or make it another's inside each call.
+protocol FeedLineOwner: AnyObject {
+  /// The pipeline took something: there may be changes to publish and actions to carry out.
+  func lineAdvanced(_ line: FeedLine, _ now: Timestamp)
+  /// The WebSocket is open; `connected` of the pipeline comes next.
+  func lineOpened(_ line: FeedLine, _ now: Timestamp)
+  /// Anything came; a message, if `isMessage`.
+  func lineHeard(_ line: FeedLine, isMessage: Bool, _ now: Timestamp)
+  /// It is of no more use, or could not be had. It has not been torn down yet.
+  func lineLost(_ line: FeedLine, _ reason: String, _ now: Timestamp)
+}
+
+/// One connection of a feed from the instrument list to its end: prepares, connects, shakes hands, moves bytes and time between the
+/// transport and a `FeedPipeline`. What becomes of it is the feed's to decide. Owned by one loop.
+final class FeedLine: ConnectionHandler {
+  /// Preparation (instrument lists) that takes longer has failed, µs.
+  private static let prepareLimit = 30 * Microseconds.second
+  /// A WebSocket handshake that is not answered for this long has failed, ns: a connection may be dead before it is open.
+  private static let handshakeLimit: UInt64 = 10_000_000_000
+  /// After this much silence the connection is probed with a ping, µs. Quiet is not dead: a market may have nothing to say.
+  private static let probeAfter = 2 * Microseconds.second
+  /// A probe that is not answered for this long makes the feed stale, µs.
+  private static let probeLimit = 2 * Microseconds.second
+
+  private enum Phase {
+    case idle, preparing(since: Timestamp), queued, connecting, handshaking, open(since: Timestamp)
+  }
+
+  /// The feed's own, once the line is the feed's only one.
+  var pipeline: FeedPipeline
+  var recorder: (any FeedRecorder)?
+  /// What it has taken from its connections so far.
+  private(set) var bytesReceived: UInt64 = 0
+  private(set) var connects = 0
+
+  private unowned let owner: any FeedLineOwner
+  private unowned let clock: any FeedOwner
+  private let loop: EventLoop
+  private let tls: TLSClientContext?
+  private let schedule: ConnectSchedule?
+  private let log: Logger
+  private var phase = Phase.idle
+  private var connection: Connection?
+  private var attempt: ConnectAttempt?
+  private var turn: LoopTimer?
+  private var patience: LoopTimer?
+  private var response = HTTPResponseParser(limits: HTTPLimits())
+  private var webSocket = WebSocketConnection(role: .client)
+  private var handshakeKey: [UInt8] = []
+  private var requests: [Int: RESTRequest] = [:]
+  private var scratch = ByteBuffer()
+  /// When anything last came on this connection, pongs included.
+  private var heardAt = Timestamp.distantPast
+  /// When the ping went out that nothing has come after; nil if there is none.
+  private var probedAt: Timestamp?
+  /// Whether this connection's venue answers pings at all; only then is a missing pong a sign.
+  private var answersPings = false
+
+  /// - Parameters:
+  ///   - clock: whose time it goes by; outlives it.
+  ///   - schedule: when the venue may be connected to; nil: at once.
+  init(
+    pipeline: FeedPipeline, owner: any FeedLineOwner, clock: any FeedOwner, loop: EventLoop, tls: TLSClientContext?,
+    schedule: ConnectSchedule?, recorder: (any FeedRecorder)?, log: Logger
+  ) {
+    self.pipeline = pipeline
+    self.owner = owner
+    self.clock = clock
+    self.loop = loop
+    self.tls = tls
+    self.schedule = schedule
+    self.recorder = recorder
+    self.log = log
+  }
+
+  /// Since when it is open; nil if it is not.
+  var openedAt: Timestamp? { if case .open(let since) = phase { since } else { nil } }
+  /// Whether there is nothing under way.
+  var isIdle: Bool { if case .idle = phase { true } else { false } }
+
+  private var venue: Venue { pipeline.venue }
+  /// Requests to venues are small and go out as they are; what is wanted is their side of it.
+  private var offers: [PerMessageDeflate.Offer] { venue.offersCompression ? [PerMessageDeflate.Offer()] : [] }
+  private var now: Timestamp { clock.clock.now() }
+
+  // MARK: Life
+
+  /// Begins from the instrument list. Only where it is idle.
+  func begin(_ now: Timestamp) {
+    phase = .preparing(since: now)
+    pipeline.prepare(now: now)
+    owner.lineAdvanced(self, now)
+    connectIfPrepared(now)
+  }
+
+  /// Drops the connection and what is under way; the pipeline is not told.
+  func end() {
+    if case .open = phase { recorder?.closed(at: now) }
+    phase = .idle
+    turn?.cancel()
+    turn = nil
+    patience?.cancel()
+    patience = nil
+    attempt?.cancel()
+    attempt = nil
+    for request in requests.values { request.cancel() }
+    requests.removeAll()
+    if let connection {
+      self.connection = nil
+      connection.abort()
+    }
+  }
+
+  /// Says goodbye and ends: another line carries the feed now.
+  func leave() {
+    if case .open = phase {
+      send(close: .normal, reason: "")
+      connection?.flush()
+    }
+    end()
+  }
+
+  private func connectIfPrepared(_ now: Timestamp) {
+    guard case .preparing = phase, pipeline.handler.isPrepared else { return }
+    guard let endpoint = EndpointURL(pipeline.handler.url) else {
+      return owner.lineLost(self, "\(pipeline.handler.url) is not a WebSocket URL", now)
+    }
+    let wait = schedule?.reserve(at: loop.moment, random: loop.kernel.randomUInt32()) ?? 0
+    guard wait > 0 else { return connect(to: endpoint) }
+    phase = .queued
+    log.debug("waits for its turn to connect", metadata: ["wait_ms": "\(wait / 1000)"])
+    turn = loop.schedule(after: UInt64(wait) * 1_000) { [weak self] in
+      guard let self, case .queued = phase else { return }
+      turn = nil
+      connect(to: endpoint)
+    }
+  }
+
+  private func connect(to endpoint: EndpointURL) {
+    phase = .connecting
+    attempt = Connector.connect(
+      host: endpoint.host, port: endpoint.port, tls: endpoint.isSecure ? tls : nil, loop: loop, handler: self
+    ) { [self] result in
+      attempt = nil
+      switch result {
+      case .success(let connection): handshake(on: connection, endpoint)
+      case .failure(let error): owner.lineLost(self, error.description, now)
+      }
+    }
+  }
+
+  private func handshake(on connection: Connection, _ endpoint: EndpointURL) {
+    self.connection = connection
+    phase = .handshaking
+    connects += 1
+    handshakeKey = loop.kernel.randomBytes(16)
+    response = HTTPResponseParser(limits: HTTPLimits())
+    let head = WebSocketHandshake.request(
+      host: endpoint.authority, target: endpoint.target, key: handshakeKey, compression: offers,
+      fields: [HTTPField("User-Agent", "tidegate/\(TidegateVersion.current)")])
+    scratch.removeAll()
+    HTTPEncoder.append(head, bodyLength: 0, to: &scratch)
+    connection.write(scratch.unsafeBytes.bytes)
+    patience = loop.schedule(after: Self.handshakeLimit) { [weak self] in
+      guard let self, case .handshaking = phase else { return }
+      owner.lineLost(
+        self, "the WebSocket handshake was not answered in \(Self.handshakeLimit / 1_000_000_000) s", now)
+    }
+  }
+
+  // MARK: Bytes
+
+  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
+    guard connection === self.connection else { return }
+    let now = now
+    bytesReceived += UInt64(bytes.count)
+    var input = bytes
+    if case .handshaking = phase {
+      guard finishHandshake(&input, now) else { return }
+    }
+    do throws(WebSocketError) {
+      while let event = try webSocket.next(&input) {
+        handle(event, now)
+        guard connection === self.connection else { return }
+      }
+    } catch {
+      note(error, now)
+      send(close: error.code, reason: error.reason)
+      connection.flush()
+      owner.lineLost(self, "the venue broke the WebSocket protocol: \(error.reason)", now)
+    }
+  }
+
+  private func finishHandshake(_ input: inout UnsafeMutableRawBufferPointer, _ now: Timestamp) -> Bool {
+    var head = UnsafeRawBufferPointer(input)
+    do throws(HTTPError) {
+      guard let (answer, _) = try response.next(&head) else { return false }
+      let accepted = try WebSocketHandshake.check(answer, key: handshakeKey, subprotocols: [], compression: offers)
+      webSocket = WebSocketConnection(
+        role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit), deflate: accepted.deflate)
+    } catch {
+      // An alert where an answer was to come (RFC 8446 section 5.1: type 21, version 3.x).
+      let isAlert = input.count >= 2 && input[0] == 21 && input[1] == 3
+      owner.lineLost(
+        self,
+        isAlert
+          ? "the venue speaks TLS on this port: its endpoint is wss://"
+          : "the venue refused the WebSocket handshake: \(error.reason)", now)
+      return false
+    }
+    input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - head.count)...])
+    patience?.cancel()
+    patience = nil
+    phase = .open(since: now)
+    heardAt = now
+    answersPings = false
+    probe(now)
+    recorder?.opened(url: pipeline.handler.url, at: now)
+    owner.lineOpened(self, now)
+    pipeline.connected(now: now)
+    owner.lineAdvanced(self, now)
+    return connection != nil
+  }
+
+  private func handle(_ event: WebSocketEvent, _ now: Timestamp) {
+    switch event {
+    case .text(let payload): received(payload, isBinary: false, now)
+    case .binary(let payload): received(payload, isBinary: true, now)
+    case .ping(let payload):
+      heard(isMessage: false, now)
+      send(.pong, payload.bytes)
+    case .pong:
+      answersPings = true
+      heard(isMessage: false, now)
+    case .close(let code, let reason, let mustReply):
+      if mustReply, let connection {
+        scratch.removeAll()
+        WebSocketFrame.appendCloseReply(to: code, mask: loop.kernel.randomUInt32(), to: &scratch)
+        connection.write(scratch.unsafeBytes.bytes)
+        connection.flush()
+      }
+      owner.lineLost(self, "closed by the venue (\(code)\(reason.isEmpty ? "" : ": \(reason)"))", now)
+    }
+  }
+
+  private func received(_ payload: UnsafeRawBufferPointer, isBinary: Bool, _ now: Timestamp) {
+    heard(isMessage: true, now)
+    recorder?.received(payload, at: now)
+    pipeline.receive(payload.bytes, isBinary: isBinary, now: now)
+    owner.lineAdvanced(self, now)
+  }
+
+  /// What broke the protocol is counted and told, though nothing of it can be shown.
+  private func note(_ error: WebSocketError, _ now: Timestamp) {
+    let kind: FeedError.Kind = error.code == .messageTooBig ? .oversized : .frame
+    pipeline.note(FeedError(kind, error.reason), UnsafeRawBufferPointer(start: nil, count: 0).bytes, now: now)
+  }
+
+  private func heard(isMessage: Bool, _ now: Timestamp) {
+    heardAt = now
+    probedAt = nil
+    owner.lineHeard(self, isMessage: isMessage, now)
+  }
+
+  private func probe(_ now: Timestamp) {
+    probedAt = now
+    send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes)
+  }
+
+  func connectionDidDrain(_ connection: Connection) {}
+
+  func connectionDidClose(_ connection: Connection, reason: CloseReason) {
+    guard connection === self.connection else { return }
+    self.connection = nil
+    switch reason {
+    case .closedByPeer: owner.lineLost(self, "closed by the venue without a close frame (1006)", now)
+    case .closedLocally: owner.lineLost(self, "closed", now)
+    case .failed(let error): owner.lineLost(self, error.description, now)
+    }
+  }
+
+  private func send(_ opcode: WebSocketFrame.Opcode, _ payload: RawSpan) {
+    guard let connection else { return }
+    scratch.removeAll()
+    WebSocketFrame.append(opcode, payload: payload, mask: loop.kernel.randomUInt32(), to: &scratch)
+    connection.write(scratch.unsafeBytes.bytes)
+  }
+
+  private func send(close code: WebSocketCloseCode, reason: String) {
+    guard let connection else { return }
+    scratch.removeAll()
+    WebSocketFrame.appendClose(code, reason: reason, mask: loop.kernel.randomUInt32(), to: &scratch)
+    connection.write(scratch.unsafeBytes.bytes)
+  }
+
+  // MARK: What the handler asks for
+
+  func send(_ text: String, _ now: Timestamp) {
+    recorder?.sent(text, at: now)
+    var text = text
+    text.withUTF8 { send(.text, UnsafeRawBufferPointer($0).bytes) }
+  }
+
+  func get(_ path: String, request id: Int, bodyLimit: Int, _ now: Timestamp) {
+    let base = pipeline.handler.configuration.restEndpoint ?? venue.restEndpoint
+    guard let endpoint = EndpointURL(base) else {
+      return owner.lineLost(self, "\(base) is not an HTTP URL", now)
+    }
+    requests[id] = RESTRequest.get(path, from: endpoint, bodyLimit: bodyLimit, tls: tls, loop: loop) {
+      [self] status, body in
+      requests[id] = nil
+      let now = self.now
+      recorder?.answered(url: base + path, status: status, body: body, at: now)
+      if status != 200 {
+        log.warning("REST request failed", metadata: ["path": "\(path)", "status": "\(status)"])
+      }
+      pipeline.response(to: id, status: status, body: body.span.bytes, now: now, path: path)
+      owner.lineAdvanced(self, now)
+      connectIfPrepared(now)
+    }
+  }
+
+  // MARK: Time
+
+  /// How the connection stands.
+  enum Health: Equatable {
+    /// Not open, or nothing is known against it.
+    case fine
+    case stale(String)
+  }
+
+  /// Watches silence and the handler's own timers; call about four times a second.
+  func tick(_ now: Timestamp) -> Health {
+    switch phase {
+    case .idle, .queued, .connecting, .handshaking: return .fine
+    case .preparing(let since):
+      pipeline.tick(now: now)
+      owner.lineAdvanced(self, now)
+      connectIfPrepared(now)
+      if now - since > FeedLine.prepareLimit, case .preparing = phase {
+        owner.lineLost(self, "the venue's instruments could not be had", now)
+      }
+    case .open:
+      pipeline.tick(now: now)
+      owner.lineAdvanced(self, now)
+      guard case .open = phase else { return .fine }
+      let silence = now - heardAt
+      if silence > 2 * venue.staleAfter {
+        owner.lineLost(self, "nothing came for \(silence / Microseconds.second) s", now)
+        return .fine
+      }
+      if silence > venue.staleAfter { return .stale("nothing came for \(silence / Microseconds.second) s") }
+      if let probedAt {
+        if answersPings, now - probedAt > FeedLine.probeLimit {
+          return .stale("no answer to a ping for \((now - probedAt) / Microseconds.second) s")
+        }
+      } else if silence > FeedLine.probeAfter {
+        probe(now)
+      }
+    }
+    return .fine
+  }
+
+  func timeJumped(by jump: Int64) {
+    switch phase {
+    case .preparing(let since): phase = .preparing(since: since + jump)
+    case .open(let since): phase = .open(since: since + jump)
+    case .idle, .queued, .connecting, .handshaking: break
+    }
+    heardAt = heardAt + jump
+    probedAt = probedAt.map { $0 + jump }
+  }
+}

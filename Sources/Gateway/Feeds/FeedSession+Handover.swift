@@ -1,0 +1,200 @@
+import Logging
+import MarketData
+import PubSub
+import Transport
+import Venues
+
+/// A planned change of line that is under way.
+struct LineHandover {
+  var core: FeedHandover
+  var line: FeedLine
+  /// What the line receives meanwhile, where the feed is recorded.
+  var recording: HeldRecording?
+  let reason: String
+  let began: Timestamp
+  /// When the old line ends, or has to be given up.
+  var deadline: Timestamp
+  var backoff = Backoff(limitSeconds: 10)
+  /// When another attempt is made; nil while one is under way.
+  var retryAt: Timestamp?
+
+  mutating func timeJumped(by jump: Int64) {
+    line.timeJumped(by: jump)
+    deadline = deadline + jump
+    retryAt = retryAt.map { $0 + jump }
+  }
+}
+
+/// Make before break: where the end of a connection is known beforehand, the next one is made, subscribed and its books built while the
+/// present one goes on, and takes its place in one turn of the loop. The feed is `live` throughout.
+///
+/// - The venue ends the present one before the next has everything: the next takes over with what it has.
+/// - The next one fails: another is tried, until the deadline.
+/// - The deadline comes: the next takes over with what it has; if it has nothing, the feed begins again as after any loss.
+extension FeedSession {
+  private var age: ConnectionAge? { pipeline.venue.connectionLifetime.map { ConnectionAge(lifetime: $0) } }
+
+  /// Plans the change that the venue's limit on the age of connections asks for.
+  func planRenewal() {
+    guard let age, let opened = line.openedAt else { return }
+    renewalDue = age.renewal(of: opened, random: loop.kernel.randomUInt32())
+  }
+
+  /// Begins a change, unless one is under way already, or there is nothing to be continued.
+  func beginHandover(_ reason: String, deadline: Timestamp, _ now: Timestamp) {
+    if let present = handover {
+      handover?.deadline = min(present.deadline, deadline)
+      return
+    }
+    guard line.openedAt != nil else { return }
+    log.notice("the connection will end: another is made first", metadata: ["reason": "\(reason)"])
+    let (core, next, recording) = makeSuccessor()
+    handover = LineHandover(
+      core: core, line: next, recording: recording, reason: reason, began: now, deadline: deadline)
+    status.reason = "\(reason): the next connection is made before this one is left"
+    statusChanged(now)
+    next.begin(now)
+  }
+
+  private func makeSuccessor() -> (FeedHandover, FeedLine, HeldRecording?) {
+    let core = FeedHandover(of: pipeline, configuration: pipeline.handler.configuration)
+    let recording = parts.recorder == nil ? nil : HeldRecording()
+    return (core, makeLine(core.successor, recorder: recording), recording)
+  }
+
+  /// Ends a change that is under way without making it.
+  func endHandover() {
+    guard let ended = handover else { return }
+    handover = nil
+    ended.core.cancel()
+    retire(ended.line)
+    status.reason = nil
+  }
+
+  /// Ends a line; what it counted goes on counting.
+  private func retire(_ line: FeedLine) {
+    line.end()
+    retiredBytes += line.bytesReceived
+    retiredConnects += line.connects
+  }
+
+  // MARK: The successor
+
+  func settleSuccessor(_ line: FeedLine, _ now: Timestamp) {
+    guard let core = handover?.core, handover?.line === line else { return }
+    core.collect()
+    for action in core.successor.takeActions() {
+      switch action {
+      case .send(let text):
+        core.noteRequest(now: now)
+        line.send(text, now)
+      case .get(let request, let path, let bodyLimit): line.get(path, request: request, bodyLimit: bodyLimit, now)
+      case .symbolFailed(let symbol, let reason): core.noteRefusal(symbol, reason)
+      case .symbolAccepted: break
+      case .reconnect(let reason), .renew(let reason, _): successorLost(line, reason, now)
+      case .maintenance(let isOn): if isOn { successorLost(line, "maintenance at the venue", now) }
+      }
+    }
+  }
+
+  /// The next connection could not be had or is gone: another is tried, if there is time.
+  func successorLost(_ line: FeedLine, _ reason: String, _ now: Timestamp) {
+    guard handover?.line === line, handover?.retryAt == nil else { return }
+    handover?.core.cancel()
+    line.end()
+    let wait = handover?.backoff.next(random: UInt64(loop.kernel.randomUInt32())) ?? 0
+    handover?.retryAt = now + Int64(wait) * Microseconds.millisecond
+    log.warning("the next connection was lost", metadata: ["reason": "\(reason)", "wait_ms": "\(wait)"])
+  }
+
+  private func retrySuccessor(_ now: Timestamp) {
+    guard let old = handover?.line else { return }
+    retire(old)
+    let (core, next, recording) = makeSuccessor()
+    handover?.core = core
+    handover?.line = next
+    handover?.recording = recording
+    handover?.retryAt = nil
+    next.begin(now)
+  }
+
+  // MARK: Time
+
+  /// Moves a change on; begins the one that the age of the connection asks for. About four times a second.
+  func tickHandover(_ now: Timestamp) {
+    if handover == nil, let renewalDue, now >= renewalDue, let age, let opened = line.openedAt {
+      self.renewalDue = nil
+      beginHandover(
+        "the venue ends connections after \(Self.words(age.lifetime))",
+        deadline: age.deadline(of: opened), now)
+    }
+    guard let current = handover else { return }
+    if let retryAt = current.retryAt {
+      if now >= retryAt, retryAt < current.deadline { retrySuccessor(now) }
+    } else {
+      _ = current.line.tick(now)
+      guard let open = handover, open.line === current.line, open.retryAt == nil else { return }
+      if open.core.successor.market.nextDeadline <= now {
+        open.core.successor.advance(now: now)
+        settleSuccessor(open.line, now)
+      }
+      if handover?.line.openedAt != nil, handover?.core.standing(now: now) == .ready {
+        if takeOver(now) { return }
+        return lost("\(current.reason); what the next connection sends does not fit", now)
+      }
+    }
+    guard let late = handover, now >= late.deadline else { return }
+    if takeOverEarly("its time is up", now) { return }
+    handoversFailed += 1
+    lost("\(late.reason); no other connection could be made in time", now)
+  }
+
+  private static func words(_ lifetime: Int64) -> String {
+    lifetime >= Microseconds.hour ? "\(lifetime / Microseconds.hour) h" : "\(lifetime / Microseconds.second) s"
+  }
+
+  // MARK: The change
+
+  /// The next line takes over with what it has, as the present one has ended. False if it has nothing.
+  func takeOverEarly(_ reason: String, _ now: Timestamp) -> Bool {
+    guard let current = handover, current.retryAt == nil, current.line.openedAt != nil, current.core.booksInSync > 0
+    else { return false }
+    log.notice("the next connection takes over early", metadata: ["reason": "\(reason)"])
+    return takeOver(now, isEarly: true)
+  }
+
+  private func takeOver(_ now: Timestamp, isEarly: Bool = false) -> Bool {
+    guard let current = handover else { return false }
+    guard current.core.takeOver(now: now) else {
+      handoversFailed += 1
+      return false
+    }
+    handover = nil
+    let old: FeedLine = line
+    line = current.line
+    line.pipeline = pipeline
+    linesReplaced += 1
+    if !isEarly { old.leave() }
+    retire(old)
+    current.recording?.release(into: parts.recorder)
+    line.recorder = parts.recorder
+    for (symbol, reason) in current.core.refusals { refused(symbol, reason, now) }
+    status.reason = nil
+    status.attempt = nil
+    planRenewal()
+    settle(now)
+    let books = pipeline.market.instruments.count { $0.bookState == .live }
+    log.notice(
+      "the connection was replaced",
+      metadata: [
+        "reason": "\(current.reason)", "overlap_ms": "\((now - current.began) / Microseconds.millisecond)",
+        "books_live": "\(books)", "books": "\(pipeline.market.instruments.count)",
+      ])
+    let isWhole = pipeline.market.instruments.allSatisfy {
+      $0.bookState == .live || status.failed[$0.instrument.symbol] != nil
+    }
+    if !isWhole || status.state == .stale { set(.syncing, reason: "on another connection", now) }
+    statusChanged(now)
+    return true
+  }
+}

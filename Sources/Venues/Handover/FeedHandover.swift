@@ -1,0 +1,136 @@
+import Bytes
+import MarketData
+
+/// A planned change of a feed's connection: a second handler builds its books aside, on a connection of its own, while the first goes
+/// on; when it has everything, it takes the first one's place. No tick is lost, doubled or shown twice.
+///
+/// Sans-IO: whoever drives it makes the connection of `successor` as of any pipeline, calls `collect` after every call of it, and asks
+/// `standing` a few times a second. Confined to the feed's loop.
+///
+/// **When it has everything**: every book that is shown is in sync there too, nothing has been asked of the venue for `settleTime`
+/// since, and every trade that the old connection brought meanwhile has come there within `tradePatience`. That the subscriptions are
+/// in force is so shown by what comes, whatever a venue acknowledges, or does not.
+package final class FeedHandover {
+  /// How long everything has to stand before the change, µs.
+  package static let settleTime = 500 * Microseconds.millisecond
+  /// How much later a trade may come on the new connection, µs.
+  package static let tradePatience = Microseconds.second
+
+  package enum Standing: Equatable, Sendable {
+    case ready
+    /// What is still wanting, for people.
+    case waiting(String)
+  }
+
+  /// What builds the books aside.
+  package let successor: FeedPipeline
+  /// Symbols that the venue refused on the new connection, and why.
+  package private(set) var refusals: [String: String] = [:]
+
+  private let active: FeedPipeline
+  private let overlap = TradeOverlap()
+  /// The active market's places by the successor's; -1 where it has no such instrument.
+  private var targets: [Int32] = []
+  private var completeSince: Timestamp?
+  private var lastRequest = Timestamp.distantPast
+
+  /// Begins: from now on the trades of `active` are noted.
+  /// - Parameter keepsOrder: whether the successor is asked for the symbols in the order of `active`'s, which saves the change of places.
+  package init(of active: FeedPipeline, configuration: FeedConfiguration, keepsOrder: Bool = true) {
+    self.active = active
+    var settings = configuration
+    if keepsOrder { settings.symbols = Self.symbols(of: active.market, configured: configuration.symbols) }
+    successor = FeedPipeline(venue: active.venue, configuration: settings)
+    active.overlap = overlap
+    // A venue may begin a subscription with the newest trade, however old it is.
+    for state in active.market.instruments {
+      guard let last = state.lastTrade else { continue }
+      overlap.willPublish(TradeKey(instrument: state.instrument.id.rawValue, id: last.id), now: .distantPast)
+    }
+  }
+
+  /// What is carried now, in its order, so that places stay what they are; then what is configured and could not be had. What a selection
+  /// (`*-USD`) comes to is not asked again: the symbols stay those that it came to at the beginning.
+  private static func symbols(of market: Market, configured: [String]) -> [String] {
+    let carried = market.instruments.map { state in
+      FeedSymbol(base: state.instrument.base, quote: state.instrument.quote, kind: state.instrument.kind).text
+    }
+    let known = Set(carried)
+    return carried
+      + configured.filter { !known.contains($0) && (carried.isEmpty || !MarketSelection.isMeant(by: $0)) }
+  }
+
+  /// Ends without a change.
+  package func cancel() {
+    if active.overlap === overlap { active.overlap = nil }
+  }
+
+  /// Something was asked of the venue on the new connection.
+  package func noteRequest(now: Timestamp) { lastRequest = now }
+
+  /// The venue refused a symbol on the new connection.
+  package func noteRefusal(_ symbol: String, _ reason: String) { refusals[symbol] = reason }
+
+  /// Takes what the successor's last call brought; call it after every one.
+  package func collect() {
+    let market = successor.market
+    while targets.count < market.instruments.count {
+      let symbol = market.instruments[targets.count].instrument.symbol
+      let target = active.market.instruments.firstIndex { $0.instrument.symbol == symbol }
+      targets.append(target.map(Int32.init) ?? -1)
+    }
+    for trade in successor.changes.trades {
+      let place = trade.instrument.index
+      let target = targets[place]
+      let instrument = market[trade.instrument].instrument
+      overlap.hold(
+        .init(
+          // Of what is not carried yet nothing has been published: any name of its own will do.
+          key: TradeKey(instrument: target >= 0 ? target : -2 - Int32(place), id: trade.id), trade: trade,
+          priceScale: instrument.priceScale, sizeScale: instrument.sizeScale))
+    }
+    successor.clear()
+  }
+
+  /// Whether the change can be made.
+  package func standing(now: Timestamp) -> Standing {
+    let states = Dictionary(
+      uniqueKeysWithValues: successor.market.instruments.map { ($0.instrument.symbol, $0) })
+    let missing = active.market.instruments.count { state in
+      guard state.bookState == .live, refusals[Self.name(state.instrument)] == nil else { return false }
+      guard let other = states[state.instrument.symbol] else { return true }
+      return other.bookState != .live || other.book.isCrossed
+    }
+    guard missing == 0, !states.isEmpty else {
+      completeSince = nil
+      return .waiting(states.isEmpty ? "its instruments are awaited" : "\(missing) of its books are awaited")
+    }
+    if completeSince == nil {
+      completeSince = now
+      overlap.compare()
+    }
+    if let since = overlap.missingSince, now - since >= Self.tradePatience {
+      completeSince = now
+      overlap.compare()
+      return .waiting("its trades are awaited")
+    }
+    guard now - max(completeSince ?? now, lastRequest) >= Self.settleTime else { return .waiting("it has to settle") }
+    return overlap.missingSince == nil ? .ready : .waiting("its trades are awaited")
+  }
+
+  /// How many of the books that are shown the successor has in sync.
+  package var booksInSync: Int { successor.market.instruments.count { $0.bookState == .live && !$0.book.isCrossed } }
+
+  /// Makes the change. False if it cannot be made; then the handover is cancelled.
+  package func takeOver(now: Timestamp) -> Bool {
+    collect()
+    if active.takeOver(from: successor, overlap, now: now) { return true }
+    cancel()
+    return false
+  }
+
+  /// The symbol as it was configured.
+  private static func name(_ instrument: Instrument) -> String {
+    FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
+  }
+}

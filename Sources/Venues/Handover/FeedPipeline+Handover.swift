@@ -1,0 +1,300 @@
+import Bytes
+import MarketData
+
+/// Books of the new connection that stand at an earlier moment than those that are shown: they go on in a market of their own until
+/// they have caught up.
+struct LaggingBooks {
+  /// How long a book may be behind, µs. Beyond it the venue's times are no measure.
+  static let patience = 2 * Microseconds.second
+
+  let market: Market
+  /// By the new handler's places, with the market's own.
+  var books: [(place: InstrumentID, target: InstrumentID)]
+  let until: Timestamp
+
+  func contains(_ place: InstrumentID) -> Bool { books.contains { $0.place == place } }
+}
+
+/// The change of one connection for another under a market that stays: what differs between two handlers of one feed.
+extension FeedPipeline {
+  /// Whether events have to be looked at before they are applied.
+  var isAdapting: Bool { overlap != nil || places != nil || lagging != nil }
+
+  /// The market's place of a handler's instrument.
+  func target(of place: InstrumentID) -> InstrumentID {
+    guard let places else { return place }
+    return place.index < places.count ? places[place.index] : InstrumentID(market.instruments.count)
+  }
+
+  /// The handler's place of a market's instrument; nil if it does not have it. O(instruments), rare.
+  func place(of target: InstrumentID) -> InstrumentID? {
+    guard let places else { return target }
+    return places.firstIndex(of: target).map { InstrumentID($0) }
+  }
+
+  /// Brings the batch from the handler's places to the market's, and takes out of it what is not to be applied twice or yet.
+  func adapt(_ now: Timestamp) {
+    var shadowChanges = MarketChanges()
+    lagging?.market.apply(batch, now: now, into: &shadowChanges)
+    var added = market.instruments.count
+    for index in batch.events.indices {
+      switch batch.events[index] {
+      case .trade(var trade):
+        trade.instrument = target(of: trade.instrument)
+        batch.events[index] = keeps(trade, now) ? .trade(trade) : .heartbeat
+      case .quote(var quote):
+        quote.instrument = target(of: quote.instrument)
+        batch.events[index] = .quote(quote)
+      case .ticker(var ticker):
+        ticker.instrument = target(of: ticker.instrument)
+        batch.events[index] = .ticker(ticker)
+      case .book(var book):
+        let isLagging = lagging?.contains(book.instrument) ?? false
+        book.instrument = target(of: book.instrument)
+        batch.events[index] = isLagging ? .heartbeat : .book(book)
+      case .bookReset(let place, let reason):
+        lagging?.books.removeAll { $0.place == place }
+        batch.events[index] = .bookReset(target(of: place), reason)
+      case .instrument(let slot):
+        guard places != nil, batch.instruments.indices.contains(slot) else { continue }
+        let place = batch.instruments[slot].id
+        if place.index == places?.count {
+          places?.append(InstrumentID(added))
+          added += 1
+        }
+        batch.instruments[slot] = batch.instruments[slot].placed(at: target(of: place))
+      case .heartbeat: break
+      }
+    }
+    if let endsAt = overlap?.endsAt, now >= endsAt { overlap = nil }
+  }
+
+  private func keeps(_ trade: Trade, _ now: Timestamp) -> Bool {
+    guard let overlap, !trade.isBacklog else { return true }
+    let key = TradeKey(instrument: trade.instrument.rawValue, id: trade.id)
+    guard overlap.endsAt == nil else { return !overlap.isKnown(key) }
+    overlap.willPublish(key, now: now)
+    return true
+  }
+
+  /// Shows books that have caught up with what is shown, and gives up those that cannot.
+  func catchUp(_ now: Timestamp) {
+    guard var waiting = lagging else { return }
+    batch.removeAll()
+    waiting.books.removeAll { place, target in
+      let state = waiting.market[place]
+      if case .syncing(let reason) = state.bookState {
+        batch.events.append(.bookReset(target, reason ?? .gap))
+        return true
+      }
+      guard state.bookTime >= market[target].bookTime || now >= waiting.until else { return false }
+      move(state, to: target)
+      return true
+    }
+    lagging = waiting.books.isEmpty ? nil : waiting
+    guard !batch.events.isEmpty else { return }
+    let start = changes.items.count
+    market.apply(batch, now: now, into: &changes)
+    rebuild(from: start, now)
+  }
+
+  /// Appends what makes the shown book of `target` into that of `state`. Both are at the same scales.
+  private func move(_ state: InstrumentState, to target: InstrumentID) {
+    let bidStart = batch.bids.count
+    let askStart = batch.asks.count
+    var kind = BookEvent.Kind.snapshot
+    if target.index < market.instruments.count, market[target].bookState == .live {
+      kind = .delta
+      market[target].book.difference(to: state.book, into: &batch)
+    } else {
+      batch.bids.append(contentsOf: state.book.bids)
+      batch.asks.append(contentsOf: state.book.asks)
+    }
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: target, kind: kind, bidRange: bidStart..<batch.bids.count, askRange: askStart..<batch.asks.count,
+          time: state.bookTime)))
+  }
+
+  /// Takes the handler of `successor`, whose books were built aside, in place of the present one: in one step the market shows its books,
+  /// has the trades that only it has, and goes on with it. Windows, candles and pulses go on as if nothing had happened.
+  ///
+  /// A book that `successor` does not have in sync is out of sync from here on. False, and nothing has changed but the successor's
+  /// scales, if a value of it does not fit the scales of this market.
+  func takeOver(from successor: FeedPipeline, _ overlap: TradeOverlap, now: Timestamp) -> Bool {
+    let known = Dictionary(
+      uniqueKeysWithValues: market.instruments.enumerated().map { ($1.instrument.symbol, $0) })
+    for state in successor.market.instruments {
+      guard let own = known[state.instrument.symbol].map({ market.instruments[$0].instrument }) else { continue }
+      let isWide =
+        state.instrument.priceScale >= own.priceScale && state.instrument.sizeScale >= own.sizeScale
+        || successor.widen(state.instrument.id, price: own.priceScale, size: own.sizeScale, now: now)
+      guard isWide else { return false }
+    }
+    successor.clear()
+
+    batch.removeAll()
+    var map: [InstrumentID] = []
+    var count = market.instruments.count
+    for state in successor.market.instruments {
+      let target: InstrumentID
+      if let index = known[state.instrument.symbol] {
+        target = InstrumentID(index)
+        let instrument = state.instrument.placed(at: target)
+        if instrument != market.instruments[index].instrument { batch.append(instrument: instrument) }
+      } else {
+        target = InstrumentID(count)
+        count += 1
+        batch.append(instrument: state.instrument.placed(at: target))
+      }
+      map.append(target)
+    }
+    for held in overlap.change(now: now) {
+      guard held.trade.instrument.index < map.count,
+        let trade = held.trade(at: map[held.trade.instrument.index], successor.market[held.trade.instrument].instrument)
+      else { continue }
+      batch.events.append(.trade(trade))
+    }
+    var behind: [(place: InstrumentID, target: InstrumentID)] = []
+    var continued: Set<Int> = []
+    for state in successor.market.instruments {
+      let place = state.instrument.id
+      let target = map[place.index]
+      let own = target.index < market.instruments.count ? market[target] : nil
+      append(quoteAndTickerOf: state, to: target, over: own)
+      guard state.bookState == .live, !state.book.isCrossed else { continue }
+      continued.insert(target.index)
+      if let own, own.bookState == .live, state.bookTime < own.bookTime {
+        behind.append((place, target))
+      } else {
+        move(state, to: target)
+      }
+    }
+    for state in market.instruments where state.bookState == .live && !continued.contains(state.instrument.id.index) {
+      batch.events.append(.bookReset(state.instrument.id, .disconnected))
+    }
+
+    carry(to: successor, map)
+    handler = successor.handler
+    // The same only if nothing stands behind them that another instrument of the handler's could come to be taken for.
+    places = map.count == count && zip(map.indices, map).allSatisfy({ $0 == $1.index }) ? nil : map
+    lagging =
+      behind.isEmpty
+      ? nil : LaggingBooks(market: successor.market, books: behind, until: now + LaggingBooks.patience)
+    self.overlap = overlap
+    errors.append(successor.errors)
+    let start = changes.items.count
+    market.apply(batch, now: now, into: &changes)
+    rebuild(from: start, now)
+    return true
+  }
+
+  /// The newer quote and ticker of the two; a quote that is made from the book comes with it.
+  private func append(quoteAndTickerOf state: InstrumentState, to target: InstrumentID, over own: InstrumentState?) {
+    if !venue.market.quotesFromBook, var quote = state.quote, quote.time >= own?.quote?.time ?? .distantPast {
+      quote.instrument = target
+      batch.events.append(.quote(quote))
+    }
+    if var ticker = state.ticker, ticker.time >= own?.ticker?.time ?? .distantPast {
+      ticker.instrument = target
+      batch.events.append(.ticker(ticker))
+    }
+  }
+
+  private func widen(_ place: InstrumentID, price: UInt8, size: UInt8, now: Timestamp) -> Bool {
+    batch.removeAll()
+    let isWide = handler.widen(place, priceScale: price, sizeScale: size, into: &batch)
+    apply(now)
+    return isWide
+  }
+
+  /// What has been counted so far goes on; what the successor counted while it was built aside was counted here already.
+  private func carry(to successor: FeedPipeline, _ map: [InstrumentID]) {
+    carriedCounts = counts - successor.handler.counts
+    var carried = symbolCounts
+    for (place, target) in zip(successor.handler.symbolCounts.indices, map) {
+      while carried.count <= target.index { carried.append(SymbolCounts()) }
+      carried[target.index] = carried[target.index] - successor.handler.symbolCounts[place]
+    }
+    carriedSymbols = carried
+  }
+
+  /// What this feed has seen, handlers before the present one included.
+  package var counts: FeedCounts { carriedCounts + handler.counts }
+
+  /// The same by the market's instruments.
+  package var symbolCounts: [SymbolCounts] {
+    guard !carriedSymbols.isEmpty || places != nil else { return handler.symbolCounts }
+    var sums = carriedSymbols
+    for (place, counts) in handler.symbolCounts.enumerated() {
+      let target = target(of: InstrumentID(place)).index
+      while sums.count <= target { sums.append(SymbolCounts()) }
+      sums[target] = sums[target] + counts
+    }
+    return sums
+  }
+}
+
+extension TradeOverlap.Held {
+  /// The trade at another place, at the scales of `instrument`; nil if it does not fit.
+  fileprivate func trade(at target: InstrumentID, _ instrument: Instrument) -> Trade? {
+    guard instrument.priceScale >= priceScale, instrument.sizeScale >= sizeScale else { return nil }
+    let (price, o1) = trade.price.multipliedReportingOverflow(
+      by: Int64(DecimalText.power(instrument.priceScale - priceScale)))
+    let (size, o2) = trade.size.multipliedReportingOverflow(
+      by: Int64(DecimalText.power(instrument.sizeScale - sizeScale)))
+    guard !o1, !o2 else { return nil }
+    var moved = trade
+    moved.instrument = target
+    moved.price = price
+    moved.size = size
+    return moved
+  }
+}
+
+extension Instrument {
+  /// The same at another place.
+  func placed(at id: InstrumentID) -> Instrument {
+    guard id != self.id else { return self }
+    return Instrument(
+      id: id, venue: venue, venueSymbol: venueSymbol, base: base, quote: quote, kind: kind, contractSize: contractSize,
+      priceScale: priceScale, sizeScale: sizeScale, priceIncrement: priceIncrement, sizeIncrement: sizeIncrement)
+  }
+}
+
+extension FeedCounts {
+  static func + (a: FeedCounts, b: FeedCounts) -> FeedCounts {
+    var sum = a
+    sum.messages += b.messages
+    sum.rejected += b.rejected
+    sum.rejectedLevels += b.rejectedLevels
+    sum.ignored += b.ignored
+    return sum
+  }
+
+  static func - (a: FeedCounts, b: FeedCounts) -> FeedCounts {
+    var rest = a
+    rest.messages -= b.messages
+    rest.rejected -= b.rejected
+    rest.rejectedLevels -= b.rejectedLevels
+    rest.ignored -= b.ignored
+    return rest
+  }
+}
+
+extension SymbolCounts {
+  private static func fields() -> [WritableKeyPath<SymbolCounts, Int>] {
+    [
+      \.deltas, \.snapshots, \.sequenceOK, \.gaps, \.dropped, \.bridged, \.trades, \.backlogTrades, \.missedTrades,
+    ]
+  }
+
+  static func + (a: SymbolCounts, b: SymbolCounts) -> SymbolCounts {
+    fields().reduce(into: a) { $0[keyPath: $1] &+= b[keyPath: $1] }
+  }
+
+  static func - (a: SymbolCounts, b: SymbolCounts) -> SymbolCounts {
+    fields().reduce(into: a) { $0[keyPath: $1] &-= b[keyPath: $1] }
+  }
+}

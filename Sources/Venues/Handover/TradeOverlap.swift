@@ -1,0 +1,111 @@
+import Bytes
+import MarketData
+
+/// A trade of one market, by the venue's own name for it.
+struct TradeKey: Hashable {
+  let instrument: Int32
+  let id: TradeID
+}
+
+/// The newest trades, to tell whether one has been seen. Bounded: beyond `limit` the oldest are forgotten. Takes about 100 bytes a trade,
+/// as they come.
+struct RecentTrades {
+  /// More than half a minute of the busiest venue.
+  static let limit = 65_536
+
+  private var keys: Set<TradeKey> = []
+  private var order: [TradeKey] = []
+  private var oldest = 0
+
+  var count: Int { keys.count }
+
+  func contains(_ key: TradeKey) -> Bool { keys.contains(key) }
+
+  /// A trade that the venue gave no name cannot be told again and is not kept.
+  mutating func insert(_ key: TradeKey) {
+    guard !key.id.isEmpty, keys.insert(key).inserted else { return }
+    if order.count < Self.limit {
+      order.append(key)
+    } else {
+      keys.remove(order[oldest])
+      order[oldest] = key
+      oldest = (oldest + 1) % Self.limit
+    }
+  }
+}
+
+/// The trades of two connections of one feed while both are there: each is to be published once.
+///
+/// Before the change, what the old connection publishes is noted and what the new one gets is held; at the change, what is held and was
+/// not published is published; after it, what comes from the new connection and had been published is left out, for `tail`.
+/// Confined to the feed's loop.
+final class TradeOverlap {
+  /// A trade of the new connection, at the scales that it was read with.
+  struct Held {
+    var key: TradeKey
+    var trade: Trade
+    var priceScale: UInt8
+    var sizeScale: UInt8
+  }
+
+  /// How much later than the old connection the new one may bring a trade, µs.
+  static let tail = 30 * Microseconds.second
+
+  private var published = RecentTrades()
+  private var received = RecentTrades()
+  private var held: [Held] = []
+  private var pruneAt = 1_024
+  /// Published since the new connection was to have everything, and not had by it yet.
+  private var missing: [TradeKey: Timestamp] = [:]
+  private var isComparing = false
+  /// When trades need not be looked at any more; nil before the change.
+  private(set) var endsAt: Timestamp?
+  private(set) var droppedTwice = 0
+
+  /// The old connection's trade is about to be published.
+  func willPublish(_ key: TradeKey, now: Timestamp) {
+    published.insert(key)
+    guard isComparing, !key.id.isEmpty, missing.count < RecentTrades.limit, !received.contains(key) else { return }
+    missing[key] = now
+  }
+
+  /// The new connection got a trade.
+  func hold(_ trade: Held) {
+    received.insert(trade.key)
+    missing[trade.key] = nil
+    guard !published.contains(trade.key) else { return }
+    if held.count >= pruneAt {
+      held.removeAll { published.contains($0.key) }
+      if held.count >= RecentTrades.limit { held.removeFirst(held.count / 2) }
+      pruneAt = max(1_024, held.count * 2)
+    }
+    held.append(trade)
+  }
+
+  /// From now on the new connection is to have every trade of the old one.
+  func compare() {
+    missing.removeAll()
+    isComparing = true
+  }
+
+  /// When the first trade was published that the new connection still lacks.
+  var missingSince: Timestamp? { missing.values.min() }
+
+  /// The change: the trades to be published now, in the order they came. What came before them is known by its name for `tail` longer.
+  func change(now: Timestamp) -> [Held] {
+    let rest = held.filter { !published.contains($0.key) }
+    held = []
+    missing = [:]
+    isComparing = false
+    received = RecentTrades()
+    endsAt = now + Self.tail
+    return rest
+  }
+
+  /// Whether a trade of the new connection has been published from the old one.
+  func isKnown(_ key: TradeKey) -> Bool {
+    guard published.contains(key) else { return false }
+    droppedTwice += 1
+    return true
+  }
+}

@@ -1,0 +1,87 @@
+import MarketData
+
+/// What a venue's feed is made of, for people (`tidegate venues`) and for whoever watches it: how a book is checked, how silence is told
+/// from death, which limits are kept. What is said here is what the handler does.
+package struct VenueProfile: Sendable {
+  package enum Content: String, Sendable, CaseIterable { case instruments, book, quote, trades, ticker, heartbeat }
+
+  /// How silence on a channel is told from its death.
+  package enum Silence: Sendable, Hashable {
+    /// Something comes at least every so many µs, market or no market: a channel that misses several is dead and is subscribed again
+    /// (`SilenceWatch`).
+    case atLeast(every: Int64)
+    /// Nothing has to come, and what is missing shows: the next message does not follow, or a checksum does not fit.
+    case linked
+    /// Nothing has to come. A book that has died is contradicted by what does come: quotes or trades go through its best price while it
+    /// stands still (`FrozenBook`).
+    case contradicted
+    /// Nothing has to come; it lives as long as its connection does.
+    case connection
+  }
+
+  package struct Channel: Sendable {
+    /// By the venue's own name: `depth@100ms`.
+    package let name: String
+    package let content: Content
+    package let silence: [Silence]
+
+    package init(_ name: String, _ content: Content, silence: Silence...) {
+      self.name = name
+      self.content = content
+      self.silence = silence.isEmpty ? [.connection] : silence
+    }
+  }
+
+  /// What is asked for by REST.
+  package enum Request: String, Sendable, CaseIterable {
+    case instruments, snapshots, volumes
+  }
+
+  package let channels: [Channel]
+  /// Levels a side that are subscribed; nil is all.
+  package let bookDepth: Int?
+  /// What shows that a book is right, in a few words: `CRC-32 of the top ten after every message`.
+  package let bookCheck: String
+  /// What shows that a connection lives, in a few words: `heartbeat every second`.
+  package let connectionLife: String
+  package let requests: [Request]
+  /// The venue's limits that are kept, each in a few words.
+  package let limits: [String]
+
+  package init(
+    channels: [Channel], bookDepth: Int?, bookCheck: String, connectionLife: String, requests: [Request],
+    limits: [String]
+  ) {
+    self.channels = channels
+    self.bookDepth = bookDepth
+    self.bookCheck = bookCheck
+    self.connectionLife = connectionLife
+    self.requests = requests
+    self.limits = limits
+  }
+}
+
+extension VenueProfile.Silence {
+  /// A few words for a table.
+  package var words: String {
+    switch self {
+    case .atLeast(let every):
+      every >= Microseconds.second
+        ? "something every \(every / Microseconds.second) s" : "something every \(every / Microseconds.millisecond) ms"
+    case .linked: "a message that is missing shows in the next"
+    case .contradicted: "quotes or trades through a still book show"
+    case .connection: "lives as long as the connection"
+    }
+  }
+}
+
+extension VenueProfile.Request {
+  /// A few words for a table.
+  package var words: String {
+    switch self {
+    case .instruments: "instruments"
+    case .snapshots: "book snapshots"
+    case .volumes: "24 h volumes"
+    }
+  }
+}
