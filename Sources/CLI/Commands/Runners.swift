@@ -1,9 +1,7 @@
-import Bytes
 import Dispatch
 import Foundation
 import Gateway
 import Logging
-import Synchronization
 import Transport
 import VenueSimulator
 import Venues
