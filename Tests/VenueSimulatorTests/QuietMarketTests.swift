@@ -54,7 +54,8 @@ struct QuietMarketTests {
         case .send(let text): if let session { simulated.receive(text, from: session) }
         case .reconnect(let reason): resets.append("reconnect: \(reason)")
         case .symbolFailed(let symbol, let reason): resets.append("\(symbol): \(reason)")
-        case .maintenance: break
+        case .renew(let reason, _): resets.append("renew: \(reason)")
+        case .symbolAccepted, .maintenance: break
         }
       }
     }

@@ -67,7 +67,7 @@ package final class BinanceHandler: SymbolHandler {
         .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
         .init("bookTicker", .quote), .init("ticker", .ticker),
       ],
-      bookDepth: snapshotLimit, bookCheck: "U and u link updates to a REST snapshot and to each other",
+      bookDepth: 1_000, bookCheck: "U and u link updates to a REST snapshot and to each other",
       connectionLife: "a ping from the venue every 20 s; pings to it are answered",
       requests: [.instruments, .snapshots, .volumes],
       limits: [
@@ -83,7 +83,7 @@ package final class BinanceHandler: SymbolHandler {
         .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
         .init("bookTicker", .quote),
       ],
-      bookDepth: snapshotLimit, bookCheck: "pu links updates to a REST snapshot and to each other",
+      bookDepth: 1_000, bookCheck: "pu links updates to a REST snapshot and to each other",
       connectionLife: "a ping from the venue every 3 min; pings to it are answered",
       requests: [.instruments, .snapshots, .volumes],
       limits: [
