@@ -9,7 +9,7 @@ extension LoopNode {
     isDraining = true
     endsAt = loop.moment + window
     fanOut.drain(window: window, now: clock.now(), into: &actions)
-    for session in httpSessions.values { session.closeForDrain() }
+    for session in httpSessions.values { session.closeForDrain(atOnce: false) }
   }
 
   /// Closes every client: 4201 where the protocol is spoken. They have `limit` µs to answer. On the loop.
@@ -19,8 +19,9 @@ extension LoopNode {
     endsAt = min(endsAt, loop.moment + limit)
     for timer in timers { timer.cancel() }
     for feed in feeds { feed.stop() }
-    for session in sessions {
-      session?.close(code: CloseCode.draining, reason: "the gateway is going down; reconnect")
+    for case let session? in sessions {
+      writeControl(to: session)
+      session.close(code: CloseCode.draining, reason: "the gateway is going down; reconnect")
     }
     for session in httpSessions.values { session.closeForDrain() }
   }

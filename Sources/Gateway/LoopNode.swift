@@ -393,6 +393,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       case .close(let client, let code, let reason):
         guard let session = session(of: client) else { continue }
         write(to: session, now)
+        writeControl(to: session)
         if code < CloseCode.draining { metrics.closedByPolicy += 1 }
         session.close(code: code, reason: reason)
       }

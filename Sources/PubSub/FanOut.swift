@@ -337,6 +337,16 @@ package final class FanOut {
     return frame.bytes
   }
 
+  /// Hands over the replies and notices that still wait for a client, and no data: for one that is being closed and whose connection
+  /// takes nothing more by itself. It is told all the same, of a drain for one, before it is told of the end. O(replies and notices).
+  package func takeControl(from client: ClientID, into frames: inout [SharedBytes]) {
+    guard let state = anyState(of: client) else { return }
+    while let item = state.queue.removeFirstControl() {
+      if let bytes = item.bytes { frames.append(bytes) }
+    }
+    if state.queue.isEmpty { slots[Int(client.slot)].flags.remove(.queued) }
+  }
+
   /// Hands over queued frames of a client in order, at most about `byteLimit` bytes (at least one frame), appending to `frames`.
   /// Call when the client's connection is writable; what stays queued can still be merged.
   package func take(

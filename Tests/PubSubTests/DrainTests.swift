@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 import Testing
 
@@ -43,6 +44,28 @@ struct DrainTests {
     #expect(world.closed.count == 90)
     #expect(world.closed.allSatisfy { $0.code == 4201 })
     #expect(world.fanOuts.reduce(0) { $0 + $1.evictedClients } == 90)
+  }
+
+  @Test(
+    "a client whose connection takes nothing is closed with the notice still there to be handed over, without its data")
+  func stuck() {
+    let world = World()
+    let client = world.client()
+    _ = client.ask(#"{"op":"subscribe","streams":[{"channel":"trades","symbols":["kraken:BTC-USD"]}]}"#)
+    client.isStuck = true
+    client.unsent(20_000)
+    drain(world, window: 2 * Microseconds.second)
+    for id in 0..<5 { world.trade(id: UInt64(id), price: 7) }
+    world.run(milliseconds: 2000)
+    #expect(world.closed.map(\.code) == [4201])
+    var frames: [SharedBytes] = []
+    world.fanOuts[0].takeControl(from: client.id, into: &frames)
+    let texts = frames.map { String(decoding: $0.unsafeBytes, as: UTF8.self) }
+    #expect(texts.contains { $0.contains(#""code":"drain""#) })
+    #expect(!texts.contains { $0.contains(#""type":"update""#) })
+    frames.removeAll()
+    world.fanOuts[0].takeControl(from: client.id, into: &frames)
+    #expect(frames.isEmpty)
   }
 
   @Test("who leaves by itself is not closed, who comes meanwhile goes with the last")

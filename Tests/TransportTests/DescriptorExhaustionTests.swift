@@ -29,7 +29,7 @@ struct DescriptorExhaustionTests {
         var byte: UInt8 = 0
         var shed = 0
         for descriptor in sockets {
-          var patience = timeval(tv_sec: 2, tv_usec: 0)
+          var patience = timeval(tv_sec: 10, tv_usec: 0)
           setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
           guard address.withPointer({ Glibc.connect(descriptor, $0, address.length) }) == 0 else { exit(5) }
           // Turned away: the stream ends, or is reset. If nothing comes, it was accepted, with a descriptor that was free after all.

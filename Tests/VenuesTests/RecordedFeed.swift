@@ -44,7 +44,13 @@ struct RecordedFeed {
       waiting += feed.gets
       var rest: [(request: Int, path: String)] = []
       for get in waiting {
-        if let body = answer(get.path, record) { feed.respond(get.request, 200, body) } else { rest.append(get) }
+        guard let body = answer(get.path, record) else {
+          rest.append(get)
+          continue
+        }
+        feed.respond(get.request, 200, body)
+        // An answer may make room for the next request.
+        rest += feed.gets
       }
       waiting = rest
     }

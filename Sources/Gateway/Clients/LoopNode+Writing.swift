@@ -56,6 +56,13 @@ extension LoopNode {
     fanOut.setUnsent(connection.queuedBytes, for: session.client, now: now)
   }
 
+  /// Gives a connection that is about to be closed the replies and notices that it had no room for.
+  func writeControl(to session: StreamSession) {
+    fanOut.takeControl(from: session.client, into: &frames)
+    for frame in frames { session.connection.write(compression.form(frame, for: session)) }
+    frames.removeAll(keepingCapacity: true)
+  }
+
   /// Asks the kernel whether the peers of clients that seem to stall have taken something: below the mark at which a socket counts as
   /// writable again, that is the only sign. About once a second for each: 10,000 at once kept the others waiting for 5 ms.
   func noteKernelProgress(_ now: Timestamp, part: UInt, of parts: UInt) {

@@ -107,9 +107,12 @@ final class HTTPSession: ConnectionHandler {
   }
 
   /// Closes now, or after the answer that is under way.
-  func closeForDrain() {
+  ///
+  /// - Parameter atOnce: false lets a connection that has not asked for anything yet have its first answer: a probe's question may be on
+  ///   its way.
+  func closeForDrain(atOnce: Bool = true) {
     isDraining = true
-    if !isFinished, !isAnswering { finish() }
+    if !isFinished, !isAnswering, atOnce || requests > 0 { finish() }
   }
 
   private func keep(_ bytes: UnsafeRawBufferPointer) {

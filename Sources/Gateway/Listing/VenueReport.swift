@@ -58,7 +58,8 @@ package enum VenueReport {
     guard let requests = venue.profile?.requests else { return venue.restEndpoint }
     let always = requests.filter { $0 != .volumes }.map(\.words)
     let sometimes = requests.contains(.volumes) ? ["24 h volumes where they are asked for"] : []
-    return "\(venue.restEndpoint) for \((always + sometimes).joined(separator: ", "))"
+    let all = always + sometimes
+    return all.isEmpty ? "not used" : "\(venue.restEndpoint) for \(all.joined(separator: ", "))"
   }
 
   private static func append(_ venue: Venue, to out: inout ByteBuffer) {

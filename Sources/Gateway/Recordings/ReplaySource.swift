@@ -71,8 +71,9 @@ package struct ReplaySource {
     }
     self.answers = answers
     // What they came to is found again in the recorded list, with the recorded volumes.
-    let selections = header.symbols.filter(MarketSelection.isMeant)
-    let names = header.symbols.filter { !MarketSelection.isMeant(by: $0) }
+    // A name of the venue's own may hold a colon, too (Bitfinex).
+    let selections = header.symbols.filter { MarketSelection.isMeant(by: $0) && (try? MarketSelection($0)) != nil }
+    let names = header.symbols.filter { !selections.contains($0) }
     switch (header.venue, header.market) {
     case ("binance", "spot"), ("binanceus", "spot"), ("binancetr", "spot"):
       venue = VenueRegistry.venue(named: "binance")!

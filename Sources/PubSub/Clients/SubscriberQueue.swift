@@ -63,6 +63,9 @@ struct SubscriberQueue {
     return item
   }
 
+  /// The first of the replies and notices alone.
+  mutating func removeFirstControl() -> QueuedItem? { control.removeFirst() }
+
   /// Removes what is queued of a stream; returns how many messages that were. O(count).
   mutating func removeAll(of stream: UInt32) -> Int { state.removeAll(of: stream) + events.removeAll(of: stream) }
 

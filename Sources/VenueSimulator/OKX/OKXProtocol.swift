@@ -239,6 +239,10 @@ final class OKXProtocol: VenueProtocol {
 
   private func sendQuiet(_ index: Int) {
     guard !books[index].subscribers.isEmpty else { return }
+    // What has changed and waits for its turn is told first: a message that names the number again says that nothing has.
+    let before = books[index].number
+    flush(index)
+    guard books[index].number == before else { return }
     send(index, [], [], previous: books[index].number)
   }
 

@@ -33,6 +33,8 @@ struct FaultTests {
     try await probe.first("updates after it", from: before) {
       $0.type == "update" && $0.symbol == symbol && $0.seq > snapshot.seq
     }
+    // All of it may have been over before anything happened to the other one.
+    try await probe.first("updates of the other one", from: before) { $0.type == "update" && $0.symbol == other }
     let messages = probe.messages
     #expect(Links.problems(messages) == [])
     // Between the status and the snapshot nothing of that book, and the other symbol went on.

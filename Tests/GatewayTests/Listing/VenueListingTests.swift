@@ -35,7 +35,8 @@ struct VenueListingTests {
   func all(_ name: String) async throws {
     let markets = try await list(name)
     #expect(markets.map(\.symbol.text).sorted() == SimulatedVenue.symbols(of: name).sorted())
-    #expect(markets.allSatisfy { $0.quoteVolume != nil })
+    // Gemini has no request for the volumes of all its markets.
+    #expect(markets.allSatisfy { ($0.quoteVolume != nil) == (name != "gemini") })
   }
 
   @Test("only the kinds that are wanted, without volumes where nobody asks")

@@ -33,8 +33,10 @@ struct BitstampHandlerTests {
     return #"{"timestamp":"\#(time / 1_000_000)","microtimestamp":"\#(time)","bids":[\#(bids)],"asks":[\#(asks)]}"#
   }
 
-  static func trade(_ offset: Int64, id: String = "164507734", symbol: String = "btcusd") -> String {
-    #"{"channel": "live_trades_\#(symbol)", "data": {"amount": 0.032712, "amount_str": "0.03271200", "buy_order_id": 1351035778150400, "id": \#(id), "microtimestamp": "\#(moment + offset)", "price": 60553.640000000002, "price_str": "60553.64", "sell_order_id": 1351035756818432, "timestamp": "1618677693", "type": 0}, "event": "trade"}"#
+  static func trade(
+    _ offset: Int64, id: String = "164507734", symbol: String = "btcusd", price: String = "60553.64"
+  ) -> String {
+    #"{"channel": "live_trades_\#(symbol)", "data": {"amount": 0.032712, "amount_str": "0.03271200", "buy_order_id": 1351035778150400, "id": \#(id), "microtimestamp": "\#(moment + offset)", "price": \#(price), "price_str": "\#(price)", "sell_order_id": 1351035756818432, "timestamp": "1618677693", "type": 0}, "event": "trade"}"#
   }
 
   /// BTC-USD is live from a snapshot of `moment`, with 60000 × 1 against 60010 × 2; USDT-EUR is quiet and waits.
@@ -487,14 +489,14 @@ struct BitstampHandlerTests {
     #expect(feed.state(0) == .live, "quiet is not dead")
     // One that an update has told of already, and one that the next tells of.
     feed.receive(Self.update(10_000_000, bids: #"["59999.00","1.0"]"#))
-    feed.receive(Self.trade(9_999_000))
-    feed.receive(Self.trade(10_500_000))
+    feed.receive(Self.trade(9_999_000, price: "60005.00"))
+    feed.receive(Self.trade(10_500_000, price: "60005.00"))
     feed.receive(Self.update(10_600_000, bids: #"["59999.00","2.0"]"#))
     feed.wait(15)
     #expect(feed.state(0) == .live)
-    feed.receive(Self.trade(11_000_000))
+    feed.receive(Self.trade(11_000_000, price: "60005.00"))
     feed.wait(29)
-    feed.receive(Self.trade(40_000_000))
+    feed.receive(Self.trade(40_000_000, price: "60005.00"))
     #expect(feed.state(0) == .live)
     feed.wait(1.5)
     #expect(feed.state(0) == .syncing(.stale))
