@@ -65,7 +65,7 @@ extension BinanceHandler {
         "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
         "24 h a connection",
       ]))
-  package static let venue = Venue(title: "Binance", parts: [spot, usdm])
+  package static let venue = Venue(title: "Binance", parts: [spot, usdm], replay: replay)
 
   private static func connection(
     _ market: BinanceMarket, title: String, endpoint: String, rest: String, kinds: Set<Instrument.Kind.Family>,

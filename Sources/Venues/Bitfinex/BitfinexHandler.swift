@@ -67,6 +67,7 @@ package final class BitfinexHandler: SymbolHandler {
       bookCheck: "every message of a connection is counted; CRC-32 of the top 25 every few seconds",
       connectionLife: "a heartbeat of every channel each 15 s", requests: [.instruments, .volumes],
       limits: ["25 channels a connection"]),
+    replay: replay,
     makeHandler: { BitfinexHandler(configuration: $0) })
 
   struct Feed {

@@ -69,6 +69,7 @@ package final class BitstampHandler: SymbolHandler {
       bookCheck: "the venue numbers nothing; times link updates to a REST snapshot, which is renewed every 10 min",
       connectionLife: "heartbeats are asked for after 10 s of silence", requests: [.instruments, .snapshots, .volumes],
       limits: ["1,024 channels a connection", "5 REST requests a second"]),
+    replay: replay,
     makeHandler: { BitstampHandler(configuration: $0) })
 
   /// A channel of a symbol on this connection.

@@ -25,7 +25,7 @@ package final class BybitHandler: SymbolHandler {
 
   static let spot: Venue = connection("spot", kinds: [.spot])
   static let linear: Venue = connection("linear", kinds: [.perpetual, .future])
-  package static let venue = Venue(title: "Bybit", parts: [spot, linear])
+  package static let venue = Venue(title: "Bybit", parts: [spot, linear], replay: replay)
 
   private static func connection(_ part: String, kinds: Set<Instrument.Kind.Family>) -> Venue {
     Venue(
