@@ -73,10 +73,12 @@ package struct ReplaySource {
     self.answers = answers
     self.details = begin.details
     self.replay = replay
-    symbols = start.symbols + selections
+    let symbols = start.symbols + selections
+    let venue = known.parts.isEmpty ? known : known.connections(for: FeedConfiguration(symbols: symbols))[0].venue
+    self.venue = venue
+    self.symbols = symbols
     instruments = start.instruments
     preamble = start.preamble
-    venue = known.parts.isEmpty ? known : known.connections(for: FeedConfiguration(symbols: symbols))[0].venue
     instrumentsURL = replay.lists.first.map { venue.restEndpoint + $0 }
   }
 

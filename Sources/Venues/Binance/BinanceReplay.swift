@@ -5,11 +5,13 @@ extension BinanceHandler {
   /// Names run base and quote together; dated futures have their day behind an underscore.
   static let replay = VenueReplay(
     title: "Binance spot (binance, binanceus, binancetr) and USD-M", names: ["binance", "binanceus", "binancetr"],
-    markets: ["spot", "usdm"], lists: ["/api/v3/exchangeInfo", "/exchangeInfo"], books: [BookRequest("/depth?", parameter: "symbol")]
+    markets: ["spot", "usdm"], lists: ["/api/v3/exchangeInfo", "/exchangeInfo"],
+    books: [BookRequest("/depth?", parameter: "symbol")]
   ) { (start) throws(RecordedNameError) in
     let isFutures = start.market == "usdm"
     let known = start.list.map { list in
-      (try? BinanceHandler(isFutures ? .usdm : .spot, configuration: FeedConfiguration(symbols: [])).readList(list.span.bytes))?
+      (try? BinanceHandler(isFutures ? .usdm : .spot, configuration: FeedConfiguration(symbols: [])).readList(
+        list.span.bytes))?
         .symbols ?? []
     }
     var markets: [NamedMarket] = []

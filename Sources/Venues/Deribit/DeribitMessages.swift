@@ -212,7 +212,8 @@ extension DeribitHandler {
   }
 
   private static let tradeFormat = TradeFormat(
-    symbol: "instrument_name", price: "price", size: "amount", id: "trade_id", side: "direction", buy: "buy", sell: "sell",
+    symbol: "instrument_name", price: "price", size: "amount", id: "trade_id", side: "direction", buy: "buy",
+    sell: "sell",
     time: "timestamp")
 
   /// `[{"timestamp":…,"price":…,"amount":…,"direction":"sell","instrument_name":…,"trade_id":"403691825","trade_seq":…,…},…]`;

@@ -166,7 +166,7 @@ extension GeminiHandler {
     guard !feeds[place].isRefused else { return }
     let found = TradeFields(
       place: place, price: fields.price, size: fields.size, id: fields.trade,
-      side: fields.isBuyerMaker.map { $0 ? .sell : .buy }, time: fields.time)
+      side: fields.isBuyerMaker.map { $0 ? TakerSide.sell : .buy }, time: fields.time)
     let trade = try trade(found, reader, Self.tradeFormat, now: now)
     count(trade)
     batch.events.append(.trade(trade))

@@ -123,7 +123,8 @@ extension NamedMarket {
       throw RecordedNameError(
         "\(name) cannot be taken apart into base and quote, and the recording has no instrument list")
     }
-    return NamedMarket(name: name, symbol: FeedSymbol(base: String(pair.dropLast(quote.count)), quote: quote, kind: kind))
+    return NamedMarket(
+      name: name, symbol: FeedSymbol(base: String(pair.dropLast(quote.count)), quote: quote, kind: kind))
   }
 
   /// Takes `BTC_USDT` apart at `separator`; a name without one is both.

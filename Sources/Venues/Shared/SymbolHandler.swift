@@ -242,7 +242,9 @@ package class SymbolHandler: FeedHandler {
     let digits = DecimalText.printedScale(text)
     let added = isPrice ? 0 : sizeUnits[place].scale
     let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale - added
-    guard digits > scale, digits <= 8, let value = try? DecimalText.parse(text, scale: digits), value > 0 else { return }
+    guard digits > scale, digits <= 8, let value = try? DecimalText.parse(text, scale: digits), value > 0 else {
+      return
+    }
     throw needs(place, isPrice: isPrice, digits: digits + added)
   }
 

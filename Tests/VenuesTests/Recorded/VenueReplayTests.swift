@@ -27,7 +27,8 @@ struct VenueReplayTests {
     Sample("bitfinex", "spot", ["tBTCUST", "ETH:USD"], ["BTC-USDT", "ETH-USD"]),
     Sample("bitstamp", "spot", ["btcusd", "ETH/EUR"], ["BTC-USD", "ETH-EUR"]),
     Sample("bybit", "spot", ["BTCUSDT"], ["BTC-USDT"]),
-    Sample("bybit", "linear", ["BTCUSDT", "ETHPERP", "SOL-USDT-PERP"], ["BTC-USDT-PERP", "ETH-USDC-PERP", "SOL-USDT-PERP"]),
+    Sample(
+      "bybit", "linear", ["BTCUSDT", "ETHPERP", "SOL-USDT-PERP"], ["BTC-USDT-PERP", "ETH-USDC-PERP", "SOL-USDT-PERP"]),
     Sample("coinbase", "spot", ["BTC-USD"], ["BTC-USD"]),
     Sample("coinbase-advanced", "spot", ["BTC-USD"], ["BTC-USD"]),
     Sample("deribit", "mixed", ["BTC_USDC-PERPETUAL", "ETH-USDC-PERP"], ["BTC-USDC-PERP", "ETH-USDC-PERP"]),
@@ -71,7 +72,8 @@ struct VenueReplayTests {
       #expect(
         carried.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: $0.kind).text } == sample.symbols)
     } else {
-      #expect(start.instruments.isEmpty && start.preamble.isEmpty, "its list comes in the stream, and was recorded there")
+      #expect(
+        start.instruments.isEmpty && start.preamble.isEmpty, "its list comes in the stream, and was recorded there")
     }
   }
 
@@ -81,7 +83,8 @@ struct VenueReplayTests {
       VenueRegistry.venue(named: venue)?.replay?.isList(path) ?? false
     }
     #expect(isList("coinbase", "/products") && !isList("coinbase", "/products/stats"))
-    #expect(isList("binance", "/fapi/v1/exchangeInfo") && isList("binance", "/api/v3/exchangeInfo?symbols=%5B%22A%22%5D"))
+    #expect(
+      isList("binance", "/fapi/v1/exchangeInfo") && isList("binance", "/api/v3/exchangeInfo?symbols=%5B%22A%22%5D"))
     #expect(isList("bitfinex", "/v2/conf/pub:list:pair:exchange") && isList("bitfinex", BitfinexHandler.listPath))
     #expect(isList("bitstamp", "/api/v2/markets/") && isList("bitstamp", "/api/v2/trading-pairs-info"))
     #expect(isList("gemini", "/v1/symbols") && !isList("gemini", "/v1/symbols/details/btcusd"))

@@ -11,7 +11,10 @@ final class FormatHandler: SymbolHandler {
   static func harness(
     priceScale: UInt8 = 2, sizeScale: UInt8 = 3, contractSize: Decimal64? = nil,
     _ read: @escaping (FormatHandler, inout FieldReader, inout EventBatch) throws(FeedError) -> Void
-  ) -> (handler: FormatHandler, receive: (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)) {
+  ) -> (
+    handler: FormatHandler,
+    receive: (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
+  ) {
     let handler = FormatHandler(venue: KrakenHandler.venue, configuration: FeedConfiguration(symbols: []))
     var first = EventBatch()
     _ = handler.add(
@@ -43,7 +46,9 @@ final class FormatHandler: SymbolHandler {
 
 @Suite("Sides of a book in a venue's format")
 struct BookFormatTests {
-  private static func side(_ format: BookFormat) -> (
+  private static func side(
+    _ format: BookFormat
+  ) -> (
     FormatHandler, (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
   ) {
     FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
@@ -92,7 +97,8 @@ struct BookFormatTests {
       (#"[["100"]]"#, "level without field size"), ("[[]]", "level without field price"),
       (#"[["100","-1"]]"#, "field bids at offset 12: negative size"),
       (#"[["0.-1","1"]]"#, "field bids at offset 3: not a decimal number"),
-      (#"[["99999999999999999999","1"]]"#, "too large"), (#"[["100","1"]"#, "ends too early"), ("{}", "unexpected byte"),
+      (#"[["99999999999999999999","1"]]"#, "too large"), (#"[["100","1"]"#, "ends too early"),
+      ("{}", "unexpected byte"),
     ])
   func strict(_ text: String, _ reason: String) {
     let (handler, receive) = Self.side(BookFormat(title: "book"))
@@ -168,7 +174,9 @@ struct BookFormatTests {
 
   @Test("both sides are wanted unless a side that is not there did not change")
   func sides() {
-    func harness(_ needsBothSides: Bool) -> (String) -> (
+    func harness(
+      _ needsBothSides: Bool
+    ) -> (String) -> (
       batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?
     ) {
       let format = BookFormat(title: "depth", bids: "b", asks: "a", needsBothSides: needsBothSides)
@@ -186,7 +194,10 @@ struct BookFormatTests {
     }
     let whole = harness(true)(#"{"b":[["100","1"]],"a":[]}"#)
     #expect(whole.error == nil && whole.bids.count == 1 && whole.asks.isEmpty)
-    guard case .book(let event)? = whole.batch.first else { return Issue.record("no book") as Void }
+    guard case .book(let event)? = whole.batch.first else {
+      Issue.record("no book")
+      return
+    }
     #expect(event.bidRange == 0..<1 && event.askRange == 0..<0 && event.time.microseconds == 5)
     #expect(harness(true)(#"{"b":[]}"#).error?.detail == "depth without field a")
     #expect(harness(true)(#"{"a":[]}"#).error?.detail == "depth without field b")
@@ -194,7 +205,8 @@ struct BookFormatTests {
     #expect(harness(false)(#"{"b":[["100"]]}"#).error != nil)
   }
 
-  @Test("the best level is the first with a size; a side of removals is one without orders, and an empty one says nothing")
+  @Test(
+    "the best level is the first with a size; a side of removals is one without orders, and an empty one says nothing")
   func best() {
     var best: PriceLevel?
     let (_, receive) = FormatHandler.harness { (handler, reader, _) throws(FeedError) in
@@ -202,7 +214,8 @@ struct BookFormatTests {
       best = try handler.readBest(side, of: reader, 0, "b", BookFormat(title: "quote"))
     }
     for (text, wanted) in [
-      (#"[["100","1"],["99","2"]]"#, Self.level(10_000, 1_000)), (#"[["100","0"],["99","2"]]"#, Self.level(9_900, 2_000)),
+      (#"[["100","1"],["99","2"]]"#, Self.level(10_000, 1_000)),
+      (#"[["100","0"],["99","2"]]"#, Self.level(9_900, 2_000)),
       (#"[["100","0"]]"#, Self.level(10_000, 0)), ("[]", nil), ("null", nil),
     ] as [(String, PriceLevel?)] {
       #expect(receive(text).error == nil && best == wanted, "\(text)")

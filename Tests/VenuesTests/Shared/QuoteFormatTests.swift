@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Quotes in a venue's format")
 struct QuoteFormatTests {
-  private static func harness(leavesOutBad: Bool = false) -> (
+  private static func harness(
+    leavesOutBad: Bool = false
+  ) -> (
     FormatHandler, (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
   ) {
     let format = QuoteFormat(

@@ -8,7 +8,9 @@ struct TradeFormatTests {
   private static let format = TradeFormat(
     symbol: "s", price: "p", size: "q", id: "i", side: "S", buy: "buy", sell: "sell", time: "T")
 
-  private static func harness(_ format: TradeFormat = format) -> (
+  private static func harness(
+    _ format: TradeFormat = format
+  ) -> (
     FormatHandler, (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
   ) {
     FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
