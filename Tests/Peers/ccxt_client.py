@@ -5,7 +5,8 @@ usage: ccxt_client.py GATEWAY VENUE=HTTP-URL…
 
 Each venue's client gets its own markets by hand and every URL of its own pointed at the simulated exchange: what is checked is that
 somebody else's reading of the venue's streams is ours. The venue's book changes all the time, and the two clients read it at different
-moments: so every book that the gateway publishes is kept for a while, and every book that ccxt shows must be one of them.
+moments: so every book that the gateway publishes is kept for a while, and every book that ccxt shows must be one of them. Where a
+venue's stream has no ticker, ccxt's is the one by REST. What ccxt has by a key only is left out, and said so.
 """
 
 import asyncio
@@ -22,14 +23,29 @@ import websockets
 
 SECONDS = float(os.environ.get("PEER_SECONDS", "4")) * 2
 PATIENCE = 60
-# Levels a side that are compared: the fewest that any venue's stream has in ccxt.
+# Levels a side that are compared, and the fewest books that a client must have shown.
 LEVELS = 10
+LEAST = 20
+CHANNELS = ("books", "trades", "ticker")
 
 
 class Venue:
-    def __init__(self, client, symbol, market, options=None, limit=None, channels=("books", "trades", "ticker")):
+    """A market of a venue, and how ccxt is to watch it.
+
+    - client: ccxt's class. symbol: the gateway's name. market: ccxt's, made by hand.
+    - limit, book: what its `watch_order_book` is called with.
+    - levels, least: fewer than everywhere else, where the venue's stream has fewer.
+    - keyed: channels that ccxt watches with a key only.
+    - maker_side: ccxt gives the side of trades as the venue prints it, which is the maker's there.
+    """
+
+    def __init__(
+        self, client, symbol, market, *, options=None, limit=None, book=None, levels=LEVELS, least=LEAST, keyed=(), maker_side=False
+    ):
         self.client, self.symbol, self.market = client, symbol, market
-        self.options, self.limit, self.channels = options or {}, limit, channels
+        self.options, self.limit, self.book = options or {}, limit, book or {}
+        self.levels, self.least, self.keyed, self.maker_side = levels, least, keyed, maker_side
+        self.channels = [channel for channel in CHANNELS if channel not in keyed]
 
 
 def spot(identifier, base, quote, **more):
@@ -50,17 +66,41 @@ def swap(identifier, base, quote, size=1, **more):
 
 
 VENUES = {
-    "binance": [Venue("binance", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT", lowercaseId="btcusdt"))],
-    "bybit": [Venue("bybit", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT"), limit=200)],
-    # ccxt reads this venue's books with a key only.
-    "coinbase": [Venue("coinbaseexchange", "BTC-USD", spot("BTC-USD", "BTC", "USD"), channels=("trades", "ticker"))],
+    "binance": [
+        Venue("binance", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT", lowercaseId="btcusdt")),
+        Venue("binanceusdm", "BTC-USDT-PERP", swap("BTCUSDT", "BTC", "USDT", lowercaseId="btcusdt")),
+    ],
+    "bitfinex": [Venue("bitfinex", "BTC-USD", spot("tBTCUSD", "BTC", "USD"), limit=100)],
+    "bitstamp": [Venue("bitstamp", "BTC-USD", spot("btcusd", "BTC", "USD"))],
+    "bybit": [
+        Venue("bybit", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT"), limit=200),
+        Venue("bybit", "BTC-USDT-PERP", swap("BTCUSDT", "BTC", "USDT"), limit=200),
+    ],
+    "coinbase": [Venue("coinbaseexchange", "BTC-USD", spot("BTC-USD", "BTC", "USD"), keyed=("books",))],
+    "coinbase-advanced": [Venue("coinbase", "BTC-USD", spot("BTC-USD", "BTC", "USD"), maker_side=True)],
+    "deribit": [Venue("deribit", "BTC-USDC-PERP", swap("BTC_USDC-PERPETUAL", "BTC", "USDC"))],
     "gate": [Venue("gate", "BTC-USDT", spot("BTC_USDT", "BTC", "USDT"), limit=400)],
+    "gemini": [Venue("gemini", "BTC-USD", spot("btcusd", "BTC", "USD"))],
+    # Books of five levels come twice a second, those of twenty every 5.4 s.
+    "hyperliquid": [
+        Venue(
+            "hyperliquid", "BTC-USDC-PERP", swap("BTC", "BTC", "USDC", baseName="BTC"),
+            book={"subscription": {"type": "l2Book", "coin": "BTC", "fast": True}}, levels=5, least=8,
+        )
+    ],  # fmt: skip
     "kraken": [Venue("kraken", "BTC-USD", spot("XXBTZUSD", "BTC", "USD", wsId="BTC/USD"), limit=100)],
     # The unified API, of which ccxt reads whole books of 50 levels without REST.
     "kucoin": [
-        Venue("kucoin", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT"), {"uta": True, "watchOrderBook": {"uta": True, "utaDepth": "50"}})
+        Venue(
+            "kucoin", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT"),
+            options={"uta": True, "watchOrderBook": {"uta": True, "utaDepth": "50"}},
+        )
+    ],  # fmt: skip
+    # Sizes of the perpetual are in contracts of 0.01 BTC.
+    "okx": [
+        Venue("okx", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT", instType="SPOT")),
+        Venue("okx", "BTC-USDT-PERP", swap("BTC-USDT-SWAP", "BTC", "USDT", size=0.01, instType="SWAP")),
     ],
-    "okx": [Venue("okx", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT", instType="SPOT"))],
 }
 
 
@@ -74,17 +114,24 @@ def pointed_at(urls, base):
     return urls
 
 
-def top(bids, asks):
-    """The best levels of both sides as exact numbers."""
-    side = lambda levels: tuple((Decimal(str(l[0])).normalize(), Decimal(str(l[1])).normalize()) for l in levels[:LEVELS])
+def exact(number):
+    """A number of ccxt's as it was printed."""
+    return Decimal(str(number))
+
+
+def top(bids, asks, levels, size=1):
+    """The best levels of both sides as exact numbers, sizes in units of `size`."""
+    side = lambda list: tuple((exact(l[0]).normalize(), (exact(l[1]) * size).normalize()) for l in list[:levels])
     return side(bids), side(asks)
 
 
 class Gateway:
     """What a gateway publishes of some symbols: every state of their books, and trades."""
 
-    def __init__(self, url, symbols):
-        self.url, self.symbols = url, symbols
+    def __init__(self, url, levels):
+        """levels: symbols, and how many levels of their books are to be kept."""
+        self.url, self.symbols, self.levels = url, list(levels), levels
+        symbols = self.symbols
         self.books = {symbol: ({}, {}) for symbol in symbols}
         self.seen = {symbol: collections.OrderedDict() for symbol in symbols}
         self.trades = {symbol: set() for symbol in symbols}
@@ -121,7 +168,7 @@ class Gateway:
         bids = sorted(sides[0].items(), key=lambda level: -level[0])
         asks = sorted(sides[1].items(), key=lambda level: level[0])
         seen = self.seen[symbol]
-        seen[top(bids, asks)] = True
+        seen[top(bids, asks, self.levels[symbol])] = True
         self.live.add(symbol)
         while len(seen) > 20_000:
             seen.popitem(last=False)
@@ -137,27 +184,38 @@ class Watcher:
         self.client.urls = pointed_at(self.client.urls, base)
         self.client.hostname = urlsplit(base).netloc
         self.client.set_markets([venue.market])
+        self.symbol = venue.market["symbol"]
+        self.size = exact(venue.market.get("contractSize", 1))
         self.books, self.trades, self.tickers = [], set(), 0
+        self.notes = [f"{channel} with a key only" for channel in venue.keyed]
+        if not self.client.has["watchTicker"]:
+            self.notes.append("ticker by REST")
 
     async def watch_books(self):
+        venue, limit = self.venue, [self.venue.limit] if self.venue.limit else []
         while True:
-            book = await self.client.watch_order_book(self.venue.market["symbol"], *([self.venue.limit] if self.venue.limit else []))
-            state = top(book["bids"], book["asks"])
-            if len(state[0]) == LEVELS and len(state[1]) == LEVELS and (not self.books or self.books[-1] != state):
+            book = await self.client.watch_order_book(self.symbol, *limit, params=dict(venue.book))
+            state = top(book["bids"], book["asks"], venue.levels, self.size)
+            if all(len(side) == venue.levels for side in state) and (not self.books or self.books[-1] != state):
                 self.books.append(state)
 
     async def watch_trades(self):
+        other = {"buy": "sell", "sell": "buy"}
         while True:
-            for trade in await self.client.watch_trades(self.venue.market["symbol"]):
-                self.trades.add((str(trade["id"]), Decimal(str(trade["price"])), Decimal(str(trade["amount"])), trade["side"]))
+            for trade in await self.client.watch_trades(self.symbol):
+                side = other[trade["side"]] if self.venue.maker_side else trade["side"]
+                self.trades.add((str(trade["id"]), exact(trade["price"]), exact(trade["amount"]) * self.size, side))
 
     async def watch_ticker(self):
+        streams = self.client.has["watchTicker"]
         while True:
-            ticker = await self.client.watch_ticker(self.venue.market["symbol"])
+            ticker = await (self.client.watch_ticker if streams else self.client.fetch_ticker)(self.symbol)
             self.tickers += 1 if ticker["last"] else 0
+            if not streams:
+                await asyncio.sleep(1)
 
     def has_enough(self):
-        enough = {"books": len(self.books) > 20, "trades": len(self.trades) > 0, "ticker": self.tickers > 0}
+        enough = {"books": len(self.books) > self.venue.least, "trades": len(self.trades) > 0, "ticker": self.tickers > 0}
         return all(enough[channel] for channel in self.venue.channels)
 
     def problems(self):
@@ -182,7 +240,9 @@ class Watcher:
         common = sum(trade[0] in ours for trade in self.trades)
         if "trades" in self.venue.channels and not common:
             found.append("no trade that both have seen")
-        self.summary = f"{len(self.books) - len(missing)}/{len(self.books)} books, {common} trades, {self.tickers} tickers"
+        counts = {"books": f"{len(self.books) - len(missing)}/{len(self.books)}", "trades": common, "ticker": self.tickers}
+        parts = [f"{counts[channel]} {channel.rstrip('s')}s" for channel in self.venue.channels]
+        self.summary = ", ".join(parts) + (f" ({'; '.join(self.notes)})" if self.notes else "")
         return found
 
 
@@ -192,7 +252,7 @@ async def main():
         return print(f"{name}={','.join(venue.symbol for venue in VENUES[name])}")
     gateway_url, *venues = sys.argv[1:]
     pairs = [(name, venue, url) for name, url in (v.split("=", 1) for v in venues) for venue in VENUES[name]]
-    gateway = Gateway(gateway_url, [f"{name}:{venue.symbol}" for name, venue, _ in pairs])
+    gateway = Gateway(gateway_url, {f"{name}:{venue.symbol}": venue.levels for name, venue, _ in pairs})
     watchers = [Watcher(name, venue, url, gateway) for name, venue, url in pairs]
     tasks = [asyncio.ensure_future(gateway.run())]
     start = time.monotonic()
@@ -222,7 +282,8 @@ async def main():
     await asyncio.gather(*tasks, return_exceptions=True)
     for watcher in watchers:
         await watcher.client.close()
-    print("  " + "; ".join(f"{w.key} {w.summary}" for w in watchers))
+    for watcher in watchers:
+        print(f"  {watcher.key} {watcher.summary}")
     for failure in failures:
         print(f"  {failure}")
     sys.exit(1 if failures else 0)
