@@ -3,10 +3,11 @@
 usage: ccxt_client.py GATEWAY VENUE=HTTP-URL…
        ccxt_client.py --feed VENUE   what the gateway is to follow there
 
-Each venue's client gets its own markets by hand and every URL of its own pointed at the simulated exchange: what is checked is that
-somebody else's reading of the venue's streams is ours. The venue's book changes all the time, and the two clients read it at different
-moments: so every book that the gateway publishes is kept for a while, and every book that ccxt shows must be one of them. Where a
-venue's stream has no ticker, ccxt's is the one by REST. What ccxt has by a key only is left out, and said so.
+Each venue's client has every URL of its own pointed at the simulated exchange, reads the list of markets there, and watches: what is
+checked is that somebody else's reading of the venue is ours, in increments and contract sizes, books, trades and tickers. The venue's
+book changes all the time, and the two clients read it at different moments: so every book that the gateway publishes is kept for a
+while, and every book that ccxt shows must be one of them. Where a venue's stream has no ticker, ccxt's is the one by REST. What ccxt
+has with a key only is left out, and said so.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import json
 import os
 import sys
 import time
+import urllib.request
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -32,74 +34,58 @@ CHANNELS = ("books", "trades", "ticker")
 class Venue:
     """A market of a venue, and how ccxt is to watch it.
 
-    - client: ccxt's class. symbol: the gateway's name. market: ccxt's, made by hand.
+    - client: ccxt's class. symbol: the gateway's name. unified: ccxt's. types: the lists of markets that it is to read, not all.
     - limit, book: what its `watch_order_book` is called with.
     - levels, least: fewer than everywhere else, where the venue's stream has fewer.
     - keyed: channels that ccxt watches with a key only.
     - maker_side: ccxt gives the side of trades as the venue prints it, which is the maker's there.
+    - in_contracts: ccxt gives sizes in contracts.
+    - increments: those that are the same for ccxt as for the gateway.
     """
 
     def __init__(
-        self, client, symbol, market, *, options=None, limit=None, book=None, levels=LEVELS, least=LEAST, keyed=(), maker_side=False
-    ):
-        self.client, self.symbol, self.market = client, symbol, market
-        self.options, self.limit, self.book = options or {}, limit, book or {}
-        self.levels, self.least, self.keyed, self.maker_side = levels, least, keyed, maker_side
+        self, client, symbol, unified, *, types=None, options=None, limit=None, book=None, levels=LEVELS, least=LEAST,
+        keyed=(), maker_side=False, in_contracts=False, increments=("price", "size"),
+    ):  # fmt: skip
+        self.client, self.symbol, self.unified = client, symbol, unified
+        self.options = {**(options or {}), **({"fetchMarkets": {"types": types}} if types else {})}
+        self.limit, self.book, self.levels, self.least = limit, book or {}, levels, least
+        self.keyed, self.maker_side, self.in_contracts, self.increments = keyed, maker_side, in_contracts, increments
         self.channels = [channel for channel in CHANNELS if channel not in keyed]
-
-
-def spot(identifier, base, quote, **more):
-    return {
-        "id": identifier, "symbol": f"{base}/{quote}", "base": base, "quote": quote, "baseId": base, "quoteId": quote,
-        "type": "spot", "spot": True, "margin": False, "swap": False, "future": False, "option": False,
-        "contract": False, "linear": None, "inverse": None, "active": True, "precision": {"price": 1e-12, "amount": 1e-12}, "limits": {}, "info": {},
-        **more,
-    }  # fmt: skip
-
-
-def swap(identifier, base, quote, size=1, **more):
-    return {
-        **spot(identifier, base, quote), "symbol": f"{base}/{quote}:{quote}", "settle": quote, "settleId": quote,
-        "type": "swap", "spot": False, "swap": True, "contract": True, "linear": True, "inverse": False,
-        "contractSize": size, **more,
-    }  # fmt: skip
 
 
 VENUES = {
     "binance": [
-        Venue("binance", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT", lowercaseId="btcusdt")),
-        Venue("binanceusdm", "BTC-USDT-PERP", swap("BTCUSDT", "BTC", "USDT", lowercaseId="btcusdt")),
+        Venue("binance", "BTC-USDT", "BTC/USDT", types=["spot"]),
+        Venue("binanceusdm", "BTC-USDT-PERP", "BTC/USDT:USDT"),
     ],
-    "bitfinex": [Venue("bitfinex", "BTC-USD", spot("tBTCUSD", "BTC", "USD"), limit=100)],
-    "bitstamp": [Venue("bitstamp", "BTC-USD", spot("btcusd", "BTC", "USD"))],
+    # Prices have five significant digits, and no increment.
+    "bitfinex": [Venue("bitfinex", "BTC-USD", "BTC/USD", limit=100, increments=())],
+    "bitstamp": [Venue("bitstamp", "BTC-USD", "BTC/USD")],
     "bybit": [
-        Venue("bybit", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT"), limit=200),
-        Venue("bybit", "BTC-USDT-PERP", swap("BTCUSDT", "BTC", "USDT"), limit=200),
+        Venue("bybit", "BTC-USDT", "BTC/USDT", types=["spot"], limit=200),
+        Venue("bybit", "BTC-USDT-PERP", "BTC/USDT:USDT", types=["linear"], limit=200),
     ],
-    "coinbase": [Venue("coinbaseexchange", "BTC-USD", spot("BTC-USD", "BTC", "USD"), keyed=("books",))],
-    "coinbase-advanced": [Venue("coinbase", "BTC-USD", spot("BTC-USD", "BTC", "USD"), maker_side=True)],
-    "deribit": [Venue("deribit", "BTC-USDC-PERP", swap("BTC_USDC-PERPETUAL", "BTC", "USDC"))],
-    "gate": [Venue("gate", "BTC-USDT", spot("BTC_USDT", "BTC", "USDT"), limit=400)],
-    "gemini": [Venue("gemini", "BTC-USD", spot("btcusd", "BTC", "USD"))],
-    # Books of five levels come twice a second, those of twenty every 5.4 s.
+    "coinbase": [Venue("coinbaseexchange", "BTC-USD", "BTC/USD", keyed=("books",))],
+    "coinbase-advanced": [Venue("coinbase", "BTC-USD", "BTC/USD", maker_side=True)],
+    "deribit": [Venue("deribit", "BTC-USDC-PERP", "BTC/USDC:USDC")],
+    "gate": [Venue("gate", "BTC-USDT", "BTC/USDT", types=["spot"], limit=400)],
+    "gemini": [Venue("gemini", "BTC-USD", "BTC/USD", options={"fetchMarketsFromAPI": {"fetchDetailsForAllSymbols": True}})],
+    # Books of five levels come twice a second, those of twenty every 5.4 s. ccxt takes a price's increment from its size.
     "hyperliquid": [
         Venue(
-            "hyperliquid", "BTC-USDC-PERP", swap("BTC", "BTC", "USDC", baseName="BTC"),
+            "hyperliquid", "BTC-USDC-PERP", "BTC/USDC:USDC", increments=("size",),
             book={"subscription": {"type": "l2Book", "coin": "BTC", "fast": True}}, levels=5, least=8,
         )
     ],  # fmt: skip
-    "kraken": [Venue("kraken", "BTC-USD", spot("XXBTZUSD", "BTC", "USD", wsId="BTC/USD"), limit=100)],
+    "kraken": [Venue("kraken", "BTC-USD", "BTC/USD", limit=100)],
     # The unified API, of which ccxt reads whole books of 50 levels without REST.
     "kucoin": [
-        Venue(
-            "kucoin", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT"),
-            options={"uta": True, "watchOrderBook": {"uta": True, "utaDepth": "50"}},
-        )
-    ],  # fmt: skip
-    # Sizes of the perpetual are in contracts of 0.01 BTC.
+        Venue("kucoin", "BTC-USDT", "BTC/USDT", types=["spot"], options={"uta": True, "watchOrderBook": {"uta": True, "utaDepth": "50"}})
+    ],
     "okx": [
-        Venue("okx", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT", instType="SPOT")),
-        Venue("okx", "BTC-USDT-PERP", swap("BTC-USDT-SWAP", "BTC", "USDT", size=0.01, instType="SWAP")),
+        Venue("okx", "BTC-USDT", "BTC/USDT", types=["spot"]),
+        Venue("okx", "BTC-USDT-PERP", "BTC/USDT:USDT", types=["swap"], in_contracts=True),
     ],
 }
 
@@ -183,13 +169,41 @@ class Watcher:
         self.client = getattr(ccxt.pro, venue.client)({"enableRateLimit": False, "newUpdates": True, "options": venue.options})
         self.client.urls = pointed_at(self.client.urls, base)
         self.client.hostname = urlsplit(base).netloc
-        self.client.set_markets([venue.market])
-        self.symbol = venue.market["symbol"]
-        self.size = exact(venue.market.get("contractSize", 1))
+        self.symbol, self.size = venue.unified, Decimal(1)
         self.books, self.trades, self.tickers = [], set(), 0
         self.notes = [f"{channel} with a key only" for channel in venue.keyed]
         if not self.client.has["watchTicker"]:
             self.notes.append("ticker by REST")
+
+    async def run(self, ours):
+        """Reads the list of markets, then watches one of them, the gateway's instrument `ours`, until something fails."""
+        self.client.open()
+        await self.step("list", self.read_list(ours))
+        channels = [asyncio.ensure_future(self.step(channel, getattr(self, f"watch_{channel}")())) for channel in self.venue.channels]
+        try:
+            await asyncio.gather(*channels)
+        finally:
+            for channel in channels:
+                channel.cancel()
+
+    async def step(self, name, work):
+        try:
+            await work
+        except Exception as error:
+            raise RuntimeError(f"{self.key} {name}: {error!r}") from error
+
+    async def read_list(self, ours):
+        self.client.set_markets(await self.client.fetch_markets())
+        market = self.client.market(self.symbol)
+        theirs = {"base": market["base"], "quote": market["quote"]}
+        if self.venue.in_contracts:
+            theirs["contract_size"] = self.size = exact(market["contractSize"])
+        for name, key in (("price", "price"), ("size", "amount")):
+            if name in self.venue.increments:
+                theirs[f"{name}_increment"] = exact(market["precision"][key])
+        for key, value in theirs.items():
+            if (type(value)(ours[key]) if key in ours else None) != value:
+                raise ValueError(f"{key} is {value} in ccxt's list, {ours.get(key)} at the gateway")
 
     async def watch_books(self):
         venue, limit = self.venue, [self.venue.limit] if self.venue.limit else []
@@ -254,32 +268,28 @@ async def main():
     pairs = [(name, venue, url) for name, url in (v.split("=", 1) for v in venues) for venue in VENUES[name]]
     gateway = Gateway(gateway_url, {f"{name}:{venue.symbol}": venue.levels for name, venue, _ in pairs})
     watchers = [Watcher(name, venue, url, gateway) for name, venue, url in pairs]
-    tasks = [asyncio.ensure_future(gateway.run())]
+    following = asyncio.ensure_future(gateway.run())
     start = time.monotonic()
-    while len(gateway.live) < len(pairs) and time.monotonic() - start < PATIENCE and not tasks[0].done():
+    while len(gateway.live) < len(pairs) and time.monotonic() - start < PATIENCE and not following.done():
         await asyncio.sleep(0.1)
-    owners = {}
-    for watcher in watchers:
-        watcher.client.open()
-        for what in watcher.venue.channels:
-            task = asyncio.ensure_future(getattr(watcher, f"watch_{what}")())
-            owners[task] = f"{watcher.key} {what}"
-            tasks.append(task)
+    with urllib.request.urlopen(f"http://{urlsplit(gateway_url).netloc}/v1/instruments") as answer:
+        instruments = {instrument["symbol"]: instrument for instrument in json.load(answer)["instruments"]}
+    tasks = {watcher: asyncio.ensure_future(watcher.run(instruments.get(watcher.key, {}))) for watcher in watchers}
     start = time.monotonic()
-    while time.monotonic() - start < SECONDS or (
-        time.monotonic() - start < PATIENCE and not all(w.has_enough() for w in watchers)
-    ):
+    while not following.done() and not all(task.done() for task in tasks.values()) and (
+        time.monotonic() - start < SECONDS
+        or (time.monotonic() - start < PATIENCE and not all(w.has_enough() or t.done() for w, t in tasks.items()))
+    ):  # fmt: skip
         await asyncio.sleep(0.1)
-        if all(task.done() for task in tasks):
-            break
     # What ccxt saw last the gateway may publish a moment later.
     await asyncio.sleep(0.5)
-    failures = [f"{owners.get(t, 'the gateway')}: {t.exception()!r}" for t in tasks if t.done() and not t.cancelled() and t.exception()]
+    every = [following, *tasks.values()]
+    failures = [f"{task.exception()!r}" for task in every if task.done() and task.exception()]
     for watcher in watchers:
         failures += [f"{watcher.key}: {problem}" for problem in watcher.problems()]
-    for task in tasks:
+    for task in every:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.gather(*every, return_exceptions=True)
     for watcher in watchers:
         await watcher.client.close()
     for watcher in watchers:

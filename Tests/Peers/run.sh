@@ -114,7 +114,7 @@ chromium_client() { # url
 }
 
 # Each venue simulated by itself, a gateway that follows them all, and ccxt's own clients of those venues beside it.
-ccxt_venues=(binance bybit coinbase gate kraken kucoin okx)
+ccxt_venues=(binance bitfinex bitstamp bybit coinbase coinbase-advanced deribit gate gemini hyperliquid kraken kucoin okx)
 ccxt_clients() {
   have_python || return
   "$venv/bin/python" -c 'import ccxt.pro' 2>/dev/null || { missing "ccxt cannot be had"; return; }
