@@ -1,7 +1,6 @@
 """ccxt's own venue clients (`ccxt.pro`) watch the simulated exchanges that a gateway follows, and must see its books.
 
 usage: ccxt_client.py GATEWAY VENUE=HTTP-URL…
-       ccxt_client.py --feed VENUE   what the gateway is to follow there
 
 Each venue's client has every URL of its own pointed at the simulated exchange, reads the list of markets there, and watches: what is
 checked is that somebody else's reading of the venue is ours, in increments and contract sizes, books, trades and tickers. The venue's
@@ -11,22 +10,19 @@ has with a key only is left out, and said so.
 """
 
 import asyncio
-import collections
-import json
 import os
 import sys
 import time
-import urllib.request
 from decimal import Decimal
 from urllib.parse import urlsplit
 
 import ccxt.pro
-import websockets
+
+from gateway_view import LEVELS, GatewayView, exact, top
 
 SECONDS = float(os.environ.get("PEER_SECONDS", "4")) * 2
 PATIENCE = 60
-# Levels a side that are compared, and the fewest books that a client must have shown.
-LEVELS = 10
+# The fewest books that a client must have shown.
 LEAST = 20
 CHANNELS = ("books", "trades", "ticker")
 
@@ -98,66 +94,6 @@ def pointed_at(urls, base):
         scheme = "ws" if urls.startswith("ws") else "http"
         return f"{scheme}://{urlsplit(base).netloc}{urlsplit(urls).path}"
     return urls
-
-
-def exact(number):
-    """A number of ccxt's as it was printed."""
-    return Decimal(str(number))
-
-
-def top(bids, asks, levels, size=1):
-    """The best levels of both sides as exact numbers, sizes in units of `size`."""
-    side = lambda list: tuple((exact(l[0]).normalize(), (exact(l[1]) * size).normalize()) for l in list[:levels])
-    return side(bids), side(asks)
-
-
-class Gateway:
-    """What a gateway publishes of some symbols: every state of their books, and trades."""
-
-    def __init__(self, url, levels):
-        """levels: symbols, and how many levels of their books are to be kept."""
-        self.url, self.symbols, self.levels = url, list(levels), levels
-        symbols = self.symbols
-        self.books = {symbol: ({}, {}) for symbol in symbols}
-        self.seen = {symbol: collections.OrderedDict() for symbol in symbols}
-        self.trades = {symbol: set() for symbol in symbols}
-        self.live = set()
-
-    async def run(self):
-        async with websockets.connect(self.url, subprotocols=["tidegate.v1.json"], max_size=None) as socket:
-            await socket.send(json.dumps({"op": "subscribe", "id": 1, "streams": [
-                {"channel": "book", "symbols": self.symbols, "depth": "full", "interval_ms": 0},
-                {"channel": "trades", "symbols": self.symbols},
-            ]}))  # fmt: skip
-            async for text in socket:
-                self.take(json.loads(text))
-
-    def take(self, message):
-        if message["type"] == "subscribed" and message["failed"]:
-            raise SystemExit(f"the gateway refused {message['failed']}")
-        if message["type"] not in ("snapshot", "update"):
-            return
-        symbol, data = message["symbol"], message["data"]
-        if message["channel"] == "trades":
-            self.trades[symbol].update((t["id"], Decimal(t["price"]), Decimal(t["size"]), t["side"]) for t in data["trades"])
-            return
-        sides = self.books[symbol]
-        if message["type"] == "snapshot":
-            for side in sides:
-                side.clear()
-        for side, levels in zip(sides, (data.get("bids", ()), data.get("asks", ()))):
-            for price, size in levels:
-                if Decimal(size) == 0:
-                    side.pop(Decimal(price), None)
-                else:
-                    side[Decimal(price)] = Decimal(size)
-        bids = sorted(sides[0].items(), key=lambda level: -level[0])
-        asks = sorted(sides[1].items(), key=lambda level: level[0])
-        seen = self.seen[symbol]
-        seen[top(bids, asks, self.levels[symbol])] = True
-        self.live.add(symbol)
-        while len(seen) > 20_000:
-            seen.popitem(last=False)
 
 
 class Watcher:
@@ -237,43 +173,22 @@ class Watcher:
         found = []
         if not self.has_enough():
             found.append(f"too little came: {len(self.books)} books, {len(self.trades)} trades, {self.tickers} tickers")
-        seen = self.gateway.seen[self.key]
-        # Messages that came together are published as one state, and where the two read streams of different pace, each has states
-        # between those of the other. A book that is wrong stays wrong.
-        missing = [i for i, book in enumerate(self.books) if book not in seen]
-        run = longest = 0
-        for book in self.books:
-            run = 0 if book in seen else run + 1
-            longest = max(longest, run)
-        if longest > 4 or len(missing) > len(self.books) // 4:
-            found.append(f"{len(missing)} of {len(self.books)} books are none of the {len(seen)} that the gateway published")
-        ours = {trade[0]: trade for trade in self.gateway.trades[self.key]}
-        for trade in self.trades:
-            if trade[0] in ours and ours[trade[0]] != trade:
-                found.append(f"trade {trade} is {ours[trade[0]]} at the gateway")
-        common = sum(trade[0] in ours for trade in self.trades)
-        if "trades" in self.venue.channels and not common:
-            found.append("no trade that both have seen")
-        counts = {"books": f"{len(self.books) - len(missing)}/{len(self.books)}", "trades": common, "ticker": self.tickers}
+        judged, found_wrong = self.gateway.judge(self.key, self.books, self.trades)
+        found += found_wrong
+        counts = {**judged, "ticker": self.tickers}
         parts = [f"{counts[channel]} {channel.rstrip('s')}s" for channel in self.venue.channels]
         self.summary = ", ".join(parts) + (f" ({'; '.join(self.notes)})" if self.notes else "")
         return found
 
 
 async def main():
-    if sys.argv[1] == "--feed":
-        name = sys.argv[2]
-        return print(f"{name}={','.join(venue.symbol for venue in VENUES[name])}")
     gateway_url, *venues = sys.argv[1:]
     pairs = [(name, venue, url) for name, url in (v.split("=", 1) for v in venues) for venue in VENUES[name]]
-    gateway = Gateway(gateway_url, {f"{name}:{venue.symbol}": venue.levels for name, venue, _ in pairs})
+    gateway = GatewayView(gateway_url, {f"{name}:{venue.symbol}": venue.levels for name, venue, _ in pairs})
     watchers = [Watcher(name, venue, url, gateway) for name, venue, url in pairs]
     following = asyncio.ensure_future(gateway.run())
-    start = time.monotonic()
-    while len(gateway.live) < len(pairs) and time.monotonic() - start < PATIENCE and not following.done():
-        await asyncio.sleep(0.1)
-    with urllib.request.urlopen(f"http://{urlsplit(gateway_url).netloc}/v1/instruments") as answer:
-        instruments = {instrument["symbol"]: instrument for instrument in json.load(answer)["instruments"]}
+    await gateway.wait_until_live(following)
+    instruments = gateway.instruments()
     tasks = {watcher: asyncio.ensure_future(watcher.run(instruments.get(watcher.key, {}))) for watcher in watchers}
     start = time.monotonic()
     while not following.done() and not all(task.done() for task in tasks.values()) and (

@@ -49,7 +49,8 @@ struct GeminiArchiveTests {
     }
   }
 
-  @Test("trades have the taker's side and the current socket's numbers; the first message has the latest, the newest first")
+  @Test(
+    "trades have the taker's side and the current socket's numbers; the first message has the latest, the newest first")
   func trades() throws {
     let venue = try makeVenue("gemini", rate: 60)
     let client = try TestClient(venue, path: GeminiArchive.path)

@@ -88,7 +88,7 @@ final class GeminiProtocol: VenueProtocol {
   override func open(
     id: Int, path: String, query: [(name: String, value: String)]
   ) throws(SimulatedRefusal) -> SimulatedSession {
-    if path == GeminiArchive.path { return archive.open(id: id) }
+    if path == GeminiArchive.path || path == GeminiArchive.path + "/" { return archive.open(id: id) }
     guard path == "/" || path.isEmpty else { throw SimulatedRefusal(status: 404, reason: "Not Found") }
     let wanted = query.first { $0.name == "snapshot" }.map { Int($0.value) } ?? 0
     guard let wanted, wanted >= -1 else { throw SimulatedRefusal(status: 400, reason: "Bad Request") }
