@@ -69,7 +69,8 @@ VENUES = {
     "coinbase-advanced": [Venue("coinbase", "BTC-USD", "BTC/USD", maker_side=True)],
     "deribit": [Venue("deribit", "BTC-USDC-PERP", "BTC/USDC:USDC")],
     "gate": [Venue("gate", "BTC-USDT", "BTC/USDT", types=["spot"], limit=400)],
-    "gemini": [Venue("gemini", "BTC-USD", "BTC/USD", options={"fetchMarketsFromAPI": {"fetchDetailsForAllSymbols": True}})],
+    # ccxt reads the names of markets only.
+    "gemini": [Venue("gemini", "BTC-USD", "BTC/USD", increments=())],
     # Books of five levels come twice a second, those of twenty every 5.4 s. ccxt takes a price's increment from its size.
     "hyperliquid": [
         Venue(
@@ -80,7 +81,7 @@ VENUES = {
     "kraken": [Venue("kraken", "BTC-USD", "BTC/USD", limit=100)],
     # The unified API, of which ccxt reads whole books of 50 levels without REST.
     "kucoin": [
-        Venue("kucoin", "BTC-USDT", "BTC/USDT", types=["spot"], options={"uta": True, "watchOrderBook": {"uta": True, "utaDepth": "50"}})
+        Venue("kucoin", "BTC-USDT", "BTC/USDT", types=["spot"], options={"watchOrderBook": {"uta": True, "utaDepth": "50"}})
     ],
     "okx": [
         Venue("okx", "BTC-USDT", "BTC/USDT", types=["spot"]),

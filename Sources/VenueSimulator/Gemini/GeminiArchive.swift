@@ -15,8 +15,8 @@ final class GeminiArchiveSession: SimulatedSession {
 /// Gemini's archived socket `/v2/marketdata`, which older clients know instead of the current one: `l2` of markets by their names in upper
 /// case.
 ///
-/// The first message of a market is its whole book with the latest trades, the newest first; then changes and trades come as they happen,
-/// and a heartbeat every five seconds. Nothing is numbered: what is missing cannot be told.
+/// The first message of a market is its whole book with the latest trades, the newest first; then its changes come as often as those of
+/// `depth@100ms`, trades as they happen, and a heartbeat every five seconds. Nothing is numbered: what is missing cannot be told.
 struct GeminiArchive {
   static let path = "/v2/marketdata"
   static let heartbeatInterval = 5 * Microseconds.second
@@ -27,17 +27,24 @@ struct GeminiArchive {
   private let faults: FaultInjector
   /// By instrument.
   private var subscribers: [Subscribers<GeminiArchiveSession>]
+  private var batches: [LevelBatch]
 
   init(market: SimulatedMarket, faults: FaultInjector) {
     self.market = market
     self.faults = faults
     subscribers = Array(repeating: Subscribers(), count: market.instruments.count)
+    batches = Array(repeating: LevelBatch(), count: market.instruments.count)
   }
 
   func open(id: Int) -> GeminiArchiveSession { GeminiArchiveSession(id: id, faults: faults) }
 
   mutating func closed(_ session: GeminiArchiveSession) {
-    for index in session.instruments { subscribers[index].remove(session) }
+    for index in session.instruments { remove(index, session) }
+  }
+
+  private mutating func remove(_ index: Int, _ session: GeminiArchiveSession) {
+    subscribers[index].remove(session)
+    if subscribers[index].isEmpty { batches[index].removeAll() }
   }
 
   /// Heartbeats.
@@ -67,9 +74,12 @@ struct GeminiArchive {
     }
     for index in wanted {
       if request.type == "unsubscribe" {
-        subscribers[index].remove(session)
+        remove(index, session)
         session.instruments.removeAll { $0 == index }
-      } else if subscribers[index].insert(session) {
+      } else if !subscribers[index].contains(session) {
+        // What is gathered belongs to those who were there before; the first message has it already.
+        flush(index)
+        subscribers[index].insert(session)
         session.instruments.append(index)
         session.send(.bookSnapshot, instrument: index) { appendWhole(index, to: &$0) }
       }
@@ -78,16 +88,23 @@ struct GeminiArchive {
 
   // MARK: - The market
 
-  func publish(_ change: SimulatedChange) {
+  mutating func publish(_ change: SimulatedChange) {
     let index = change.instrument
+    guard !subscribers[index].isEmpty else { return }
+    batches[index].add(change)
     for trade in change.trades {
       subscribers[index].send(.trade, instrument: index) { append(trade, index, to: &$0) }
     }
-    guard !change.bids.isEmpty || !change.asks.isEmpty else { return }
+  }
+
+  /// Sends what has changed since the last time.
+  mutating func flush(_ index: Int) {
+    guard !batches[index].isEmpty else { return }
     subscribers[index].send(.book(isVisible: true), instrument: index) { out in
-      appendChanges(index, change.bids, change.asks, to: &out)
+      appendChanges(index, batches[index].sortedBids, batches[index].sortedAsks, to: &out)
       out.append("}")
     }
+    batches[index].removeAll()
   }
 
   private func appendWhole(_ index: Int, to out: inout ByteBuffer) {

@@ -105,7 +105,10 @@ final class GeminiProtocol: VenueProtocol {
     ticks += 1
     archive.tick(now, sessions)
     for index in market.instruments.indices {
-      if ticks % 2 == 0 { flush(.fastBook, index) }
+      if ticks % 2 == 0 {
+        flush(.fastBook, index)
+        archive.flush(index)
+      }
       if ticks % 20 == 0 { flush(.slowBook, index) }
     }
     for case let session as GeminiSession in sessions where now - session.lastPing >= Self.pingInterval {
