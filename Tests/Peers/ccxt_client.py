@@ -81,8 +81,11 @@ VENUES = {
     "kraken": [Venue("kraken", "BTC-USD", "BTC/USD", limit=100)],
     # The unified API, of which ccxt reads whole books of 50 levels without REST.
     "kucoin": [
-        Venue("kucoin", "BTC-USDT", "BTC/USDT", types=["spot"], options={"watchOrderBook": {"uta": True, "utaDepth": "50"}})
-    ],
+        Venue(
+            "kucoin", "BTC-USDT", "BTC/USDT",
+            options={"uta": True, "fetchMarkets": {"types": ["spot"], "uta": False}, "watchOrderBook": {"uta": True, "utaDepth": "50"}},
+        )
+    ],  # fmt: skip
     "okx": [
         Venue("okx", "BTC-USDT", "BTC/USDT", types=["spot"]),
         Venue("okx", "BTC-USDT-PERP", "BTC/USDT:USDT", types=["swap"], in_contracts=True),
@@ -144,7 +147,7 @@ class Watcher:
             theirs["contract_size"] = self.size = exact(market["contractSize"])
         for name, key in (("price", "price"), ("size", "amount")):
             if name in self.venue.increments:
-                theirs[f"{name}_increment"] = exact(market["precision"][key])
+                theirs[f"{name}_increment"] = exact(market["precision"][key]) * (self.size if name == "size" else 1)
         for key, value in theirs.items():
             if (type(value)(ours[key]) if key in ours else None) != value:
                 raise ValueError(f"{key} is {value} in ccxt's list, {ours.get(key)} at the gateway")

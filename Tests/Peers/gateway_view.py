@@ -90,14 +90,14 @@ class GatewayView:
         """Counts of what another client saw and the gateway published, and what is wrong: books that the gateway never published,
         and trades that are not the same."""
         problems, seen = [], self.seen[symbol]
-        # Messages that came together are published as one state, and where the two read streams of different pace, each has states
-        # between those of the other. A book that is wrong stays wrong.
+        # Messages that came together are published as one state, on a busy machine those of a second, and where the two read streams of
+        # different pace, each has states between those of the other. A book that is wrong stays wrong.
         missing = sum(book not in seen for book in books)
         run = longest = 0
         for book in books:
             run = 0 if book in seen else run + 1
             longest = max(longest, run)
-        if longest > 4 or missing > len(books) // 4:
+        if longest > 10 or missing > len(books) // 4:
             problems.append(f"{missing} of {len(books)} books are none of the {len(seen)} that the gateway published")
         ours = {trade[0]: trade for trade in self.trades[symbol]}
         common = [trade for trade in trades if trade[0] in ours]
