@@ -45,7 +45,7 @@ TIDEGATE_TLS_CERTIFICATE="$work/chain.pem" TIDEGATE_TLS_KEY="$work/key.pem" serv
 
 # What is missing is made or found before the clients run, so that they run at the same time.
 venv="$PWD/.build/peers-python"
-packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt "cryptofeed<3")
+packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt "cryptofeed<3" hyperliquid-python-sdk)
 stamp="$venv/complete.${#packages[@]}"
 if command -v python3 >/dev/null && [ ! -e "$stamp" ]; then
   python3 -m venv "$venv" >"$work/pip" 2>&1 || echo "  python3 has no venv"
@@ -183,6 +183,7 @@ collect
 serve_venues
 peer "ccxt: the venues' lists, books, trades and tickers as its own clients see them" venue_client ccxt ccxt_client.py
 peer "cryptofeed: the venues' books and trades as its own feeds see them" venue_client cryptofeed cryptofeed_client.py
+peer "Hyperliquid's SDK: lists, books, trades, quotes and tickers" venue_client hyperliquid.info hyperliquid_client.py
 collect
 
 passed=0 failed=0 skipped=0
