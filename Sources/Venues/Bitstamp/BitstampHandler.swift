@@ -69,6 +69,7 @@ package final class BitstampHandler: SymbolHandler {
       bookCheck: "the venue numbers nothing; times link updates to a REST snapshot, which is renewed every 10 min",
       connectionLife: "heartbeats are asked for after 10 s of silence", requests: [.instruments, .snapshots, .volumes],
       limits: ["1,024 channels a connection", "5 REST requests a second"]),
+    replay: replay,
     makeHandler: { BitstampHandler(configuration: $0) })
 
   /// A channel of a symbol on this connection.
@@ -100,18 +101,9 @@ package final class BitstampHandler: SymbolHandler {
     var isCarried: Bool { isListed && !isRefused }
   }
 
-  /// A book that is renewed while it goes on: what came since the request.
-  struct Renewal {
-    let place: Int
-    /// The newest update at the request, µs.
-    let floor: Int64
-    var bridge = SnapshotBridge(rule: .bitstamp)
-    var kept = 0
-  }
-
   var feeds: [Feed] = []
-  private(set) var renewing: Renewal?
-  private var pacer = RequestPacer(weightPerMinute: 300, requestWeight: 1, concurrency: 4)
+  var renewing: BitstampRenewal?
+  var pacer = RequestPacer(weightPerMinute: 300, requestWeight: 1, concurrency: 4)
   private var isListed = false
   private var listRequest: Int?
   private var listDue = Timestamp.distantPast
@@ -289,7 +281,7 @@ package final class BitstampHandler: SymbolHandler {
       outbox.append((place, .book, text("unsubscribe", place, .book)))
       subscribe(place, .book)
     } else if renewing == nil, now >= feeds[place].renewDue {
-      renewing = Renewal(place: place, floor: feeds[place].newest)
+      renewing = BitstampRenewal(place: place, floor: feeds[place].newest)
       pacer.want(place)
     }
   }
@@ -347,238 +339,10 @@ package final class BitstampHandler: SymbolHandler {
     dismiss(place, message)
   }
 
-  private func dismiss(_ place: Int, _ reason: String) {
+  func dismiss(_ place: Int, _ reason: String) {
     feeds[place].isRefused = true
     feeds[place].bridge.reset()
     refuse(configuredName(place), reason)
-  }
-
-  // MARK: Books
-
-  /// An update at `time` with levels that stand at the end of the batch.
-  func update(
-    _ place: Int, at time: Int64, bids: Range<Int>, asks: Range<Int>, now: Timestamp, into batch: inout EventBatch
-  ) {
-    seen[place].deltas += 1
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    let numbers = UpdateNumbers(first: time, last: time)
-    let venueTime = Timestamp(microseconds: time)
-    let verdict = feeds[place].bridge.receive(
-      numbers, bids: batch.bids[bids], asks: batch.asks[asks], time: venueTime)
-    if renewing?.place == place { keepForRenewal(numbers, batch.bids[bids], batch.asks[asks], venueTime, now) }
-    if let unfollowed = feeds[place].unfollowed, time >= unfollowed.time { feeds[place].unfollowed = nil }
-    switch verdict {
-    case .joined, .followed:
-      if verdict == .joined { seen[place].bridged += 1 }
-      batch.events.append(
-        .book(
-          BookEvent(
-            instrument: InstrumentID(place), kind: .delta, bidRange: bids, askRange: asks, time: venueTime)))
-    case .old, .buffered, .gap:
-      batch.bids.removeSubrange(bids)
-      batch.asks.removeSubrange(asks)
-    }
-    switch verdict {
-    case .joined, .followed: break
-    case .old: seen[place].dropped += 1
-    case .buffered:
-      if feeds[place].floor == nil { feeds[place].floor = time }
-      pacer.want(place, notBefore: now + Self.snapshotDelay)
-    case .gap:
-      // It came late, or what was between it and the last one never did.
-      seen[place].gaps += 1
-      feeds[place].newest = max(feeds[place].newest, time)
-      lose(place, .gap, now: now, into: &batch)
-      return
-    }
-    feeds[place].newest = max(feeds[place].newest, time)
-  }
-
-  /// A trade: what it took is missing in the book from then on, and the next update says so.
-  func traded(_ place: Int, at time: Timestamp?, now: Timestamp) {
-    guard let time, feeds[place].bridge.isLive, feeds[place].unfollowed == nil,
-      time.microseconds > feeds[place].newest
-    else { return }
-    feeds[place].unfollowed = (time.microseconds, now)
-  }
-
-  private func keepForRenewal(
-    _ numbers: UpdateNumbers, _ bids: ArraySlice<PriceLevel>, _ asks: ArraySlice<PriceLevel>, _ time: Timestamp,
-    _ now: Timestamp
-  ) {
-    guard var renewal = renewing.take() else { return }
-    _ = renewal.bridge.receive(numbers, bids: bids, asks: asks, time: time)
-    renewal.kept += 1
-    // More than is kept: the renewal is off, and the book goes on as it was.
-    if renewal.bridge.updates.count == renewal.kept {
-      renewing = renewal
-    } else {
-      feeds[renewal.place].renewDue = now + Self.firstRenewal
-    }
-  }
-
-  /// Takes a book out of sync, whether it is live or waits for a snapshot: what has been kept is of no use.
-  func lose(_ place: Int, _ reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
-    restart(place, now: now)
-    batch.events.append(.bookReset(InstrumentID(place), reason))
-  }
-
-  /// What was lost is of a time that is not known: the book is as if it had just been subscribed.
-  private func beginAnew(_ place: Int, now: Timestamp) {
-    feeds[place].newest = 0
-    feeds[place].floor = nil
-    feeds[place].begun = now
-    feeds[place].attempts = 0
-    feeds[place].bridge.reset()
-  }
-
-  private func restart(_ place: Int, now: Timestamp) {
-    feeds[place].bridge.reset()
-    if feeds[place].newest > 0 { feeds[place].floor = feeds[place].newest }
-    feeds[place].unfollowed = nil
-    if renewing?.place == place { renewing = nil }
-    pacer.want(place, notBefore: now + Self.snapshotDelay)
-  }
-
-  /// Something was lost of a book that cannot be told: each is renewed as soon as it can be.
-  func renewAll(now: Timestamp) {
-    for place in feeds.indices where feeds[place].bridge.isLive { feeds[place].renewDue = now }
-  }
-
-  private func pump(_ now: Timestamp) {
-    while let (place, request) = pacer.next(now: now) {
-      let isWanted = feeds[place].isCarried && (!feeds[place].bridge.isLive || renewing?.place == place)
-      guard isWanted else {
-        _ = pacer.answered(request)
-        continue
-      }
-      actions.append(
-        .get(
-          request: request, path: "/api/v2/order_book/\(instruments[place].venueSymbol)/?group=1",
-          bodyLimit: Self.bodyLimit))
-    }
-  }
-
-  private func takeSnapshot(_ place: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
-    let isRenewal = feeds[place].bridge.isLive
-    if isRenewal, renewing?.place != place { return pacer.succeeded(place) }
-    guard status == 200 else {
-      if status == 404, !isRenewal {
-        dismiss(place, "Bitstamp has no order book of it (404)")
-        return pacer.succeeded(place)
-      }
-      return snapshotFailed(place, status: status, now: now)
-    }
-    var mark = BatchMark(batch)
-    // Price and size may each widen several times.
-    for _ in 0..<32 {
-      do throws(FeedError) {
-        let time = try readSnapshot(body, place, into: &batch)
-        guard isUsable(time, place) else {
-          mark.rewind(&batch)
-          feeds[place].attempts += isRenewal ? 0 : 1
-          if feeds[place].attempts >= Self.staleAttempts { beginAnew(place, now: now) }
-          return snapshotFailed(place, status: status, now: now)
-        }
-        feeds[place].attempts = 0
-        join(place, time, mark: mark, now: now, into: &batch)
-        return
-      } catch {
-        mark.rewind(&batch)
-        guard widenIfNeeded(into: &batch) else {
-          rejectAnswer(error)
-          return snapshotFailed(place, status: status, now: now)
-        }
-        mark = BatchMark(batch)
-      }
-    }
-  }
-
-  /// Asks again, later; a renewal is given up until its next turn.
-  private func snapshotFailed(_ place: Int, status: Int, now: Timestamp) {
-    if renewing?.place == place {
-      renewing = nil
-      feeds[place].renewDue = now + Self.firstRenewal
-    }
-    pacer.failed(place, status: status, now: now)
-  }
-
-  /// Whether a snapshot of `time` has everything in it that was not kept.
-  private func isUsable(_ time: Int64, _ place: Int) -> Bool {
-    if let renewing, renewing.place == place, feeds[place].bridge.isLive { return time >= renewing.floor }
-    let first = feeds[place].bridge.updates.first?.numbers.last
-    if let needed = [feeds[place].floor, first].compactMap({ $0 }).max() { return time >= needed }
-    // Nothing has been heard of the book: the clocks decide, as far as they can be believed.
-    guard let begun = feeds[place].begun, feeds[place].attempts < Self.quietAttempts else { return true }
-    return time >= begun.microseconds
-  }
-
-  /// Goes live on the snapshot that stands in the batch from `mark` on, with what has been kept since.
-  private func join(_ place: Int, _ time: Int64, mark: BatchMark, now: Timestamp, into batch: inout EventBatch) {
-    let instrument = InstrumentID(place)
-    let bids = mark.bids..<batch.bids.count
-    let asks = mark.asks..<batch.asks.count
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    seen[place].snapshots += 1
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: instrument, kind: .snapshot, bidRange: bids, askRange: asks,
-          time: Timestamp(microseconds: time))))
-    let isRenewal = feeds[place].bridge.isLive
-    var bridge = SnapshotBridge(rule: .bitstamp)
-    // Taken out, so that the closure below does not reach into what is being changed.
-    if isRenewal, let renewal = renewing.take() {
-      bridge = renewal.bridge
-    } else {
-      swap(&bridge, &feeds[place].bridge)
-    }
-    var counted = SymbolCounts()
-    var events: [MarketEvent] = []
-    var newBids: [PriceLevel] = []
-    var newAsks: [PriceLevel] = []
-    let bidBase = batch.bids.count
-    let askBase = batch.asks.count
-    let isWhole = bridge.bridge(time) { verdict, update, updateBids, updateAsks in
-      switch verdict {
-      case .old:
-        counted.dropped += 1
-        return
-      case .joined: counted.bridged += 1
-      case .followed: break
-      case .buffered, .gap: return
-      }
-      let bidStart = bidBase + newBids.count
-      let askStart = askBase + newAsks.count
-      newBids.append(contentsOf: updateBids)
-      newAsks.append(contentsOf: updateAsks)
-      events.append(
-        .book(
-          BookEvent(
-            instrument: instrument, kind: .delta, bidRange: bidStart..<(bidBase + newBids.count),
-            askRange: askStart..<(askBase + newAsks.count), time: update.time)))
-    }
-    batch.bids.append(contentsOf: newBids)
-    batch.asks.append(contentsOf: newAsks)
-    batch.events.append(contentsOf: events)
-    feeds[place].renewDue = now + (isRenewal ? Self.renewal : Self.firstRenewal)
-    if isRenewal {
-      // What goes on after it is told by the book's own bridge, which has seen the same updates.
-      return pacer.succeeded(place)
-    }
-    swap(&bridge, &feeds[place].bridge)
-    seen[place].dropped += counted.dropped
-    seen[place].bridged += counted.bridged
-    if isWhole {
-      pacer.succeeded(place)
-    } else {
-      // Two updates had come in the wrong order.
-      seen[place].gaps += 1
-      lose(place, .gap, now: now, into: &batch)
-      pacer.failed(place, status: 200, now: now)
-    }
   }
 
   override func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
@@ -605,14 +369,4 @@ package final class BitstampHandler: SymbolHandler {
     lose(place, .malformed, now: now, into: &batch)
     pump(now)
   }
-}
-
-extension SequenceRule {
-  /// Bitstamp: updates have a time and no number, so nothing tells a hole; what is older than a snapshot is in it, and times do not go
-  /// back. Two updates of one time are both applied: sizes are absolute, so that one that came twice changes nothing.
-  static let bitstamp = SequenceRule(
-    isOld: { update, snapshot in update.last <= snapshot },
-    joins: { update, snapshot in update.last > snapshot },
-    isRepeat: { _, _ in false },
-    follows: { update, last in update.last >= last })
 }
