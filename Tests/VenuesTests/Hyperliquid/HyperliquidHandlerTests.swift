@@ -453,8 +453,8 @@ struct HyperliquidHandlerTests {
     feed.now = feed.now + HyperliquidHandler.strikeRest
     feed.retry(["ETH-USDC-PERP"])
     feed.receive(Self.meta)
-    feed.wait(5)
     #expect(books(feed.sent).filter { $0.contains("ETH") }.count == 1, "after a long while, and alone")
+    feed.now = feed.now + 100_000
     feed.disconnect()
     #expect(feed.failures.keys.sorted() == ["ETH-USDC-PERP"], "one end is enough then")
   }
