@@ -278,7 +278,7 @@ package final class DeribitHandler: SymbolHandler {
     let method = request.kind == .leave ? "unsubscribe" : "subscribe"
     actions.append(
       .send(
-        #"{"jsonrpc":"2.0","id":\(requestID),"method":"public/\(method)","params":{"channels":\(JSONText.array(channels))}}"#
+        #"{"jsonrpc":"2.0","id":\#(requestID),"method":"public/\#(method)","params":{"channels":\#(JSONText.array(channels))}}"#
       ))
     guard request.kind != .leave else { return }
     for place in request.places {

@@ -247,7 +247,7 @@ package final class GateHandler: SymbolHandler {
     for place in feeds.indices where feeds[place].isCarried { tend(place, now) }
     if now - lastPing >= Self.pingAfter {
       lastPing = now
-      actions.append(.send(#"{"time":\(now.rawValue / Microseconds.second),"channel":"spot.ping"}"#))
+      actions.append(.send(#"{"time":\#(now.rawValue / Microseconds.second),"channel":"spot.ping"}"#))
     }
     pacer.expire(now: now)
     pump(now)
@@ -292,7 +292,7 @@ package final class GateHandler: SymbolHandler {
     // A time that is more than 60 s off is refused.
     actions.append(
       .send(
-        #"{"time":\(now.rawValue / Microseconds.second),"id":\(requestID),"channel":"\(request.channel.rawValue)","event":"\(event)","payload":\(JSONText.array(payload))}"#
+        #"{"time":\#(now.rawValue / Microseconds.second),"id":\#(requestID),"channel":"\#(request.channel.rawValue)","event":"\#(event)","payload":\#(JSONText.array(payload))}"#
       ))
     guard !request.isEnd else { return }
     outbox.sent(request, as: requestID)

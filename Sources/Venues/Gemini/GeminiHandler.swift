@@ -245,7 +245,7 @@ package final class GeminiHandler: SymbolHandler {
       lastPing = now
       requestID += 1
       ping = requestID
-      actions.append(.send(#"{"id":\(requestID),"method":"ping"}"#))
+      actions.append(.send(#"{"id":\#(requestID),"method":"ping"}"#))
     }
     flush(now)
     ask(now)
@@ -298,7 +298,7 @@ package final class GeminiHandler: SymbolHandler {
     requestID += 1
     let method = request.isEnd ? "unsubscribe" : "subscribe"
     actions.append(
-      .send(#"{"id":\(requestID),"method":"\(method)","params":\(JSONText.array(request.streams))}"#))
+      .send(#"{"id":\#(requestID),"method":"\#(method)","params":\#(JSONText.array(request.streams))}"#))
     guard !request.isEnd else { return }
     outbox.sent(request, as: requestID)
     if request.hasBook { feeds[place].book.subscribed(now: now) }

@@ -50,7 +50,7 @@ extension HyperliquidHandler {
     for subscription in outbox.take(now: now, room: budget.left(now: now)) { send(subscription, now) }
     let count = min(probes.count, budget.left(now: now))
     for place in probes.prefix(count) {
-      post(#"{"type":"l2Book","coin":\(JSONText.quoted(instruments[place].venueSymbol))}"#, now)
+      post(#"{"type":"l2Book","coin":\#(JSONText.quoted(instruments[place].venueSymbol))}"#, now)
     }
     probes.removeFirst(count)
   }
@@ -64,7 +64,7 @@ extension HyperliquidHandler {
     let method = subscription.isEnd ? "unsubscribe" : "subscribe"
     actions.append(
       .send(
-        #"{"method":"\(method)","subscription":\(Self.text(subscription.channel, instruments[place].venueSymbol))}"#))
+        #"{"method":"\#(method)","subscription":\#(Self.text(subscription.channel, instruments[place].venueSymbol))}"#))
     guard !subscription.isEnd else { return }
     var sent = subscription
     sent.sent = now

@@ -221,7 +221,7 @@ package final class KuCoinHandler: SymbolHandler {
     if now - lastPing >= pingInterval {
       lastPing = now
       requestID += 1
-      actions.append(.send(#"{"id":"\(requestID)","type":"ping"}"#))
+      actions.append(.send(#"{"id":"\#(requestID)","type":"ping"}"#))
     }
     flush(now)
   }
@@ -281,7 +281,7 @@ package final class KuCoinHandler: SymbolHandler {
     let depth = request.channel == .book ? #","depth":"increment@10ms""# : ""
     actions.append(
       .send(
-        #"{"id":"\(requestID)","action":"\(action)","channel":"\(channel)","tradeType":"SPOT","symbol":\(symbol)\(depth)}"#
+        #"{"id":"\#(requestID)","action":"\#(action)","channel":"\#(channel)","tradeType":"SPOT","symbol":\#(symbol)\#(depth)}"#
       ))
     guard !request.isEnd else { return }
     outbox.sent(request, as: requestID)

@@ -250,7 +250,7 @@ package final class OKXHandler: SymbolHandler {
 
   private func text(_ operation: String, _ arguments: [String]) -> String {
     requestID += 1
-    return #"{"id":"\(requestID)","op":"\(operation)","args":[\(arguments.joined(separator: ","))]}"#
+    return #"{"id":"\#(requestID)","op":"\#(operation)","args":[\#(arguments.joined(separator: ","))]}"#
   }
 
   /// Counts so many arguments; false if they would be more than an hour may have, and another connection is made.
