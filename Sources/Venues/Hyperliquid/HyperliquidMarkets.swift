@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// The lists of markets, which come over the connection, and what is subscribed when they are there.
