@@ -40,6 +40,8 @@ package struct Venue: Sendable {
   package let market: Market.Configuration
   /// What its feed is made of, for people and tests.
   package let profile: VenueProfile?
+  /// How its recordings are played; nil if they are not.
+  package let replay: VenueReplay?
   package let makeHandler: @Sendable (FeedConfiguration) -> FeedHandler
 
   package init(
@@ -47,7 +49,7 @@ package struct Venue: Sendable {
     messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int, addressLimit: Int? = nil,
     kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, connectionLifetime: Int64? = nil,
     connectLimit: ConnectLimit = .usual, market: Market.Configuration,
-    profile: VenueProfile? = nil,
+    profile: VenueProfile? = nil, replay: VenueReplay? = nil,
     makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
   ) {
     self.name = name
@@ -67,12 +69,13 @@ package struct Venue: Sendable {
     self.parts = []
     self.market = market
     self.profile = profile
+    self.replay = replay
     self.makeHandler = makeHandler
   }
 
   /// A venue with a connection for each of `parts`, which share name, title, separator and REST URL unless they have their own.
   /// The first stands for the venue where there can be one only. Precondition: at least two, each with a name of its own.
-  package init(title: String, parts: [Venue]) {
+  package init(title: String, parts: [Venue], replay: VenueReplay? = nil) {
     precondition(parts.count > 1 && parts.allSatisfy { $0.part != nil && $0.name == parts[0].name })
     let first = parts[0]
     name = first.name
@@ -93,6 +96,7 @@ package struct Venue: Sendable {
     self.parts = parts
     market = first.market
     profile = nil
+    self.replay = replay
     makeHandler = first.makeHandler
   }
 

@@ -29,6 +29,19 @@ package struct TradeID: Sendable {
     self.init(buffer.bytes)
   }
 
+  /// The id as a number; nil if it is none of at most 19 digits.
+  @inlinable
+  package var number: UInt64? {
+    guard length > 0, length < 20 else { return nil }
+    var number: UInt64 = 0
+    for i in 0..<Int(length) {
+      let digit = storage[i] &- UInt8(ascii: "0")
+      guard digit < 10 else { return nil }
+      number = number &* 10 &+ UInt64(digit)
+    }
+    return number
+  }
+
   /// Appends the text to `out`, without quotes.
   @inlinable
   package func append(to out: inout ByteBuffer) {

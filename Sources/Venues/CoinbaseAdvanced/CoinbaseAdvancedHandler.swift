@@ -46,6 +46,7 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
       bookDepth: nil, bookCheck: "sequence_num counts every message of a connection",
       connectionLife: "a heartbeat each second", requests: [.instruments],
       limits: ["30 books a connection", "8 messages a second to the venue"]),
+    replay: replay,
     makeHandler: { CoinbaseAdvancedHandler(configuration: $0) })
 
   struct Product {

@@ -40,6 +40,7 @@ package final class DeribitHandler: SymbolHandler {
       bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
       connectionLife: "a heartbeat every 10 s, whose test requests are answered", requests: [.instruments, .volumes],
       limits: ["500 channels a connection", "3,000 of 30,000 credits a subscription, 10,000 come back a second"]),
+    replay: replay,
     makeHandler: { DeribitHandler(configuration: $0) })
 
   struct Feed {

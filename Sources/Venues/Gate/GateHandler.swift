@@ -53,6 +53,7 @@ package final class GateHandler: SymbolHandler {
         bookDepth: depth, bookCheck: "U and u link each update to the one before",
         connectionLife: "pings every 15 s are answered", requests: [.instruments, .volumes],
         limits: ["50 subscriptions in one go, five times a second"]),
+      replay: replay,
       makeHandler: { GateHandler(books, configuration: $0) })
   }
 

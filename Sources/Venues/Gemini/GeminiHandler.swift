@@ -46,6 +46,7 @@ package final class GeminiHandler: SymbolHandler {
       bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
       connectionLife: "pings after 15 s of silence are answered", requests: [.instruments, .volumes],
       limits: ["120 REST requests a minute"]),
+    replay: replay,
     makeHandler: { GeminiHandler(configuration: $0) })
 
   struct Feed {

@@ -65,6 +65,7 @@ package final class HyperliquidHandler: SymbolHandler {
       bookDepth: 5, bookCheck: "every message is the whole book",
       connectionLife: "pings after 15 s of silence are answered", requests: [],
       limits: ["1,000 subscriptions an address", "2,000 messages a minute to the venue"]),
+    replay: replay,
     makeHandler: { HyperliquidHandler(configuration: $0) })
 
   struct Feed {

@@ -45,6 +45,7 @@ package final class KuCoinHandler: SymbolHandler {
       bookDepth: depth, bookCheck: "O and C link each update to the one before",
       connectionLife: "pings every 15 s are answered", requests: [.instruments, .volumes],
       limits: ["8 requests a second", "200 topics a connection"]),
+    replay: replay,
     makeHandler: { KuCoinHandler(configuration: $0) })
 
   enum Channel { case book, trades }

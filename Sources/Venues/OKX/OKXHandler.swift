@@ -57,6 +57,8 @@ package final class OKXHandler: SymbolHandler {
   }
 
   var feeds: [Feed] = []
+  /// How many fills each trade of the message being read stands for; kept for its memory.
+  var fillCounts: [Int64] = []
   /// Instrument lists that are still to be asked for.
   private var missing: [String] = []
   private var listed: [OKXInstrument] = []
@@ -329,16 +331,4 @@ package final class OKXHandler: SymbolHandler {
     }
     tick(now: now, into: &batch)
   }
-}
-
-/// An entry of an instrument list, as far as it is used.
-struct OKXInstrument {
-  var name: String
-  var symbol: FeedSymbol
-  /// Base units in a contract, 1 on spot; nil for inverse contracts.
-  var contractSize: Decimal64?
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  /// Whether `state` is `live`; the others are `suspend`, `preopen`, `test`.
-  var isTrading = true
 }
