@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// An event of Bitfinex: `{"event":…}` with what belongs to its kind.

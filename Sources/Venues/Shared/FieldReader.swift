@@ -1,4 +1,5 @@
 import Bytes
+import MarketData
 
 /// A `JSONScanner` whose errors say which field of a venue's message was wrong, and where.
 struct FieldReader: ~Copyable, ~Escapable {
