@@ -212,6 +212,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.compressedFramesSent = counts.frames
     metrics.bytesBeforeCompression = counts.bytesBefore
     metrics.bytesAfterCompression = counts.bytesAfter
+    metrics.streams = hub.subscribedStreams
+    metrics.streamsKept = hub.keptStreams - metrics.streams
+    metrics.replayBytes = hub.ringBytes
     return metrics
   }
 

@@ -31,8 +31,9 @@ package final class Hub {
   /// Book streams to be flushed at the end of the batch.
   var touched: [HubStream] = []
 
-  /// Of all streams' rings.
-  var ringBytes = 0
+  /// Of all streams' rings; for metrics, too.
+  package internal(set) var ringBytes = 0
+  let remembers: Bool
   private var stepped: Int64 = 0
 
   var feeds: [FeedStatus] = []
@@ -47,11 +48,13 @@ package final class Hub {
   ///   - loop: this loop; stream numbers are striped so that `number % loops == loop`.
   ///   - loops: 1…64, as many as fit in the bit mask of a delivery.
   ///   - epoch: of this run; changes when numbering restarts.
-  package init(loop: Int, loops: Int, epoch: String) {
+  ///   - remembers: whether the last messages are kept for clients that come back, which otherwise get snapshots.
+  package init(loop: Int, loops: Int, epoch: String, remembers: Bool = true) {
     precondition((1...64).contains(loops) && (0..<loops).contains(loop), "loops are 1 to 64")
     self.loop = loop
     self.loops = loops
     self.epoch = epoch
+    self.remembers = remembers
   }
 
   /// Adds a market whose changes will be published; returns its slot.
@@ -67,6 +70,9 @@ package final class Hub {
 
   /// Streams that have subscribers. For metrics. O(streams).
   package var subscribedStreams: Int { streams.count { ($0?.loops ?? 0) != 0 } }
+
+  /// Streams that have a number, those without subscribers included. For metrics.
+  package var keptStreams: Int { streams.count - 1 }
 
   // MARK: Commands
 
