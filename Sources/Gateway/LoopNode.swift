@@ -29,7 +29,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
   private(set) var sessions: [StreamSession?] = []
-  private(set) var httpSessions: [ObjectIdentifier: HTTPSession] = [:]
+  var httpSessions = HTTPSessionTable()
 
   private var outgoing: [Delivery] = []
   private var mailbags: [[Delivery]]
@@ -126,8 +126,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       hub.clockStepped(by: jump)
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
-    closeOverdue()
-    excess.httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
   }
 
   /// What is too much, and who is too slow (`LoopNode+Limits.swift`).
@@ -241,7 +239,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential? = nil,
     rest: UnsafeMutableRawBufferPointer
   ) {
-    httpSessions[ObjectIdentifier(connection)] = nil
+    httpSessions.remove(for: connection)
     let client = fanOut.open(
       session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant, now: clock.now())
     let session = StreamSession(
@@ -258,9 +256,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   func register(_ session: HTTPSession, for connection: Connection) {
-    httpSessions[ObjectIdentifier(connection)] = session
+    httpSessions.add(session, for: connection)
   }
-  func forget(_ connection: Connection) { httpSessions[ObjectIdentifier(connection)] = nil }
+  func forget(_ connection: Connection) { httpSessions.remove(for: connection) }
 
   func receive(_ message: RawSpan, from session: StreamSession) {
     metrics.requests += 1
@@ -308,6 +306,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     announceAges()
     let now = clock.now()
     fanOut.advance(to: now, into: &actions)
+    watchRequests()
     keepWithinBudget()
     advances &+= 1
     noteKernelProgress(now, part: advances % 10, of: 10)
