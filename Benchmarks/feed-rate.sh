@@ -3,7 +3,7 @@
 # them. Says what both processes use of a core, in user and in kernel time. The gateway should leave one at least half idle.
 #   Benchmarks/feed-rate.sh              RATE=… moments a second and symbol, CLIENTS=…, SPAN=… seconds of each measurement
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
-rate=${RATE:-300} clients=${CLIENTS:-50} span=${SPAN:-20}
+rate=${RATE:-500} clients=${CLIENTS:-50} span=${SPAN:-20}
 symbols=BTC-USDT,ETH-USDT,SOL-USDT,ZEC-USDT,XRP-USDT,ADA-USDT,DOGE-USDT,LTC-USDT
 
 start exchange "$tidegate" simulate --venue binance --listen 127.0.0.1:$((port + 2)) --rate "$rate"

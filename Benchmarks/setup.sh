@@ -1,8 +1,8 @@
 # What the scripts of this folder share: where the programs are, and how their processes are started and ended.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-tidegate=${TIDEGATE:-.build/release/tidegate}
-load=${TIDEGATE_LOAD:-.build-bench/release/tidegate-load}
+tidegate=${GATEWAY:-.build/release/tidegate}
+load=${LOAD:-.build-bench/release/tidegate-load}
 port=${PORT:-18080}
 for program in "$tidegate" "$load"; do
   [ -x "$program" ] || { echo "$program is missing: swift build -c release (Benchmarks/README.md)" >&2; exit 1; }

@@ -1,4 +1,4 @@
-import Transport
+import Gateway
 
 /// A world that goes on for hours, for whoever wants to know what it holds then.
 extension World {
