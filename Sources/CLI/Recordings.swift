@@ -26,7 +26,7 @@ func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, sy
       isTaken = recording.add(
         answer: reader.payload.unsafeBytes, to: record.url ?? "", status: record.status, at: record.time)
     // One session plays all connections; the client's own words are the client's to say again.
-    case .open, .sent, .close: break
+    case .open, .sent, .close, .gap: break
     }
     if !isTaken {
       throw fail("m", "more than \(RecordedSource.byteLimit >> 20) MB of frames; simulate holds them in memory")

@@ -94,12 +94,13 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
           log: settings.log), now: clock.now()), number: number)
   }
 
-  /// Adds a recording as a feed of this loop. On the loop.
-  func add(replay replayer: Replayer, speed: GatewayConfiguration.ReplaySpeed, number: Int) {
+  /// Adds a recording as a feed of this loop, which begins with `origin`. On the loop.
+  func add(replay replayer: Replayer, origin: Timestamp, speed: GatewayConfiguration.ReplaySpeed, number: Int) {
     let slot = hub.add(market: replayer.pipeline.market, venue: replayer.venue.name)
     begin(
       ReplaySession(
-        replayer: replayer, speed: speed, slot: slot, owner: self, loop: loop, log: settings.log, now: clock.now()),
+        replayer: replayer, origin: origin, speed: speed, slot: slot, owner: self, loop: loop, log: settings.log,
+        now: clock.now()),
       number: number)
   }
 

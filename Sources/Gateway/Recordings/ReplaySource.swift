@@ -62,7 +62,7 @@ package struct ReplaySource {
         } else if answers.count < Self.answerLimit {
           answers[path] = [UInt8](reader.payload.unsafeBytes)
         }
-      case .binary, .sent, .close: break
+      case .binary, .sent, .close, .gap: break
       }
     }
     self.details = details
