@@ -275,6 +275,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     guard sessions[Int(session.client.slot)] === session else { return }
     sessions[Int(session.client.slot)] = nil
     metrics.clients -= 1
+    metrics.connections -= 1
     fanOut.close(session.client, into: &actions)
   }
 

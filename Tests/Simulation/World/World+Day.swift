@@ -41,7 +41,7 @@ extension World {
     guard goesOn else { return }
     compare()
     guard goesOn else { return }
-    countHandovers()
+    readMetrics()
     stop()
   }
 

@@ -94,7 +94,7 @@ package final class World {
     guard goesOn else { return }
     compare()
     guard goesOn else { return }
-    countHandovers()
+    readMetrics()
     if let plan = scenario.drain { drain(plan) } else { stop() }
   }
 
@@ -270,14 +270,18 @@ package final class World {
     }
   }
 
-  func countHandovers() {
+  func readMetrics() {
+    let descriptors = gatewayHost.openDescriptors
     guard let answer = observer.get("/metrics", from: gateway!.internalAddress), answer.status == 200 else {
       return faults.append("/metrics is not answered")
     }
-    for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
-    where line.hasPrefix("tidegate_feed_handovers_total") {
+    for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n") {
       let count = line.split(separator: " ").last.flatMap { Int($0) } ?? 0
-      if line.contains("\"replaced\"") { report.linesReplaced += count } else { report.handoversFailed += count }
+      if line.hasPrefix("tidegate_feed_handovers_total") {
+        if line.contains("\"replaced\"") { report.linesReplaced += count } else { report.handoversFailed += count }
+      } else if line.hasPrefix("tidegate_connections "), count > max(descriptors, gatewayHost.openDescriptors) {
+        faults.append("the gateway counts \(count) connections and has \(descriptors) descriptors")
+      }
     }
   }
 
