@@ -20,6 +20,7 @@ package final class Hub {
   /// By number / `loops`; the first place is unused, so that no stream has the number 0.
   var streams: [HubStream?] = [nil]
   var byKey: [StreamKey: HubStream] = [:]
+  /// A note of each time that a stream lost its last subscriber, oldest first; at most twice as many as there are streams.
   var idle: [(stream: HubStream, generation: UInt32)] = []
   var idleHead = 0
   /// The highest `seq` of a stream whose slot was given away.
@@ -165,6 +166,15 @@ package final class Hub {
     forget(stream)
     stream.sleep()
     idle.append((stream, stream.idleGeneration))
+    if idle.count > 2 * streams.count { forgetStaleNotes() }
+  }
+
+  /// Drops the notes of streams that have been woken since. At most one note of a stream is not stale, so that after this there are no
+  /// more of them than streams, and as many streams must fall asleep before it is done again: amortised O(1).
+  func forgetStaleNotes() {
+    idle.removeFirst(idleHead)
+    idleHead = 0
+    idle.removeAll { $0.stream.loops != 0 || $0.stream.idleGeneration != $0.generation }
   }
 
   /// Starts publishing again. What is now shown differs from what the last `seq` showed, so it gets a new one.
