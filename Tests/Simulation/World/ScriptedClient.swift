@@ -29,6 +29,7 @@ final class ScriptedClient: ConnectionHandler {
   private let network: FaultyTransport
   private let market: Market
   private let isSteady: Bool
+  private let leisure: Int
   private let gateway: SocketAddress
   private var random: SeededGenerator
   private(set) var figures = ClientFigures()
@@ -73,9 +74,10 @@ final class ScriptedClient: ConnectionHandler {
 
   init(
     name: String, network: FaultyTransport, host: SimulatedHost, market: Market, gateway: SocketAddress, seed: UInt64,
-    isSteady: Bool
+    isSteady: Bool, leisure: Int = 1
   ) {
     self.isSteady = isSteady
+    self.leisure = leisure
     self.name = name
     self.network = network
     self.host = host
@@ -337,7 +339,7 @@ final class ScriptedClient: ConnectionHandler {
   private func pick(_ count: Int) -> Int { count <= 1 ? 0 : Int(random.next() % UInt64(count)) }
 
   private func actLater() {
-    loop.schedule(after: UInt64(20 + pick(400)) * 1_000_000) { [unowned self] in
+    loop.schedule(after: UInt64(leisure * (20 + pick(400))) * 1_000_000) { [unowned self] in
       if !isSettled, !isLeaving {
         act()
         actLater()
