@@ -124,7 +124,7 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
       productsBackoff.reset()
       productsDue = now
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       productsDue = now + (status == 429 ? Microseconds.minute : productsBackoff.next())
     }
   }

@@ -115,7 +115,7 @@ package final class DeribitHandler: SymbolHandler {
       listBackoff.reset()
       listDue = now
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
     }
   }

@@ -130,7 +130,7 @@ package final class GateHandler: SymbolHandler {
         listBackoff.reset()
         listDue = now
       } catch {
-        counts.rejected += 1
+        rejectAnswer(error)
         listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
       }
       return
@@ -387,11 +387,14 @@ package final class GateHandler: SymbolHandler {
         return
       } catch {
         mark.rewind(&batch)
-        guard widenIfNeeded(into: &batch) else { break }
+        guard widenIfNeeded(into: &batch) else {
+          rejectAnswer(error)
+          return pacer.failed(place, status: status, now: now)
+        }
         mark = BatchMark(batch)
       }
     }
-    counts.rejected += 1
+    rejectAnswer(FeedError(.decimal, "order book: scales that were widened four times do not do"))
     pacer.failed(place, status: status, now: now)
   }
 

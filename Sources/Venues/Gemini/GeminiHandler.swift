@@ -166,7 +166,7 @@ package final class GeminiHandler: SymbolHandler {
       }
       pacer.succeeded(subject)
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       guard status == 400 || status == 404 else {
         pacer.failed(subject, status: status, now: now)
         return ask(now)

@@ -117,7 +117,7 @@ package final class KuCoinHandler: SymbolHandler {
       listBackoff.reset()
       listDue = now
     } catch {
-      counts.rejected += 1
+      rejectAnswer(error)
       listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
     }
   }

@@ -24,8 +24,11 @@ final class StackModel {
   private var gets: [Int] = []
   private var known = 0
 
-  init(_ venue: Venue, symbols: [String]) {
-    pipeline = FeedPipeline(venue: venue, configuration: FeedConfiguration(symbols: symbols))
+  /// Whether the feed's connection is open.
+  private(set) var isConnected = false
+
+  init(_ venue: Venue, _ configuration: FeedConfiguration) {
+    pipeline = FeedPipeline(venue: venue, configuration: configuration)
     hub = Hub(loop: 0, loops: 1, epoch: "k7")
     fanOut = FanOut(loop: 0, loops: 1, identity: .init(node: "gw-a", version: "1.0"))
     _ = hub.add(market: pipeline.market, venue: venue.name)
@@ -38,18 +41,30 @@ final class StackModel {
     pipeline.prepare(now: now)
     try settle()
   }
-  func connect() throws(FuzzFailure) {
+  /// Opens the connection if it is not, as soon as the handler may be told of it.
+  func connectIfPrepared() throws(FuzzFailure) {
+    guard !isConnected, pipeline.handler.isPrepared else { return }
+    isConnected = true
     pipeline.connected(now: now)
     try settle()
   }
+  /// The connection is lost, and with it the answers that are under way.
   func disconnect() throws(FuzzFailure) {
+    isConnected = false
+    gets.removeAll()
     pipeline.disconnected(now: now)
     try settle()
   }
-  func receive(_ message: [UInt8]) throws(FuzzFailure) {
-    let before = pipeline.counts.rejected
-    pipeline.receive(message.span.bytes, now: now)
-    if pipeline.counts.rejected > before {
+  /// A message of the venue; nothing comes where there is no connection.
+  func receive(_ message: [UInt8], isBinary: Bool = false) throws(FuzzFailure) {
+    guard isConnected else { return }
+    let before = (rejected: pipeline.counts.rejected, noted: pipeline.errors.total)
+    pipeline.receive(message.span.bytes, isBinary: isBinary, now: now)
+    let refused = pipeline.counts.rejected - before.rejected
+    try require(
+      refused == pipeline.errors.total - before.noted && (0...1).contains(refused),
+      "\(refused) refusals of a message are counted, and \(pipeline.errors.total - before.noted) are kept")
+    if refused > 0 {
       try require(pipeline.lastError.map { !$0.detail.isEmpty } ?? false, "a message is refused without a reason")
     }
     try settle()
@@ -57,7 +72,17 @@ final class StackModel {
   /// Answers the oldest request of the handler, if there is one.
   func answer(_ status: Int, _ body: [UInt8]) throws(FuzzFailure) {
     guard !gets.isEmpty else { return }
+    let before = (rejected: pipeline.counts.rejected, noted: pipeline.errors.total)
     pipeline.response(to: gets.removeFirst(), status: status, body: body.span.bytes, now: now)
+    let noted = pipeline.errors.total - before.noted
+    if pipeline.counts.rejected > before.rejected || status != 200 {
+      try require(noted == 1, "\(noted) refusals of an answer are kept")
+      try require(
+        !(pipeline.errors.entries.first?.detail.hasSuffix(": could not be read") ?? true),
+        "an answer is refused without a reason")
+    } else {
+      try require(noted == 0, "an answer that was read is told of")
+    }
     try settle()
   }
 
