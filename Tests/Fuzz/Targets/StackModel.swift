@@ -48,10 +48,11 @@ final class StackModel {
     pipeline.connected(now: now)
     try settle()
   }
-  /// The connection is lost, and with it the answers that are under way.
+  /// The connection is lost, and with it the answers that are under way and a change that was.
   func disconnect() throws(FuzzFailure) {
     isConnected = false
     gets.removeAll()
+    endHandover()
     pipeline.disconnected(now: now)
     try settle()
   }
@@ -89,11 +90,93 @@ final class StackModel {
   /// Moves time on by `milliseconds`.
   func wait(_ milliseconds: Int64) throws(FuzzFailure) {
     now = now + milliseconds * 1000
+    if let next = handover?.successor {
+      next.tick(now: now)
+      next.advance(now: now)
+      settleSuccessor()
+      if isNextConnected, handover?.standing(now: now) == .ready { try takeOver() }
+    }
     pipeline.tick(now: now)
     pipeline.advance(now: now)
     hub.advance(to: now, into: &deliveries)
     fanOut.advance(to: now, into: &fanOutActions)
     try settle()
+  }
+
+  // MARK: A planned change of connection
+
+  private var handover: FeedHandover?
+  private var isNextConnected = false
+  private var nextGets: [Int] = []
+  var isChanging: Bool { handover != nil }
+
+  /// Begins one, as the venue's notice or the connection's age does.
+  func beginHandover() {
+    guard isConnected, handover == nil else { return }
+    let next = FeedHandover(of: pipeline, configuration: pipeline.handler.configuration)
+    handover = next
+    next.successor.prepare(now: now)
+    settleSuccessor()
+  }
+
+  /// A message on the next connection.
+  func receiveNext(_ message: [UInt8]) {
+    guard isNextConnected, let next = handover?.successor else { return }
+    next.receive(message.span.bytes, now: now)
+    settleSuccessor()
+  }
+
+  /// Answers the oldest request of the next connection's handler.
+  func answerNext(_ body: [UInt8]) {
+    guard !nextGets.isEmpty, let next = handover?.successor else { return }
+    next.response(to: nextGets.removeFirst(), status: 200, body: body.span.bytes, now: now)
+    settleSuccessor()
+  }
+
+  /// The present connection's time is up: the next one takes over with what it has, if it has anything.
+  func takeOverEarly() throws(FuzzFailure) {
+    guard isNextConnected, let handover, handover.booksInSync > 0 else { return }
+    try takeOver()
+  }
+
+  private func takeOver() throws(FuzzFailure) {
+    guard let change = handover else { return }
+    guard change.takeOver(now: now) else {
+      try disconnect()
+      return try prepare()
+    }
+    handover = nil
+    isNextConnected = false
+    gets = nextGets
+    nextGets.removeAll()
+    try settle()
+  }
+
+  private func endHandover() {
+    handover?.cancel()
+    handover = nil
+    isNextConnected = false
+    nextGets.removeAll()
+  }
+
+  /// What a feed's session does after every call of the next connection's pipeline.
+  private func settleSuccessor() {
+    guard let change = handover else { return }
+    change.collect()
+    for action in change.successor.takeActions() {
+      switch action {
+      case .send: change.noteRequest(now: now)
+      case .get(let request, _, _): nextGets = nextGets.suffix(63) + [request]
+      case .symbolFailed(let symbol, let reason): change.noteRefusal(symbol, reason)
+      case .symbolAccepted: break
+      case .maintenance(let isOn): if isOn { return endHandover() }
+      case .reconnect, .renew: return endHandover()
+      }
+    }
+    guard !isNextConnected, change.successor.handler.isPrepared else { return }
+    isNextConnected = true
+    change.successor.connected(now: now)
+    settleSuccessor()
   }
 
   // MARK: The client's side

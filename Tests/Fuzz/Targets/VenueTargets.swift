@@ -10,6 +10,9 @@ import WebSocket
 ///     ?404text      the answer of that status; 500 where there are no three digits
 ///     !  !60        a second that passes, or so many, up to 600
 ///     -             the connection is lost and, once the handler is prepared, found again
+///     +             a planned change of connection begins, and the next one gets the lines of `VenueScript`
+///     +text  +#text  a message or an answer on the next connection, which takes over when it has everything
+///     +-            it takes over with what it has
 ///     =text         the text in a binary frame
 ///     @text  %text  the text in a binary frame, compressed: as gzip, as raw deflate
 ///
@@ -84,12 +87,27 @@ extension FuzzTarget {
     case UInt8(ascii: "-"):
       try model.disconnect()
       try model.prepare()
+    case UInt8(ascii: "+"): try change(rest, model)
     case UInt8(ascii: "="): try model.receive(rest, isBinary: true)
     case UInt8(ascii: "@"): try refuse(Deflated.gzip(rest), by: model)
     case UInt8(ascii: "%"): try refuse(Deflated.raw(rest), by: model)
     default: try model.receive(line)
     }
     try model.connectIfPrepared()
+  }
+
+  private static func change(_ line: [UInt8], _ model: StackModel) throws(FuzzFailure) {
+    switch line.first {
+    case nil:
+      guard !model.isChanging else { return }
+      model.beginHandover()
+      for text in try script(of: model.pipeline.venue.label).script.prelude where model.isChanging {
+        if text == "!" { try model.wait(1000) } else { try change(Array(text.utf8), model) }
+      }
+    case UInt8(ascii: "-"): try model.takeOverEarly()
+    case UInt8(ascii: "#"): model.answerNext(Array(line.dropFirst()))
+    default: model.receiveNext(line)
+    }
   }
 
   private static func number(_ digits: some Collection<UInt8>) -> Int? {
