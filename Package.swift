@@ -89,9 +89,11 @@ var package = Package(
     // What fuzzing runs, with libFuzzer and in `swift test` alike.
     .target(
       name: "FuzzTargets",
-      dependencies: ["Gateway", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Bytes", "CZlib"],
+      dependencies: [
+        "Gateway", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib",
+      ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
-    tests("Fuzz", ["FuzzTargets"]),
+    tests("Fuzz", ["FuzzTargets", "Venues"]),
     // What other people's WebSocket test suites are run against.
     .executableTarget(
       name: "WebSocketEcho", dependencies: ["WebSocket", "HTTP1", "Transport", "Bytes"], path: "Tests/WebSocketEcho",
