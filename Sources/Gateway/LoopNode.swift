@@ -131,7 +131,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// What is too much, and who is too slow (`LoopNode+Limits.swift`).
   var excess = ExcessState()
-  var newcomers = Newcomers()
+  /// Connections that may not have asked for anything yet.
+  var newcomers = ArrivalQueue()
 
   // MARK: Feeds
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lets clients written with other people's libraries use a gateway with a simulated market, over ws and over wss. What is not
-# installed and cannot be had from PyPI is skipped, and said so. PEER_SECONDS (default 4) is how long each client watches.
+# Lets clients written with other people's libraries use a gateway with a simulated market, over ws and over wss, and sends
+# running gateways their signals. What is not installed and cannot be had from PyPI is skipped, and said so. PEER_SECONDS (default 4) is how long each client watches.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export PEER_SECONDS="${PEER_SECONDS:-4}"
@@ -149,6 +149,12 @@ venue_client() { # library script
   PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "Tests/Peers/$2" "$venues_gateway/v1/stream" "${venue_urls[@]}"
 }
 
+# A gateway of its own, and a signal that it is sent.
+signal_check() { # drain | takeover | reload
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  python3 Tests/Peers/signals.py "$1" "$binary"
+}
+
 number=0
 peer() { # name command…
   local name=$1 file="$work/peer.$number"
@@ -179,6 +185,10 @@ for scheme in ws wss; do
   collect
 done
 peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
+collect
+peer "SIGTERM: clients are told, then closed one after the other" signal_check drain
+peer "SIGUSR2: another process takes over the port without a gap" signal_check takeover
+peer "SIGHUP: certificates are read again" signal_check reload
 collect
 serve_venues
 peer "ccxt: the venues' lists, books, trades and tickers as its own clients see them" venue_client ccxt ccxt_client.py
