@@ -21,6 +21,8 @@ package struct Venue: Sendable {
   package let offersCompression: Bool
   /// Symbols one connection may carry.
   package let symbolLimit: Int
+  /// Symbols that all connections from one address may carry together; nil where only each connection has a limit.
+  package let addressLimit: Int?
   /// How old the venue lets a connection get, µs; nil where it has no such limit.
   package let connectionLifetime: Int64?
   /// How often it may be connected to.
@@ -44,7 +46,7 @@ package struct Venue: Sendable {
 
   package init(
     name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64,
-    messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int,
+    messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int, addressLimit: Int? = nil,
     kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, connectionLifetime: Int64? = nil,
     connectLimit: ConnectLimit = .usual, market: Market.Configuration,
     profile: VenueProfile? = nil, replay: VenueReplay? = nil,
@@ -59,6 +61,7 @@ package struct Venue: Sendable {
     self.messageLimit = messageLimit
     self.offersCompression = offersCompression
     self.symbolLimit = symbolLimit
+    self.addressLimit = addressLimit
     self.kinds = kinds
     self.connectionLifetime = connectionLifetime
     self.connectLimit = connectLimit
@@ -84,6 +87,8 @@ package struct Venue: Sendable {
     messageLimit = first.messageLimit
     offersCompression = first.offersCompression
     symbolLimit = parts.map(\.symbolLimit).min() ?? first.symbolLimit
+    // Each part's own is looked at.
+    addressLimit = nil
     kinds = parts.reduce(into: []) { $0.formUnion($1.kinds) }
     connectionLifetime = first.connectionLifetime
     connectLimit = first.connectLimit

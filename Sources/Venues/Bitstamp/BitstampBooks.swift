@@ -40,7 +40,7 @@ extension BitstampHandler {
       // It came late, or what was between it and the last one never did.
       seen[place].gaps += 1
       feeds[place].newest = max(feeds[place].newest, time)
-      lose(place, .gap, now: now, into: &batch)
+      lose(place, .gap, wasLive: true, now: now, into: &batch)
       return
     }
     feeds[place].newest = max(feeds[place].newest, time)
@@ -70,8 +70,10 @@ extension BitstampHandler {
   }
 
   /// Takes a book out of sync, whether it is live or waits for a snapshot: what has been kept is of no use.
-  func lose(_ place: Int, _ reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
-    restart(place, now: now)
+  func lose(
+    _ place: Int, _ reason: ResyncReason, wasLive: Bool, now: Timestamp, into batch: inout EventBatch
+  ) {
+    restart(place, wasLive: wasLive, now: now)
     batch.events.append(.bookReset(InstrumentID(place), reason))
   }
 
@@ -84,12 +86,13 @@ extension BitstampHandler {
     feeds[place].bridge.reset()
   }
 
-  func restart(_ place: Int, now: Timestamp) {
+  func restart(_ place: Int, wasLive: Bool, now: Timestamp) {
     feeds[place].bridge.reset()
     if feeds[place].newest > 0 { feeds[place].floor = feeds[place].newest }
     feeds[place].unfollowed = nil
     if renewing?.place == place { renewing = nil }
-    pacer.want(place, notBefore: now + Self.snapshotDelay)
+    let due = now + Self.snapshotDelay
+    if wasLive { pacer.lost(place, notBefore: due, now: now) } else { pacer.want(place, notBefore: due) }
   }
 
   /// Something was lost of a book that cannot be told: each is renewed as soon as it can be.
@@ -151,6 +154,8 @@ extension BitstampHandler {
     if renewing?.place == place {
       renewing = nil
       feeds[place].renewDue = now + Self.firstRenewal
+      // The book is good as it is: nothing of this counts against it.
+      return pacer.failed(place, status: status == 200 ? 0 : status, now: now)
     }
     pacer.failed(place, status: status, now: now)
   }
@@ -182,8 +187,8 @@ extension BitstampHandler {
       pacer.succeeded(place)
     } else {
       // Two updates had come in the wrong order.
-      restart(place, now: now)
       pacer.failed(place, status: 200, now: now)
+      restart(place, wasLive: false, now: now)
     }
   }
 }

@@ -27,9 +27,6 @@ package final class BitstampHandler: SymbolHandler {
 
   /// Quiet time after which a heartbeat is asked for.
   static let pingAfter = 10 * Microseconds.second
-  /// Subscriptions sent in one go, and the time between two: 20 at once have been taken; each is for one channel.
-  static let requestsAtOnce = 10
-  static let requestInterval = 100 * Microseconds.millisecond
   /// How long a subscription may be unanswered before it is sent again, at first.
   static let answerTimeout = 15 * Microseconds.second
   /// From the first update to the request of a snapshot. Answers have been seen to be up to 2.2 s old, and one from before that
@@ -103,31 +100,32 @@ package final class BitstampHandler: SymbolHandler {
 
   var feeds: [Feed] = []
   var renewing: BitstampRenewal?
-  var pacer = RequestPacer(weightPerMinute: 300, requestWeight: 1, concurrency: 4)
-  private var isListed = false
-  private var listRequest: Int?
-  private var listDue = Timestamp.distantPast
-  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  var pacer: RequestPacer
+  private var listRequest = ListRequest()
   private var listPath = 0
   private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
-  private var outbox: [(place: Int, channel: Channel, text: String)] = []
-  private var sendDue = Timestamp.distantPast
+  /// 20 at once have been taken. Of a symbol there is one request for each channel, and two for its book when that is subscribed again.
+  private var outbox = RequestOutbox<(place: Int, channel: Channel, text: String)>(
+    atOnce: 10, every: 100 * Microseconds.millisecond, limit: 4_096)
 
-  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+  package init(configuration: FeedConfiguration) {
+    pacer = RequestPacer(
+      weightPerMinute: max(1, 300 / configuration.connections), requestWeight: 1, concurrency: 4)
+    super.init(venue: Self.venue, configuration: configuration)
+  }
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { isListed }
+  package override var isPrepared: Bool { listRequest.isDone }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
+    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
     requestID += 1
-    listRequest = requestID
-    listDue = now + RequestPacer.answerTimeout
+    listRequest.sent(requestID, now: now)
     actions.append(.get(request: requestID, path: Self.listPaths[listPath], bodyLimit: Self.bodyLimit))
   }
 
@@ -135,22 +133,19 @@ package final class BitstampHandler: SymbolHandler {
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    if request == listRequest {
-      listRequest = nil
+    if listRequest.isAnswered(by: request) {
       do throws(FeedError) {
         guard status == 200 else {
           throw FeedError(.refused, "GET \(Self.listPaths[listPath]): status \(status)")
         }
         take(try BitstampMarket.list(body), into: &batch)
-        isListed = true
+        listRequest.finished()
         if isConnected { subscribeMissing() }
-        listBackoff.reset()
-        listDue = now
       } catch {
         rejectAnswer(error)
         // Not there, or not what it was: by its other address. A failing server is no reason for that.
         if status == 404 || status == 410 || status == 200 { listPath = 1 - listPath }
-        listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
+        listRequest.failed(status: status, now: now)
       }
       return
     }
@@ -209,7 +204,6 @@ package final class BitstampHandler: SymbolHandler {
     isLeaving = false
     heardAt = now
     lastPing = now
-    sendDue = now
     subscribeMissing()
     flush(now)
   }
@@ -228,16 +222,13 @@ package final class BitstampHandler: SymbolHandler {
 
   override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
     for place in feeds.indices where symbols.contains(configuredName(place)) { feeds[place].isRefused = false }
-    guard listRequest == nil else { return }
-    isListed = false
+    listRequest.again()
     prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
-    isListed = false
-    if listRequest != nil { listDue = now }
-    listRequest = nil
+    listRequest.restart()
     outbox.removeAll()
     pacer.removeAll()
     renewing = nil
@@ -250,8 +241,7 @@ package final class BitstampHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    if listRequest != nil, now >= listDue { listRequest = nil }
-    if !isListed { prepare(now: now, into: &batch) }
+    if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard isConnected else { return }
     if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
       lastPing = now
@@ -277,9 +267,10 @@ package final class BitstampHandler: SymbolHandler {
     }
     if let unfollowed = feeds[place].unfollowed, now - unfollowed.since >= Self.unfollowedTrade {
       beginAnew(place, now: now)
-      lose(place, .stale, now: now, into: &batch)
-      outbox.append((place, .book, text("unsubscribe", place, .book)))
-      subscribe(place, .book)
+      lose(place, .stale, wasLive: true, now: now, into: &batch)
+      feeds[place].subscriptions[Channel.book.rawValue].asked = nil
+      outbox.append(
+        together: (place, .book, text("unsubscribe", place, .book)), (place, .book, text("subscribe", place, .book)))
     } else if renewing == nil, now >= feeds[place].renewDue {
       renewing = BitstampRenewal(place: place, floor: feeds[place].newest)
       pacer.want(place)
@@ -293,7 +284,7 @@ package final class BitstampHandler: SymbolHandler {
   ) {
     let place = instrument.index
     guard isConnected, feeds.indices.contains(place), feeds[place].bridge.isLive else { return }
-    restart(place, now: now)
+    restart(place, wasLive: true, now: now)
     pump(now)
   }
 
@@ -310,13 +301,10 @@ package final class BitstampHandler: SymbolHandler {
   }
 
   private func flush(_ now: Timestamp) {
-    guard !outbox.isEmpty, now >= sendDue else { return }
-    sendDue = now + Self.requestInterval
-    for request in outbox.prefix(Self.requestsAtOnce) {
+    for request in outbox.take(now: now) {
       actions.append(.send(request.text))
       feeds[request.place].subscriptions[request.channel.rawValue].asked = now
     }
-    outbox.removeFirst(min(outbox.count, Self.requestsAtOnce))
   }
 
   /// A channel was acknowledged, or speaks.
@@ -363,10 +351,15 @@ package final class BitstampHandler: SymbolHandler {
 
   override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
     heardAt = now
-    guard Salvage.contains(message, "\"bids\"") || Salvage.contains(message, "diff_order_book_") else { return }
+    guard Salvage.contains(message, "\"bids\"") || Salvage.contains(message, "diff_order_book_") else {
+      // What is not even said to be something else may have been an update, and nothing would tell that one is missing.
+      if !Salvage.contains(message, "\"event\"") { renewAll(now: now) }
+      return
+    }
     guard let place = bookPlace(message) else { return renewAll(now: now) }
+    let wasLive = feeds[place].bridge.isLive
     beginAnew(place, now: now)
-    lose(place, .malformed, now: now, into: &batch)
+    lose(place, .malformed, wasLive: wasLive, now: now, into: &batch)
     pump(now)
   }
 }

@@ -129,6 +129,7 @@ extension CoinbaseAdvancedHandler {
   ) {
     let place = book.place
     if book.isSnapshot {
+      guard !products[place].isLeft else { return }
       seen[place].snapshots += 1
       products[place].book.snapshotArrived(now: now)
     } else {

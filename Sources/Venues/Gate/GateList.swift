@@ -72,3 +72,16 @@ extension GateHandler {
     scale <= widestScale ? Decimal64(mantissa: 1, scale: scale) : nil
   }
 }
+
+/// An entry of the instrument list, as far as it is used.
+struct GateInstrument {
+  var name = ""
+  var base = ""
+  var quote = ""
+  /// Digits after the point of prices and amounts; the increments are one of the last.
+  var priceScale: UInt8 = 0
+  var sizeScale: UInt8 = 0
+  var priceIncrement: Decimal64?
+  var sizeIncrement: Decimal64?
+  var isTraded = true
+}

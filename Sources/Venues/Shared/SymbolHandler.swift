@@ -78,6 +78,11 @@ package class SymbolHandler: FeedHandler {
     return FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
   }
 
+  /// The place of a symbol that is carried, or was; nil if it has none. O(instruments).
+  final func place(of symbol: FeedSymbol) -> Int? {
+    instruments.firstIndex { $0.base == symbol.base && $0.quote == symbol.quote && $0.kind == symbol.kind }
+  }
+
   // MARK: For subclasses
 
   /// Whether `askAgain` does something.
