@@ -92,15 +92,18 @@ package final class Gateway: Sendable {
     }
     let admission = settings.admission
     let publicListener = try Listener(
-      address: configuration.listen, loops: loops, tls: tls, limits: limits,
+      address: configuration.listen, loops: loops, tls: tls, limits: limits, sharesPort: configuration.reusePort,
       gate: { peer in
         guard let permit = admission.enter(peer, now: kernel.monotonicMicroseconds) else { return nil }
         if let room = permit.room {
           let node = nodes[room % nodes.count]
-          node.loop.execute { node.makeRoom(hops: nodes.count) }
+          // The gate is asked on the first loop. A newcomer that is noted later is not ended for its own sake.
+          let now = loops[0].uptime
+          node.loop.execute { node.makeRoom(hops: nodes.count, before: now) }
         }
         return permit
       },
+      arrived: { connection in nodes[connection.loop.index].arrived(connection) },
       accept: { connection in publicAPI[connection.loop.index].accept(connection) })
     self.publicListener = publicListener
     let started = startedAt
@@ -110,9 +113,9 @@ package final class Gateway: Sendable {
         node: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount },
         recorders: { recordings.figures })
     }
-    self.internalListener = try Listener(address: configuration.internalListen, loops: [loops[0]]) { connection in
-      internalAPI[connection.loop.index].accept(connection)
-    }
+    self.internalListener = try Listener(
+      address: configuration.internalListen, loops: [loops[0]], sharesPort: configuration.reusePort
+    ) { connection in internalAPI[connection.loop.index].accept(connection) }
   }
 
   /// The address that clients connect to.

@@ -11,40 +11,6 @@ struct ExcessState {
   fileprivate var closed = 0
 }
 
-/// Connections in the order they came, for finding the one that has been silent longest. Those that have spoken or are gone are left
-/// out when they are met; a place holds 16 bytes.
-struct Newcomers {
-  private struct Entry { weak var connection: Connection? }
-  private var entries: [Entry] = []
-  private var first = 0
-
-  /// O(1) amortised.
-  mutating func append(_ connection: Connection) {
-    // At most twice as many places as there are connections of the loop.
-    if entries.count == entries.capacity {
-      entries.removeSubrange(..<first)
-      first = 0
-      entries.removeAll { !Self.isSilent($0.connection) }
-    }
-    entries.append(Entry(connection: connection))
-  }
-
-  /// The one that came first of those that have not asked for anything; it is forgotten.
-  mutating func popSilent() -> Connection? {
-    while first < entries.count {
-      let connection = entries[first].connection
-      entries[first].connection = nil
-      first += 1
-      if let connection, Self.isSilent(connection) { return connection }
-    }
-    return nil
-  }
-
-  private static func isSilent(_ connection: Connection?) -> Bool {
-    (connection?.permit as? AdmissionPermit)?.isSilent == true && connection?.isOpen == true
-  }
-}
-
 /// Ends those who are too slow or have too much waiting: a few at a time. Ten thousand connections that began together are overdue
 /// together; to look at them all in one turn, or to end them in one, kept everybody else waiting for 10 ms and more.
 extension LoopNode {
@@ -77,16 +43,35 @@ extension LoopNode {
     }
   }
 
-  /// Ends the connection that has been silent longest, here or, where there is none, on the next of `hops` loops.
-  func makeRoom(hops: Int) {
+  /// A TLS handshake that is younger is not ended to make room: several turns of its client's are part of it, ns.
+  private static let handshakePatience: UInt64 = 1_000_000_000
+
+  /// Notes a connection that has just come. On the loop.
+  func arrived(_ connection: Connection) {
+    guard Self.isSilent(connection) else { return }
+    newcomers.append(connection, at: loop.kernel.uptime(), isOfInterest: Self.isSilent)
+  }
+
+  /// Ends the connection that has been silent longest, its TLS handshake included, for one that came at `time`, ns: here or, where
+  /// there is none, on the next of `hops` loops.
+  func makeRoom(hops: Int, before time: UInt64) {
     loop.assertOnLoop()
-    if let connection = newcomers.popSilent() {
+    let found = newcomers.popFirst(before: time) { connection, came in
+      guard Self.isSilent(connection) else { return .forget }
+      return connection.isHandshaking && time < came + Self.handshakePatience ? .keep : .take
+    }
+    if let found {
       metrics.endedForRoom += 1
-      connection.abort()
+      found.abort()
     } else if hops > 1 {
       let next = nodes[(loop.index + 1) % nodes.count]
-      next.loop.execute { next.makeRoom(hops: hops - 1) }
+      next.loop.execute { next.makeRoom(hops: hops - 1, before: time) }
     }
+  }
+
+  private static func isSilent(_ connection: Connection) -> Bool {
+    guard let permit = connection.permit as? AdmissionPermit, permit.isSilent else { return false }
+    return connection.isOpen || connection.isHandshaking
   }
 
   /// Books what waits for this loop's clients; closes those with the most where all clients together have too much.

@@ -131,7 +131,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// What is too much, and who is too slow (`LoopNode+Limits.swift`).
   var excess = ExcessState()
-  var newcomers = Newcomers()
+  /// Connections that may not have asked for anything yet.
+  var newcomers = ArrivalQueue()
 
   // MARK: Feeds
 
@@ -211,6 +212,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.compressedFramesSent = counts.frames
     metrics.bytesBeforeCompression = counts.bytesBefore
     metrics.bytesAfterCompression = counts.bytesAfter
+    metrics.streams = hub.subscribedStreams
+    metrics.streamsKept = hub.keptStreams - metrics.streams
+    metrics.replayBytes = hub.ringBytes
     return metrics
   }
 
@@ -272,6 +276,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     guard sessions[Int(session.client.slot)] === session else { return }
     sessions[Int(session.client.slot)] = nil
     metrics.clients -= 1
+    metrics.connections -= 1
     fanOut.close(session.client, into: &actions)
   }
 

@@ -121,6 +121,20 @@ struct DeribitProtocolTests {
     #expect(good.closed == nil && !good.isAborted && bad.closed == 4000 && idle.isAborted)
   }
 
+  @Test("instruments are of every currency unless one is named, summaries of one")
+  func lists() throws {
+    let venue = try makeVenue("deribit")
+    func get(_ method: String, _ query: [(name: String, value: String)]) throws -> Int? {
+      try parse(venue.respond(path: "/api/v2/public/\(method)", query: query).body).objects("result").count
+    }
+    let count = venue.market.instruments.count
+    #expect(try get("get_instruments", []) == count)
+    #expect(try get("get_instruments", [("currency", "USDC"), ("kind", "future")]) == count)
+    #expect(try get("get_instruments", [("currency", "BTC")]) == 0)
+    #expect(try get("get_book_summary_by_currency", [("currency", "USDC")]) == count)
+    #expect(venue.respond(path: "/api/v2/public/get_book_summary_by_currency", query: []).status == 400)
+  }
+
   @Test("a planned shutdown is told to those who follow the platform's state")
   func shutdown() throws {
     let venue = try makeVenue("deribit")

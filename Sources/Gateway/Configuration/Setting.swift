@@ -26,6 +26,7 @@ struct Setting: Sendable {
   static let all: [Setting] = [
     address("listen", \.listen),
     address("internal-listen", \.internalListen),
+    bool("reuse-port", \.reusePort),
     integer("loops", 1...64, \.loops),
     file("ca-file", \.caFile),
     files("tls.certificate", "a PEM file or a list of them, with tls.key", \.tlsSettings.certificates),
@@ -37,13 +38,7 @@ struct Setting: Sendable {
     integer("tls.tickets", 0...2, \.tlsSettings.tickets),
     integer("tls.ticket-key-seconds", 60...302_400, \.tlsSettings.ticketKeySeconds),
     file("keys-file", allowed: "a key file", \.keysFile),
-    Setting(
-      key: "demo", allowed: "true or false", isBool: true,
-      set: { configuration, values in
-        guard let value = ["true": true, "false": false][values[0].lowercased()] else { return false }
-        configuration.demo = value
-        return true
-      }, show: { String($0.demo) }),
+    bool("demo", \.demo),
     Setting(
       key: "seed", allowed: "a whole number, 0…18446744073709551615",
       set: { configuration, values in
@@ -76,13 +71,7 @@ struct Setting: Sendable {
     integer("http.idle-seconds", 1...3_600, \.http.idleSeconds),
     integer("http.bytes-per-second", 1...1_048_576, \.http.bytesPerSecond),
     integer("http.requests-per-connection", 1...1_000_000_000, \.http.requests),
-    Setting(
-      key: "compression.enabled", allowed: "true or false", isBool: true,
-      set: { configuration, values in
-        guard let value = ["true": true, "false": false][values[0].lowercased()] else { return false }
-        configuration.compression.enabled = value
-        return true
-      }, show: { String($0.compression.enabled) }),
+    bool("compression.enabled", \.compression.enabled),
     integer("compression.threshold-bytes", 64...(1 << 20), \.compression.thresholdBytes),
     integer("compression.level", 1...9, \.compression.level),
     integer("compression.window-bits", 9...15, \.compression.windowBits),
@@ -155,6 +144,18 @@ struct Setting: Sendable {
       key: key, allowed: "a whole number, \(range.lowerBound)…\(range.upperBound)",
       set: { configuration, values in
         guard let value = Int(values[0]), range.contains(value) else { return false }
+        configuration[keyPath: path] = value
+        return true
+      }, show: { String($0[keyPath: path]) })
+  }
+
+  private static func bool(
+    _ key: String, _ path: any WritableKeyPath<GatewayConfiguration, Bool> & Sendable
+  ) -> Setting {
+    Setting(
+      key: key, allowed: "true or false", isBool: true,
+      set: { configuration, values in
+        guard let value = ["true": true, "false": false][values[0].lowercased()] else { return false }
         configuration[keyPath: path] = value
         return true
       }, show: { String($0[keyPath: path]) })

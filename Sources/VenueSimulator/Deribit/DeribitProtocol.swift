@@ -316,7 +316,9 @@ final class DeribitProtocol: VenueProtocol {
       return SimulatedResponse(
         status: 404, body: #"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}"#)
     }
-    guard let currency = query.first(where: { $0.name == "currency" })?.value, !currency.isEmpty else {
+    // Lists of instruments are of all currencies unless one is named; summaries are of one.
+    let named = query.first { $0.name == "currency" }?.value
+    guard let currency = named ?? (isSummary ? nil : "any"), !currency.isEmpty else {
       return SimulatedResponse(
         status: 400, body: #"{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"}}"#)
     }

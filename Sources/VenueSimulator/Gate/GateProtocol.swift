@@ -342,6 +342,8 @@ final class GateProtocol: VenueProtocol {
     }
     switch path {
     case "/api/v4/spot/currency_pairs", "/api/v4/spot/order_book", "/api/v4/spot/tickers": break
+    // Nothing is traded on margin here.
+    case "/api/v4/margin/currency_pairs": return SimulatedResponse(body: "[]")
     default: return SimulatedResponse(status: 404, body: #"{"label":"INVALID_PARAM_VALUE","message":"not found"}"#)
     }
     restRequests[path, default: 0] += 1

@@ -34,7 +34,7 @@ struct GeminiSubscription: Hashable {
 }
 
 /// Gemini's WebSocket: `depth` and `depth@100ms`, `trade`, `bookTicker`, the methods `ping`, `list_subscriptions` and `depth`; REST
-/// `symbols`, `symbols/details`, `v2/ticker`, `pubticker`.
+/// `symbols`, `symbols/details`, `v2/ticker`, `pubticker`. The archived socket of older clients is `GeminiArchive`.
 ///
 /// Names are in lower case, times are nanoseconds, numbers are strings with zeros behind them. The first message of a book is the whole of it
 /// if the URL asked for that, and comes before the acknowledgement; each further one begins at the number that the one before ended at. The
@@ -60,8 +60,10 @@ final class GeminiProtocol: VenueProtocol {
   private var number: Int64 = 1_764_527_605_000_000
   private var ticks = 0
   private var restRequests: [Timestamp] = []
+  private var archive: GeminiArchive
 
   init(market: SimulatedMarket, faults: FaultInjector) {
+    archive = GeminiArchive(market: market, faults: faults)
     for stream in GeminiSubscription.Stream.allCases {
       if stream.isBook {
         books[stream] = market.instruments.map { _ in Book(number: 0) }
@@ -86,6 +88,7 @@ final class GeminiProtocol: VenueProtocol {
   override func open(
     id: Int, path: String, query: [(name: String, value: String)]
   ) throws(SimulatedRefusal) -> SimulatedSession {
+    if path == GeminiArchive.path || path == GeminiArchive.path + "/" { return archive.open(id: id) }
     guard path == "/" || path.isEmpty else { throw SimulatedRefusal(status: 404, reason: "Not Found") }
     let wanted = query.first { $0.name == "snapshot" }.map { Int($0.value) } ?? 0
     guard let wanted, wanted >= -1 else { throw SimulatedRefusal(status: 400, reason: "Bad Request") }
@@ -93,14 +96,19 @@ final class GeminiProtocol: VenueProtocol {
   }
 
   override func closed(_ session: SimulatedSession) {
+    if let session = session as? GeminiArchiveSession { archive.closed(session) }
     guard let session = session as? GeminiSession else { return }
     for subscription in session.subscriptions { remove(subscription, session) }
   }
 
   override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
     ticks += 1
+    archive.tick(now, sessions)
     for index in market.instruments.indices {
-      if ticks % 2 == 0 { flush(.fastBook, index) }
+      if ticks % 2 == 0 {
+        flush(.fastBook, index)
+        archive.flush(index)
+      }
       if ticks % 20 == 0 { flush(.slowBook, index) }
     }
     for case let session as GeminiSession in sessions where now - session.lastPing >= Self.pingInterval {
@@ -112,6 +120,7 @@ final class GeminiProtocol: VenueProtocol {
   // MARK: - Requests
 
   override func receive(_ text: RawSpan, from session: SimulatedSession) {
+    if let session = session as? GeminiArchiveSession { archive.receive(text, from: session) }
     guard let session = session as? GeminiSession else { return }
     let request: GeminiRequest
     do throws(JSONError) {
@@ -209,6 +218,7 @@ final class GeminiProtocol: VenueProtocol {
 
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
+    archive.publish(change)
     number += max(1, change.lastUpdateID - change.firstUpdateID + 1)
     for stream in [GeminiSubscription.Stream.fastBook, .slowBook] where !books[stream]![index].subscribers.isEmpty {
       books[stream]![index].batch.add(change)
@@ -286,6 +296,9 @@ final class GeminiProtocol: VenueProtocol {
     out.append("]")
   }
 
+  /// Of one sequence with everybody else's.
+  static func number(of trade: SimulatedTrade) -> Int64 { trade.id &* 7 }
+
   private func appendTrade(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
     let instrument = market.instruments[index].instrument
     out.append(#"{"E":"#)
@@ -293,8 +306,7 @@ final class GeminiProtocol: VenueProtocol {
     out.append(#","s":""#)
     out.append(instrument.venueSymbol)
     out.append(#"","t":"#)
-    // Of one sequence with everybody else's.
-    out.append(integer: trade.id &* 7)
+    out.append(integer: Self.number(of: trade))
     out.append(#","p":"#)
     padded(trade.price, instrument.priceScale, to: &out)
     out.append(#","q":"#)

@@ -17,7 +17,8 @@ final class HyperliquidSession: SimulatedSession {
   var doomed: Timestamp?
 }
 
-/// Hyperliquid's socket: `l2Book`, `bbo`, `trades`, `activeAssetCtx` one subscription a message, `post` of `meta`, `spotMeta` and `l2Book`.
+/// Hyperliquid's socket: `l2Book`, `bbo`, `trades`, `activeAssetCtx` one subscription a message; `meta`, `spotMeta`, both with
+/// `AndAssetCtxs`, `perpDexs`, `allMids` and `l2Book` over the socket by `post`, and by POST to `/info`.
 ///
 /// Books are whole each time and sent again when nothing changed. The first message of trades repeats those before it. An unknown name
 /// ends the connection a tenth of a second later, without a word.
@@ -207,28 +208,60 @@ final class HyperliquidProtocol: VenueProtocol {
   }
 
   private func answer(_ request: HyperliquidRequest, _ session: HyperliquidSession) {
-    let index = index(of: request.coin)
     session.send { out in
       out.append(#"{"channel":"post","data":{"id":"#)
       out.append(integer: request.id)
-      switch (request.type, index) {
-      case ("meta", _), ("spotMeta", _), ("metaAndAssetCtxs", _), ("spotMetaAndAssetCtxs", _):
-        let isSpot = request.type.hasPrefix("spot")
-        let hasContexts = request.type.hasSuffix("Ctxs")
+      var data = ByteBuffer(capacity: 4 << 10)
+      if appendInfo(request, to: &data) {
         out.append(#","response":{"type":"info","payload":{"type":""#)
         out.append(request.type)
-        out.append(hasContexts ? #"","data":["# : #"","data":"#)
-        if isSpot { appendSpots(to: &out) } else { appendPerpetuals(to: &out) }
-        if hasContexts { appendContexts(isSpot: isSpot, to: &out) }
-        out.append(hasContexts ? "]}}}}" : "}}}}")
-      case ("l2Book", let index?):
-        out.append(#","response":{"type":"info","payload":{"type":"l2Book","data":"#)
-        appendBookData(HyperliquidSubscription(channel: .book, instrument: index), to: &out)
+        out.append(#"","data":"#)
+        out.append(data.bytes)
         out.append("}}}}")
-      default:
+      } else {
         out.append(#","response":{"type":"error","payload":"422 Unprocessable Entity: unknown request"}}}"#)
       }
     }
+  }
+
+  /// The same questions as over the socket, each answered by what it asks for alone.
+  override func respond(path: String, body: RawSpan) -> SimulatedResponse {
+    guard path == "/info" else { return SimulatedResponse(status: 404, body: "null") }
+    var out = ByteBuffer(capacity: 4 << 10)
+    guard let request = try? HyperliquidRequest(info: body), appendInfo(request, to: &out) else {
+      return SimulatedResponse(status: 422, body: "Failed to deserialize the JSON body into the target type")
+    }
+    return SimulatedResponse(body: out.description)
+  }
+
+  /// The answer to a question; false, and nothing, if it is not known.
+  private func appendInfo(_ request: HyperliquidRequest, to out: inout ByteBuffer) -> Bool {
+    switch request.type {
+    case "meta": appendPerpetuals(to: &out)
+    case "spotMeta": appendSpots(to: &out)
+    case "metaAndAssetCtxs", "spotMetaAndAssetCtxs":
+      let isSpot = request.type.hasPrefix("spot")
+      out.append("[")
+      if isSpot { appendSpots(to: &out) } else { appendPerpetuals(to: &out) }
+      appendContexts(isSpot: isSpot, to: &out)
+      out.append("]")
+    // The venue's own perpetuals are the first, and nobody has deployed others.
+    case "perpDexs": out.append("[null]")
+    case "allMids":
+      out.append("{")
+      for (index, state) in market.instruments.enumerated() {
+        if index > 0 { out.append(",") }
+        out.append(json: state.instrument.venueSymbol)
+        out.append(":")
+        appendMiddle(state, to: &out)
+      }
+      out.append("}")
+    case "l2Book":
+      guard let index = index(of: request.coin) else { return false }
+      appendBookData(HyperliquidSubscription(channel: .book, instrument: index), to: &out)
+    default: return false
+    }
+    return true
   }
 
   // MARK: - The market
@@ -329,20 +362,31 @@ final class HyperliquidProtocol: VenueProtocol {
 
   private func appendContext(_ index: Int, to out: inout ByteBuffer) {
     let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
+    head(state.instrument.kind == .spot ? "activeSpotAssetCtx" : "activeAssetCtx", index, to: &out)
+    out.append(#","ctx":{"#)
+    appendFigures(state, to: &out)
+    out.append("}}}")
+  }
+
+  /// The day's figures, without braces.
+  private func appendFigures(_ state: InstrumentMarket, to out: inout ByteBuffer) {
+    let price = state.instrument.priceScale
     func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
       out.append(name)
       number(value, scale, to: &out)
     }
-    head(state.instrument.kind == .spot ? "activeSpotAssetCtx" : "activeAssetCtx", index, to: &out)
-    field(#","ctx":{"prevDayPx":"#, state.day.open, price)
+    field(#""prevDayPx":"#, state.day.open, price)
     out.append(#","dayNtlVlm":"#)
     out.append(quoteVolumeOf: state)
     field(#","markPx":"#, state.day.last, price)
+    out.append(#","midPx":"#)
+    appendMiddle(state, to: &out)
+    field(#","dayBaseVlm":"#, state.day.volume, state.instrument.sizeScale)
+  }
+
+  private func appendMiddle(_ state: InstrumentMarket, to out: inout ByteBuffer) {
     let middle = ((state.book.bestBid?.price ?? 0) + (state.book.bestAsk?.price ?? 0)) * 5
-    field(#","midPx":"#, middle, price + 1)
-    field(#","dayBaseVlm":"#, state.day.volume, size)
-    out.append("}}}")
+    number(middle, state.instrument.priceScale + 1, to: &out)
   }
 
   // MARK: - Lists
@@ -363,8 +407,8 @@ final class HyperliquidProtocol: VenueProtocol {
   private func appendContexts(isSpot: Bool, to out: inout ByteBuffer) {
     out.append(",[")
     for (index, state) in market.instruments.filter({ ($0.instrument.kind == .spot) == isSpot }).enumerated() {
-      out.append(index > 0 ? #",{"dayNtlVlm":"# : #"{"dayNtlVlm":"#)
-      out.append(quoteVolumeOf: state)
+      out.append(index > 0 ? ",{" : "{")
+      appendFigures(state, to: &out)
       if isSpot {
         out.append(#","coin":"#)
         out.append(json: state.instrument.venueSymbol)

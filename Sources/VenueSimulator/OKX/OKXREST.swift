@@ -80,6 +80,10 @@ extension OKXProtocol {
       out.append(instrument.base)
       out.append(#"","settleCcy":""#)
       out.append(instrument.quote)
+      for name in [#"","instFamily":""#, #"","uly":""#] {
+        out.append(name)
+        out.append("\(instrument.base)-\(instrument.quote)")
+      }
       out.append(#"","tickSz":"#)
     }
     number(instrument.tick, instrument.priceScale, to: &out)

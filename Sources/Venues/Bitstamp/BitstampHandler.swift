@@ -351,7 +351,11 @@ package final class BitstampHandler: SymbolHandler {
 
   override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
     heardAt = now
-    guard Salvage.contains(message, "\"bids\"") || Salvage.contains(message, "diff_order_book_") else { return }
+    guard Salvage.contains(message, "\"bids\"") || Salvage.contains(message, "diff_order_book_") else {
+      // What is not even said to be something else may have been an update, and nothing would tell that one is missing.
+      if !Salvage.contains(message, "\"event\"") { renewAll(now: now) }
+      return
+    }
     guard let place = bookPlace(message) else { return renewAll(now: now) }
     let wasLive = feeds[place].bridge.isLive
     beginAnew(place, now: now)

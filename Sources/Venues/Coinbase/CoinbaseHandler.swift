@@ -286,9 +286,12 @@ package final class CoinbaseHandler: SymbolHandler {
   }
 
   override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
-    guard Salvage.contains(message, "\"l2update\"") || Salvage.contains(message, "\"snapshot\"") else { return }
-    for place in Salvage.symbols(message, key: "\"product_id\"", in: table)
-    where products[place].book.resync(now: now) {
+    let isBook = Salvage.contains(message, "\"l2update\"") || Salvage.contains(message, "\"snapshot\"")
+    // What does not say what it is, or whose, may have been any book's, and no number of the next one would tell.
+    let isUntold = isBook ? !Salvage.contains(message, "\"product_id\"") : !Salvage.contains(message, "\"type\"")
+    guard isBook || isUntold else { return }
+    let places = isUntold ? Array(products.indices) : Salvage.symbols(message, key: "\"product_id\"", in: table)
+    for place in places where products[place].book.resync(now: now) {
       batch.events.append(.bookReset(InstrumentID(place), .malformed))
     }
     tick(now: now, into: &batch)

@@ -62,11 +62,12 @@ extension GateHandler {
         mark.rewind(&batch)
         guard widenIfNeeded(into: &batch) else {
           rejectAnswer(error)
-          break
+          return pacer.failed(place, status: status, now: now)
         }
         mark = BatchMark(batch)
       }
     }
+    rejectAnswer(FeedError(.decimal, "order book: scales that were widened four times do not do"))
     pacer.failed(place, status: status, now: now)
   }
 }

@@ -9,7 +9,7 @@ import MarketData
 /// recordings from before 2025 have it: as soon as it comes for a symbol, that symbol's book is bridged to a REST snapshot.
 package final class GateHandler: SymbolHandler {
   /// Which of the venue's books is subscribed.
-  enum Books: Sendable { case streamed, bridged }
+  package enum Books: Sendable { case streamed, bridged }
 
   /// Levels a side of `spot.obu`, to which the book is cut: whether the venue says what falls out is known of its futures only.
   static let depth = 400
@@ -33,7 +33,7 @@ package final class GateHandler: SymbolHandler {
   package static let venue = venue(.streamed)
 
   /// The venue with one or the other book.
-  static func venue(_ books: Books) -> Venue {
+  package static func venue(_ books: Books) -> Venue {
     Venue(
       name: "gate", title: "Gate", separator: "_", endpoint: "wss://api.gateio.ws/ws/v4/",
       restEndpoint: "https://api.gateio.ws",

@@ -212,17 +212,20 @@ extension HyperliquidHandler {
   /// Marks and counts a trade; false for one that is known.
   private func classify(_ trade: inout Trade, _ id: UInt64, now: Timestamp) -> Bool {
     let place = trade.instrument.index
-    let feed = feeds[place]
+    // No copy of the feed: its ids would have two owners, and be copied before they change.
+    let tradeTime = feeds[place].tradeTime
+    let subscribed = feeds[place].subscribed
     acknowledged(place, .trades, now: now)
-    if trade.time < feed.subscribed {
-      if trade.time < feed.knownTime || (trade.time == feed.knownTime && feed.knownIDs.contains(id)) { return false }
-      trade.isBacklog = !feed.hasTraded || trade.time < feed.subscribed - Market.clockTolerance
+    if trade.time < subscribed {
+      let knownTime = feeds[place].knownTime
+      if trade.time < knownTime || (trade.time == knownTime && feeds[place].knownIDs.contains(id)) { return false }
+      trade.isBacklog = !feeds[place].hasTraded || trade.time < subscribed - Market.clockTolerance
     }
     count(trade)
     // A time that is still to come would make all that follows known.
     let time = min(trade.time, now)
-    guard time >= feed.tradeTime else { return true }
-    if time > feed.tradeTime { feeds[place].tradeIDs.removeAll(keepingCapacity: true) }
+    guard time >= tradeTime else { return true }
+    if time > tradeTime { feeds[place].tradeIDs.removeAll(keepingCapacity: true) }
     feeds[place].tradeTime = time
     if feeds[place].tradeIDs.count < Self.idLimit { feeds[place].tradeIDs.append(id) }
     feeds[place].lastPrice = trade.price

@@ -185,7 +185,8 @@ struct ConfigurationLoaderTests {
     arguments: [
       ("listen", "localhost", "\"localhost\""), ("listen", "example.com:80", "\"example.com:80\""),
       ("internal-listen", "127.0.0.1:70000", "70000"), ("loops", "65", "1…64"), ("loops", "1.5", "\"1.5\""),
-      ("demo", "maybe", "true or false"), ("seed", "-1", "\"-1\""), ("rate", "0", "1…100000"),
+      ("demo", "maybe", "true or false"), ("reuse-port", "1", "true or false"), ("seed", "-1", "\"-1\""),
+      ("rate", "0", "1…100000"),
       ("heartbeat-seconds", "61", "1…60"), ("origins", "[example.com]", "https://example.com"),
       ("origins", "[\"https://a.b/\"]", "without a path"), ("node", "\"a b\"", "letters"),
       ("log-level", "loud", "trace, debug"),
