@@ -27,7 +27,7 @@ struct ListRequestTests {
     func waits(_ statuses: [Int]) -> [Int64] {
       statuses.map { status in
         list.sent(1, now: now)
-        #expect(list.isAnswered(by: 1))
+        #expect(list.isAnswered(by: 1) == true)
         list.failed(status: status, now: now)
         let failed = now
         while !list.isDue(now: now) { now = now + Microseconds.second }
@@ -75,7 +75,7 @@ struct ListRequestTests {
     list.restart()
     #expect(list.isDue(now: start) && !list.isAnswered(by: 2))
     list.sent(3, now: start)
-    #expect(list.isAnswered(by: 3))
+    #expect(list.isAnswered(by: 3) == true)
     list.failed(status: 429, now: start)
     list.restart()
     #expect(!list.isDue(now: start + 59 * Microseconds.second) && list.isDue(now: start + Microseconds.minute))
