@@ -67,13 +67,13 @@ extension SymbolHandler {
     }
   }
 
-  /// Reads one side of a book; null is one without levels. O(levels).
+  /// Reads one side of a book; null, where a side may be missing, is one without levels. O(levels).
   final func readLevels(
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat,
     into levels: inout [PriceLevel]
   ) throws(FeedError) {
     reader.field = field
-    if try reader.null() { return }
+    if !format.needsBothSides, try reader.null() { return }
     try reader.arrayStart()
     while try reader.nextElement() {
       var word: JSONSlice?

@@ -76,13 +76,13 @@ struct BookFormatTests {
     #expect(got.bids == [Self.level(10_050, 2_000), Self.level(10_100, 500)])
   }
 
-  @Test("null and an empty list are sides without levels")
+  @Test("an empty list is a side without levels, and null is one where a side may be missing")
   func empty() {
-    let (_, receive) = Self.side(BookFormat(title: "book"))
-    for text in ["null", "[]"] {
-      let got = receive(text)
+    for (text, needsBothSides) in [("null", false), ("[]", false), ("[]", true)] {
+      let got = Self.side(BookFormat(title: "book", needsBothSides: needsBothSides)).1(text)
       #expect(got.error == nil && got.bids.isEmpty)
     }
+    #expect(Self.side(BookFormat(title: "book")).1("null").error?.kind == .json)
   }
 
   @Test("a level goes with the word for it, or with a size of 0")
