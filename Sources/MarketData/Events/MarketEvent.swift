@@ -39,15 +39,18 @@ package struct TradeID: Sendable {
     }
   }
 
-  /// The id as a number; nil if it is none of at most 19 digits.
+  /// The id as a number; nil if it is none of 64 bits.
   @inlinable
   package var number: UInt64? {
-    guard length > 0, length < 20 else { return nil }
+    guard length > 0, length <= 20 else { return nil }
     var number: UInt64 = 0
     for i in 0..<Int(length) {
       let digit = storage[i] &- UInt8(ascii: "0")
       guard digit < 10 else { return nil }
-      number = number &* 10 &+ UInt64(digit)
+      let (product, isLarge) = number.multipliedReportingOverflow(by: 10)
+      let (sum, isLarger) = product.addingReportingOverflow(UInt64(digit))
+      guard !isLarge, !isLarger else { return nil }
+      number = sum
     }
     return number
   }

@@ -259,8 +259,6 @@ extension BinanceHandler {
     into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, reader, "trade")
-    let id = try integer(fields, reader, name, isAggregate ? "a" : "t", "trade")
-    guard id >= 0 else { throw FeedError(.shape, "trade with a negative number") }
     var found = TradeFields(place: place, price: fields["p"], size: fields["q"], id: fields[name]?.slice)
     found.time = try time(fields, reader, "T", "T", now: now)
     if let slice = fields["m"] {
@@ -268,6 +266,9 @@ extension BinanceHandler {
       found.side = try value.bool("m") ? .sell : .buy
     }
     let trade = try trade(found, reader, Self.tradeFormat, now: now)
+    guard let number = trade.id.number else {
+      throw FeedError(.decimal, "field \(isAggregate ? "a" : "t"): \(trade.id.text) is no trade's number")
+    }
     if let slice = fields["X"] {
       // On futures: what the insurance fund takes over and what is closed by force is no price of the market.
       var value = reader.reader(slice)
@@ -285,6 +286,7 @@ extension BinanceHandler {
     }
     count(trade)
     batch.events.append(.trade(trade))
+    let id = Int64(clamping: number)
     let lastTrade = feeds[place].lastTrade
     seen[place].missedTrades &+= TradeSequence.missed(after: lastTrade, before: id)
     feeds[place].lastTrade = max(lastTrade, id)

@@ -67,7 +67,6 @@ extension GeminiHandler {
     guard market.isEnded, isConnected, let place = market.place else { return }
     feeds[place].isRefused = false
     subscribeMissing(now)
-    flush(now)
   }
 
   /// The market is not to be carried, now or later.

@@ -192,7 +192,7 @@ extension HyperliquidHandler {
       }
       let trade = try trade(fields, reader, Self.tradeFormat, now: now)
       guard trade.id.number != nil else {
-        throw FeedError(.decimal, "field tid before offset \(reader.offset): not a number of at most 19 digits")
+        throw FeedError(.decimal, "field tid before offset \(reader.offset): not a number of 64 bits")
       }
       batch.events.append(.trade(trade))
     }

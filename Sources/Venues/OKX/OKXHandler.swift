@@ -222,9 +222,8 @@ package final class OKXHandler: SymbolHandler {
       if feeds[place].book.resync(now: now) { batch.events.append(.bookReset(InstrumentID(place), .stale)) }
     }
     let due = feeds.indices.filter { !feeds[$0].isRefused && feeds[$0].book.isDue(now: now) }
-    if !due.isEmpty {
+    if !due.isEmpty, mayAsk(2 * due.count, now) {
       let arguments = due.map { argument("books", $0) }
-      guard mayAsk(2 * arguments.count, now) else { return }
       outbox.append(together: text("unsubscribe", arguments), text("subscribe", arguments))
       for place in due { feeds[place].book.subscribed(now: now) }
     }

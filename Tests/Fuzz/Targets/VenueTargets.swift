@@ -1,4 +1,5 @@
 import Bytes
+import MarketData
 import Venues
 import WebSocket
 

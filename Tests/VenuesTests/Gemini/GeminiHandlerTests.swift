@@ -184,7 +184,7 @@ struct GeminiHandlerTests {
     for tick in 0..<480 {
       feed.wait(0.25)
       sent += feed.sent.count
-      #expect(feed.sent.count <= 25)
+      #expect(feed.sent.count { !$0.contains("ping") } <= 25)
       waiting += feed.gets
       asked += feed.gets.count
       for get in waiting {

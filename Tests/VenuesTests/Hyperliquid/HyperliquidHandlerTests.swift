@@ -420,6 +420,7 @@ struct HyperliquidHandlerTests {
         guard let text = asked.first else { break }
         #expect(asked.count == 1, "one at a time")
         if text.contains("kPEPE") {
+          feed.now = feed.now + 200_000
           feed.receive(Self.acknowledgement("l2Book", "kPEPE"))
           #expect(feed.sent.count == 3, "all the others of what is known")
         } else {
