@@ -3,6 +3,7 @@ import FuzzTargets
 import TestSupport
 import TestTraits
 import Testing
+import Venues
 
 @Suite("Parsers keep their promises on any bytes", .longComputation)
 struct FuzzTests {
@@ -29,6 +30,54 @@ struct FuzzTests {
     }
   }
 
+  /// The words of `Seeds/NAME.dict`, none where there is no such file.
+  private static func dictionary(_ target: FuzzTarget) throws -> [[UInt8]] {
+    let path = seeds.appendingPathComponent("\(target.name).dict").path
+    guard FileManager.default.fileExists(atPath: path) else { return [] }
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    return try text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
+      let match = try #require(
+        try #/(?:[A-Za-z0-9_]+=)?"((?:[^"\\]|\\["\\]|\\x[0-9a-fA-F]{2})+)"/#.wholeMatch(in: line),
+        "\(target.name).dict: \(line) is not as libFuzzer's dictionaries are written")
+      return Self.unescaped(Array(match.1.utf8))
+    }
+  }
+
+  /// `\x0a`, `\"` and `\\` as what they stand for.
+  private static func unescaped(_ text: [UInt8]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var index = 0
+    while index < text.count {
+      if text[index] != UInt8(ascii: "\\") {
+        bytes.append(text[index])
+        index += 1
+      } else if text[index + 1] == UInt8(ascii: "x") {
+        bytes.append(UInt8(String(decoding: text[(index + 2)..<(index + 4)], as: UTF8.self), radix: 16) ?? 0)
+        index += 4
+      } else {
+        bytes.append(text[index + 1])
+        index += 2
+      }
+    }
+    return bytes
+  }
+
+  @Test("every connection of every venue has a target, and what lies among the seeds belongs to one")
+  func complete() throws {
+    let names = FuzzTarget.all.map(\.name)
+    #expect(Set(names).count == names.count)
+    for venue in VenueRegistry.venues.flatMap({ $0.parts.isEmpty ? [$0] : $0.parts }) {
+      #expect(names.contains(venue.label), "no target of \(venue.label)")
+      let words = try FuzzTarget.all.first { $0.name == venue.label }.map(Self.dictionary) ?? []
+      #expect(words.count >= 10, "too few words in Tests/Fuzz/Seeds/\(venue.label).dict")
+    }
+    let entries = try FileManager.default.contentsOfDirectory(atPath: Self.seeds.path)
+    for entry in entries {
+      let name = entry.hasSuffix(".dict") ? String(entry.dropLast(5)) : entry
+      #expect(names.contains(name), "Tests/Fuzz/Seeds/\(entry) is no target's")
+    }
+  }
+
   @Test("every seed is read", arguments: FuzzTarget.all.map(\.name))
   func seeds(_ name: String) throws {
     let target = try #require(FuzzTarget.all.first { $0.name == name })
@@ -44,7 +93,7 @@ struct FuzzTests {
   func damage(_ name: String, seed: UInt64) throws {
     let target = try #require(FuzzTarget.all.first { $0.name == name })
     let inputs = try Self.inputs(target).map(\.bytes)
-    var mutator = SeededMutator(seed: seed, words: target.words)
+    var mutator = SeededMutator(seed: seed, words: target.words.map { Array($0.utf8) } + (try Self.dictionary(target)))
     // Bounded by bytes, since some targets read an input a hundred times as slowly as others.
     for round in 0..<Self.rounds {
       let bytes = mutator.mutate(inputs, limit: min(target.maxLength, 1024))

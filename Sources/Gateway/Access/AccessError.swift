@@ -1,5 +1,5 @@
 /// Why a token gives nobody access. The texts are for the client; they hold nothing of the token.
-enum AccessError: Error, Sendable, Equatable, CaseIterable {
+package enum AccessError: Error, Sendable, Equatable, CaseIterable {
   case malformed
   case tooLong
   /// No key of that hash.
@@ -20,7 +20,7 @@ enum AccessError: Error, Sendable, Equatable, CaseIterable {
   /// The key has been taken out of the key file.
   case withdrawn
 
-  var description: String {
+  package var description: String {
     switch self {
     case .malformed: "the token is neither a key nor a JWT in compact form"
     case .tooLong: "the token has more than \(JSONWebToken.sizeLimit) bytes"

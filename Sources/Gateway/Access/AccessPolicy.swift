@@ -3,7 +3,7 @@ import PubSub
 import Transport
 
 /// What the key file says: who may come in, and what each may have. A plain value.
-struct AccessPolicy: Sendable {
+package struct AccessPolicy: Sendable {
   /// The least of a line of the key file and what a token adds.
   struct Rules: Sendable, Equatable {
     var channels = Set(ChannelName.allCases)
@@ -61,13 +61,13 @@ struct AccessPolicy: Sendable {
   }
 
   /// Who somebody has shown to be, and what follows from it. Kept with a session, so that a changed key file can be applied to it.
-  struct Credential: Sendable {
+  package struct Credential: Sendable {
     fileprivate enum Source {
       case key(hash: [UInt8])
       case token(issuer: String, fingerprint: [UInt8], claim: JSONWebToken.GrantClaim, expires: Timestamp)
     }
     fileprivate let source: Source
-    let grant: Grant
+    package let grant: Grant
     /// What connections and requests are counted by: `desk-1`, `issuer-a/alice`.
     var subject: String { grant.subject }
   }
@@ -81,7 +81,7 @@ struct AccessPolicy: Sendable {
   var anonymous: Grant?
 
   /// Finds out whose token this is. `now` is UTC.
-  func authenticate(_ token: String, now: Timestamp) throws(AccessError) -> Credential {
+  package func authenticate(_ token: String, now: Timestamp) throws(AccessError) -> Credential {
     guard token.utf8.count <= JSONWebToken.sizeLimit else { throw .tooLong }
     guard JSONWebToken.isLikely(token) else { return try authenticate(key: token, now: now) }
     return try authenticate(JSONWebToken(token), now: now)

@@ -2,8 +2,8 @@ import HTTP1
 
 /// Takes the token from a request (RFC 6750). It may stand in `Authorization: Bearer …` only: a URL ends up in logs, histories and
 /// `Referer` fields, and a browser that cannot set fields on a WebSocket says its token in `hello`.
-enum BearerToken {
-  enum Problem: Error, Equatable {
+package enum BearerToken {
+  package enum Problem: Error, Equatable {
     /// A token in the query.
     case inURL
     case malformed(String)
@@ -13,7 +13,7 @@ enum BearerToken {
   private static let queryNames: Set<String> = ["token", "access_token", "api_key", "apikey"]
 
   /// The token; nil if the request has none.
-  static func read(_ request: HTTPRequestHead) throws(Problem) -> String? {
+  package static func read(_ request: HTTPRequestHead) throws(Problem) -> String? {
     if request.target.utf8.contains(UInt8(ascii: "?")),
       request.query.contains(where: { queryNames.contains($0.name.lowercased()) })
     {

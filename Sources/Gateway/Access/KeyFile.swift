@@ -11,7 +11,7 @@ import Transport
 ///     anonymous channels=status,pulse symbols=*:BTC-USD
 ///
 /// Every line is checked, and all problems are reported together, each with its line and what is allowed there.
-struct KeyFile {
+package struct KeyFile {
   /// Bytes of a key file and of a file that it names.
   static let sizeLimit = 1 << 20
   static let keyLimit = 10_000
@@ -73,7 +73,7 @@ struct KeyFile {
   }
 
   /// - Parameter read: the contents of a file, nil if it cannot be read; names are relative to the key file's folder.
-  static func parse(
+  package static func parse(
     _ bytes: [UInt8], path: String, read: @escaping (String) -> [UInt8]?
   ) throws(ConfigurationProblems) -> AccessPolicy {
     var file = KeyFile(path: path, read: read)

@@ -48,12 +48,12 @@ struct Setting: Sendable {
       }, show: { String($0.seed) }),
     integer("rate", 1...100_000, \.rate),
     Setting(
-      key: "replay", allowed: "a recording or a list of recordings", isList: true,
+      key: "replay", allowed: "recordings, or folders of them", isList: true,
       set: { configuration, values in
         configuration.replay = values
         return !values.contains("")
       }, show: { $0.replay.joined(separator: ",") }),
-    choice("speed", GatewayConfiguration.ReplaySpeed.allCases, \.speed),
+    text("speed", GatewayConfiguration.ReplaySpeed.allowed, \.speed),
     integer("limits.clients", 1...1_000_000, \.limits.clients),
     integer("limits.connections-per-address", 1...1_000_000, \.limits.connectionsPerAddress),
     integer("limits.connections-per-second-per-address", 1...100_000, \.limits.connectionsPerSecondPerAddress),
@@ -115,6 +115,12 @@ struct Setting: Sendable {
         configuration.record = values[0]
         return !values[0].isEmpty
       }, show: { $0.record ?? "" }),
+    integer("recording.rotate-megabytes", 0...1_000_000, \.recording.rotateMegabytes),
+    integer("recording.rotate-seconds", 0...604_800, \.recording.rotateSeconds),
+    integer("recording.keep-megabytes", 0...100_000_000, \.recording.keepMegabytes),
+    integer("recording.keep-files", 0...1_000_000, \.recording.keepFiles),
+    integer("recording.flush-seconds", 1...60, \.recording.flushSeconds),
+    text("recording.sync", "none, rotation, or seconds, 1…3600", \.recording.sync),
   ]
 
   static let byKey = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0) })
@@ -176,6 +182,18 @@ struct Setting: Sendable {
         configuration[keyPath: path] = values
         return !values.isEmpty
       }, show: { $0[keyPath: path].joined(separator: ",") })
+  }
+
+  private static func text<Value: LosslessStringConvertible & Sendable>(
+    _ key: String, _ allowed: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable
+  ) -> Setting {
+    Setting(
+      key: key, allowed: allowed,
+      set: { configuration, values in
+        guard let value = Value(values[0]) else { return false }
+        configuration[keyPath: path] = value
+        return true
+      }, show: { $0[keyPath: path].description })
   }
 
   private static func choice<Value: RawRepresentable<String> & Sendable>(

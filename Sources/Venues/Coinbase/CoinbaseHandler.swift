@@ -35,6 +35,7 @@ package final class CoinbaseHandler: SymbolHandler {
       bookDepth: nil, bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
       connectionLife: "a heartbeat of every product each second", requests: [.instruments, .volumes],
       limits: ["subscribed within 5 s of connecting"]),
+    replay: replay,
     makeHandler: { CoinbaseHandler(configuration: $0) })
 
   struct Product {
@@ -285,9 +286,12 @@ package final class CoinbaseHandler: SymbolHandler {
   }
 
   override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
-    guard Salvage.contains(message, "\"l2update\"") || Salvage.contains(message, "\"snapshot\"") else { return }
-    for place in Salvage.symbols(message, key: "\"product_id\"", in: table)
-    where products[place].book.resync(now: now) {
+    let isBook = Salvage.contains(message, "\"l2update\"") || Salvage.contains(message, "\"snapshot\"")
+    // What does not say what it is, or whose, may have been any book's, and no number of the next one would tell.
+    let isUntold = isBook ? !Salvage.contains(message, "\"product_id\"") : !Salvage.contains(message, "\"type\"")
+    guard isBook || isUntold else { return }
+    let places = isUntold ? Array(products.indices) : Salvage.symbols(message, key: "\"product_id\"", in: table)
+    for place in places where products[place].book.resync(now: now) {
       batch.events.append(.bookReset(InstrumentID(place), .malformed))
     }
     tick(now: now, into: &batch)

@@ -12,8 +12,8 @@ import MarketData
 /// `*` stands for any number of letters, also within a name: `1000*-USDT-PERP`. Volumes of different currencies cannot be compared, so
 /// a rank wants the quote currency whole.
 package struct MarketSelection: Hashable, Sendable {
-  /// Letters of a selection that are accepted.
-  static let lengthLimit = 64
+  /// Letters of a selection that are accepted: three parts of 20, two dashes, and a rank.
+  static let lengthLimit = 71
   /// The largest rank.
   package static let rankLimit = 10_000
 

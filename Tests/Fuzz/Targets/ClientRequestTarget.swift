@@ -10,7 +10,7 @@ extension FuzzTarget {
       "\"all\":true", "\"heartbeat_s\":5", "\"time\":1", "\n", "!", "$",
     ]
   ) { (bytes) throws(FuzzFailure) in
-    let model = try connected("kraken", ["BTC-USD", "ETH-USD"], krakenPrelude)
+    let model = try connected("kraken")
     var trade = 0
     for line in bytes.lines.prefix(100) {
       switch line[0] {
@@ -29,10 +29,4 @@ extension FuzzTarget {
       }
     }
   }
-
-  /// A list with one pair, and its book.
-  static let krakenPrelude = [
-    #"{"channel":"instrument","type":"snapshot","data":{"assets":[],"pairs":[{"symbol":"ETH/USD","base":"ETH","quote":"USD","status":"online","qty_precision":8,"qty_increment":0.00000001,"price_precision":2,"price_increment":0.01}]}}"#,
-    #"{"channel":"book","type":"snapshot","data":[{"symbol":"ETH/USD","bids":[{"price":1797.24,"qty":0.43393711}],"asks":[{"price":1797.25,"qty":1.40355852}]}]}"#,
-  ]
 }

@@ -7,7 +7,7 @@ package struct FuzzTarget: Sendable {
   package let name: String
   /// Bytes beyond which an input says nothing new.
   package let maxLength: Int
-  /// What messages of this text format are made of, for the mutator of `swift test`; libFuzzer has `Seeds/NAME.dict`.
+  /// What texts of this format are made of, for the mutator of `swift test`, beside the words of `Seeds/NAME.dict`.
   package let words: [String]
   package let run: @Sendable (UnsafeRawBufferPointer) throws(FuzzFailure) -> Void
 
@@ -22,10 +22,12 @@ package struct FuzzTarget: Sendable {
   }
 
   /// Every target there is. Each has a folder of that name in `Tests/Fuzz/Seeds`.
-  package static let all: [FuzzTarget] = [
-    .httpRequest, .httpResponse, .webSocket, .deflate, .json, .clientRequest, .kraken, .coinbase, .binance, .recording,
-    .configuration,
-  ]
+  package static let all: [FuzzTarget] =
+    [
+      .httpRequest, .httpResponse, .webSocket, .deflate, .json, .clientRequest, .tokens, .keyFile, .selection,
+      .recording,
+      .configuration,
+    ] + venues
 }
 
 /// A promise that an input broke.

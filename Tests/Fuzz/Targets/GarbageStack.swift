@@ -34,7 +34,7 @@ package final class GarbageStack {
     self.messages = messages
     self.market = market
     mutator = SeededMutator(seed: seed, words: FuzzTarget.clientRequest.words)
-    model = try FuzzTarget.connected("kraken", ["BTC-USD", "ETH-USD"], FuzzTarget.krakenPrelude)
+    model = try FuzzTarget.connected("kraken")
   }
 
   /// One more frame, or request: whole or damaged, in one piece or several.

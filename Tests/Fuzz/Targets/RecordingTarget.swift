@@ -1,9 +1,7 @@
 import Bytes
-import CZlib
 import Foundation
 import Gateway
 import MarketData
-import Venues
 import Venues
 
 extension FuzzTarget {
@@ -12,7 +10,9 @@ extension FuzzTarget {
     "recording",
     words: [
       "\"recording\":1", "\"venue\":\"coinbase\"", "\"market\":\"spot\"", "\"symbols\":[\"BTC-USD\"]", "\"started\":1",
-      "\"t\":", "\"c\":0", "\"k\":\"text\"", "\"k\":\"open\"", "\"k\":\"http\"", "\"k\":\"close\"", "\"m\":\"",
+      "\"t\":", "\"c\":0", "\"k\":\"text\"", "\"k\":\"open\"", "\"k\":\"http\"", "\"k\":\"close\"", "\"k\":\"gap\"",
+      "\"lost\":3",
+      "\"again\":1", "\"part\":2", "\"set\":\"x\"", "\"m\":\"",
       "\"url\":\"", "\"status\":200", "\n", "\\u00e9",
     ]
   ) { (bytes) throws(FuzzFailure) in
@@ -62,29 +62,7 @@ extension FuzzTarget {
   /// Two gzip members, cut in the middle.
   private static func gzip(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     let middle = bytes.count / 2
-    return member(UnsafeRawBufferPointer(rebasing: bytes[..<middle]))
-      + member(UnsafeRawBufferPointer(rebasing: bytes[middle...]))
-  }
-
-  private static func member(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
-    var stream = z_stream()
-    var input = Array(bytes)
-    var output = [UInt8](repeating: 0, count: bytes.count + bytes.count / 100 + 64)
-    deflateInit2_(
-      &stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-    defer { deflateEnd(&stream) }
-    let count = input.withUnsafeMutableBufferPointer { input in
-      output.withUnsafeMutableBufferPointer { output -> Int in
-        stream.next_in = input.baseAddress
-        stream.avail_in = UInt32(input.count)
-        stream.next_out = output.baseAddress
-        stream.avail_out = UInt32(output.count)
-        let status = CZlib.deflate(&stream, Z_FINISH)
-        precondition(status == Z_STREAM_END, "zlib error \(status)")
-        return output.count - Int(stream.avail_out)
-      }
-    }
-    return Array(output[..<count])
+    return Deflated.gzip(Array(bytes[..<middle])) + Deflated.gzip(Array(bytes[middle...]))
   }
 }
 

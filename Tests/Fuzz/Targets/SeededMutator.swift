@@ -3,10 +3,12 @@ package struct SeededMutator {
   private var state: UInt64
   private let words: [[UInt8]]
 
-  package init(seed: UInt64, words: [String]) {
+  package init(seed: UInt64, words: [[UInt8]]) {
     self.state = seed
-    self.words = words.map { Array($0.utf8) }
+    self.words = words
   }
+
+  package init(seed: UInt64, words: [String]) { self.init(seed: seed, words: words.map { Array($0.utf8) }) }
 
   /// SplitMix64.
   package mutating func next() -> UInt64 {

@@ -24,8 +24,11 @@ final class StackModel {
   private var gets: [Int] = []
   private var known = 0
 
-  init(_ venue: Venue, symbols: [String]) {
-    pipeline = FeedPipeline(venue: venue, configuration: FeedConfiguration(symbols: symbols))
+  /// Whether the feed's connection is open.
+  private(set) var isConnected = false
+
+  init(_ venue: Venue, _ configuration: FeedConfiguration) {
+    pipeline = FeedPipeline(venue: venue, configuration: configuration)
     hub = Hub(loop: 0, loops: 1, epoch: "k7")
     fanOut = FanOut(loop: 0, loops: 1, identity: .init(node: "gw-a", version: "1.0"))
     _ = hub.add(market: pipeline.market, venue: venue.name)
@@ -38,18 +41,31 @@ final class StackModel {
     pipeline.prepare(now: now)
     try settle()
   }
-  func connect() throws(FuzzFailure) {
+  /// Opens the connection if it is not, as soon as the handler may be told of it.
+  func connectIfPrepared() throws(FuzzFailure) {
+    guard !isConnected, pipeline.handler.isPrepared else { return }
+    isConnected = true
     pipeline.connected(now: now)
     try settle()
   }
+  /// The connection is lost, and with it the answers that are under way and a change that was.
   func disconnect() throws(FuzzFailure) {
+    isConnected = false
+    gets.removeAll()
+    endHandover()
     pipeline.disconnected(now: now)
     try settle()
   }
-  func receive(_ message: [UInt8]) throws(FuzzFailure) {
-    let before = pipeline.counts.rejected
-    pipeline.receive(message.span.bytes, now: now)
-    if pipeline.counts.rejected > before {
+  /// A message of the venue; nothing comes where there is no connection.
+  func receive(_ message: [UInt8], isBinary: Bool = false) throws(FuzzFailure) {
+    guard isConnected else { return }
+    let before = (rejected: pipeline.counts.rejected, noted: pipeline.errors.total)
+    pipeline.receive(message.span.bytes, isBinary: isBinary, now: now)
+    let refused = pipeline.counts.rejected - before.rejected
+    try require(
+      refused == pipeline.errors.total - before.noted && (0...1).contains(refused),
+      "\(refused) refusals of a message are counted, and \(pipeline.errors.total - before.noted) are kept")
+    if refused > 0 {
       try require(pipeline.lastError.map { !$0.detail.isEmpty } ?? false, "a message is refused without a reason")
     }
     try settle()
@@ -57,18 +73,110 @@ final class StackModel {
   /// Answers the oldest request of the handler, if there is one.
   func answer(_ status: Int, _ body: [UInt8]) throws(FuzzFailure) {
     guard !gets.isEmpty else { return }
+    let before = (rejected: pipeline.counts.rejected, noted: pipeline.errors.total)
     pipeline.response(to: gets.removeFirst(), status: status, body: body.span.bytes, now: now)
+    let noted = pipeline.errors.total - before.noted
+    if pipeline.counts.rejected > before.rejected || status != 200 {
+      try require(noted == 1, "\(noted) refusals of an answer are kept")
+      try require(
+        !(pipeline.errors.entries.first?.detail.hasSuffix(": could not be read") ?? true),
+        "an answer is refused without a reason")
+    } else {
+      try require(noted == 0, "an answer that was read is told of")
+    }
     try settle()
   }
 
   /// Moves time on by `milliseconds`.
   func wait(_ milliseconds: Int64) throws(FuzzFailure) {
     now = now + milliseconds * 1000
+    if let next = handover?.successor {
+      next.tick(now: now)
+      next.advance(now: now)
+      settleSuccessor()
+      if isNextConnected, handover?.standing(now: now) == .ready { try takeOver() }
+    }
     pipeline.tick(now: now)
     pipeline.advance(now: now)
     hub.advance(to: now, into: &deliveries)
     fanOut.advance(to: now, into: &fanOutActions)
     try settle()
+  }
+
+  // MARK: A planned change of connection
+
+  private var handover: FeedHandover?
+  private var isNextConnected = false
+  private var nextGets: [Int] = []
+  var isChanging: Bool { handover != nil }
+
+  /// Begins one, as the venue's notice or the connection's age does.
+  func beginHandover() {
+    guard isConnected, handover == nil else { return }
+    let next = FeedHandover(of: pipeline, configuration: pipeline.handler.configuration)
+    handover = next
+    next.successor.prepare(now: now)
+    settleSuccessor()
+  }
+
+  /// A message on the next connection.
+  func receiveNext(_ message: [UInt8]) {
+    guard isNextConnected, let next = handover?.successor else { return }
+    next.receive(message.span.bytes, now: now)
+    settleSuccessor()
+  }
+
+  /// Answers the oldest request of the next connection's handler.
+  func answerNext(_ body: [UInt8]) {
+    guard !nextGets.isEmpty, let next = handover?.successor else { return }
+    next.response(to: nextGets.removeFirst(), status: 200, body: body.span.bytes, now: now)
+    settleSuccessor()
+  }
+
+  /// The present connection's time is up: the next one takes over with what it has, if it has anything.
+  func takeOverEarly() throws(FuzzFailure) {
+    guard isNextConnected, let handover, handover.booksInSync > 0 else { return }
+    try takeOver()
+  }
+
+  private func takeOver() throws(FuzzFailure) {
+    guard let change = handover else { return }
+    guard change.takeOver(now: now) else {
+      try disconnect()
+      return try prepare()
+    }
+    handover = nil
+    isNextConnected = false
+    gets = nextGets
+    nextGets.removeAll()
+    try settle()
+  }
+
+  private func endHandover() {
+    handover?.cancel()
+    handover = nil
+    isNextConnected = false
+    nextGets.removeAll()
+  }
+
+  /// What a feed's session does after every call of the next connection's pipeline.
+  private func settleSuccessor() {
+    guard let change = handover else { return }
+    change.collect()
+    for action in change.successor.takeActions() {
+      switch action {
+      case .send: change.noteRequest(now: now)
+      case .get(let request, _, _): nextGets = nextGets.suffix(63) + [request]
+      case .symbolFailed(let symbol, let reason): change.noteRefusal(symbol, reason)
+      case .symbolAccepted: break
+      case .maintenance(let isOn): if isOn { return endHandover() }
+      case .reconnect, .renew: return endHandover()
+      }
+    }
+    guard !isNextConnected, change.successor.handler.isPrepared else { return }
+    isNextConnected = true
+    change.successor.connected(now: now)
+    settleSuccessor()
   }
 
   // MARK: The client's side

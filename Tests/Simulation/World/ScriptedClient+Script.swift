@@ -7,7 +7,7 @@ extension ScriptedClient {
   func pick(_ count: Int) -> Int { count <= 1 ? 0 : Int(random.next() % UInt64(count)) }
 
   func actLater() {
-    loop.schedule(after: UInt64(20 + pick(400)) * 1_000_000) { [unowned self] in
+    loop.schedule(after: UInt64(leisure * (20 + pick(400))) * 1_000_000) { [unowned self] in
       if !isSettled, !isLeaving {
         act()
         actLater()

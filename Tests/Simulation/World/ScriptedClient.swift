@@ -19,6 +19,7 @@ final class ScriptedClient: ConnectionHandler {
   let network: FaultyTransport
   let market: Market
   let isSteady: Bool
+  let leisure: Int
   private let gateway: SocketAddress
   var random: SeededGenerator
   var figures = ClientFigures()
@@ -48,9 +49,10 @@ final class ScriptedClient: ConnectionHandler {
 
   init(
     name: String, network: FaultyTransport, host: SimulatedHost, market: Market, gateway: SocketAddress, seed: UInt64,
-    isSteady: Bool
+    isSteady: Bool, leisure: Int = 1
   ) {
     self.isSteady = isSteady
+    self.leisure = leisure
     self.name = name
     self.network = network
     self.host = host

@@ -227,6 +227,18 @@ struct CoinbaseHandlerTests {
     #expect(feed.state(0) == .live)
   }
 
+  @Test(
+    "an update of which not even the product can be told may have been any book's",
+    arguments: [#"{"type":"l2update","produ"#, #"{"typ"#, "\u{1}\u{2}"])
+  func untold(_ text: String) {
+    let feed = live()
+    feed.receive(text)
+    #expect(feed.error?.kind == .json && feed.resets == [.malformed] && feed.state(0) == .syncing(.malformed))
+    let other = live()
+    other.receive(#"{"type":"match","trade_id":"#)
+    #expect(other.error?.kind == .json && other.state(0) == .live)
+  }
+
   @Test("types that are not used are counted, symbols that were not subscribed are refused")
   func others() {
     let feed = live()

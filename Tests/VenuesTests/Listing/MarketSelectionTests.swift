@@ -54,7 +54,7 @@ struct MarketSelectionTests {
       ("*-USD-PERP-X", "write * for every market"), ("=BTC-USD", "behind = stands a quote currency"),
       ("=", "behind = stands a quote currency"), ("*:top20", "write *-USD:top20"),
       ("1000*-*-PERP:top7", "write 1000*-USD-PERP:top7"),
-      ("*-" + String(repeating: "A", count: 80), "at most 64 letters"),
+      ("*-" + String(repeating: "A", count: 80), "at most 71 letters"),
     ])
   func wrong(_ text: String, _ advice: String) throws {
     let error = #expect(throws: MarketSelectionError.self) { try MarketSelection(text) }

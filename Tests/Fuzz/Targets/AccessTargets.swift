@@ -1,0 +1,214 @@
+import Bytes
+import Foundation
+import Gateway
+import HTTP1
+import MarketData
+import PubSub
+import Transport
+
+extension FuzzTarget {
+  /// Tokens, a line each, as a client may send them. `>` is a whole `Authorization` field before its name. `+` is a header and claims,
+  /// a tab between them, which are signed here, so that what stands behind the signature is reached as well.
+  static let tokens = FuzzTarget("tokens") { (bytes) throws(FuzzFailure) in
+    let policy = try AccessScript.policy()
+    for line in bytes.lines.prefix(32) {
+      switch line[0] {
+      case UInt8(ascii: ">"): try readField(Array(line.dropFirst()), policy)
+      case UInt8(ascii: "+"): try signed(Array(line.dropFirst()), policy)
+      default: try foreign(line, policy)
+      }
+    }
+  }
+
+  /// A key file: read, or refused with every problem in words.
+  static let keyFile = FuzzTarget("key-file") { (bytes) throws(FuzzFailure) in
+    switch AccessScript.parse(Array(bytes)) {
+    case .success(let policy): try requireRefused(policy, "nobody's-key")
+    case .failure(let error):
+      try require(!error.problems.isEmpty, "refused without a problem")
+      for problem in error.problems {
+        try require(
+          !problem.name.isEmpty && !problem.message.isEmpty && problem.place.hasPrefix("file keys"),
+          "a problem without words or place: \(problem)")
+      }
+    }
+  }
+
+  private static func requireRefused(_ policy: AccessPolicy, _ token: String) throws(FuzzFailure) {
+    if case .success(let grant) = authenticate(token, policy) {
+      throw FuzzFailure("a token that nobody was given is taken: \(grant)")
+    }
+  }
+
+  private static func authenticate(_ token: String, _ policy: AccessPolicy) -> Result<Grant, AccessError> {
+    do throws(AccessError) {
+      return .success(try policy.authenticate(token, now: AccessScript.now).grant)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// An `Authorization` field that gives a token gives the one that stands in it.
+  private static func readField(_ value: [UInt8], _ policy: AccessPolicy) throws(FuzzFailure) {
+    let text = String(decoding: value, as: UTF8.self)
+    let head = HTTPRequestHead(
+      method: "GET", target: "/v1/stream", fields: HTTPFields([HTTPField("Authorization", text)]))
+    let token: String?
+    do throws(BearerToken.Problem) { token = try BearerToken.read(head) } catch { return }
+    guard let token else { throw FuzzFailure("the field is not seen") }
+    try requireSame(token, text.split(separator: " ").last.map(String.init) ?? "", "not the token that stands there")
+    try foreign(Array(token.utf8), policy)
+  }
+
+  /// A token that anybody may have made: only those that were given out are taken.
+  private static func foreign(_ line: [UInt8], _ policy: AccessPolicy) throws(FuzzFailure) {
+    let token = String(decoding: line, as: UTF8.self)
+    let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    for part in parts {
+      guard let decoded = Base64URL.decode(part) else { continue }
+      try requireSame(Base64URL.encode(decoded), String(decoding: part, as: UTF8.self), "a second text of one value")
+    }
+    switch authenticate(token, policy) {
+    case .failure(let error): try require(!error.description.isEmpty, "refused without a reason")
+    case .success(let grant):
+      if token == AccessScript.apiKey { return try require(grant.subject == "desk-1", "another's key") }
+      // What is signed must be what was signed; of a signature by a curve there is a second that is as good.
+      guard parts.count == 3, let signature = Base64URL.decode(parts[2]) else { throw FuzzFailure("taken: \(token)") }
+      let message = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])
+      if [AccessScript.rs256, AccessScript.es256].contains(where: { $0.utf8.starts(with: message) }) { return }
+      try requireSame(
+        Digest.hmacSHA256(key: AccessScript.secret, message: message), signature, "a signature that was not made here")
+    }
+  }
+
+  /// Claims with a good signature: what they are granted is theirs, now, and no more than their issuer may give.
+  private static func signed(_ line: [UInt8], _ policy: AccessPolicy) throws(FuzzFailure) {
+    let halves = line.split(separator: 0x09, maxSplits: 1, omittingEmptySubsequences: false)
+    guard halves.count == 2 else { return }
+    let message = Base64URL.encode(Array(halves[0])) + "." + Base64URL.encode(Array(halves[1]))
+    let token =
+      message + "." + Base64URL.encode(Digest.hmacSHA256(key: AccessScript.secret, message: Array(message.utf8)))
+    guard case .success(let grant) = authenticate(token, policy) else { return }
+    guard let header = object(halves[0]), let claims = object(halves[1]) else {
+      throw FuzzFailure("granted for what is no object: \(String(decoding: line, as: UTF8.self))")
+    }
+    try requireSame(header["alg"] as? String, "HS256", "another algorithm")
+    try require(header["crit"] == nil, "what must be understood is passed over")
+    let now = Double(AccessScript.now.microseconds) / 1e6
+    func time(_ name: String) -> Double? { (claims[name] as? NSNumber)?.doubleValue }
+    try require(time("exp").map { $0 + 30 > now } ?? false, "granted without an end, or after it")
+    for name in ["nbf", "iat"] where claims[name] != nil {
+      try require(time(name).map { $0 < now + 31 } ?? false, "granted before \(name)")
+    }
+    try require(claims["aud"] == nil, "granted for others")
+    try require(grant.expires.map { $0 > AccessScript.now } ?? false, "a grant without an end")
+    let own = claims["tidegate"] as? [String: Any]
+    if let channels = own?["channels"] as? [String] {
+      try requireSame(
+        grant.channels, Set(channels.compactMap { ChannelName(rawValue: $0) }).intersection([.trades, .book]),
+        "channels")
+    }
+    try require(grant.channels.isSubset(of: [.trades, .book]), "channels that the issuer may not give")
+    try require(!grant.allows("binance:BTC-USDT"), "symbols that the issuer may not give")
+    try require((1...5).contains(grant.subscriptions ?? 0), "\(grant.subscriptions ?? 0) subscriptions")
+    try require((1...4).contains(grant.requestsPerSecond ?? 0), "\(grant.requestsPerSecond ?? 0) requests")
+    // Whatever is changed, it is another token, and nobody's.
+    var bytes = Array(token.utf8)
+    let places = line.withUnsafeBytes { Cuts.hash($0) }
+    for shift in [0, 16, 32] as [UInt64] {
+      let index = Int(places >> shift & 0xFFFF) % bytes.count
+      let kept = bytes[index]
+      bytes[index] = kept == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+      try requireRefused(policy, String(decoding: bytes, as: UTF8.self))
+      bytes[index] = kept
+    }
+  }
+
+  private static func object(_ text: ArraySlice<UInt8>) -> [String: Any]? {
+    (try? JSONSerialization.jsonObject(with: Data(text))) as? [String: Any]
+  }
+}
+
+/// Who may come in here. Keys and tokens of these targets alone.
+private enum AccessScript {
+  static let now = Timestamp(microseconds: 1_790_000_000_000_000)
+  static let secret = (0..<32).map { UInt8($0) }
+  static let apiKey = "tg_desk"
+  private static let hash = Digest.sha256(Array(apiKey.utf8)).map { byte in
+    String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+  }.joined()
+
+  private static let file = """
+    # Who may come in.
+    key desk-1 sha256=\(hash) channels=trades,book symbols=kraken:*
+    key late sha256=\(String(hash.reversed())) expires=2020-01-01
+    jwt local alg=HS256 secret-file=secret channels=trades,book symbols=kraken:*,*:BTC-USD subscriptions=5 requests-per-second=4
+    jwt rsa alg=RS256 public-key=rsa.pem kid=rsa-1 iss=https://auth.example aud=tidegate
+    jwt ec alg=ES256 public-key=ec.pem kid=ec-1 iss=https://auth.example aud=tidegate
+    """
+
+  // Reading the keys anew for each input would take most of a run's time.
+  private static let parsed = parse(Array(file.utf8))
+
+  static func parse(_ bytes: [UInt8]) -> Result<AccessPolicy, ConfigurationProblems> {
+    do throws(ConfigurationProblems) {
+      return .success(try KeyFile.parse(bytes, path: "keys", read: read))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  static func policy() throws(FuzzFailure) -> AccessPolicy {
+    switch parsed {
+    case .success(let policy): return policy
+    case .failure(let problems): throw FuzzFailure(problems.description)
+    }
+  }
+
+  /// The files that a key file may name.
+  @Sendable static func read(_ path: String) -> [UInt8]? {
+    switch path.split(separator: "/").last {
+    case "secret": Array(Base64URL.encode(secret).utf8)
+    case "rsa.pem": Array(rsaKey.utf8)
+    case "ec.pem": Array(ecKey.utf8)
+    default: nil
+    }
+  }
+
+  // Made once with another implementation (Python's `cryptography`).
+
+  static let rsaKey = """
+    -----BEGIN PUBLIC KEY-----
+    MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAriDGrcrxqFipGPjVwl3i
+    Xsv5aY2FUL0GpmekNAaqUA90rc/n6DTK1hyZieGY35SkPRhbOV9cI72cgDDdGLxm
+    5qTNFU5bRPpB3xI6zhwI/UsbugNSXygWTLZDPKQgM279zw1mIjzv3a91p2FgePoU
+    0lbSupdfEtm+Mvnkq3HMP9kO0g3jjMomppHmmIka35up1cWzLK/DPLWB5Rdt17Pp
+    Ry7mG95tc3wewX8HT2/ta2b0MY/CUpOL0MtDQHgz0LtjbC6UJmzCNaF5pcm6fezV
+    N6i1vsjKWDBbO5BfJaiHmHARNty9Rtk/gVyEfPItmjplK1lNUc/kDGqjxgZdgHgn
+    1QIDAQAB
+    -----END PUBLIC KEY-----
+    """ + "\n"
+
+  static let ecKey = """
+    -----BEGIN PUBLIC KEY-----
+    MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEwoUVf+stjpJ8NLprgTW+HF+8TcDB
+    t/wwpPRSiHm0pNo9JNuD518atVe4xZkjS/uK4Hs94TnWr0qWRvHxO7AdGQ==
+    -----END PUBLIC KEY-----
+    """ + "\n"
+
+  /// `{"iss":"https://auth.example","sub":"alice","aud":"tidegate","exp":1790003600,…}` under kid `rsa-1`, and the same under `ec-1`.
+  static let rs256 =
+    "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYS0xIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFs"
+    + "aWNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0"
+    + "ZSI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.diG0m"
+    + "-i2iksZgaHQNPx9HJM0BxJ5Ggp_iNmNz8DQcFSydyDqBDtRh-IFFvC6v62LaLiCcLPw_2X5fbmnFFslYtnN6P79SuIBrSJnYu0qbL5O4X36n"
+    + "6StuewDiDZz4VGNsnbe9_QVJl81d92bG4w1A_EtuzBMxtM9s4H73Wg0HvgKs6qKw_2wPl9yxpe4Du3G5ya8iCuj9PpHG6V4gkJcD9Hr9VKfM"
+    + "YB_WpCQdUtcCEXXraFcgeYnqI9ynEKG3HoKnq_W9KabI3Ssc5XLuAoKPJXvrbCGc9iKaue3-J3jZ2ZfEqyiipqEvr4KcQ5ZH7MBDkiZfuPBN"
+    + "iRfn1ZteC67Rw"
+
+  static let es256 =
+    "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImVjLTEifQ.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFsa"
+    + "WNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0Z"
+    + "SI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.2bkzl_"
+    + "NvmZojrv8YcS_41CBD8Ysvj_L1Aj1xNBfNOgsXJ1LlVtwJQuG-A6pf0DC-PBNUkDD-JTZeAIpHd7Hfxg"
+}
