@@ -184,7 +184,7 @@ struct ReplayRunTests {
       }
       #expect(reason([folder + "none"]).contains("is not there; give a recording"))
       #expect(reason([folder]).contains("has no recordings: files that end in .ndjson.gz"))
-      FileManager.default.createFile(atPath: folder + "empty.ndjson.gz", contents: nil)
+      _ = FileManager.default.createFile(atPath: folder + "empty.ndjson.gz", contents: nil)
       try Self.write(folder + "a.ndjson.gz", "AAA-USD", seed: 1, frames: 0..<3)
       let plan = try ReplayPlan([folder, folder + "a.ndjson.gz"])
       #expect(plan.tracks.count == 1 && plan.notes == [folder + "empty.ndjson.gz: is empty, left out"])

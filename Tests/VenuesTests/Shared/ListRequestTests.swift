@@ -10,14 +10,19 @@ struct ListRequestTests {
   @Test("one at a time until it has come, and then none until it is wanted again")
   func once() {
     var list = ListRequest()
-    #expect(list.isDue(now: start) && !list.isDone)
+    #expect(list.isDue(now: start) == true)
+    #expect(!list.isDone)
     list.sent(7, now: start)
-    #expect(!list.isDue(now: start + 29 * Microseconds.second))
-    #expect(!list.isAnswered(by: 6) && list.isAnswered(by: 7) && !list.isAnswered(by: 7))
+    #expect(list.isDue(now: start + 29 * Microseconds.second) == false)
+    #expect(list.isAnswered(by: 6) == false)
+    #expect(list.isAnswered(by: 7) == true)
+    #expect(list.isAnswered(by: 7) == false)
     list.finished()
-    #expect(list.isDone && !list.isDue(now: start + Microseconds.hour))
+    #expect(list.isDone)
+    #expect(list.isDue(now: start + Microseconds.hour) == false)
     list.again()
-    #expect(!list.isDone && list.isDue(now: start))
+    #expect(!list.isDone)
+    #expect(list.isDue(now: start) == true)
   }
 
   @Test("failures wait ever longer, those of a limit or a ban as long as the venue wants; success begins anew")
@@ -46,18 +51,22 @@ struct ListRequestTests {
     var list = ListRequest()
     list.sent(1, now: start)
     let later = start + RequestPacer.answerTimeout
-    #expect(!list.isDue(now: later - 1) && list.isDue(now: later))
+    #expect(list.isDue(now: later - 1) == false)
+    #expect(list.isDue(now: later) == true)
     list.sent(2, now: later)
-    #expect(!list.isAnswered(by: 1) && list.isAnswered(by: 2))
+    #expect(list.isAnswered(by: 1) == false)
+    #expect(list.isAnswered(by: 2) == true)
   }
 
   @Test("a list in parts goes on at once")
   func parts() {
     var list = ListRequest()
     list.sent(1, now: start)
-    #expect(list.isAnswered(by: 1) && !list.isDue(now: start))
+    #expect(list.isAnswered(by: 1) == true)
+    #expect(list.isDue(now: start) == false)
     list.goesOn()
-    #expect(list.isDue(now: start) && !list.isDone)
+    #expect(list.isDue(now: start) == true)
+    #expect(!list.isDone)
   }
 
   @Test(
@@ -67,17 +76,21 @@ struct ListRequestTests {
     var list = ListRequest()
     list.sent(1, now: start)
     list.again()
-    #expect(!list.isDue(now: start) && list.isAnswered(by: 1))
+    #expect(list.isDue(now: start) == false)
+    #expect(list.isAnswered(by: 1) == true)
     list.finished()
     list.restart()
-    #expect(!list.isDone && list.isDue(now: start))
+    #expect(!list.isDone)
+    #expect(list.isDue(now: start) == true)
     list.sent(2, now: start)
     list.restart()
-    #expect(list.isDue(now: start) && !list.isAnswered(by: 2))
+    #expect(list.isDue(now: start) == true)
+    #expect(list.isAnswered(by: 2) == false)
     list.sent(3, now: start)
     #expect(list.isAnswered(by: 3) == true)
     list.failed(status: 429, now: start)
     list.restart()
-    #expect(!list.isDue(now: start + 59 * Microseconds.second) && list.isDue(now: start + Microseconds.minute))
+    #expect(list.isDue(now: start + 59 * Microseconds.second) == false)
+    #expect(list.isDue(now: start + Microseconds.minute) == true)
   }
 }
