@@ -93,10 +93,8 @@ struct FieldReader: ~Copyable, ~Escapable {
         return VenueTime.rfc3339(json.text(slice))
       }
     } catch {
-      switch error.reason {
-      case .decimal, .badNumber: return nil
-      default: throw failure(error)
-      }
+      if case .decimal = error.reason { return nil }
+      throw failure(error)
     }
   }
 
