@@ -245,14 +245,13 @@ def ask(port):
 def takeover(binary, folder):
     """SIGUSR2 with reuse-port: another process has the port, and at no moment nobody answers on it."""
     seconds, count = 3, 20
-    old = Gateway(binary, folder, drain_seconds=seconds, reuse_port="true", limits_connections_per_second_per_address=100_000)
+    settings = {"drain_seconds": seconds, "reuse_port": "true"}
+    settings |= {f"limits_{limit}_per_second_per_address": 100_000 for limit in ("connections", "http_requests")}
+    old = Gateway(binary, folder, **settings)
     new = None
     try:
         clients = [Client(old.port) for _ in range(count)]
-        new = Gateway(
-            binary, folder, "b", f"127.0.0.1:{old.port}", drain_seconds=seconds, reuse_port="true",
-            limits_connections_per_second_per_address=100_000,
-        )
+        new = Gateway(binary, folder, "b", f"127.0.0.1:{old.port}", **settings)
         expect(new.port == old.port, f"another port: {new.port}")
         until("the new gateway to be ready", lambda: new.status("/readyz") == 200)
         statuses, ends = {}, threading.Event()

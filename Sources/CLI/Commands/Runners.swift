@@ -51,6 +51,8 @@ func serve(_ configuration: GatewayConfiguration) async throws {
     access = try loadKeys(file)
     log.notice("key file read", metadata: ["holds": "\(access?.description ?? "")"])
   }
+  let memory = MemoryKeeper(log)
+  defer { withExtendedLifetime(memory) {} }
   let gateway = try Gateway(configuration: configuration, access: access, log: log)
   let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log)
   try gateway.start { recorders.make($0, $1) }

@@ -58,6 +58,8 @@ package struct ReplaySource {
           begin.details[market] = body
         } else if replay.isList(path) {
           begin.list = begin.list ?? body
+          // Lists of several kinds differ in their queries.
+          if answers.count < Self.answerLimit { answers[path] = answers[path] ?? body }
         } else if answers.count < Self.answerLimit {
           answers[path] = body
         }

@@ -41,6 +41,7 @@ package final class OKXHandler: SymbolHandler {
       bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
       connectionLife: "a ping after 20 s of silence is answered", requests: [.instruments, .volumes],
       limits: ["480 subscriptions an hour and connection", "64 KB a request"]),
+    replay: replay,
     makeHandler: { OKXHandler(configuration: $0) })
 
   struct Feed {

@@ -37,11 +37,19 @@ struct VenueReplayTests {
     Sample("hyperliquid", "mixed", ["BTC", "ETH-USDC-PERP"], ["BTC-USDC-PERP", "ETH-USDC-PERP"]),
     Sample("kraken", "spot", ["BTC/USD"], ["BTC-USD"]),
     Sample("kucoin", "spot", ["BTC-USDT"], ["BTC-USDT"]),
+    Sample("okx", "mixed", ["BTC-USDT", "ETH-BTC"], ["BTC-USDT", "ETH-BTC"]),
   ]
 
-  @Test("every venue that can be replayed is among the samples")
+  @Test("what is recorded of every venue can be replayed, and is among the samples")
   func complete() {
-    #expect(Set(Self.samples.map(\.venue)) == Set(VenueRegistry.venues.filter { $0.replay != nil }.map(\.name)))
+    #expect(Set(Self.samples.map(\.venue)) == Set(VenueRegistry.venues.map(\.name)))
+    for venue in VenueRegistry.venues {
+      for connection in venue.connections(for: FeedConfiguration(symbols: ["BTC-USDT", "BTC-USDT-PERP"])) {
+        let market = connection.venue.marketName
+        let found = VenueRegistry.replay(venue: venue.name, market: market)?.venue.name
+        #expect(found == venue.name, "\(venue.name) \(market)")
+      }
+    }
     #expect(VenueRegistry.replay(venue: "bitmex", market: "perp") == nil)
     #expect(VenueRegistry.replay(venue: "binance", market: "coinm") == nil)
     #expect(VenueRegistry.replay(venue: "binanceus", market: "spot")?.venue.name == "binance")
@@ -118,6 +126,8 @@ struct VenueReplayTests {
     #expect(try refusal("bitfinex", "spot", ["ODD"])?.hasPrefix("ODD cannot be taken apart") == true)
     #expect(try refusal("deribit", "mixed", ["BTC-PERPETUAL"])?.contains("is no linear perpetual") == true)
     #expect(try refusal("deribit", "mixed", ["BTC_USDC-25DEC26"])?.contains("is a dated future") == true)
+    #expect(try refusal("okx", "mixed", ["BTC-USD-261225-60000-C"])?.contains("options are not carried") == true)
+    #expect(try refusal("okx", "mixed", ["BTC-USDT-SWAP"])?.contains("what one is worth") == true)
     #expect(try refusal("hyperliquid", "mixed", ["PURR/USDC"])?.contains("is a spot market") == true)
     #expect(try refusal("gemini", "spot", ["abcdef"])?.contains("has no details of it") == true)
   }
