@@ -158,6 +158,24 @@ struct OddInputTests {
     #expect(other.pipeline.errors.total == 0 && other.state == .live, "\(other.said)")
   }
 
+  @Test(
+    "an answer that cannot be read is kept with its reason",
+    arguments: speakers.map(\.venue.label), ["[{\"a\":", "7", "{}", "<html>busy</html>"])
+  func answers(_ label: String, _ text: String) throws {
+    let speaker = try #require(Self.speakers.first { $0.venue.label == label })
+    let feed = PipelineHarness(speaker.venue, speaker.symbols)
+    feed.prepare()
+    // Two have their lists in the stream.
+    guard !feed.gets.isEmpty else {
+      #expect(["hyperliquid", "kraken"].contains(label))
+      return
+    }
+    feed.respond(text)
+    let entry = try #require(feed.pipeline.errors.entries.first)
+    #expect(entry.kind == .answer && entry.text == text && !entry.detail.hasSuffix("could not be read"), "\(feed.said)")
+    #expect(feed.pipeline.errors.total == 1 && feed.pipeline.counts.rejected == 1)
+  }
+
   /// Connections on which nothing tells that an update is missing.
   private static let unlinked: Set<String> = ["bitstamp", "coinbase"]
 
@@ -190,7 +208,10 @@ final class PipelineHarness {
 
   /// Answers the oldest request.
   func respond(_ text: String) {
-    guard !gets.isEmpty else { return Issue.record("nothing was asked for") }
+    guard !gets.isEmpty else {
+      Issue.record("nothing was asked for")
+      return
+    }
     let bytes = Array(text.utf8)
     pipeline.response(to: gets.removeFirst(), status: 200, body: bytes.span.bytes, now: now)
     settle()
