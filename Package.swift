@@ -136,21 +136,30 @@ if withBenchmarks {
     // The bodies that both runners time.
     .target(
       name: "MicroBenchmarks",
-      dependencies: ["PubSub", "Venues", "MarketData", "WebSocket", "Bytes", "CZlib", "TestSupport"],
+      dependencies: ["PubSub", "Venues", "MarketData", "WebSocket", "Transport", "Bytes", "CZlib", "TestSupport"],
       path: "Benchmarks/MicroBenchmarks", swiftSettings: confinedSettings),
     .executableTarget(
       name: "TidegateBenchmarks",
       dependencies: ["MicroBenchmarks", .product(name: "Benchmark", package: "benchmark")],
       path: "Benchmarks/TidegateBenchmarks", swiftSettings: settings,
       plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),
+    // Counts allocations; only an executable that is to be measured links it.
+    .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
     .executableTarget(
-      name: "tidegate-bench", dependencies: ["MicroBenchmarks", arguments],
+      name: "tidegate-bench",
+      dependencies: [
+        "MicroBenchmarks", "Simulation", "Gateway", "VenueSimulator", "Venues", "MarketData", "HTTP1", "Bytes",
+        "TestSupport", "CAllocations",
+        arguments,
+      ],
       path: "Benchmarks/tidegate-bench", swiftSettings: settings),
     .systemLibrary(name: "CLoad", path: "Benchmarks/CLoad"),
     // The load test depends on nothing of the gateway: it must not share its mistakes.
     .executableTarget(
       name: "tidegate-load",
-      dependencies: ["CLoad", arguments, .product(name: "Histogram", package: "hdrhistogram-swift")],
+      dependencies: [
+        "CLoad", "COpenSSL", arguments, .product(name: "Histogram", package: "hdrhistogram-swift"),
+      ],
       path: "Benchmarks/tidegate-load", swiftSettings: settings),
   ]
 }

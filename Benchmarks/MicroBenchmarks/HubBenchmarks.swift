@@ -64,10 +64,11 @@ enum HubBenchmarks {
 /// A hub with one market and one subscribed stream.
 final class HubBench {
   let market = MarketBench()
-  let hub = Hub(loop: 0, loops: 1, epoch: "k7")
+  let hub: Hub
   private var deliveries: [Delivery] = []
 
-  init(_ key: StreamKey) {
+  init(_ key: StreamKey, remembers: Bool = true) {
+    hub = Hub(loop: 0, loops: 1, epoch: "k7", remembers: remembers)
     let slot = hub.add(market: market.market, venue: "binance")
     hub.perform(
       .join(

@@ -18,6 +18,16 @@ package struct MicroBenchmark: Sendable {
   }
 }
 
+/// Something as it is beside the same without one of its parts, to be timed in turns: the ratio is what the part costs, and a
+/// machine that is busy with something else slows both.
+package struct SeamBenchmark: Sendable {
+  package let name: String
+  package let with: @Sendable () throws -> PreparedBenchmark
+  package let without: @Sendable () throws -> PreparedBenchmark
+
+  package static var all: [SeamBenchmark] { SeamBenchmarks.all }
+}
+
 /// A benchmark with its data, which may be run again and again.
 package struct PreparedBenchmark {
   /// Bytes that a batch reads or makes; 0 where bytes say nothing.

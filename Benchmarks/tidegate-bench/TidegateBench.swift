@@ -1,12 +1,18 @@
 import ArgumentParser
-import Glibc
 import MicroBenchmarks
 
-/// Runs the micro-benchmarks in one process and prints a table.
 @main
 struct TidegateBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "tidegate-bench", abstract: "What the parts of the gateway cost, in CPU time per operation.")
+    commandName: "tidegate-bench", abstract: "What the parts of the gateway cost, in CPU time per operation.",
+    subcommands: [PartsCommand.self, VenuesCommand.self, RecordingsCommand.self, SeamsCommand.self, DayCommand.self],
+    defaultSubcommand: PartsCommand.self)
+}
+
+/// Runs the micro-benchmarks in one process and prints a table.
+struct PartsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "parts", abstract: "What the parts of the gateway cost, in CPU time per operation.")
 
   @Option(help: "Run only benchmarks whose name contains this.") var filter = ""
   @Option(help: "Timed rounds of each benchmark.") var rounds = 30
@@ -31,24 +37,24 @@ struct TidegateBench: ParsableCommand {
     var result = 0
     // One batch to warm up, and to see how many make a round long enough for the clock.
     prepared.reset?()
-    let warm = Self.cpu()
+    let warm = CPUClock.process()
     result &+= prepared.run()
-    let once = max(Self.cpu() - warm, 1)
+    let once = max(CPUClock.process() - warm, 1)
     let target = Int64(milliseconds * 1e6)
     let batches = max(1, Int(target / once))
     var times: [Double] = []
     for _ in 0..<rounds {
       var spent: Int64 = 0
       if prepared.reset == nil {
-        let start = Self.cpu()
+        let start = CPUClock.process()
         for _ in 0..<batches { result &+= prepared.run() }
-        spent = Self.cpu() - start
+        spent = CPUClock.process() - start
       } else {
         for _ in 0..<batches {
           prepared.reset?()
-          let start = Self.cpu()
+          let start = CPUClock.process()
           result &+= prepared.run()
-          spent += Self.cpu() - start
+          spent += CPUClock.process() - start
         }
       }
       times.append(Double(spent) / Double(batches * MicroBenchmark.batch))
@@ -59,19 +65,8 @@ struct TidegateBench: ParsableCommand {
     let best = times[0]
     let bytes = Double(prepared.bytes) / Double(MicroBenchmark.batch)
     return Self.row(
-      name, Self.text(best), Self.text(times[times.count / 2]), bytes > 0 ? Self.text(bytes / best * 1_000) : "")
-  }
-
-  /// CPU time of the process, ns.
-  private static func cpu() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
-
-  private static func text(_ value: Double) -> String {
-    let tenths = Int64((value * 10).rounded())
-    return value < 100 ? "\(tenths / 10).\(tenths % 10)" : "\(Int64(value.rounded()))"
+      name, Table.number(best), Table.number(times[times.count / 2]),
+      bytes > 0 ? Table.number(bytes / best * 1_000) : "")
   }
 
   private static func row(_ name: String, _ columns: String...) -> String {

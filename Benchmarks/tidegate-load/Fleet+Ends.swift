@@ -1,4 +1,5 @@
 import CLoad
+import COpenSSL
 import Glibc
 
 /// How clients end.
@@ -42,6 +43,8 @@ extension Fleet {
     // A reset leaves no TIME_WAIT behind, which would use up the ports of the next round.
     var reset = linger(l_onoff: 1, l_linger: 0)
     setsockopt(slots[i].fd, SOL_SOCKET, SO_LINGER, &reset, socklen_t(MemoryLayout<linger>.size))
+    if let session = slots[i].tls { SSL_free(session) }
+    slots[i].tls = nil
     close(slots[i].fd)
     slots[i].fd = -1
     slots[i].state = .closed

@@ -30,11 +30,32 @@ extension Fleet {
       var size = socklen_t(MemoryLayout<Int32>.size)
       getsockopt(slots[i].fd, SOL_SOCKET, SO_ERROR, &code, &size)
       guard code == 0 else { return fail(i, "connect: \(Sockets.reason(code))") }
+      watch(i, EPOLLIN.rawValue, EPOLL_CTL_MOD)
+      guard let tls else {
+        slots[i].state = .handshaking
+        return transmit(i, handshake)
+      }
+      slots[i].tls = tls.session(on: slots[i].fd)
+      slots[i].state = .securing
+      secure(i)
+    case .securing: secure(i)
+    case .handshaking, .open:
+      let got = receive(i, limit: Self.readBytes)
+      // What OpenSSL has taken from the socket shows in no event.
+      if got > 0, slots[i].tls != nil { while slots[i].fd >= 0, receive(i, limit: Self.readBytes) > 0 {} }
+    case .unused, .closed: break
+    }
+  }
+
+  /// Goes on with the TLS handshake; then asks for the upgrade.
+  mutating func secure(_ i: Int) {
+    guard let session = slots[i].tls else { return fail(i, "no TLS session: \(TLSClient.reason)") }
+    switch TLSClient.handshake(session) {
+    case .waits: break
+    case .failed(let reason): fail(i, reason)
+    case .done:
       slots[i].state = .handshaking
       transmit(i, handshake)
-      watch(i, EPOLLIN.rawValue, EPOLL_CTL_MOD)
-    case .handshaking, .open: _ = receive(i, limit: Self.readBytes)
-    case .unused, .closed: break
     }
   }
 
@@ -51,6 +72,10 @@ extension Fleet {
   }
 
   mutating func transmit(_ i: Int, _ bytes: [UInt8]) {
+    if let session = slots[i].tls {
+      if !TLSClient.write(session, bytes), !isClosing { fail(i, "TLS write: \(TLSClient.reason)") }
+      return
+    }
     let sent = send(slots[i].fd, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     if sent != bytes.count, !isClosing {
       fail(i, "send of \(bytes.count) bytes: \(sent < 0 ? Sockets.reason(errno) : "only \(sent) went out")")
@@ -69,8 +94,12 @@ extension Fleet {
       base = buffer
     }
     let room = held > 0 ? min(limit, slots[i].partialCapacity - held) : limit
-    let n = recv(fd, base + held, room, 0)
+    let n = slots[i].tls.map { TLSClient.read($0, base + held, room) } ?? recv(fd, base + held, room, 0)
     guard n > 0 else {
+      if slots[i].tls != nil {
+        if n != TLSClient.nothing { fail(i, n == 0 ? "closed by the server" : "TLS read: \(TLSClient.reason)") }
+        return 0
+      }
       if n < 0, errno == EAGAIN || errno == EINTR { return 0 }
       fail(i, n == 0 ? "closed by the server" : "recv: \(Sockets.reason(errno))")
       return 0

@@ -1,4 +1,5 @@
 import CLoad
+import COpenSSL
 import Glibc
 import Histogram
 
@@ -25,10 +26,12 @@ struct FleetPlan {
 /// Reads headers and the few fields that the figures need, in the buffer that `recv` filled: what the tool costs comes on
 /// top of what it measures, as both share the machine.
 struct Fleet: ~Copyable {
-  enum State: UInt8 { case unused, connecting, handshaking, open, closed }
+  enum State: UInt8 { case unused, connecting, securing, handshaking, open, closed }
 
   struct Client {
     var fd: Int32 = -1
+    /// Of `wss`.
+    var tls: OpaquePointer?
     var state = State.unused
     var isSlow = false
     /// Subscribe requests that were answered.
@@ -67,6 +70,7 @@ struct Fleet: ~Copyable {
 
   let plan: FleetPlan
   let slowCount: Int
+  let tls: TLSClient?
   /// Streams a client may have: those it asked for, each in every class if a slow one is moved about.
   let tableWidth: Int
   let epoll: Int32
@@ -96,6 +100,7 @@ struct Fleet: ~Copyable {
     try Sockets.allowFiles(plan.clients)
     let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     guard epoll >= 0 else { throw LoadError("no epoll set: \(Sockets.reason(errno))") }
+    tls = plan.url.isSecure ? try TLSClient() : nil
     self.plan = plan
     self.epoll = epoll
     slowCount = plan.slowClients
@@ -124,6 +129,7 @@ struct Fleet: ~Copyable {
 
   deinit {
     for i in 0..<plan.clients {
+      if let session = slots[i].tls { SSL_free(session) }
       if slots[i].fd >= 0 { close(slots[i].fd) }
       slots[i].partial?.deallocate()
     }

@@ -1,4 +1,5 @@
 import CLoad
+import COpenSSL
 import Glibc
 
 /// An option or a peer that cannot be used, in words for the person at the terminal.
@@ -7,18 +8,19 @@ struct LoadError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// A `ws://` URL taken apart.
+/// A `ws://` or `wss://` URL taken apart.
 struct StreamURL {
   let host: String
   let port: UInt16
   let path: String
+  /// `wss`.
+  let isSecure: Bool
 
-  /// - Throws: `LoadError` unless the text is `ws://` and an IPv4 address or `localhost`, with an optional port and path.
+  /// - Throws: `LoadError` unless the text is `ws://` or `wss://` and an IPv4 address or `localhost`, with an optional port and path.
   init(_ text: String) throws {
-    guard text.hasPrefix("ws://") else {
-      throw LoadError("'\(text)' is not a ws:// URL; the load test speaks plain WebSocket only")
-    }
-    let rest = text.dropFirst(5)
+    isSecure = text.hasPrefix("wss://")
+    guard isSecure || text.hasPrefix("ws://") else { throw LoadError("'\(text)' is not a ws:// or wss:// URL") }
+    let rest = text.dropFirst(isSecure ? 6 : 5)
     let slash = rest.firstIndex(of: "/") ?? rest.endIndex
     let authority = rest[..<slash].split(separator: ":", omittingEmptySubsequences: false)
     guard authority.count <= 2, let name = authority.first, !name.isEmpty else {
@@ -29,7 +31,7 @@ struct StreamURL {
       guard let port = UInt16(authority[1]), port > 0 else { throw LoadError("'\(authority[1])' is not a port") }
       self.port = port
     } else {
-      port = 80
+      port = isSecure ? 443 : 80
     }
     path = slash == rest.endIndex ? "/" : String(rest[slash...])
     var parsed = in_addr()
@@ -42,6 +44,7 @@ struct StreamURL {
     host = "127.0.0.1"
     port = loopbackPort
     self.path = path
+    isSecure = false
   }
 }
 
@@ -100,14 +103,25 @@ enum Sockets {
     guard withAddress(address(url.host, url.port), { connect(fd, $0, $1) }) == 0 else {
       throw LoadError("cannot connect to \(url.host):\(url.port): \(reason(errno))")
     }
+    let tls = url.isSecure ? try TLSClient() : nil
+    let session = tls?.session(on: fd)
+    defer { if let session { SSL_free(session) } }
+    if tls != nil {
+      guard let session, case .done = TLSClient.handshake(session) else {
+        throw LoadError("no TLS with \(url.host):\(url.port): \(TLSClient.reason)")
+      }
+    }
     let request = Array("GET \(path) HTTP/1.1\r\nHost: \(url.host):\(url.port)\r\nConnection: close\r\n\r\n".utf8)
-    guard send(fd, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+    let isSent =
+      session.map { TLSClient.write($0, request) }
+      ?? (send(fd, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+    guard isSent else {
       throw LoadError("cannot ask \(url.host):\(url.port) for \(path): \(reason(errno))")
     }
     var answer: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
     while answer.count < 64 << 20 {
-      let n = recv(fd, &chunk, chunk.count, 0)
+      let n = session.map { TLSClient.read($0, &chunk, chunk.count) } ?? recv(fd, &chunk, chunk.count, 0)
       guard n > 0 else { break }
       answer += chunk[..<n]
     }

@@ -6,14 +6,15 @@ struct TidegateLoad: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tidegate-load",
     abstract: "Loads a running gateway with WebSocket clients and says what a delivery costs.",
-    subcommands: [RunCommand.self, FloorServerCommand.self, HostileCommand.self], defaultSubcommand: RunCommand.self)
+    subcommands: [RunCommand.self, FloorServerCommand.self, HostileCommand.self, HandshakesCommand.self],
+    defaultSubcommand: RunCommand.self)
 }
 
 /// The load test.
 struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "run", abstract: "Connect N clients and measure.")
 
-  @Option(help: "The gateway's stream.") var url = "ws://127.0.0.1:8080/v1/stream"
+  @Option(help: "The gateway's stream, ws or wss.") var url = "ws://127.0.0.1:8080/v1/stream"
   @Option(help: "WebSocket clients.") var clients = 1000
   @Option(help: "Symbols, separated by commas; without it the first of /v1/instruments.") var symbols: String?
   @Option(help: "How many symbols to take from /v1/instruments.") var symbolCount = 1
@@ -68,6 +69,9 @@ struct RunCommand: ParsableCommand {
 
   private func measure() throws {
     let target = try StreamURL(url)
+    guard !target.isSecure || (!floor && hostile == 0) else {
+      throw LoadError("--floor and --hostile speak plain WebSocket: give a ws:// URL")
+    }
     let probe = try pid.map { try ProcessProbe(pid: $0) }
     let subscription = try idle ? Subscription.none : makeSubscription(target)
     if hostile > 0 {

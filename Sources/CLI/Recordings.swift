@@ -26,35 +26,18 @@ func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, sy
       isTaken = recording.add(
         answer: reader.payload.unsafeBytes, to: record.url ?? "", status: record.status, at: record.time)
     // One session plays all connections; the client's own words are the client's to say again.
-    case .open, .sent, .close: break
+    case .open, .sent, .close, .gap: break
     }
     if !isTaken {
       throw fail("m", "more than \(RecordedSource.byteLimit >> 20) MB of frames; simulate holds them in memory")
     }
   }
   guard recording.count > 0 else { throw RecordingError(path: path, "has no frames to send") }
-  if let url = instrumentListURL(source.venue), !recording.hasAnswer(to: url), !source.instruments.isEmpty {
+  if let url = source.instrumentsURL, !recording.hasAnswer(to: url), !source.instruments.isEmpty {
     let isAdded = source.instruments.withUnsafeBytes {
       recording.add(answer: $0, to: url, status: 200, at: .distantPast)
     }
     precondition(isAdded, "a list made from the header is small")
   }
   return (recording, source.symbols)
-}
-
-/// Where a venue has the list of its instruments; nil if that comes in the stream.
-private func instrumentListURL(_ venue: Venue) -> String? {
-  switch venue.name {
-  case "binance": venue.restEndpoint + "/api/v3/exchangeInfo"
-  case "bitfinex": venue.restEndpoint + BitfinexHandler.listPath
-  case "bitstamp": venue.restEndpoint + BitstampHandler.listPaths[0]
-  case "coinbase": venue.restEndpoint + "/products"
-  case "coinbase-advanced": venue.restEndpoint + "/api/v3/brokerage/market/products"
-  case "gemini": venue.restEndpoint + "/v1/symbols"
-  case "deribit": venue.restEndpoint + "/api/v2/public/get_instruments"
-  case "gate": venue.restEndpoint + "/api/v4/spot/currency_pairs"
-  case "kucoin": venue.restEndpoint + "/api/v2/symbols"
-  case "bybit": venue.restEndpoint + "/v5/market/instruments-info"
-  default: nil
-  }
 }

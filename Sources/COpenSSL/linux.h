@@ -1,6 +1,7 @@
 // Kernel calls that Swift's Glibc module does not show.
 #ifndef TIDEGATE_CLINUX_H
 #define TIDEGATE_CLINUX_H
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -14,6 +15,14 @@ extern int accept4(int descriptor, struct sockaddr *address, unsigned int *lengt
 static inline int clinux_accept4(int descriptor, void *address, uint32_t *length, int flags) {
   return accept4(descriptor, (struct sockaddr *)address, length, flags);
 }
+
+// The allocator's figures and its giving back (mallinfo2(3), malloc_trim(3)). Their header, <malloc.h>, is missing from the Glibc
+// overlay and includes <stdio.h>, which is to stay Glibc's.
+struct clinux_heap {
+  size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+extern struct clinux_heap clinux_mallinfo(void) __asm__("mallinfo2");
+extern int clinux_malloc_trim(size_t pad) __asm__("malloc_trim");
 
 // The interest set every socket is registered with, once: both directions, edge-triggered.
 static inline uint32_t clinux_epoll_interest(void) {

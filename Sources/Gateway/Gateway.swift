@@ -28,6 +28,7 @@ package final class Gateway: Sendable {
   let ending = GatewayEnd()
   private let startedAt: Int64
   private let access: Authenticator?
+  private let recordings = RecordingList()
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
   /// - Parameter access: whose tokens are good; nil: anybody may come in.
@@ -91,24 +92,30 @@ package final class Gateway: Sendable {
     }
     let admission = settings.admission
     let publicListener = try Listener(
-      address: configuration.listen, loops: loops, tls: tls, limits: limits,
+      address: configuration.listen, loops: loops, tls: tls, limits: limits, sharesPort: configuration.reusePort,
       gate: { peer in
         guard let permit = admission.enter(peer, now: kernel.monotonicMicroseconds) else { return nil }
         if let room = permit.room {
           let node = nodes[room % nodes.count]
-          node.loop.execute { node.makeRoom(hops: nodes.count) }
+          // The gate is asked on the first loop. A newcomer that is noted later is not ended for its own sake.
+          let now = loops[0].uptime
+          node.loop.execute { node.makeRoom(hops: nodes.count, before: now) }
         }
         return permit
       },
+      arrived: { connection in nodes[connection.loop.index].arrived(connection) },
       accept: { connection in publicAPI[connection.loop.index].accept(connection) })
     self.publicListener = publicListener
     let started = startedAt
+    let recordings = recordings
     let internalAPI = nodes.map {
-      InternalAPI(node: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount })
+      InternalAPI(
+        node: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount },
+        recorders: { recordings.figures })
     }
-    self.internalListener = try Listener(address: configuration.internalListen, loops: [loops[0]]) { connection in
-      internalAPI[connection.loop.index].accept(connection)
-    }
+    self.internalListener = try Listener(
+      address: configuration.internalListen, loops: [loops[0]], sharesPort: configuration.reusePort
+    ) { connection in internalAPI[connection.loop.index].accept(connection) }
   }
 
   /// The address that clients connect to.
@@ -124,7 +131,7 @@ package final class Gateway: Sendable {
   ) throws {
     let tls = feedTLS
     warnOfExpiry()
-    let replayers = try configuration.replay.map { LoopBound(value: try Replayer(path: $0)) }
+    let replayers = try makeReplayers()
     for node in nodes { node.start() }
     watchDescriptors()
     let connections = configuration.feedConnections
@@ -135,6 +142,7 @@ package final class Gateway: Sendable {
       let schedule = schedules[venue.name]
       let node = nodes[number % nodes.count]
       let recording = recorder(venue, settings)
+      if let recording { recordings.append(recording) }
       node.loop.execute {
         node.add(
           feed: venue, configuration: settings, number: number, tls: tls, schedule: schedule, recorder: recording)
@@ -144,7 +152,26 @@ package final class Gateway: Sendable {
       let number = connections.count + index
       let node = nodes[number % nodes.count]
       let speed = configuration.speed
-      node.loop.execute { node.add(replay: replayer.value, speed: speed, number: number) }
+      node.loop.execute {
+        node.add(replay: replayer.bound.value, origin: replayer.origin, speed: speed, number: number)
+      }
+    }
+  }
+
+  /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a day of each
+  /// other keep their distance, others begin at once.
+  private func makeReplayers() throws(RecordingError) -> [(bound: LoopBound<Replayer>, origin: Timestamp)] {
+    guard !configuration.replay.isEmpty else { return [] }
+    let plan = try ReplayPlan(configuration.replay)
+    for note in plan.notes + plan.tracks.flatMap(\.notes) { log.warning("\(note)") }
+    var replayers: [Replayer] = []
+    for track in plan.tracks { replayers.append(try Replayer(paths: track.paths)) }
+    let starts = replayers.compactMap(\.nextTime).sorted()
+    return replayers.map { replayer in
+      let own = replayer.nextTime ?? .distantPast
+      var origin = own
+      for start in starts.reversed() where start <= own && origin - start <= Microseconds.day { origin = start }
+      return (LoopBound(value: replayer), origin)
     }
   }
 

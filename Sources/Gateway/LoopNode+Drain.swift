@@ -9,7 +9,7 @@ extension LoopNode {
     isDraining = true
     endsAt = loop.moment + window
     fanOut.drain(window: window, now: clock.now(), into: &actions)
-    for session in httpSessions.values { session.closeForDrain(atOnce: false) }
+    for session in httpSessions.sessions { session.closeForDrain(atOnce: false) }
   }
 
   /// Closes every client: 4201 where the protocol is spoken. They have `limit` µs to answer. On the loop.
@@ -23,7 +23,7 @@ extension LoopNode {
       writeControl(to: session)
       session.close(code: CloseCode.draining, reason: "the gateway is going down; reconnect")
     }
-    for session in httpSessions.values { session.closeForDrain() }
+    for session in httpSessions.sessions { session.closeForDrain() }
   }
 
   /// Calls `body` when no client is left, or at `endsAt`. On the loop.

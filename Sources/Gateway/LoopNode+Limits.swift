@@ -4,100 +4,96 @@ import Transport
 
 /// What a loop remembers of those whom it ends for being slow or having too much waiting.
 struct ExcessState {
-  /// Bytes of answers that HTTP clients have not taken; counted once a second.
-  var httpQueuedBytes = 0
+  /// Looks at HTTP clients that are due.
+  fileprivate var looksDue = 0
   /// When the log was told last, monotonic µs, and how many were closed since.
   fileprivate var noticeAt = Int64.min / 2
   fileprivate var closed = 0
 }
 
-/// Connections in the order they came, for finding the one that has been silent longest. Those that have spoken or are gone are left
-/// out when they are met; a place holds 16 bytes.
-struct Newcomers {
-  private struct Entry { weak var connection: Connection? }
-  private var entries: [Entry] = []
-  private var first = 0
-
-  /// O(1) amortised.
-  mutating func append(_ connection: Connection) {
-    // At most twice as many places as there are connections of the loop.
-    if entries.count == entries.capacity {
-      entries.removeSubrange(..<first)
-      first = 0
-      entries.removeAll { !Self.isSilent($0.connection) }
-    }
-    entries.append(Entry(connection: connection))
-  }
-
-  /// The one that came first of those that have not asked for anything; it is forgotten.
-  mutating func popSilent() -> Connection? {
-    while first < entries.count {
-      let connection = entries[first].connection
-      entries[first].connection = nil
-      first += 1
-      if let connection, Self.isSilent(connection) { return connection }
-    }
-    return nil
-  }
-
-  private static func isSilent(_ connection: Connection?) -> Bool {
-    (connection?.permit as? AdmissionPermit)?.isSilent == true && connection?.isOpen == true
-  }
-}
-
 /// Ends those who are too slow or have too much waiting: a few at a time. Ten thousand connections that began together are overdue
-/// together, and to end them in one turn kept everybody else waiting for 10 ms and more.
+/// together; to look at them all in one turn, or to end them in one, kept everybody else waiting for 10 ms and more.
 extension LoopNode {
-  /// HTTP connections ended in one turn, and the time to the next such turn, ns.
-  private static let overduePerTurn = 64
-  private static let overdueInterval: UInt64 = 5_000_000
+  /// HTTP connections looked at, and ended, in one turn, and the time to the next such turn, ns. A look takes up to 1 µs, an end 40.
+  private static let looksPerTurn = 256
+  private static let endsPerTurn = 16
+  private static let looksInterval: UInt64 = 5_000_000
   /// Clients closed in one turn for the budget of all; there are ten such turns a second.
   private static let shedPerTurn = 256
 
-  /// Ends HTTP clients that are too slow. O(HTTP connections).
-  func closeOverdue() {
+  /// Begins a tenth of a round of looks at the HTTP clients, to end those that are too slow; call ten times a second.
+  func watchRequests() {
+    let isUnderWay = excess.looksDue > 0
+    excess.looksDue = min(excess.looksDue + httpSessions.placeCount / 10 + 1, httpSessions.placeCount)
+    if !isUnderWay { lookOn() }
+  }
+
+  private func lookOn() {
     let moment = loop.moment
-    var closed = 0
-    for session in httpSessions.values where session.closeIfOverdue(at: moment) {
-      closed += 1
-      guard closed == Self.overduePerTurn else { continue }
-      loop.schedule(after: Self.overdueInterval) { [weak self] in self?.closeOverdue() }
-      return
+    var looks = 0
+    var ends = 0
+    while excess.looksDue > 0 {
+      guard looks < Self.looksPerTurn, ends < Self.endsPerTurn else {
+        loop.schedule(after: Self.looksInterval) { [weak self] in self?.lookOn() }
+        return
+      }
+      excess.looksDue -= 1
+      looks += 1
+      if httpSessions.next()?.closeIfOverdue(at: moment) == true { ends += 1 }
     }
   }
 
-  /// Ends the connection that has been silent longest, here or, where there is none, on the next of `hops` loops.
-  func makeRoom(hops: Int) {
+  /// A TLS handshake that is younger is not ended to make room: several turns of its client's are part of it, ns.
+  private static let handshakePatience: UInt64 = 1_000_000_000
+
+  /// Notes a connection that has just come. On the loop.
+  func arrived(_ connection: Connection) {
+    guard Self.isSilent(connection) else { return }
+    newcomers.append(connection, at: loop.kernel.uptime(), isOfInterest: Self.isSilent)
+  }
+
+  /// Ends the connection that has been silent longest, its TLS handshake included, for one that came at `time`, ns: here or, where
+  /// there is none, on the next of `hops` loops.
+  func makeRoom(hops: Int, before time: UInt64) {
     loop.assertOnLoop()
-    if let connection = newcomers.popSilent() {
+    let found = newcomers.popFirst(before: time) { connection, came in
+      guard Self.isSilent(connection) else { return .forget }
+      return connection.isHandshaking && time < came + Self.handshakePatience ? .keep : .take
+    }
+    if let found {
       metrics.endedForRoom += 1
-      connection.abort()
+      found.abort()
     } else if hops > 1 {
       let next = nodes[(loop.index + 1) % nodes.count]
-      next.loop.execute { next.makeRoom(hops: hops - 1) }
+      next.loop.execute { next.makeRoom(hops: hops - 1, before: time) }
     }
+  }
+
+  private static func isSilent(_ connection: Connection) -> Bool {
+    guard let permit = connection.permit as? AdmissionPermit, permit.isSilent else { return false }
+    return connection.isOpen || connection.isHandshaking
   }
 
   /// Books what waits for this loop's clients; closes those with the most where all clients together have too much.
   func keepWithinBudget() {
     let budget = settings.admission.budget
-    let tooMuch = budget.book(fanOut.queuedBytes + excess.httpQueuedBytes, loop: loop.index)
+    let tooMuch = budget.book(fanOut.queuedBytes + httpSessions.queuedBytes, loop: loop.index)
     if tooMuch > 0 {
       let shed = fanOut.shed(bytes: tooMuch, clients: Self.shedPerTurn, limit: budget.limit, into: &actions)
       var freed = shed.bytes
       var closed = shed.clients
       if freed < tooMuch, closed < Self.shedPerTurn {
-        for session in httpSessions.values.sorted(by: { $0.queuedBytes > $1.queuedBytes }) {
+        for session in httpSessions.sessions.sorted(by: { $0.queuedBytes > $1.queuedBytes }) {
           guard freed < tooMuch, closed < Self.shedPerTurn, session.queuedBytes > 0 else { break }
           freed += session.queuedBytes
           closed += 1
           session.abort()
         }
-        excess.httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
+        httpSessions.recount()
       }
       excess.closed += closed
       metrics.closedOverBudget += UInt64(closed)
-      budget.rebook(fanOut.queuedBytes + excess.httpQueuedBytes, loop: loop.index)
+      budget.rebook(fanOut.queuedBytes + httpSessions.queuedBytes, loop: loop.index)
     }
     let moment = loop.moment
     if excess.closed > 0, moment - excess.noticeAt >= 10_000_000 {

@@ -29,7 +29,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
   private(set) var sessions: [StreamSession?] = []
-  private(set) var httpSessions: [ObjectIdentifier: HTTPSession] = [:]
+  var httpSessions = HTTPSessionTable()
 
   private var outgoing: [Delivery] = []
   private var mailbags: [[Delivery]]
@@ -94,12 +94,13 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
           log: settings.log), now: clock.now()), number: number)
   }
 
-  /// Adds a recording as a feed of this loop. On the loop.
-  func add(replay replayer: Replayer, speed: GatewayConfiguration.ReplaySpeed, number: Int) {
+  /// Adds a recording as a feed of this loop, which begins with `origin`. On the loop.
+  func add(replay replayer: Replayer, origin: Timestamp, speed: GatewayConfiguration.ReplaySpeed, number: Int) {
     let slot = hub.add(market: replayer.pipeline.market, venue: replayer.venue.name)
     begin(
       ReplaySession(
-        replayer: replayer, speed: speed, slot: slot, owner: self, loop: loop, log: settings.log, now: clock.now()),
+        replayer: replayer, origin: origin, speed: speed, slot: slot, owner: self, loop: loop, log: settings.log,
+        now: clock.now()),
       number: number)
   }
 
@@ -126,13 +127,12 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       hub.clockStepped(by: jump)
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
-    closeOverdue()
-    excess.httpQueuedBytes = httpSessions.values.reduce(0) { $0 + $1.queuedBytes }
   }
 
   /// What is too much, and who is too slow (`LoopNode+Limits.swift`).
   var excess = ExcessState()
-  var newcomers = Newcomers()
+  /// Connections that may not have asked for anything yet.
+  var newcomers = ArrivalQueue()
 
   // MARK: Feeds
 
@@ -212,6 +212,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.compressedFramesSent = counts.frames
     metrics.bytesBeforeCompression = counts.bytesBefore
     metrics.bytesAfterCompression = counts.bytesAfter
+    metrics.streams = hub.subscribedStreams
+    metrics.streamsKept = hub.keptStreams - metrics.streams
+    metrics.replayBytes = hub.ringBytes
     return metrics
   }
 
@@ -238,7 +241,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential? = nil,
     rest: UnsafeMutableRawBufferPointer
   ) {
-    httpSessions[ObjectIdentifier(connection)] = nil
+    httpSessions.remove(for: connection)
     let client = fanOut.open(
       session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant, now: clock.now())
     let session = StreamSession(
@@ -255,9 +258,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   func register(_ session: HTTPSession, for connection: Connection) {
-    httpSessions[ObjectIdentifier(connection)] = session
+    httpSessions.add(session, for: connection)
   }
-  func forget(_ connection: Connection) { httpSessions[ObjectIdentifier(connection)] = nil }
+  func forget(_ connection: Connection) { httpSessions.remove(for: connection) }
 
   func receive(_ message: RawSpan, from session: StreamSession) {
     metrics.requests += 1
@@ -273,6 +276,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     guard sessions[Int(session.client.slot)] === session else { return }
     sessions[Int(session.client.slot)] = nil
     metrics.clients -= 1
+    metrics.connections -= 1
     fanOut.close(session.client, into: &actions)
   }
 
@@ -305,6 +309,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     announceAges()
     let now = clock.now()
     fanOut.advance(to: now, into: &actions)
+    watchRequests()
     keepWithinBudget()
     advances &+= 1
     noteKernelProgress(now, part: advances % 10, of: 10)

@@ -20,8 +20,8 @@ package struct HTTPRequestParser: ~Copyable {
     let head: HTTPRequestHead
     var body: HTTPBodyReader
     let headBytes: Int
-    /// The client waits for `100 Continue`.
-    var owesContinue: Bool
+    /// The client waits for a status before it sends the body.
+    var owesStatus: Bool
   }
 
   private let limits: HTTPLimits
@@ -62,7 +62,7 @@ package struct HTTPRequestParser: ~Copyable {
       pending = try gatherer.take(&input) { bytes throws(HTTPError) in try Self.parse(bytes, limits) }
     }
     guard pending != nil else { return nil }
-    if input.count > 0 { pending!.owesContinue = false }
+    if input.count > 0 { pending!.owesStatus = false }
     guard try pending!.body.take(&input) else { return nil }
     let whole = pending!
     pending = nil
@@ -82,12 +82,13 @@ package struct HTTPRequestParser: ~Copyable {
     return pending.headBytes + pending.body.body.count
   }
 
-  /// Whether the client waits for `100 Continue` before it sends the body of the request under way (RFC 9110 section
-  /// 10.1.1). Ask after `next` returned nil; true is said once.
-  package mutating func takeExpectation() -> Bool {
-    guard pending?.owesContinue == true else { return false }
-    pending!.owesContinue = false
-    return true
+  /// The head of the request under way, if its client waits for a status before it sends the body (RFC 9110 section 10.1.1). Ask
+  /// after `next` returned nil; it is given once. Answer the final status where that can be told from the head, as the section
+  /// demands, and close, since the body may come or not; else `100 Continue`.
+  package mutating func takeExpectation() -> HTTPRequestHead? {
+    guard let waiting = pending, waiting.owesStatus else { return nil }
+    pending!.owesStatus = false
+    return waiting.head
   }
 
   private static func parse(_ bytes: UnsafeRawBufferPointer, _ limits: HTTPLimits) throws(HTTPError) -> Pending {
@@ -107,6 +108,6 @@ package struct HTTPRequestParser: ~Copyable {
     guard expectations.allSatisfy({ ASCII.equalIgnoringCase($0, "100-continue") }) else {
       throw HTTPError(status: 417, reason: "the only expectation met here is 100-continue")
     }
-    return Pending(head: head, body: body, headBytes: bytes.count, owesContinue: !expectations.isEmpty)
+    return Pending(head: head, body: body, headBytes: bytes.count, owesStatus: !expectations.isEmpty)
   }
 }

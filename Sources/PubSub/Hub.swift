@@ -20,6 +20,7 @@ package final class Hub {
   /// By number / `loops`; the first place is unused, so that no stream has the number 0.
   var streams: [HubStream?] = [nil]
   var byKey: [StreamKey: HubStream] = [:]
+  /// A note of each time that a stream lost its last subscriber, oldest first; at most twice as many as there are streams.
   var idle: [(stream: HubStream, generation: UInt32)] = []
   var idleHead = 0
   /// The highest `seq` of a stream whose slot was given away.
@@ -31,8 +32,9 @@ package final class Hub {
   /// Book streams to be flushed at the end of the batch.
   var touched: [HubStream] = []
 
-  /// Of all streams' rings.
-  var ringBytes = 0
+  /// Of all streams' rings; for metrics, too.
+  package internal(set) var ringBytes = 0
+  let remembers: Bool
   private var stepped: Int64 = 0
 
   var feeds: [FeedStatus] = []
@@ -47,11 +49,13 @@ package final class Hub {
   ///   - loop: this loop; stream numbers are striped so that `number % loops == loop`.
   ///   - loops: 1…64, as many as fit in the bit mask of a delivery.
   ///   - epoch: of this run; changes when numbering restarts.
-  package init(loop: Int, loops: Int, epoch: String) {
+  ///   - remembers: whether the last messages are kept for clients that come back, which otherwise get snapshots.
+  package init(loop: Int, loops: Int, epoch: String, remembers: Bool = true) {
     precondition((1...64).contains(loops) && (0..<loops).contains(loop), "loops are 1 to 64")
     self.loop = loop
     self.loops = loops
     self.epoch = epoch
+    self.remembers = remembers
   }
 
   /// Adds a market whose changes will be published; returns its slot.
@@ -67,6 +71,9 @@ package final class Hub {
 
   /// Streams that have subscribers. For metrics. O(streams).
   package var subscribedStreams: Int { streams.count { ($0?.loops ?? 0) != 0 } }
+
+  /// Streams that have a number, those without subscribers included. For metrics.
+  package var keptStreams: Int { streams.count - 1 }
 
   // MARK: Commands
 
@@ -159,6 +166,15 @@ package final class Hub {
     forget(stream)
     stream.sleep()
     idle.append((stream, stream.idleGeneration))
+    if idle.count > 2 * streams.count { forgetStaleNotes() }
+  }
+
+  /// Drops the notes of streams that have been woken since. At most one note of a stream is not stale, so that after this there are no
+  /// more of them than streams, and as many streams must fall asleep before it is done again: amortised O(1).
+  func forgetStaleNotes() {
+    idle.removeFirst(idleHead)
+    idleHead = 0
+    idle.removeAll { $0.stream.loops != 0 || $0.stream.idleGeneration != $0.generation }
   }
 
   /// Starts publishing again. What is now shown differs from what the last `seq` showed, so it gets a new one.

@@ -34,7 +34,13 @@ package protocol Kernel: AnyObject, Sendable {
   /// Gives the socket an address, though connections of an earlier owner may still be winding down there (`SO_REUSEADDR`).
   func bind(_ descriptor: Int32, to address: KernelAddress) -> Int32
 
+  /// Lets several sockets of one user listen on the same address (`SO_REUSEPORT`, socket(7)); before `bind`.
+  func sharePort(_ descriptor: Int32) -> Int32
+
   func listen(_ descriptor: Int32, backlog: Int32) -> Int32
+
+  /// Whether a connection waits to be accepted on a listening socket.
+  func hasWaiting(_ descriptor: Int32) -> Bool
 
   /// The address that a socket is bound to.
   func localAddress(_ descriptor: Int32) -> KernelAddress
@@ -107,7 +113,17 @@ package final class SystemKernel: Kernel {
     return answer(address.withPointer { Glibc.bind(descriptor, $0, address.length) })
   }
 
+  package func sharePort(_ descriptor: Int32) -> Int32 {
+    var one: Int32 = 1
+    return answer(setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &one, socklen_t(MemoryLayout<Int32>.size)))
+  }
+
   package func listen(_ descriptor: Int32, backlog: Int32) -> Int32 { answer(Glibc.listen(descriptor, backlog)) }
+
+  package func hasWaiting(_ descriptor: Int32) -> Bool {
+    var asked = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&asked, 1, 0) == 1
+  }
 
   package func localAddress(_ descriptor: Int32) -> KernelAddress {
     KernelAddress { _ = getsockname(descriptor, $0, $1) }

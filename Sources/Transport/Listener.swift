@@ -16,11 +16,14 @@ package final class Listener: Sendable {
   /// Under TLS it is called after the handshake, within the limits of `tls`. Running out of descriptors sheds the connection and goes on.
   ///
   /// `gate` is asked first, on the first loop, before anything is spent on a connection: nil closes it at once, anything else stays
-  /// with the connection (`Connection.permit`) until its descriptor is closed.
+  /// with the connection (`Connection.permit`) until its descriptor is closed. `arrived` is told of each connection on its loop, before
+  /// its handshake.
+  /// - Parameter sharesPort: whether others of the same user may listen on the address, too, if they share it as well
+  ///   (`SO_REUSEPORT`, socket(7)); the kernel spreads new connections over all of them.
   /// - Throws: `.invalidAddress`; `.system` with the call that failed, as `bind` for an address in use.
   package init(
     address: SocketAddress, loops: [EventLoop], tls: TLSServerContext? = nil, limits: Connection.Limits = .init(),
-    gate: Gate? = nil,
+    sharesPort: Bool = false, gate: Gate? = nil, arrived: (@Sendable (Connection) -> Void)? = nil,
     accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
   ) throws(TransportError) {
     precondition(!loops.isEmpty, "a listener needs a loop")
@@ -31,6 +34,10 @@ package final class Listener: Sendable {
     let descriptor = try kernel.makeSocket(family: kernelAddress.family)
     kernel.setOptions(descriptor, limits)
     do throws(TransportError) {
+      if sharesPort {
+        let shared = kernel.sharePort(descriptor)
+        guard shared == 0 else { throw .system(call: "setsockopt SO_REUSEPORT", errno: -shared) }
+      }
       let bound = kernel.bind(descriptor, to: kernelAddress)
       guard bound == 0 else { throw .system(call: "bind \(address.description)", errno: -bound) }
       let listening = kernel.listen(descriptor, backlog: Self.backlog)
@@ -41,21 +48,22 @@ package final class Listener: Sendable {
     }
     self.address = kernel.localAddress(descriptor).socketAddress
     let acceptor = Acceptor(
-      descriptor: descriptor, loops: loops, tls: tls, limits: limits, gate: gate, accept: accept)
+      descriptor: descriptor, loops: loops, tls: tls, limits: limits, gate: gate, arrived: arrived, accept: accept)
     self.acceptor = acceptor
     loops[0].execute { acceptor.start() }
   }
 
   /// Connections that have not been accepted yet; the kernel's own bound (`net.core.somaxconn`) may be lower.
-  private static let backlog: Int32 = 4096
+  fileprivate static let backlog: Int32 = 4096
 
   /// Connections turned away because the process was out of descriptors. Callable from anywhere.
   package var shedCount: Int { acceptor.shed.load(ordering: .relaxed) }
 
-  /// Stops accepting; accepted connections live on. Callable from anywhere.
+  /// Stops accepting; accepted connections live on. What has connected by then and waits to be accepted is still taken, since the
+  /// kernel would reset it. Callable from anywhere.
   package func close() {
     let acceptor = acceptor
-    acceptor.loops[0].execute { acceptor.loopEnds() }
+    acceptor.loops[0].execute { acceptor.end() }
   }
 }
 
@@ -67,13 +75,21 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   let shed = Atomic<Int>(0)
   private let tls: TLSServerContext?
   private let handshakes: HandshakeLimit?
+  /// Handshakes under way, by loop; each touched on its own.
+  private let underWay: [HandshakesUnderWay]
   /// There is no room for another handshake; called back when there is.
   private var isWaitingForHandshakes = false
+  /// A loop is being asked for a handshake that has had its time.
+  private var isMakingRoom = false
+  private var nextRoom = 0
   private let limits: Connection.Limits
   private let gate: Listener.Gate?
+  private let arrived: (@Sendable (Connection) -> Void)?
   private let accept: @Sendable (Connection) -> (any ConnectionHandler)?
   private var nextLoop = 0
   private var isOpen = true
+  /// Closes once nobody waits to be accepted, or so many more have been: the queue holds no more that came before.
+  private var acceptsLeft: Int?
   /// Waits to try again; one such wait at a time, however many connections are announced meanwhile.
   private var isRetrying = false
   /// Held so that there is a descriptor to accept and close a connection with when all are in use; the queue would otherwise
@@ -87,15 +103,18 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
 
   init(
     descriptor: Int32, loops: [EventLoop], tls: TLSServerContext?, limits: Connection.Limits,
-    gate: Listener.Gate?, accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
+    gate: Listener.Gate?, arrived: (@Sendable (Connection) -> Void)?,
+    accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
   ) {
     self.loops = loops
     self.tls = tls
     self.handshakes = tls.map {
       HandshakeLimit($0.configuration.handshakeLimitPerListener, within: $0.handshakes)
     }
+    underWay = loops.map { _ in HandshakesUnderWay() }
     self.limits = limits
     self.gate = gate
+    self.arrived = arrived
     self.accept = accept
     kernel = loops[0].kernel
     spare = kernel.openSpare()
@@ -110,6 +129,13 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
       // Out of kernel memory for watches: nothing was accepted yet, so it can wait.
       loops[0].schedule(after: Self.retryDelay) { [self] in start() }
     }
+  }
+
+  /// Takes who waits to be accepted, and closes.
+  func end() {
+    guard isOpen, acceptsLeft == nil else { return }
+    acceptsLeft = Int(Listener.backlog)
+    ready(.readable)
   }
 
   override func loopEnds() {
@@ -128,13 +154,21 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
 
   override func ready(_ readiness: Readiness) {
     for _ in 0..<Self.acceptsPerTurn {
-      guard isOpen, !isWaitingForHandshakes else { return }
+      guard isOpen else { return }
+      if isWaitingForHandshakes { return waitForPlace() }
       var place: HandshakePlace?
       if let handshakes {
         place = enter(handshakes)
-        guard place != nil else { return }
+        guard place != nil else { return waitForPlace() }
       }
       let (accepted, peer) = kernel.accept(descriptor)
+      if let left = acceptsLeft {
+        guard accepted >= 0 || -accepted == ECONNABORTED, left > 0 else {
+          if accepted >= 0 { kernel.close(accepted) }
+          return loopEnds()
+        }
+        acceptsLeft = left - 1
+      }
       guard accepted >= 0 else {
         switch -accepted {
         case EAGAIN: return
@@ -170,6 +204,36 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     return place
   }
 
+  /// All places for handshakes are taken. If somebody waits for one, a handshake that has had its time gives its place up; else a
+  /// thousand connections that say nothing would keep everybody out until their time-out.
+  private func waitForPlace() {
+    if acceptsLeft != nil { return loopEnds() }
+    guard let tls, !isMakingRoom, kernel.hasWaiting(descriptor) else { return }
+    isMakingRoom = true
+    let now = loops[0].uptime
+    let time = tls.configuration.crowdedHandshakeTime
+    nextRoom = (nextRoom + 1) % loops.count
+    makeRoom(on: nextRoom, hops: loops.count, before: now > time ? now - time : 0)
+  }
+
+  /// Ends the handshake that began first on a loop, or where none began before `time`, on the next of `hops` loops.
+  private func makeRoom(on index: Int, hops: Int, before time: UInt64) {
+    loops[index].execute { [self] in
+      if let connection = underWay[index].popFirst(before: time) {
+        loops[0].execute { [self] in isMakingRoom = false }
+        // Its place is free with this, which calls back.
+        connection.endCrowdedHandshake()
+      } else if hops > 1 {
+        makeRoom(on: (index + 1) % loops.count, hops: hops - 1, before: time)
+      } else {
+        loops[0].execute { [self] in
+          isMakingRoom = false
+          if isOpen, isWaitingForHandshakes { retryLater() }
+        }
+      }
+    }
+  }
+
   private func retryLater() {
     guard !isRetrying else { return }
     isRetrying = true
@@ -196,20 +260,19 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private func handOver(
     _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?, _ permit: (any ConnectionPermit)?
   ) {
-    let target = loops[nextLoop]
+    let index = nextLoop
     nextLoop = (nextLoop + 1) % loops.count
-    if target === loops[0] {
-      begin(accepted, peer, place, permit, target)
-    } else {
-      target.execute { [self] in begin(accepted, peer, place, permit, target) }
-    }
+    guard index > 0 else { return begin(accepted, peer, place, permit, on: index) }
+    let parcel = DescriptorParcel(accepted, kernel)
+    loops[index].execute { [self] in begin(parcel.take(), peer, place, permit, on: index) }
   }
 
   /// On the connection's loop.
   private func begin(
     _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?,
-    _ permit: (any ConnectionPermit)?, _ loop: EventLoop
+    _ permit: (any ConnectionPermit)?, on index: Int
   ) {
+    let loop = loops[index]
     let session: TLSSession?
     do {
       session = try tls?.makeSession(descriptor: accepted, place: place)
@@ -220,7 +283,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     let connection = Connection(loop: loop, peer: peer, descriptor: accepted, limits: limits, tls: session)
     connection.permit = permit
     guard (try? loop.watch(connection)) != nil else { return }
+    arrived?(connection)
     guard session != nil, let tls else { return admit(connection) }
+    underWay[index].append(connection, at: loop.uptime)
     connection.startHandshake(timeout: tls.configuration.handshakeTimeout) { [self] result in
       if case .success(let connection) = result { admit(connection) }
     }
@@ -232,5 +297,39 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     } else {
       connection.abort()
     }
+  }
+}
+
+/// A descriptor on its way to another loop; closed if that has ended before it arrives.
+private final class DescriptorParcel: @unchecked Sendable {
+  // `@unchecked`: made on one loop and taken, or let go of, on another, once.
+  private var descriptor: Int32
+  private let kernel: any Kernel
+
+  init(_ descriptor: Int32, _ kernel: any Kernel) {
+    self.descriptor = descriptor
+    self.kernel = kernel
+  }
+
+  func take() -> Int32 {
+    defer { descriptor = -1 }
+    return descriptor
+  }
+
+  deinit { if descriptor >= 0 { kernel.close(descriptor) } }
+}
+
+/// Handshakes of one listener on one loop. On that loop only.
+private final class HandshakesUnderWay: @unchecked Sendable {
+  // `@unchecked`: made before the loops have it, then touched on its own loop only.
+  private var queue = ArrivalQueue()
+
+  func append(_ connection: Connection, at time: UInt64) {
+    queue.append(connection, at: time) { $0.isHandshaking }
+  }
+
+  /// The one that began first, if that was before `time`; it is forgotten.
+  func popFirst(before time: UInt64) -> Connection? {
+    queue.popFirst(before: time) { connection, _ in connection.isHandshaking ? .take : .forget }
   }
 }

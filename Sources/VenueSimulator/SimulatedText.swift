@@ -130,3 +130,20 @@ struct LevelBatch {
   var sortedBids: [PriceLevel] { bids.map { PriceLevel(price: $0.key, size: $0.value) }.sorted { $0.price > $1.price } }
   var sortedAsks: [PriceLevel] { asks.map { PriceLevel(price: $0.key, size: $0.value) }.sorted { $0.price < $1.price } }
 }
+
+extension ByteBuffer {
+  /// Appends an order id: a version 4 UUID made from `seed`.
+  mutating func append(orderID seed: UInt64) {
+    var random = MarketRandom(seed: seed)
+    let words = (random.next(), random.next())
+    for index in 0..<16 {
+      if [4, 6, 8, 10].contains(index) { append("-") }
+      var byte = UInt8(truncatingIfNeeded: (index < 8 ? words.0 : words.1) >> UInt64((index & 7) * 8))
+      if index == 6 { byte = byte & 0x0F | 0x40 }
+      if index == 8 { byte = byte & 0x3F | 0x80 }
+      for nibble in [byte >> 4, byte & 15] {
+        append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
+      }
+    }
+  }
+}

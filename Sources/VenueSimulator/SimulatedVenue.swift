@@ -323,7 +323,7 @@ package final class SimulatedVenue {
     venueProtocol.receivedPong(payload, from: session)
   }
 
-  /// µs by which the answer to a GET is to be late.
+  /// µs by which the answer to a request is to be late.
   package func delay(path: String, query: [(name: String, value: String)]) -> Int64 {
     if faults.isBanned { return 0 }
     let slow = faults.slowUntil.map { max(0, $0 - faults.now) } ?? 0
@@ -332,11 +332,19 @@ package final class SimulatedVenue {
 
   /// Answers a GET.
   package func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    if faults.isBanned {
-      let left = (faults.bannedUntil! - faults.now + Microseconds.second - 1) / Microseconds.second
-      return SimulatedResponse(
-        status: 429, fields: [("Retry-After", "\(left)")], body: #"{"code":-1003,"msg":"Too many requests."}"#)
-    }
-    return venueProtocol.respond(path: path, query: query)
+    ban ?? venueProtocol.respond(path: path, query: query)
+  }
+
+  /// Answers a POST.
+  package func respond(path: String, body: RawSpan) -> SimulatedResponse {
+    ban ?? venueProtocol.respond(path: path, body: body)
+  }
+
+  /// What every request is answered with during a ban.
+  private var ban: SimulatedResponse? {
+    guard faults.isBanned, let until = faults.bannedUntil else { return nil }
+    let left = (until - faults.now + Microseconds.second - 1) / Microseconds.second
+    return SimulatedResponse(
+      status: 429, fields: [("Retry-After", "\(left)")], body: #"{"code":-1003,"msg":"Too many requests."}"#)
   }
 }

@@ -66,6 +66,8 @@ package class VenueProtocol {
   func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
     SimulatedResponse(status: 404, body: "{}")
   }
+  /// Answers a POST.
+  func respond(path: String, body: RawSpan) -> SimulatedResponse { SimulatedResponse(status: 405, body: "{}") }
   /// Why a fault cannot be had from this venue; nil if it can.
   package class func objection(to kind: Fault.Kind) -> String? { nil }
   /// The next book snapshot by REST is to be the one of now, whenever it is asked for; of one instrument, or of all.

@@ -132,6 +132,15 @@ package final class FeedPipeline {
     rebuild(from: start, now)
   }
 
+  /// Messages are missing here, and nobody knows of which symbols: every book is out of sync until it has a snapshot.
+  package func lostTrack(now: Timestamp) {
+    batch.removeAll()
+    for state in market.instruments where state.bookState == .live {
+      batch.events.append(.bookReset(state.instrument.id, .gap))
+    }
+    apply(now)
+  }
+
   /// Why the book of an instrument is left alone for now; nil unless it has failed too often.
   package func trouble(of instrument: InstrumentID) -> BookTrouble? {
     place(of: instrument).flatMap { handler.trouble(of: $0) }

@@ -21,6 +21,8 @@ package struct Venue: Sendable {
   package let offersCompression: Bool
   /// Symbols one connection may carry.
   package let symbolLimit: Int
+  /// Symbols that all connections from one address may carry together; nil where only each connection has a limit.
+  package let addressLimit: Int?
   /// How old the venue lets a connection get, µs; nil where it has no such limit.
   package let connectionLifetime: Int64?
   /// How often it may be connected to.
@@ -38,14 +40,16 @@ package struct Venue: Sendable {
   package let market: Market.Configuration
   /// What its feed is made of, for people and tests.
   package let profile: VenueProfile?
+  /// How its recordings are played; nil if they are not.
+  package let replay: VenueReplay?
   package let makeHandler: @Sendable (FeedConfiguration) -> FeedHandler
 
   package init(
     name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64,
-    messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int,
+    messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int, addressLimit: Int? = nil,
     kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, connectionLifetime: Int64? = nil,
     connectLimit: ConnectLimit = .usual, market: Market.Configuration,
-    profile: VenueProfile? = nil,
+    profile: VenueProfile? = nil, replay: VenueReplay? = nil,
     makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
   ) {
     self.name = name
@@ -57,6 +61,7 @@ package struct Venue: Sendable {
     self.messageLimit = messageLimit
     self.offersCompression = offersCompression
     self.symbolLimit = symbolLimit
+    self.addressLimit = addressLimit
     self.kinds = kinds
     self.connectionLifetime = connectionLifetime
     self.connectLimit = connectLimit
@@ -64,12 +69,13 @@ package struct Venue: Sendable {
     self.parts = []
     self.market = market
     self.profile = profile
+    self.replay = replay
     self.makeHandler = makeHandler
   }
 
   /// A venue with a connection for each of `parts`, which share name, title, separator and REST URL unless they have their own.
   /// The first stands for the venue where there can be one only. Precondition: at least two, each with a name of its own.
-  package init(title: String, parts: [Venue]) {
+  package init(title: String, parts: [Venue], replay: VenueReplay? = nil) {
     precondition(parts.count > 1 && parts.allSatisfy { $0.part != nil && $0.name == parts[0].name })
     let first = parts[0]
     name = first.name
@@ -81,6 +87,8 @@ package struct Venue: Sendable {
     messageLimit = first.messageLimit
     offersCompression = first.offersCompression
     symbolLimit = parts.map(\.symbolLimit).min() ?? first.symbolLimit
+    // Each part's own is looked at.
+    addressLimit = nil
     kinds = parts.reduce(into: []) { $0.formUnion($1.kinds) }
     connectionLifetime = first.connectionLifetime
     connectLimit = first.connectLimit
@@ -88,6 +96,7 @@ package struct Venue: Sendable {
     self.parts = parts
     market = first.market
     profile = nil
+    self.replay = replay
     makeHandler = first.makeHandler
   }
 

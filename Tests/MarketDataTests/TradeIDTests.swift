@@ -19,4 +19,15 @@ struct TradeIDTests {
     let written = out.description
     #expect(written == kept)
   }
+
+  @Test("a number is its decimal digits, at every length")
+  func number() {
+    var power: UInt64 = 1
+    for digits in 1...20 {
+      for number in [power - 1, power, power + 1] { #expect(TradeID(number).text == "\(number)") }
+      if digits < 20 { power *= 10 }
+    }
+    #expect(TradeID(UInt64.max).text == "18446744073709551615")
+    #expect(TradeID(7_781) == TradeID(Array("7781".utf8).span.bytes))
+  }
 }

@@ -1,16 +1,15 @@
 """ccxt's own venue clients (`ccxt.pro`) watch the simulated exchanges that a gateway follows, and must see its books.
 
 usage: ccxt_client.py GATEWAY VENUE=HTTP-URL…
-       ccxt_client.py --feed VENUE   what the gateway is to follow there
 
-Each venue's client gets its own markets by hand and every URL of its own pointed at the simulated exchange: what is checked is that
-somebody else's reading of the venue's streams is ours. The venue's book changes all the time, and the two clients read it at different
-moments: so every book that the gateway publishes is kept for a while, and every book that ccxt shows must be one of them.
+Each venue's client has every URL of its own pointed at the simulated exchange, reads the list of markets there, and watches: what is
+checked is that somebody else's reading of the venue is ours, in increments and contract sizes, books, trades and tickers. The venue's
+book changes all the time, and the two clients read it at different moments: so every book that the gateway publishes is kept for a
+while, and every book that ccxt shows must be one of them. Where a venue's stream has no ticker, ccxt's is the one by REST. Where ccxt
+wants a key for what is public too, it gets one that is made up. Both are said in the output.
 """
 
 import asyncio
-import collections
-import json
 import os
 import sys
 import time
@@ -18,49 +17,79 @@ from decimal import Decimal
 from urllib.parse import urlsplit
 
 import ccxt.pro
-import websockets
+
+from gateway_view import LEVELS, GatewayView, exact, top
 
 SECONDS = float(os.environ.get("PEER_SECONDS", "4")) * 2
 PATIENCE = 60
-# Levels a side that are compared: the fewest that any venue's stream has in ccxt.
-LEVELS = 10
+# The fewest books that a client must have shown.
+LEAST = 20
+# What each client watches.
+CHANNELS = ("books", "trades", "ticker")
+# What ccxt signs with where it wants to: nobody's.
+KEY = {"apiKey": "none", "secret": "bm9uZQ==", "password": "none"}
 
 
 class Venue:
-    def __init__(self, client, symbol, market, options=None, limit=None, channels=("books", "trades", "ticker")):
-        self.client, self.symbol, self.market = client, symbol, market
-        self.options, self.limit, self.channels = options or {}, limit, channels
+    """A market of a venue, and how ccxt is to watch it.
 
+    - client: ccxt's class. symbol: the gateway's name. unified: ccxt's. types: the lists of markets that it is to read, not all.
+    - limit, book: what its `watch_order_book` is called with.
+    - levels, least: fewer than everywhere else, where the venue's stream has fewer.
+    - is_signed: ccxt signs its subscription to books.
+    - maker_side: ccxt gives the side of trades as the venue prints it, which is the maker's there.
+    - in_contracts: ccxt gives sizes in contracts.
+    - increments: those that are the same for ccxt as for the gateway.
+    """
 
-def spot(identifier, base, quote, **more):
-    return {
-        "id": identifier, "symbol": f"{base}/{quote}", "base": base, "quote": quote, "baseId": base, "quoteId": quote,
-        "type": "spot", "spot": True, "margin": False, "swap": False, "future": False, "option": False,
-        "contract": False, "linear": None, "inverse": None, "active": True, "precision": {"price": 1e-12, "amount": 1e-12}, "limits": {}, "info": {},
-        **more,
-    }  # fmt: skip
-
-
-def swap(identifier, base, quote, size=1, **more):
-    return {
-        **spot(identifier, base, quote), "symbol": f"{base}/{quote}:{quote}", "settle": quote, "settleId": quote,
-        "type": "swap", "spot": False, "swap": True, "contract": True, "linear": True, "inverse": False,
-        "contractSize": size, **more,
-    }  # fmt: skip
+    def __init__(
+        self, client, symbol, unified, *, types=None, options=None, limit=None, book=None, levels=LEVELS, least=LEAST,
+        is_signed=False, maker_side=False, in_contracts=False, increments=("price", "size"),
+    ):  # fmt: skip
+        self.client, self.symbol, self.unified = client, symbol, unified
+        self.options = {**(options or {}), **({"fetchMarkets": {"types": types}} if types else {})}
+        self.limit, self.book, self.levels, self.least = limit, book or {}, levels, least
+        self.is_signed, self.maker_side, self.in_contracts, self.increments = is_signed, maker_side, in_contracts, increments
 
 
 VENUES = {
-    "binance": [Venue("binance", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT", lowercaseId="btcusdt"))],
-    "bybit": [Venue("bybit", "BTC-USDT", spot("BTCUSDT", "BTC", "USDT"), limit=200)],
-    # ccxt reads this venue's books with a key only.
-    "coinbase": [Venue("coinbaseexchange", "BTC-USD", spot("BTC-USD", "BTC", "USD"), channels=("trades", "ticker"))],
-    "gate": [Venue("gate", "BTC-USDT", spot("BTC_USDT", "BTC", "USDT"), limit=400)],
-    "kraken": [Venue("kraken", "BTC-USD", spot("XXBTZUSD", "BTC", "USD", wsId="BTC/USD"), limit=100)],
+    "binance": [
+        Venue("binance", "BTC-USDT", "BTC/USDT", types=["spot"]),
+        Venue("binanceusdm", "BTC-USDT-PERP", "BTC/USDT:USDT"),
+    ],
+    # Prices have five significant digits, and no increment.
+    "bitfinex": [Venue("bitfinex", "BTC-USD", "BTC/USD", limit=100, increments=())],
+    "bitstamp": [Venue("bitstamp", "BTC-USD", "BTC/USD")],
+    "bybit": [
+        Venue("bybit", "BTC-USDT", "BTC/USDT", types=["spot"], limit=200),
+        Venue("bybit", "BTC-USDT-PERP", "BTC/USDT:USDT", types=["linear"], limit=200),
+    ],
+    # ccxt would read the channel that is for customers; the public one has the same messages.
+    "coinbase": [Venue("coinbaseexchange", "BTC-USD", "BTC/USD", book={"channels": ["level2_batch"]}, is_signed=True)],
+    "coinbase-advanced": [Venue("coinbase", "BTC-USD", "BTC/USD", maker_side=True)],
+    "deribit": [Venue("deribit", "BTC-USDC-PERP", "BTC/USDC:USDC")],
+    "gate": [Venue("gate", "BTC-USDT", "BTC/USDT", types=["spot"], limit=400)],
+    # ccxt reads the names of markets only.
+    "gemini": [Venue("gemini", "BTC-USD", "BTC/USD", increments=())],
+    # Books of five levels come twice a second, those of twenty every 5.4 s. ccxt takes a price's increment from its size.
+    "hyperliquid": [
+        Venue(
+            "hyperliquid", "BTC-USDC-PERP", "BTC/USDC:USDC", increments=("size",),
+            book={"subscription": {"type": "l2Book", "coin": "BTC", "fast": True}}, levels=5, least=8,
+        )
+    ],  # fmt: skip
+    "kraken": [Venue("kraken", "BTC-USD", "BTC/USD", limit=100)],
     # The unified API, of which ccxt reads whole books of 50 levels without REST.
     "kucoin": [
-        Venue("kucoin", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT"), {"uta": True, "watchOrderBook": {"uta": True, "utaDepth": "50"}})
+        Venue(
+            "kucoin", "BTC-USDT", "BTC/USDT",
+            options={"uta": True, "fetchMarkets": {"types": ["spot"], "uta": False}, "watchOrderBook": {"uta": True, "utaDepth": "50"}},
+        )
+    ],  # fmt: skip
+    "okx": [
+        Venue("okx", "BTC-USDT", "BTC/USDT", types=["spot"]),
+        Venue("okx", "BTC-USDT-PERP", "BTC/USDT:USDT", types=["swap"], in_contracts=True),
     ],
-    "okx": [Venue("okx", "BTC-USDT", spot("BTC-USDT", "BTC", "USDT", instType="SPOT"))],
 }
 
 
@@ -74,59 +103,6 @@ def pointed_at(urls, base):
     return urls
 
 
-def top(bids, asks):
-    """The best levels of both sides as exact numbers."""
-    side = lambda levels: tuple((Decimal(str(l[0])).normalize(), Decimal(str(l[1])).normalize()) for l in levels[:LEVELS])
-    return side(bids), side(asks)
-
-
-class Gateway:
-    """What a gateway publishes of some symbols: every state of their books, and trades."""
-
-    def __init__(self, url, symbols):
-        self.url, self.symbols = url, symbols
-        self.books = {symbol: ({}, {}) for symbol in symbols}
-        self.seen = {symbol: collections.OrderedDict() for symbol in symbols}
-        self.trades = {symbol: set() for symbol in symbols}
-        self.live = set()
-
-    async def run(self):
-        async with websockets.connect(self.url, subprotocols=["tidegate.v1.json"], max_size=None) as socket:
-            await socket.send(json.dumps({"op": "subscribe", "id": 1, "streams": [
-                {"channel": "book", "symbols": self.symbols, "depth": "full", "interval_ms": 0},
-                {"channel": "trades", "symbols": self.symbols},
-            ]}))  # fmt: skip
-            async for text in socket:
-                self.take(json.loads(text))
-
-    def take(self, message):
-        if message["type"] == "subscribed" and message["failed"]:
-            raise SystemExit(f"the gateway refused {message['failed']}")
-        if message["type"] not in ("snapshot", "update"):
-            return
-        symbol, data = message["symbol"], message["data"]
-        if message["channel"] == "trades":
-            self.trades[symbol].update((t["id"], Decimal(t["price"]), Decimal(t["size"]), t["side"]) for t in data["trades"])
-            return
-        sides = self.books[symbol]
-        if message["type"] == "snapshot":
-            for side in sides:
-                side.clear()
-        for side, levels in zip(sides, (data.get("bids", ()), data.get("asks", ()))):
-            for price, size in levels:
-                if Decimal(size) == 0:
-                    side.pop(Decimal(price), None)
-                else:
-                    side[Decimal(price)] = Decimal(size)
-        bids = sorted(sides[0].items(), key=lambda level: -level[0])
-        asks = sorted(sides[1].items(), key=lambda level: level[0])
-        seen = self.seen[symbol]
-        seen[top(bids, asks)] = True
-        self.live.add(symbol)
-        while len(seen) > 20_000:
-            seen.popitem(last=False)
-
-
 class Watcher:
     """One of ccxt's clients at one market."""
 
@@ -136,93 +112,114 @@ class Watcher:
         self.client = getattr(ccxt.pro, venue.client)({"enableRateLimit": False, "newUpdates": True, "options": venue.options})
         self.client.urls = pointed_at(self.client.urls, base)
         self.client.hostname = urlsplit(base).netloc
-        self.client.set_markets([venue.market])
+        self.symbol, self.size = venue.unified, Decimal(1)
         self.books, self.trades, self.tickers = [], set(), 0
+        self.notes = []
+        if venue.is_signed:
+            self.notes.append("books signed with a key that is made up")
+            for name, value in KEY.items():
+                setattr(self.client, name, value)
+        if not self.client.has["watchTicker"]:
+            self.notes.append("ticker by REST")
+
+    async def run(self, ours):
+        """Reads the list of markets, then watches one of them, the gateway's instrument `ours`, until something fails."""
+        self.client.open()
+        await self.step("list", self.read_list(ours))
+        channels = [asyncio.ensure_future(self.step(channel, getattr(self, f"watch_{channel}")())) for channel in CHANNELS]
+        try:
+            await asyncio.gather(*channels)
+        finally:
+            for channel in channels:
+                channel.cancel()
+
+    async def step(self, name, work):
+        try:
+            await work
+        except Exception as error:
+            raise RuntimeError(f"{self.key} {name}: {error!r}") from error
+
+    async def read_list(self, ours):
+        self.client.set_markets(await self.client.fetch_markets())
+        market = self.client.market(self.symbol)
+        theirs = {"base": market["base"], "quote": market["quote"]}
+        if self.venue.in_contracts:
+            theirs["contract_size"] = self.size = exact(market["contractSize"])
+        for name, key in (("price", "price"), ("size", "amount")):
+            if name in self.venue.increments:
+                theirs[f"{name}_increment"] = exact(market["precision"][key]) * (self.size if name == "size" else 1)
+        for key, value in theirs.items():
+            if (type(value)(ours[key]) if key in ours else None) != value:
+                raise ValueError(f"{key} is {value} in ccxt's list, {ours.get(key)} at the gateway")
 
     async def watch_books(self):
+        venue, limit = self.venue, [self.venue.limit] if self.venue.limit else []
         while True:
-            book = await self.client.watch_order_book(self.venue.market["symbol"], *([self.venue.limit] if self.venue.limit else []))
-            state = top(book["bids"], book["asks"])
-            if len(state[0]) == LEVELS and len(state[1]) == LEVELS and (not self.books or self.books[-1] != state):
+            book = await self.client.watch_order_book(self.symbol, *limit, params=dict(venue.book))
+            state = top(book["bids"], book["asks"], venue.levels, self.size)
+            if all(len(side) == venue.levels for side in state) and (not self.books or self.books[-1] != state):
                 self.books.append(state)
 
     async def watch_trades(self):
+        other = {"buy": "sell", "sell": "buy"}
         while True:
-            for trade in await self.client.watch_trades(self.venue.market["symbol"]):
-                self.trades.add((str(trade["id"]), Decimal(str(trade["price"])), Decimal(str(trade["amount"])), trade["side"]))
+            for trade in await self.client.watch_trades(self.symbol):
+                side = other[trade["side"]] if self.venue.maker_side else trade["side"]
+                self.trades.add((str(trade["id"]), exact(trade["price"]), exact(trade["amount"]) * self.size, side))
 
     async def watch_ticker(self):
+        streams = self.client.has["watchTicker"]
         while True:
-            ticker = await self.client.watch_ticker(self.venue.market["symbol"])
+            ticker = await (self.client.watch_ticker if streams else self.client.fetch_ticker)(self.symbol)
             self.tickers += 1 if ticker["last"] else 0
+            if not streams:
+                await asyncio.sleep(1)
 
     def has_enough(self):
-        enough = {"books": len(self.books) > 20, "trades": len(self.trades) > 0, "ticker": self.tickers > 0}
-        return all(enough[channel] for channel in self.venue.channels)
+        enough = {"books": len(self.books) > self.venue.least, "trades": len(self.trades) > 0, "ticker": self.tickers > 0}
+        return all(enough[channel] for channel in CHANNELS)
 
     def problems(self):
         """Books that ccxt shows and the gateway never published, and trades that are not the same."""
         found = []
         if not self.has_enough():
             found.append(f"too little came: {len(self.books)} books, {len(self.trades)} trades, {self.tickers} tickers")
-        seen = self.gateway.seen[self.key]
-        # Messages that came together are published as one state, and where the two read streams of different pace, each has states
-        # between those of the other. A book that is wrong stays wrong.
-        missing = [i for i, book in enumerate(self.books) if book not in seen]
-        run = longest = 0
-        for book in self.books:
-            run = 0 if book in seen else run + 1
-            longest = max(longest, run)
-        if longest > 4 or len(missing) > len(self.books) // 4:
-            found.append(f"{len(missing)} of {len(self.books)} books are none of the {len(seen)} that the gateway published")
-        ours = {trade[0]: trade for trade in self.gateway.trades[self.key]}
-        for trade in self.trades:
-            if trade[0] in ours and ours[trade[0]] != trade:
-                found.append(f"trade {trade} is {ours[trade[0]]} at the gateway")
-        common = sum(trade[0] in ours for trade in self.trades)
-        if "trades" in self.venue.channels and not common:
-            found.append("no trade that both have seen")
-        self.summary = f"{len(self.books) - len(missing)}/{len(self.books)} books, {common} trades, {self.tickers} tickers"
+        judged, found_wrong = self.gateway.judge(self.key, self.books, self.trades)
+        found += found_wrong
+        counts = {**judged, "ticker": self.tickers}
+        parts = [f"{counts[channel]} {channel.rstrip('s')}s" for channel in CHANNELS]
+        self.summary = ", ".join(parts) + (f" ({'; '.join(self.notes)})" if self.notes else "")
         return found
 
 
 async def main():
-    if sys.argv[1] == "--feed":
-        name = sys.argv[2]
-        return print(f"{name}={','.join(venue.symbol for venue in VENUES[name])}")
     gateway_url, *venues = sys.argv[1:]
     pairs = [(name, venue, url) for name, url in (v.split("=", 1) for v in venues) for venue in VENUES[name]]
-    gateway = Gateway(gateway_url, [f"{name}:{venue.symbol}" for name, venue, _ in pairs])
+    gateway = GatewayView(gateway_url, {f"{name}:{venue.symbol}": venue.levels for name, venue, _ in pairs})
     watchers = [Watcher(name, venue, url, gateway) for name, venue, url in pairs]
-    tasks = [asyncio.ensure_future(gateway.run())]
+    following = asyncio.ensure_future(gateway.run())
+    await gateway.wait_until_live(following)
+    instruments = gateway.instruments()
+    tasks = {watcher: asyncio.ensure_future(watcher.run(instruments.get(watcher.key, {}))) for watcher in watchers}
     start = time.monotonic()
-    while len(gateway.live) < len(pairs) and time.monotonic() - start < PATIENCE and not tasks[0].done():
+    while not following.done() and not all(task.done() for task in tasks.values()) and (
+        time.monotonic() - start < SECONDS
+        or (time.monotonic() - start < PATIENCE and not all(w.has_enough() or t.done() for w, t in tasks.items()))
+    ):  # fmt: skip
         await asyncio.sleep(0.1)
-    owners = {}
-    for watcher in watchers:
-        watcher.client.open()
-        for what in watcher.venue.channels:
-            task = asyncio.ensure_future(getattr(watcher, f"watch_{what}")())
-            owners[task] = f"{watcher.key} {what}"
-            tasks.append(task)
-    start = time.monotonic()
-    while time.monotonic() - start < SECONDS or (
-        time.monotonic() - start < PATIENCE and not all(w.has_enough() for w in watchers)
-    ):
-        await asyncio.sleep(0.1)
-        if all(task.done() for task in tasks):
-            break
     # What ccxt saw last the gateway may publish a moment later.
     await asyncio.sleep(0.5)
-    failures = [f"{owners.get(t, 'the gateway')}: {t.exception()!r}" for t in tasks if t.done() and not t.cancelled() and t.exception()]
+    every = [following, *tasks.values()]
+    failures = [f"{task.exception()!r}" for task in every if task.done() and task.exception()]
     for watcher in watchers:
         failures += [f"{watcher.key}: {problem}" for problem in watcher.problems()]
-    for task in tasks:
+    for task in every:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.gather(*every, return_exceptions=True)
     for watcher in watchers:
         await watcher.client.close()
-    print("  " + "; ".join(f"{w.key} {w.summary}" for w in watchers))
+    for watcher in watchers:
+        print(f"  {watcher.key} {watcher.summary}")
     for failure in failures:
         print(f"  {failure}")
     sys.exit(1 if failures else 0)

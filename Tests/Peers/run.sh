@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lets clients written with other people's libraries use a gateway with a simulated market, over ws and over wss. What is not
-# installed and cannot be had from PyPI is skipped, and said so. PEER_SECONDS (default 4) is how long each client watches.
+# Lets clients written with other people's libraries use a gateway with a simulated market, over ws and over wss, and sends
+# running gateways their signals. What is not installed and cannot be had from PyPI is skipped, and said so. PEER_SECONDS (default 4) is how long each client watches.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export PEER_SECONDS="${PEER_SECONDS:-4}"
@@ -45,7 +45,7 @@ TIDEGATE_TLS_CERTIFICATE="$work/chain.pem" TIDEGATE_TLS_KEY="$work/key.pem" serv
 
 # What is missing is made or found before the clients run, so that they run at the same time.
 venv="$PWD/.build/peers-python"
-packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt)
+packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt "cryptofeed<3" hyperliquid-python-sdk)
 stamp="$venv/complete.${#packages[@]}"
 if command -v python3 >/dev/null && [ ! -e "$stamp" ]; then
   python3 -m venv "$venv" >"$work/pip" 2>&1 || echo "  python3 has no venv"
@@ -113,33 +113,46 @@ chromium_client() { # url
   "$venv/bin/python" Tests/Peers/chromium_client.py "$chromium" "$1/v1/stream"
 }
 
-# Each venue simulated by itself, a gateway that follows them all, and ccxt's own clients of those venues beside it.
-ccxt_venues=(binance bybit coinbase gate kraken kucoin okx)
-ccxt_clients() {
-  have_python || return
-  "$venv/bin/python" -c 'import ccxt.pro' 2>/dev/null || { missing "ccxt cannot be had"; return; }
-  local venue base feeds=() clients=() pids=() code
-  for venue in "${ccxt_venues[@]}"; do
+# Each venue simulated by itself, and a gateway that follows them all: for other people's clients of those venues beside it, which
+# watch the same markets.
+venue_feeds=(
+  binance=BTC-USDT,BTC-USDT-PERP bitfinex=BTC-USD bitstamp=BTC-USD bybit=BTC-USDT,BTC-USDT-PERP coinbase=BTC-USD
+  coinbase-advanced=BTC-USD deribit=BTC-USDC-PERP gate=BTC-USDT gemini=BTC-USD hyperliquid=BTC-USDC-PERP kraken=BTC-USD
+  kucoin=BTC-USDT okx=BTC-USDT,BTC-USDT-PERP
+)
+venue_urls=() venues_gateway=
+serve_venues() {
+  local feed venue base feeds=()
+  for feed in "${venue_feeds[@]}"; do
+    venue=${feed%%=*}
     "$binary" simulate --venue "$venue" --listen 127.0.0.1:0 --rate 5 >"$work/simulated.$venue" 2>&1 &
-    pids+=($!)
+    servers+=($!)
   done
-  for venue in "${ccxt_venues[@]}"; do
+  for feed in "${venue_feeds[@]}"; do
+    venue=${feed%%=*} base=
     for _ in $(seq 150); do
       base=$(sed -n 's#.* is at ws://\([^/]*\).*#\1#p' "$work/simulated.$venue" | head -n 1)
       [ -n "$base" ] && break
       sleep 0.2
     done
-    feeds+=(--feed "$("$venv/bin/python" Tests/Peers/ccxt_client.py --feed "$venue")")
-    feeds+=(--endpoint "$venue=ws://$base" --endpoint "$venue.rest=http://$base")
-    clients+=("$venue=http://$base")
+    [ -n "$base" ] || { echo "error: the simulated $venue did not start" >&2; cat "$work/simulated.$venue" >&2; return 1; }
+    feeds+=(--feed "$feed" --endpoint "$venue=ws://$base" --endpoint "$venue.rest=http://$base")
+    venue_urls+=("$venue=http://$base")
   done
-  "$binary" serve "${feeds[@]}" --listen 127.0.0.1:0 --internal-listen 127.0.0.1:0 >"$work/ccxt.out" 2>"$work/ccxt.log" &
-  pids+=($!)
-  "$venv/bin/python" Tests/Peers/ccxt_client.py "$(address ccxt ws)/v1/stream" "${clients[@]}"
-  code=$?
-  kill "${pids[@]}"
-  wait "${pids[@]}" 2>/dev/null
-  return $code
+  "$binary" serve "${feeds[@]}" --listen 127.0.0.1:0 --internal-listen 127.0.0.1:0 >"$work/venues.out" 2>"$work/venues.log" &
+  servers+=($!)
+  venues_gateway=$(address venues ws)
+}
+venue_client() { # library script
+  have_python || return
+  "$venv/bin/python" -c "import $1" 2>/dev/null || { missing "$1 cannot be had"; return; }
+  PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "Tests/Peers/$2" "$venues_gateway/v1/stream" "${venue_urls[@]}"
+}
+
+# A gateway of its own, and a signal that it is sent.
+signal_check() { # drain | takeover | reload
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  python3 Tests/Peers/signals.py "$1" "$binary"
 }
 
 number=0
@@ -173,7 +186,14 @@ for scheme in ws wss; do
 done
 peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
 collect
-peer "ccxt: the venues' books, trades and tickers as its own clients see them" ccxt_clients
+peer "SIGTERM: clients are told, then closed one after the other" signal_check drain
+peer "SIGUSR2: another process takes over the port without a gap" signal_check takeover
+peer "SIGHUP: certificates are read again" signal_check reload
+collect
+serve_venues
+peer "ccxt: the venues' lists, books, trades and tickers as its own clients see them" venue_client ccxt ccxt_client.py
+peer "cryptofeed: the venues' books and trades as its own feeds see them" venue_client cryptofeed cryptofeed_client.py
+peer "Hyperliquid's SDK: lists, books, trades, quotes and tickers" venue_client hyperliquid.info hyperliquid_client.py
 collect
 
 passed=0 failed=0 skipped=0
@@ -186,6 +206,6 @@ for ((index = 0; index < number; index++)); do
   esac
   cat "$work/peer.$index.text"
 done
-if [ $failed -gt 0 ]; then tail -n 15 "$work/clear.log" "$work/tls.log" >&2; fi
+if [ $failed -gt 0 ]; then tail -n 15 "$work/clear.log" "$work/tls.log" "$work/venues.log" >&2; fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

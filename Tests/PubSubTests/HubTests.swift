@@ -51,6 +51,35 @@ struct HubTests {
     #expect(world.mail[0].isEmpty)
   }
 
+  @Test("what is noted of streams that come and go is bounded, and the one that is idle longest still goes first")
+  func comingAndGoing() {
+    let world = World()
+    let hub = world.hubs[0]
+    var out: [Delivery] = []
+    func use(_ key: StreamKey) -> StreamID {
+      let stream = join(world, key).stream
+      hub.perform(.leave(stream, loop: 0), now: world.now, into: &out)
+      return stream
+    }
+    // One is left alone at the front of the queue while others are used again and again.
+    let quiet = use(StreamKey(channel: .sparkline, symbol: "x:A-B", points: 2))
+    var most = 0
+    for round in 0..<10_000 {
+      _ = use(StreamKey(channel: .trades, symbol: "kraken:BTC-USD"))
+      if round % 3 == 0 { _ = use(StreamKey(channel: .quote, symbol: "kraken:BTC-USD")) }
+      most = max(most, hub.idle.count)
+    }
+    #expect(most <= 2 * hub.streams.count)
+    var numbers: Set<StreamID> = [quiet]
+    var reused: [StreamID] = []
+    for points in 3..<UInt16(Hub.idleStreamLimit + 100) {
+      let number = use(StreamKey(channel: .sparkline, symbol: "x:A-B", points: points))
+      if !numbers.insert(number).inserted { reused.append(number) }
+    }
+    #expect(reused.first == quiet)
+    #expect(hub.idle.count <= 2 * hub.streams.count)
+  }
+
   @Test("shows nothing of a book that is out of sync, and a snapshot to all once it is back")
   func resync() {
     let world = World()

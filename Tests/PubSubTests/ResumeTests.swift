@@ -298,6 +298,32 @@ struct ResumeTests {
     #expect(back.faults.isEmpty && early.faults.isEmpty && other.faults.isEmpty)
   }
 
+  @Test("a hub that keeps no messages has nothing to replay, and gives a snapshot")
+  func forgetful() {
+    let world = World(remembers: false)
+    let client = subscribed(world)
+    trade(world, 1...3)
+    client.leave()
+    trade(world, 4...5)
+    #expect(world.hubs[0].ringBytes == 0)
+    let back = client.comeBack()
+    #expect(back.texts[0].contains("\"recovered\":false"))
+    #expect(back.snapshotReasons == ["resume"])
+    #expect(back.faults.isEmpty)
+  }
+
+  @Test("streams that nobody subscribes to any more keep their numbers, and are counted")
+  func kept() {
+    let world = World()
+    let client = subscribed(world)
+    #expect(world.hubs[0].subscribedStreams == 1)
+    #expect(world.hubs[0].keptStreams == 1)
+    _ = client.ask("{\"op\":\"unsubscribe\",\"all\":true}")
+    world.settle()
+    #expect(world.hubs[0].subscribedStreams == 0)
+    #expect(world.hubs[0].keptStreams == 1)
+  }
+
   @Test("the oldest session goes when too many are parked, and its streams with it")
   func bounded() {
     var limits = ClientLimits()

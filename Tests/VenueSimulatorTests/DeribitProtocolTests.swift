@@ -24,7 +24,7 @@ struct DeribitProtocolTests {
     ])
   func numbers(_ value: Int, _ scale: Int, _ text: String) {
     var out = ByteBuffer()
-    DeribitProtocol.append(float: Int64(value), scale: UInt8(scale), to: &out)
+    DeribitEvents.append(float: Int64(value), scale: UInt8(scale), to: &out)
     // Of two forms of one length either will do.
     #expect(Double(out.description) == Double(text) && out.description.utf8.count <= text.utf8.count)
     #expect(out.description.contains("."))
@@ -119,6 +119,20 @@ struct DeribitProtocolTests {
       if good.take().contains(where: { $0.contains("test_request") }) { good.send(Self.request(2, "test")) }
     }
     #expect(good.closed == nil && !good.isAborted && bad.closed == 4000 && idle.isAborted)
+  }
+
+  @Test("instruments are of every currency unless one is named, summaries of one")
+  func lists() throws {
+    let venue = try makeVenue("deribit")
+    func get(_ method: String, _ query: [(name: String, value: String)]) throws -> Int? {
+      try parse(venue.respond(path: "/api/v2/public/\(method)", query: query).body).objects("result").count
+    }
+    let count = venue.market.instruments.count
+    #expect(try get("get_instruments", []) == count)
+    #expect(try get("get_instruments", [("currency", "USDC"), ("kind", "future")]) == count)
+    #expect(try get("get_instruments", [("currency", "BTC")]) == 0)
+    #expect(try get("get_book_summary_by_currency", [("currency", "USDC")]) == count)
+    #expect(venue.respond(path: "/api/v2/public/get_book_summary_by_currency", query: []).status == 400)
   }
 
   @Test("a planned shutdown is told to those who follow the platform's state")

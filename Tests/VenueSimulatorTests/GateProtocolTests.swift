@@ -102,6 +102,7 @@ struct GateProtocolTests {
     if after.id == id { #expect(after.bids == bids) }
     #expect(
       try parse(venue.respond(path: "/api/v4/spot/order_book", query: [("currency_pair", "X")]).body)["label"] != nil)
+    #expect(venue.respond(path: "/api/v4/margin/currency_pairs", query: []).body == "[]")
     var statuses: Set<Int> = []
     for _ in 0..<250 { statuses.insert(venue.respond(path: "/api/v4/spot/currency_pairs", query: []).status) }
     #expect(statuses == [200, 429])

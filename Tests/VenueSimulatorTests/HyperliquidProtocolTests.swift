@@ -100,6 +100,35 @@ struct HyperliquidProtocolTests {
     #expect(try payload(#"{"type":"l2Book","coin":"XYZ"}"#) == nil)
   }
 
+  @Test("the same by POST, without a frame around it")
+  func info() throws {
+    let venue = try makeVenue("hyperliquid")
+    func post(_ text: String, path: String = "/info") -> SimulatedResponse {
+      Array(text.utf8).withUnsafeBytes { venue.respond(path: path, body: RawSpan(_unsafeBytes: $0)) }
+    }
+    func json(_ text: String) throws -> Any {
+      let response = post(text)
+      #expect(response.status == 200, "\(text)")
+      return try JSONSerialization.jsonObject(with: Data(response.body.utf8))
+    }
+    for (type, count) in [("meta", 8), ("spotMeta", 4)] {
+      let list = try json(#"{"type":"\#(type)"}"#) as? [String: Any]
+      #expect(list?.objects("universe").count == count)
+      let pair = try json(#"{"type":"\#(type)AndAssetCtxs"}"#) as? [Any]
+      #expect((pair?[0] as? [String: Any])?.objects("universe").count == count)
+      let contexts = try #require(pair?[1] as? [[String: Any]])
+      #expect(contexts.count == count && contexts.allSatisfy { Double($0.string("midPx") ?? "") ?? 0 > 0 })
+    }
+    let book = try json(#"{"type":"l2Book","coin":"BTC"}"#) as? [String: Any]
+    #expect((book?["levels"] as? [[Any]])?.map(\.count) == [20, 20])
+    #expect((try json(#"{"type":"allMids"}"#) as? [String: String])?.count == 12)
+    #expect((try json(#"{"type":"perpDexs"}"#) as? [Any])?.count == 1)
+    for bad in [#"{"type":"l2Book","coin":"XYZ"}"#, #"{"type":"sing"}"#, "", "[]"] { #expect(post(bad).status == 422) }
+    #expect(post("{}", path: "/exchange").status == 404)
+    try venue.inject(Fault(parsing: "ban=60"))
+    #expect(post(#"{"type":"meta"}"#).status == 429)
+  }
+
   @Test("too many messages in a minute end the connection, and so does a minute in which nothing was sent")
   func limits() throws {
     let venue = try makeVenue("hyperliquid")

@@ -31,7 +31,9 @@ private final class SocketClient: ConnectionHandler, @unchecked Sendable {
   private var isUpgraded = false
   private var attempt: ConnectAttempt?
 
-  init(_ address: SocketAddress, tls: TLSClientContext?, loop: EventLoop, target: String, upgrade: Bool) {
+  init(
+    _ address: SocketAddress, tls: TLSClientContext?, loop: EventLoop, target: String, upgrade: Bool, body: String?
+  ) {
     (happenings, continuation) = AsyncStream.makeStream()
     self.loop = loop
     loop.execute { [self] in
@@ -44,9 +46,12 @@ private final class SocketClient: ConnectionHandler, @unchecked Sendable {
           let head =
             upgrade
             ? WebSocketHandshake.request(host: "localhost", target: target, key: Array(0..<16))
-            : HTTPRequestHead(method: "GET", target: target, fields: HTTPFields([HTTPField("Host", "localhost")]))
+            : HTTPRequestHead(
+              method: body == nil ? "GET" : "POST", target: target, fields: HTTPFields([HTTPField("Host", "localhost")])
+            )
           var out = ByteBuffer()
-          HTTPEncoder.append(head, bodyLength: 0, to: &out)
+          HTTPEncoder.append(head, bodyLength: body?.utf8.count ?? 0, to: &out)
+          out.append(body ?? "")
           connection.write(out.bytes)
         }
       }
@@ -115,8 +120,9 @@ struct SimulatedExchangeTests {
         tls: TLSServerContext(certificate: certificate), loop: loop)
     }
 
-    func client(_ target: String, upgrade: Bool = true) -> SocketClient {
-      SocketClient(exchange.address, tls: tls, loop: clientLoop, target: target, upgrade: upgrade)
+    /// - Parameter body: of a POST; nil for a GET.
+    func client(_ target: String, upgrade: Bool = true, body: String? = nil) -> SocketClient {
+      SocketClient(exchange.address, tls: tls, loop: clientLoop, target: target, upgrade: upgrade, body: body)
     }
 
     func stop() async {
@@ -174,13 +180,14 @@ struct SimulatedExchangeTests {
   @Test(
     "REST over TLS on the same port",
     arguments: [
-      ("kraken", "/0/public/AssetPairs", "XXBTZUSD"), ("coinbase", "/products", "BTC-USD"),
-      ("binance", "/api/v3/exchangeInfo?symbols=%5B%22BTCUSDT%22%5D", "BTCUSDT"),
-      ("binance", "/api/v3/depth?symbol=ETHUSDT&limit=1000", "lastUpdateId"),
-    ])
-  func rest(venue: String, target: String, text: String) async throws {
+      ("kraken", "/0/public/AssetPairs", nil, "XXBTZUSD"), ("coinbase", "/products", nil, "BTC-USD"),
+      ("binance", "/api/v3/exchangeInfo?symbols=%5B%22BTCUSDT%22%5D", nil, "BTCUSDT"),
+      ("binance", "/api/v3/depth?symbol=ETHUSDT&limit=1000", nil, "lastUpdateId"),
+      ("hyperliquid", "/info", #"{"type":"meta"}"#, "szDecimals"),
+    ] as [(String, String, String?, String)])
+  func rest(venue: String, target: String, post: String?, text: String) async throws {
     let fixture = try Fixture(venue)
-    let client = fixture.client(target, upgrade: false)
+    let client = fixture.client(target, upgrade: false, body: post)
     for await happening in client.happenings {
       guard case .response(let status, let body) = happening else { continue }
       #expect(status == 200 && body.contains(text))

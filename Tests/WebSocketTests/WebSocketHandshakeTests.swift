@@ -67,6 +67,9 @@ struct WebSocketHandshakeTests {
       #expect(refusal(request("Sec-WebSocket-Key", key))?.status == 400, "key \(key ?? "none")")
     }
     #expect(refusal(request(more: [HTTPField("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")]))?.status == 400)
+    #expect(refusal(request(more: [HTTPField("Content-Length", "0")])) == nil)
+    #expect(refusal(request(more: [HTTPField("Content-Length", "5")]))?.status == 400)
+    #expect(refusal(request(more: [HTTPField("Transfer-Encoding", "chunked")]))?.status == 400)
     #expect(refusal(request("Sec-WebSocket-Protocol", "a b"))?.status == 400)
     #expect(refusal(request("Sec-WebSocket-Protocol", "a, a"))?.status == 400)
   }

@@ -5,7 +5,13 @@ struct RecordCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "record",
     abstract: "Record what exchanges send, for replay and simulate.",
-    discussion: "  tidegate record --feed kraken=BTC-USD --out kraken.ndjson.gz --for 60")
+    discussion: """
+        tidegate record --feed kraken=BTC-USD --out kraken.ndjson.gz --for 60
+        tidegate record --feed kraken=BTC-USD,ETH-USD --out recordings/ --rotate-seconds 3600 --keep-megabytes 50000
+
+      In a folder another file is begun now and then; each says which it follows. A disk that is full pauses the recording, which marks the gap
+      and goes on as soon as there is room. Metrics are served on --internal-listen.
+      """)
 
   @Option(help: ArgumentHelp("Record these symbols of a venue. Repeatable.", valueName: "venue=sym,sym"))
   var feed: [String]
@@ -15,8 +21,24 @@ struct RecordCommand: AsyncParsableCommand {
   var endpoint: [String] = []
   @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
   var ca: String?
-  @Option(help: ArgumentHelp("Write to this file, or into this folder/ with a file per venue.", valueName: "file"))
+  @Option(help: ArgumentHelp("Write to this file, or into this folder/ with files per connection.", valueName: "file"))
   var out: String
+  @Option(help: ArgumentHelp("Begin another file at so many MB, 0: never (default: 256).", valueName: "n"))
+  var rotateMegabytes: String?
+  @Option(help: ArgumentHelp("Begin another file after so many seconds, 0: never (default: 3600).", valueName: "n"))
+  var rotateSeconds: String?
+  @Option(
+    help: ArgumentHelp("Delete a connection's oldest files beyond so many MB, 0: none (default: 0).", valueName: "n"))
+  var keepMegabytes: String?
+  @Option(help: ArgumentHelp("Keep so many files of a connection, 0: all (default: 0).", valueName: "n"))
+  var keepFiles: String?
+  @Option(help: ArgumentHelp("Write at least every so many seconds, 1 to 60 (default: 2).", valueName: "n"))
+  var flushSeconds: String?
+  @Option(
+    help: ArgumentHelp("fsync: none, rotation, or every so many seconds (default: rotation).", valueName: "policy"))
+  var sync: String?
+  @Option(help: ArgumentHelp("Serve metrics and health here (default: a free port).", valueName: "host:port"))
+  var internalListen = "127.0.0.1:0"
   @Option(
     name: .customLong("for"),
     help: ArgumentHelp("Stop after so many seconds, 1 to 604800 (default: at Ctrl-C).", valueName: "seconds"))
@@ -34,6 +56,13 @@ struct RecordCommand: AsyncParsableCommand {
       ConfigurationFlag("--feed", sets: "feeds", to: feed), ConfigurationFlag("--out", sets: "record", to: [out]),
     ]
     if !endpoint.isEmpty { flags.append(ConfigurationFlag("--endpoint", sets: "endpoints", to: endpoint)) }
+    for (name, value) in [
+      ("rotate-megabytes", rotateMegabytes), ("rotate-seconds", rotateSeconds), ("keep-megabytes", keepMegabytes),
+      ("keep-files", keepFiles), ("flush-seconds", flushSeconds), ("sync", sync),
+    ] {
+      if let value { flags.append(ConfigurationFlag("--\(name)", sets: "recording.\(name)", to: [value])) }
+    }
+    flags.append(ConfigurationFlag("--internal-listen", sets: "internal-listen", to: [internalListen]))
     if let ca { flags.append(ConfigurationFlag("--ca", sets: "ca-file", to: [ca])) }
     let loaded = try loadConfiguration(file: nil, flags: flags)
     try await record(loaded.configuration, seconds: seconds)

@@ -1,9 +1,7 @@
-import Bytes
 import Dispatch
 import Foundation
 import Gateway
 import Logging
-import Synchronization
 import Transport
 import VenueSimulator
 import Venues
@@ -53,8 +51,10 @@ func serve(_ configuration: GatewayConfiguration) async throws {
     access = try loadKeys(file)
     log.notice("key file read", metadata: ["holds": "\(access?.description ?? "")"])
   }
+  let memory = MemoryKeeper(log)
+  defer { withExtendedLifetime(memory) {} }
   let gateway = try Gateway(configuration: configuration, access: access, log: log)
-  let recorders = Recorders(path: configuration.record, log: log)
+  let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log)
   try gateway.start { recorders.make($0, $1) }
   // Without files of its own to read again, a gateway in a terminal is to end with it.
   let hangUp: SignalSource? =
@@ -117,102 +117,6 @@ private func waitForEnd(of gateway: Gateway, drainSeconds: Int, log: Logger) asy
 struct CommandFailure: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
-}
-
-/// The recordings of a run: one file, or one for each connection in a folder.
-final class Recorders: Sendable {
-  private let path: String?
-  private let log: Logger
-  private let sinks = Mutex<[RecordingSink]>([])
-
-  init(path: String?, log: Logger) {
-    self.path = path
-    self.log = log
-  }
-
-  func make(_ venue: Venue, _ configuration: FeedConfiguration) -> RecordingSink? {
-    guard let path else { return nil }
-    var file = path
-    if path.hasSuffix("/") {
-      try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-      let day = ISO8601DateFormatter.string(
-        from: Date(), timeZone: TimeZone(secondsFromGMT: 0)!,
-        formatOptions: [.withYear, .withMonth, .withDay, .withTime])
-      let number = venue.number > 1 ? "-\(venue.number)" : ""
-      file = "\(path)\(venue.name)-\(venue.marketName)\(number)-\(day).ndjson.gz"
-    }
-    if sinks.withLock({ $0.contains { $0.path == file } }) {
-      log.error(
-        "cannot record",
-        metadata: ["venue": "\(venue.label)", "reason": "\(file) is another connection's; record into a folder/"])
-      return nil
-    }
-    do throws(RecordingError) {
-      let sink = try RecordingSink(path: file, venue: venue, configuration: configuration, log: log)
-      sinks.withLock { $0.append(sink) }
-      log.notice("recording", metadata: ["venue": "\(venue.name)", "file": "\(file)"])
-      return sink
-    } catch {
-      log.error("cannot record", metadata: ["venue": "\(venue.name)", "reason": "\(error.description)"])
-      return nil
-    }
-  }
-
-  var records: Int { sinks.withLock { $0.reduce(0) { $0 + $1.records } } }
-
-  func finish() async {
-    for sink in sinks.withLock({ $0 }) {
-      await withCheckedContinuation { continuation in sink.finish { continuation.resume() } }
-      log.notice("recorded", metadata: ["file": "\(sink.path)", "records": "\(sink.records)"])
-    }
-  }
-}
-
-/// Plays recordings as fast as they go and reports what they hold.
-func replay(files: [String], json: Bool) async throws {
-  for file in files {
-    let replayer = try Replayer(path: file)
-    let isTerminal = isatty(STDERR_FILENO) == 1
-    let result = try replayer.run { records in
-      if isTerminal { FileHandle.standardError.write(Data("\r\(file): \(records) records".utf8)) }
-    }
-    if isTerminal { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
-    if json {
-      var out = ByteBuffer(capacity: 16 << 10)
-      result.append(to: &out)
-      print(out.description)
-    } else {
-      print(ReplayReport.text(result))
-    }
-  }
-}
-
-/// Records feeds, without serving clients, until Ctrl-C or for so many seconds.
-func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {
-  guard let path = configuration.record else { throw CommandFailure("--out is missing") }
-  let connections = configuration.feedConnections.count
-  guard connections == 1 || path.hasSuffix("/") else {
-    throw CommandFailure("\(connections) connections need a folder: give --out FOLDER/ to get a file for each")
-  }
-  var configuration = configuration
-  // The ports are of no use here; any free ones on loopback.
-  configuration.listen = SocketAddress(host: "127.0.0.1", port: 0)
-  configuration.internalListen = SocketAddress(host: "127.0.0.1", port: 0)
-  configuration.loops = 1
-  let log = makeLog(configuration.logLevel)
-  let gateway = try Gateway(configuration: configuration, log: log)
-  let recorders = Recorders(path: path, log: log)
-  try gateway.start { recorders.make($0, $1) }
-  let progress = Task {
-    while !Task.isCancelled {
-      try await Task.sleep(for: .seconds(5))
-      FileHandle.standardError.write(Data("\(recorders.records) records\n".utf8))
-    }
-  }
-  _ = await waitForEnd(seconds: seconds)
-  progress.cancel()
-  await withCheckedContinuation { continuation in gateway.stop { continuation.resume() } }
-  await recorders.finish()
 }
 
 /// Is an exchange until Ctrl-C.

@@ -36,9 +36,10 @@ struct ServeCommand: AsyncParsableCommand {
   var seed: String?
   @Option(help: ArgumentHelp("Messages per second and symbol of the demo (default: 20).", valueName: "n"))
   var rate: String?
-  @Option(help: ArgumentHelp("Serve a recording instead of live feeds. Repeatable.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Serve a recording, or a folder of them, instead of live feeds. Repeatable.", valueName: "file"))
   var replay: [String] = []
-  @Option(help: ArgumentHelp("Speed of a replay: 1 as recorded, max as fast as possible.", valueName: "1|max"))
+  @Option(help: ArgumentHelp("Speed of a replay: 1x as recorded, 10x, max as fast as possible.", valueName: "speed"))
   var speed: String?
   @Option(help: ArgumentHelp("Event loops, 1 to 64 (default: one per core).", valueName: "n"))
   var loops: String?

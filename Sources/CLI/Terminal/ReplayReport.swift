@@ -28,6 +28,8 @@ enum ReplayReport {
       lines.append("  " + cells.joined(separator: "  "))
     }
     for (symbol, reason) in result.failed.sorted(by: { $0.key < $1.key }) { lines.append("  \(symbol): \(reason)") }
+    if result.lostRecords > 0 { lines.append("  \(result.lostRecords) records are missing") }
+    for path in result.cutOff { lines.append("  \(path) was cut off; it was replayed up to its last whole record") }
     let speed = "\(Int(result.messagesPerSecond)) messages/s, \(rounded(result.cpuSeconds)) s of CPU"
     lines.append("  \(speed), \(result.frameBytes >> 10) KB of frames")
     return lines.joined(separator: "\n")

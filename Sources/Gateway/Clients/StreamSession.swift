@@ -25,10 +25,13 @@ final class StreamSession: ConnectionHandler {
   private var heardAt: Int64
   private var pingedAt: Int64 = 0
   private var closingAt: Int64 = 0
+  /// What the peer had taken when the ping went out.
+  private var takenAtPing: Int64 = 0
   /// What the kernel held for the peer when it was last asked.
   var kernelQueuedBytes = 0
 
-  /// A quiet client is pinged after this long, and closed with 4110 if nothing comes for as long again, µs.
+  /// A quiet client is pinged after this long, and closed with 4110 if nothing comes for as long again, or twice as long where
+  /// something lies before the ping, µs.
   static let pingAfter: Int64 = 30_000_000
   /// A client that does not answer a close frame is cut off after this long, µs.
   private static let closeLimit: Int64 = 5_000_000
@@ -117,11 +120,33 @@ final class StreamSession: ConnectionHandler {
     if isClosing {
       if closingAt != 0, moment - closingAt > StreamSession.closeLimit { connection.abort() }
     } else if pingedAt != 0 {
-      if moment - pingedAt > StreamSession.pingAfter { close(code: 4110, reason: "no pong") }
+      let overdue = moment - pingedAt - StreamSession.pingAfter
+      if overdue > 0 { pongIsOverdue(by: overdue, at: moment) }
     } else if moment - heardAt > StreamSession.pingAfter {
       pingedAt = moment
+      takenAtPing = taken
       send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes)
     }
+  }
+
+  /// Bytes that have left for the peer and that its kernel has confirmed.
+  private var taken: Int64 {
+    Int64(truncatingIfNeeded: connection.bytesWritten) - Int64(connection.kernelQueuedBytes ?? 0)
+  }
+
+  /// A client that reads 2 kB/s through a receive buffer of 128 KiB meets a ping after a minute, behind all that lies in the buffers:
+  /// while it takes anything it is alive, and the limits for slow clients are what ends it.
+  private func pongIsOverdue(by time: Int64, at moment: Int64) {
+    let taken = taken
+    if taken < Int64(truncatingIfNeeded: connection.bytesWritten) || connection.queuedBytes > 0 {
+      if taken > takenAtPing {
+        pingedAt = moment
+        takenAtPing = taken
+        return
+      }
+      if time <= StreamSession.pingAfter { return }
+    }
+    close(code: 4110, reason: "no pong")
   }
 
   private func send(_ opcode: WebSocketFrame.Opcode, _ payload: RawSpan) {

@@ -87,7 +87,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     /// Unsent bytes above which a client is closed with 4108, 64 KiB…256 MiB.
     package var queuedBytes = 1 << 20
     /// Time without progress after which a client that is owed something is closed with 4108, 1…600 s.
-    package var stallSeconds = 30
+    package var stallSeconds = 60
     /// Unsent bytes of all clients together above which those with the most are closed with 4108 and new ones refused,
     /// 1 MiB…64 GiB.
     package var totalQueuedBytes = 256 << 20
@@ -116,18 +116,12 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package init() {}
   }
 
-  /// How fast a replay runs.
-  package enum ReplaySpeed: String, Sendable, CaseIterable {
-    /// As it was recorded.
-    case recorded = "1"
-    /// As fast as it can be read.
-    case fastest = "max"
-  }
-
   /// Where clients connect.
   package var listen = SocketAddress(host: "127.0.0.1", port: 8080)
   /// Where metrics and health are served.
   package var internalListen = SocketAddress(host: "127.0.0.1", port: 9090)
+  /// Whether another gateway of the same user may have the same two addresses, so that it can take over without a gap.
+  package var reusePort = false
   /// Event loops, 1…64; the number of cores by default.
   package var loops = min(64, max(1, ProcessInfo.processInfo.activeProcessorCount))
   /// One per venue, in the order of the names.
@@ -143,7 +137,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var seed: UInt64 = 1
   /// Messages per second and symbol of the demo, 1…100,000.
   package var rate = 20
-  /// Recordings to serve instead of live feeds.
+  /// Recordings, and folders of them, to serve instead of live feeds.
   package var replay: [String] = []
   package var speed = ReplaySpeed.recorded
   package var limits = Limits()
@@ -167,6 +161,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var logLevel = Logger.Level.info
   /// A folder (ends in `/`) or file that every received message is recorded to.
   package var record: String?
+  /// How the files of recordings are dealt with.
+  package var recording = RecordingPolicy()
 
   package init() {}
 

@@ -26,6 +26,7 @@ struct Setting: Sendable {
   static let all: [Setting] = [
     address("listen", \.listen),
     address("internal-listen", \.internalListen),
+    bool("reuse-port", \.reusePort),
     integer("loops", 1...64, \.loops),
     file("ca-file", \.caFile),
     files("tls.certificate", "a PEM file or a list of them, with tls.key", \.tlsSettings.certificates),
@@ -37,13 +38,7 @@ struct Setting: Sendable {
     integer("tls.tickets", 0...2, \.tlsSettings.tickets),
     integer("tls.ticket-key-seconds", 60...302_400, \.tlsSettings.ticketKeySeconds),
     file("keys-file", allowed: "a key file", \.keysFile),
-    Setting(
-      key: "demo", allowed: "true or false", isBool: true,
-      set: { configuration, values in
-        guard let value = ["true": true, "false": false][values[0].lowercased()] else { return false }
-        configuration.demo = value
-        return true
-      }, show: { String($0.demo) }),
+    bool("demo", \.demo),
     Setting(
       key: "seed", allowed: "a whole number, 0…18446744073709551615",
       set: { configuration, values in
@@ -53,12 +48,12 @@ struct Setting: Sendable {
       }, show: { String($0.seed) }),
     integer("rate", 1...100_000, \.rate),
     Setting(
-      key: "replay", allowed: "a recording or a list of recordings", isList: true,
+      key: "replay", allowed: "recordings, or folders of them", isList: true,
       set: { configuration, values in
         configuration.replay = values
         return !values.contains("")
       }, show: { $0.replay.joined(separator: ",") }),
-    choice("speed", GatewayConfiguration.ReplaySpeed.allCases, \.speed),
+    text("speed", GatewayConfiguration.ReplaySpeed.allowed, \.speed),
     integer("limits.clients", 1...1_000_000, \.limits.clients),
     integer("limits.connections-per-address", 1...1_000_000, \.limits.connectionsPerAddress),
     integer("limits.connections-per-second-per-address", 1...100_000, \.limits.connectionsPerSecondPerAddress),
@@ -76,13 +71,7 @@ struct Setting: Sendable {
     integer("http.idle-seconds", 1...3_600, \.http.idleSeconds),
     integer("http.bytes-per-second", 1...1_048_576, \.http.bytesPerSecond),
     integer("http.requests-per-connection", 1...1_000_000_000, \.http.requests),
-    Setting(
-      key: "compression.enabled", allowed: "true or false", isBool: true,
-      set: { configuration, values in
-        guard let value = ["true": true, "false": false][values[0].lowercased()] else { return false }
-        configuration.compression.enabled = value
-        return true
-      }, show: { String($0.compression.enabled) }),
+    bool("compression.enabled", \.compression.enabled),
     integer("compression.threshold-bytes", 64...(1 << 20), \.compression.thresholdBytes),
     integer("compression.level", 1...9, \.compression.level),
     integer("compression.window-bits", 9...15, \.compression.windowBits),
@@ -126,6 +115,12 @@ struct Setting: Sendable {
         configuration.record = values[0]
         return !values[0].isEmpty
       }, show: { $0.record ?? "" }),
+    integer("recording.rotate-megabytes", 0...1_000_000, \.recording.rotateMegabytes),
+    integer("recording.rotate-seconds", 0...604_800, \.recording.rotateSeconds),
+    integer("recording.keep-megabytes", 0...100_000_000, \.recording.keepMegabytes),
+    integer("recording.keep-files", 0...1_000_000, \.recording.keepFiles),
+    integer("recording.flush-seconds", 1...60, \.recording.flushSeconds),
+    text("recording.sync", "none, rotation, or seconds, 1…3600", \.recording.sync),
   ]
 
   static let byKey = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0) })
@@ -154,6 +149,18 @@ struct Setting: Sendable {
       }, show: { String($0[keyPath: path]) })
   }
 
+  private static func bool(
+    _ key: String, _ path: any WritableKeyPath<GatewayConfiguration, Bool> & Sendable
+  ) -> Setting {
+    Setting(
+      key: key, allowed: "true or false", isBool: true,
+      set: { configuration, values in
+        guard let value = ["true": true, "false": false][values[0].lowercased()] else { return false }
+        configuration[keyPath: path] = value
+        return true
+      }, show: { String($0[keyPath: path]) })
+  }
+
   private static func file(
     _ key: String, allowed: String = "a PEM file",
     _ path: any WritableKeyPath<GatewayConfiguration, String?> & Sendable
@@ -175,6 +182,18 @@ struct Setting: Sendable {
         configuration[keyPath: path] = values
         return !values.isEmpty
       }, show: { $0[keyPath: path].joined(separator: ",") })
+  }
+
+  private static func text<Value: LosslessStringConvertible & Sendable>(
+    _ key: String, _ allowed: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable
+  ) -> Setting {
+    Setting(
+      key: key, allowed: allowed,
+      set: { configuration, values in
+        guard let value = Value(values[0]) else { return false }
+        configuration[keyPath: path] = value
+        return true
+      }, show: { $0[keyPath: path].description })
   }
 
   private static func choice<Value: RawRepresentable<String> & Sendable>(

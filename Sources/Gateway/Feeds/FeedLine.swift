@@ -103,8 +103,10 @@ final class FeedLine: ConnectionHandler {
   }
 
   /// Drops the connection and what is under way; the pipeline is not told.
-  func end() {
-    if case .open = phase { recorder?.closed(at: now) }
+  ///
+  /// - Parameter isRecorded: false where the recording ends, too, so that what is replayed from it ends with whole books.
+  func end(isRecorded: Bool = true) {
+    if isRecorded, case .open = phase { recorder?.closed(at: now) }
     phase = .idle
     turn?.cancel()
     turn = nil

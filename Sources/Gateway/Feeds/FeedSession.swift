@@ -81,7 +81,7 @@ final class FeedSession: Feed, FeedLineOwner {
     isRunning = false
     wait?.cancel()
     wait = nil
-    tearDown(now)
+    tearDown(now, isRecorded: false)
     set(.disconnected, reason: "stopped", now)
   }
 
@@ -105,9 +105,9 @@ final class FeedSession: Feed, FeedLineOwner {
     }
   }
 
-  private func tearDown(_ now: Timestamp) {
+  private func tearDown(_ now: Timestamp, isRecorded: Bool = true) {
     endHandover()
-    line.end()
+    line.end(isRecorded: isRecorded)
     liveSince = nil
     renewalDue = nil
     pipeline.disconnected(now: now)

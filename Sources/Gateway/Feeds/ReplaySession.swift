@@ -26,16 +26,20 @@ final class ReplaySession: Feed {
   private let loop: EventLoop
   private let log: Logger
   private var timer: LoopTimer?
-  /// From record time to the gateway's, µs.
-  private var shift: Int64 = 0
+  /// The record time that is played at `startedAt`.
+  private let origin: Timestamp
+  private var startedAt = Timestamp.distantPast
 
+  /// - Parameter origin: the record time to begin at; the same for recordings that keep their distance.
   init(
-    replayer: Replayer, speed: GatewayConfiguration.ReplaySpeed, slot: Int, owner: any FeedOwner, loop: EventLoop,
+    replayer: Replayer, origin: Timestamp, speed: GatewayConfiguration.ReplaySpeed, slot: Int, owner: any FeedOwner,
+    loop: EventLoop,
     log: Logger,
     now: Timestamp
   ) {
     self.replayer = replayer
     self.pipeline = replayer.pipeline
+    self.origin = origin
     self.speed = speed
     self.slot = slot
     self.owner = owner
@@ -46,8 +50,8 @@ final class ReplaySession: Feed {
 
   func start() {
     let now = owner.clock.now()
-    guard let first = replayer.nextTime else { return end("the recording is empty", now) }
-    shift = now - first
+    guard replayer.nextTime != nil else { return end("the recording is empty", now) }
+    startedAt = now
     connects = 1
     set(.syncing, reason: "replaying a recording", now)
     play()
@@ -62,7 +66,7 @@ final class ReplaySession: Feed {
   func tick(_ now: Timestamp) {}
 
   /// Its records come as far apart as ever.
-  func timeJumped(by jump: Int64) { shift += jump }
+  func timeJumped(by jump: Int64) { startedAt = startedAt + jump }
 
   func advance(_ now: Timestamp) {
     pipeline.advance(now: now)
@@ -74,8 +78,8 @@ final class ReplaySession: Feed {
     for _ in 0..<Self.batch {
       let now = owner.clock.now()
       guard let next = replayer.nextTime else { return end("the recording has ended", now) }
-      if speed == .recorded {
-        let wait = next + shift - now
+      if speed != .fastest {
+        let wait = startedAt + speed.wait(for: next - origin) - now
         if wait > 0 {
           timer = loop.schedule(after: UInt64(wait) * 1_000) { [unowned self] in play() }
           return

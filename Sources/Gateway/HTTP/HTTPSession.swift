@@ -18,6 +18,9 @@ protocol HTTPResponder: AnyObject {
 
 /// The HTTP/1.1 side of one client connection: one request at a time, in order. Owned by one loop.
 ///
+/// Answers depend on heads alone, so a client that waits for a status before it sends a body (`Expect: 100-continue`) gets the final
+/// one at once (RFC 9110 section 10.1.1), and its connection is closed, since nobody knows whether the body will come.
+///
 /// While an answer is owed, or the client does not take those it got, nothing is read: what it sends on waits in the kernel.
 /// So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` and one answer.
 final class HTTPSession: ConnectionHandler {
@@ -161,17 +164,14 @@ final class HTTPSession: ConnectionHandler {
     var input = UnsafeRawBufferPointer(bytes)
     do throws(HTTPError) {
       while canRead, let (head, _) = try parser.next(&input) {
-        // Every request's time begins anew, also of those that came in one read.
-        watch.enter(.answering, at: connection.loop.moment)
         let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...])
-        if responder.upgrade(head, on: connection, rest: rest) {
-          isFinished = true
-          connection.resumeReading()
-          return bytes.count
-        }
-        answer(head)
+        if serve(head, rest: rest) { return bytes.count }
       }
-      if canRead, parser.takeExpectation() { sendContinue() }
+      if canRead, let head = parser.takeExpectation() {
+        isDraining = true
+        let nothing = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        if serve(head, rest: nothing) { return bytes.count }
+      }
     } catch {
       var message = error.reason
       // A handshake record (RFC 8446 section 5.1: type 22, version 3.x) where a request line was to come.
@@ -184,6 +184,19 @@ final class HTTPSession: ConnectionHandler {
       return bytes.count
     }
     return bytes.count - input.count
+  }
+
+  /// Upgrades or answers. True if the connection is someone else's now.
+  private func serve(_ head: HTTPRequestHead, rest: UnsafeMutableRawBufferPointer) -> Bool {
+    // Every request's time begins anew, also of those that came in one read.
+    watch.enter(.answering, at: connection.loop.moment)
+    guard responder.upgrade(head, on: connection, rest: rest) else {
+      answer(head)
+      return false
+    }
+    isFinished = true
+    connection.resumeReading()
+    return true
   }
 
   private func answer(_ head: HTTPRequestHead) {
@@ -204,12 +217,6 @@ final class HTTPSession: ConnectionHandler {
       if isLate { goOn() }
     }
     isLate = true
-  }
-
-  private func sendContinue() {
-    var out = ByteBuffer(capacity: 32)
-    out.append("HTTP/1.1 100 Continue\r\n\r\n")
-    connection.write(out.bytes)
   }
 
   private func send(_ response: HTTPResponse, keepAlive: Bool, isHead: Bool = false, ifNoneMatch: [String] = []) {

@@ -16,12 +16,18 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private let tls: TLSServerContext?
   private var connections = 0
   private let shedCount: () -> Int
+  private let recorders: () -> [RecordingFigures]
 
   /// - Parameters:
   ///   - tls: what the client port speaks TLS with.
   ///   - shedCount: connections turned away for want of descriptors.
-  init(node: LoopNode, startedAt: Int64, tls: TLSServerContext? = nil, shedCount: @escaping () -> Int) {
+  ///   - recorders: what recorders have done.
+  init(
+    node: LoopNode, startedAt: Int64, tls: TLSServerContext? = nil, shedCount: @escaping () -> Int,
+    recorders: @escaping () -> [RecordingFigures] = { [] }
+  ) {
     self.node = node
+    self.recorders = recorders
     self.shedCount = shedCount
     self.startedAt = startedAt
     self.tls = tls
@@ -91,7 +97,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
               total.metrics, feeds: total.feeds, admission: node.settings.admission.figures,
               queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
               now: node.clock.now())
-              + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? ""),
+              + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
+              + RecordingMetricsText.render(recorders()),
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }

@@ -32,7 +32,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     node.metrics.connections += 1
     let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
     node.register(session, for: connection)
-    node.newcomers.append(connection)
     return session
   }
 

@@ -60,6 +60,9 @@ enum MetricsText {
     single("clients_evicted_total", "counter", "Clients closed while draining.", node.evicted)
     single("sessions_resumed_total", "counter", "Sessions that clients came back to.", node.resumed)
     single("sessions_parked", "gauge", "Sessions kept for clients that may come back.", node.parkedSessions)
+    single("streams", "gauge", "Streams with subscribers.", node.streams)
+    single("streams_kept", "gauge", "Streams without, whose numbers are kept.", node.streamsKept)
+    single("replay_bytes", "gauge", "Bytes of messages kept for clients that come back.", node.replayBytes)
     metric(
       "feed_state", "gauge", "1 for the state a feed is in.",
       feeds.flatMap { feed in

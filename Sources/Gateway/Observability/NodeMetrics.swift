@@ -15,6 +15,11 @@ struct NodeMetrics: Sendable {
   var evicted: UInt64 = 0
   var resumed: UInt64 = 0
   var parkedSessions = 0
+  /// Streams of the loop's markets that somebody subscribes to, and those that keep their number for who comes back.
+  var streams = 0
+  var streamsKept = 0
+  /// Of the messages that are kept for who comes back.
+  var replayBytes = 0
   /// Of them, those closed because all clients together had too much waiting; HTTP clients included.
   var closedOverBudget: UInt64 = 0
   /// Connections that had not asked for anything and were ended for newcomers.
@@ -41,6 +46,9 @@ struct NodeMetrics: Sendable {
     evicted += other.evicted
     resumed += other.resumed
     parkedSessions += other.parkedSessions
+    streams += other.streams
+    streamsKept += other.streamsKept
+    replayBytes += other.replayBytes
     closedOverBudget += other.closedOverBudget
     endedForRoom += other.endedForRoom
     compressingClients += other.compressingClients

@@ -3,7 +3,8 @@ import CZlib
 import Foundation
 
 /// Lines of a file that is gzip-compressed or plain, told apart by its first two bytes. Reads ahead by one block; a line longer
-/// than `lineLimit` is an error.
+/// than `lineLimit` is an error. Compressed data that ends too early, and zeros after it as a crashed machine leaves them, are the
+/// end of the file: `isCutOff` tells.
 final class LineReader {
   /// The longest line that recordings have had is 3.7 MB, an instrument list.
   static let lineLimit = 16 << 20
@@ -17,6 +18,12 @@ final class LineReader {
   private var input: [UInt8] = []
   private var inputStart = 0
   private var isAtEnd = false
+  /// Whether the compressed data ended in the middle.
+  private(set) var isCutOff = false
+  /// Whether the line that was handed over last had a break.
+  private(set) var lastLineEnded = true
+  /// Bytes of the file that were read.
+  private(set) var bytesRead = 0
   private var memberEnded = false
   private var text = ByteBuffer(capacity: 2 * blockSize)
   /// Bytes of `text` that are known to hold no line break.
@@ -60,6 +67,7 @@ final class LineReader {
         let found = memchr(base + scanned, 0x0A, bytes.count - scanned)
       {
         let length = UnsafeRawPointer(found) - base
+        lastLineEnded = true
         return try hand(length, pending: length + 1, body)
       }
       scanned = bytes.count
@@ -67,6 +75,7 @@ final class LineReader {
         throw RecordingError(path: path, line: lineNumber + 1, "longer than \(Self.lineLimit >> 20) MiB")
       }
       guard try fill() else {
+        lastLineEnded = false
         return scanned == 0 ? nil : try hand(scanned, pending: scanned, body)
       }
     }
@@ -85,6 +94,7 @@ final class LineReader {
     do {
       let data = try file.read(upToCount: Self.blockSize) ?? Data()
       input = [UInt8](data)
+      bytesRead += data.count
       inputStart = 0
       if data.isEmpty { isAtEnd = true }
     } catch {
@@ -103,12 +113,17 @@ final class LineReader {
         return true
       }
       if inputStart == input.count, isAtEnd {
-        guard memberEnded else {
-          throw RecordingError(path: path, "the gzip data ends too early; the file was cut off")
-        }
+        if !memberEnded { isCutOff = true }
         return false
       }
       if memberEnded {
+        if input[inputStart] == 0 {
+          // No member begins with it; a file system may leave zeros where it had not written yet.
+          isCutOff = true
+          inputStart = input.count
+          isAtEnd = true
+          return false
+        }
         // Several gzip members in a row are one file (RFC 1952 section 2.2).
         inflateReset(stream)
         memberEnded = false
@@ -132,7 +147,10 @@ final class LineReader {
       case Z_OK, Z_BUF_ERROR: break
       case Z_STREAM_END: memberEnded = true
       default:
-        throw RecordingError(path: path, "damaged gzip data after line \(lineNumber)")
+        throw RecordingError(
+          path: path,
+          "damaged gzip data after line \(lineNumber); what is before it can be saved with: gzip -dc FILE | head -n \(lineNumber)"
+        )
       }
       if text.count > before { return true }
     }

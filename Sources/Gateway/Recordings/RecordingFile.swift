@@ -5,21 +5,44 @@ final class RecordingFile {
   /// As write(2): how many bytes were taken, or -1 and `errno`.
   typealias Write = (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
 
+  enum Mode: Equatable {
+    /// Made, or emptied if it is there.
+    case replace
+    /// Made; an error if it is there.
+    case new
+    /// Goes on after its first bytes, which must be there; what follows them is cut off.
+    case append(at: Int)
+  }
+
   let path: String
   private var descriptor: Int32
   private let writeSome: Write
 
-  /// Makes or empties the file at `path`.
   /// - Parameter write: what writes; tests pass a disk that fills up.
   init(
-    path: String, write: @escaping Write = { Glibc.write($0, $1.baseAddress, $1.count) }
+    path: String, mode: Mode = .replace, write: @escaping Write = { Glibc.write($0, $1.baseAddress, $1.count) }
   ) throws(RecordingError) {
     self.path = path
     self.writeSome = write
-    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    let flags: Int32 =
+      switch mode {
+      case .replace: O_CREAT | O_TRUNC
+      case .new: O_CREAT | O_EXCL
+      case .append: 0
+      }
+    descriptor = open(path, O_WRONLY | O_CLOEXEC | flags, 0o644)
     guard descriptor >= 0 else {
       throw RecordingError(
         path: path, "cannot be written: \(Self.reason(errno)); is its folder there, and may it be written?")
+    }
+    if case .append(let length) = mode {
+      let end = lseek(descriptor, 0, SEEK_END)
+      guard end >= length || end == 0 && length == 0 else {
+        Glibc.close(descriptor)
+        descriptor = -1
+        throw RecordingError(path: path, "has become shorter: somebody else has changed it")
+      }
+      truncate(to: length)
     }
   }
 
@@ -38,6 +61,16 @@ final class RecordingFile {
     }
   }
 
+  /// Waits until the disk has what was written. Devices that cannot be asked have it.
+  func synchronize() throws(RecordingError) {
+    guard descriptor >= 0 else { return }
+    while fsync(descriptor) != 0 {
+      if errno == EINTR { continue }
+      if errno == EINVAL || errno == EROFS { return }
+      throw RecordingError(path: path, "cannot be put on the disk: \(Self.reason(errno))")
+    }
+  }
+
   /// Cuts the file back to its first `length` bytes. A device that cannot be cut stays as it is.
   func truncate(to length: Int) {
     _ = ftruncate(descriptor, off_t(length))
@@ -50,5 +83,13 @@ final class RecordingFile {
     let result = Glibc.close(descriptor)
     descriptor = -1
     if result != 0 { throw RecordingError(path: path, "cannot be closed: \(Self.reason(errno))") }
+  }
+
+  /// Makes the name of a new or deleted file in this folder last.
+  static func synchronize(folder: String) {
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    _ = fsync(descriptor)
+    Glibc.close(descriptor)
   }
 }

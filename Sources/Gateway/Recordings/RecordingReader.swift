@@ -3,7 +3,8 @@ import MarketData
 
 /// Reads a recording: NDJSON, gzip-compressed or plain; a header line, then one record a line in the order of arrival.
 ///
-/// Keys that it does not know are passed over. Everything else that is not as it should be is an error with its line and field.
+/// Keys that it does not know are passed over. A last line that has neither its break nor its `}` is left out: the file was cut off
+/// there, as `isCutOff` tells. Everything else that is not as it should be is an error with its line and field.
 package final class RecordingReader {
   package let header: RecordingHeader
   private let lines: LineReader
@@ -17,6 +18,10 @@ package final class RecordingReader {
     package var url: String?
     /// Of `http` records.
     package var status: Int
+    /// Whether it says again what the file before this one has.
+    package var isRepeated = false
+    /// Of `gap` records: how many are missing.
+    package var lost = 0
   }
 
   /// The text of the last record: a frame, a body. Empty for `open` and `close`.
@@ -25,10 +30,18 @@ package final class RecordingReader {
   /// What `t` may be: up to the end of the year 9999. Whoever plays a recording steps through the time between two records.
   private static let times: Range<Int64> = 0..<253_402_300_800_000_000
 
+  static let noHeader = "was cut off in its first line: it holds nothing; delete it"
+
   package init(path: String) throws(RecordingError) {
     let lines = try LineReader(path: path)
-    let header = try lines.next { (line) throws(RecordingError) in try Self.header(line, path: path) }
-    guard let header else { throw RecordingError(path: path, "is empty; a recording begins with a header line") }
+    let header = try lines.next { (line) throws(RecordingError) in
+      if lines.isCutOff, !lines.lastLineEnded { throw RecordingError(path: path, Self.noHeader) }
+      return try Self.header(line, path: path)
+    }
+    guard let header else {
+      throw RecordingError(
+        path: path, lines.isCutOff ? Self.noHeader : "is empty; a recording begins with a header line")
+    }
     self.header = header
     self.lines = lines
   }
@@ -37,12 +50,32 @@ package final class RecordingReader {
   /// The number of the last line that was read, from 1.
   package var lineNumber: Int { lines.lineNumber }
 
+  /// Whether the file ended in the middle of a record or of its compressed data; known at the end.
+  package private(set) var isCutOff = false
+  /// Bytes of the file that were read so far.
+  package var bytesRead: Int { lines.bytesRead }
+
   /// The next record, nil at the end.
   package func next() throws(RecordingError) -> Record? {
     while true {
-      let record = try lines.next { (line) throws(RecordingError) -> Record? in
-        line.byteCount == 0 ? nil : try read(line)
+      let record: Record??
+      var lineIsWhole = true
+      do throws(RecordingError) {
+        record = try lines.next { (line) throws(RecordingError) -> Record? in
+          guard line.byteCount > 0 else { return nil }
+          lineIsWhole =
+            lines.lastLineEnded
+            || !lines.isCutOff
+              && line.unsafeLoad(fromByteOffset: line.byteCount - 1, as: UInt8.self) == UInt8(ascii: "}")
+          return try read(line)
+        }
+      } catch {
+        guard !lineIsWhole else { throw error }
+        isCutOff = true
+        payload.removeAll()
+        return nil
       }
+      if record == nil, lines.isCutOff { isCutOff = true }
       // An empty line is passed over; nil of the outer kind is the end.
       guard let record else { return nil }
       if let record { return record }
@@ -92,6 +125,12 @@ package final class RecordingReader {
           key = "status"
           record.status = Int(try json.int64())
           hasStatus = true
+        } else if json.equals(name, "again") {
+          key = "again"
+          record.isRepeated = try json.int64() != 0
+        } else if json.equals(name, "lost") {
+          key = "lost"
+          record.lost = Int(try json.int64())
         } else {
           try json.skipValue()
         }
@@ -100,7 +139,7 @@ package final class RecordingReader {
       try json.end()
     } catch {
       if error.offset < 0 {
-        throw fail("k", "not a kind of record; there are open, text, binary, sent, http and close")
+        throw fail("k", "not a kind of record; there are open, text, binary, sent, http, close and gap")
       }
       throw fail(key, "not as it should be at byte \(error.offset)")
     }
@@ -109,11 +148,14 @@ package final class RecordingReader {
     guard Self.times.contains(time) else {
       throw fail("t", "\(time) is no time in microseconds since 1970, before the year 10000")
     }
-    guard time >= lastTime.rawValue else { throw fail("t", "goes back: records stand in the order of arrival") }
+    guard time >= lastTime.rawValue else {
+      throw fail(
+        "t", "goes back by \(lastTime.rawValue - time) µs: records stand in the order of arrival; sort the lines by t")
+    }
     switch kind {
     case .text, .binary, .sent, .http:
       guard hasPayload else { throw fail("m", "missing in a record of kind \(kind.rawValue)") }
-    case .open, .close: break
+    case .open, .close, .gap: break
     }
     if kind == .http, !hasStatus { throw fail("status", "missing in a record of kind http") }
     if kind == .open, record.url == nil { throw fail("url", "missing in a record of kind open") }
@@ -176,6 +218,7 @@ package final class RecordingReader {
   private static func header(_ line: RawSpan, path: String) throws(RecordingError) -> RecordingHeader {
     var version: Int64?
     var header = RecordingHeader(venue: "", market: "", symbols: [], channels: [], started: .distantPast)
+    var part = RecordingHeader.Part(set: "", run: 0, number: 0)
     var key = "recording"
     var json = JSONScanner(line)
     func list(_ json: inout JSONScanner) throws(JSONError) -> [String] {
@@ -210,6 +253,20 @@ package final class RecordingReader {
         } else if json.equals(name, "started") {
           key = "started"
           header.started = Timestamp(microseconds: try json.int64())
+        } else if json.equals(name, "set") {
+          key = "set"
+          let slice = try json.string()
+          part.set = try json.decoded(slice)
+        } else if json.equals(name, "run") {
+          key = "run"
+          part.run = try json.int64()
+        } else if json.equals(name, "part") {
+          key = "part"
+          part.number = Int(try json.int64())
+        } else if json.equals(name, "follows") {
+          key = "follows"
+          let slice = try json.string()
+          part.follows = try json.decoded(slice)
         } else if json.equals(name, "note") {
           key = "note"
           let slice = try json.string()
@@ -228,6 +285,7 @@ package final class RecordingReader {
     }
     guard !header.venue.isEmpty else { throw RecordingError(path: path, line: 1, field: "venue", "missing") }
     guard !header.market.isEmpty else { throw RecordingError(path: path, line: 1, field: "market", "missing") }
+    if !part.set.isEmpty, part.number > 0 { header.part = part }
     return header
   }
 }

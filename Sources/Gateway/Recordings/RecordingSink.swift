@@ -5,150 +5,231 @@ import Synchronization
 import Transport
 import Venues
 
+/// Calls on a queue about once a second, from `start` until it is cancelled or dropped.
+private final class SecondTimer: @unchecked Sendable {
+  // `@unchecked`: constant after `init`, and a dispatch source may be used from any thread (dispatch_source_create(3)).
+  private let source: any DispatchSourceTimer
+
+  init(queue: DispatchQueue) {
+    source = DispatchSource.makeTimerSource(queue: queue)
+    source.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(100))
+  }
+
+  /// To be called once.
+  func start(_ body: @escaping @Sendable () -> Void) {
+    source.setEventHandler { @Sendable in body() }
+    source.activate()
+  }
+
+  func cancel() { source.cancel() }
+
+  deinit { source.cancel() }
+}
+
 /// Records one feed: takes what its session saw on the loop, writes it on a queue of its own, so that a slow disk never stops
 /// the loop. What waits for the disk is bounded.
 ///
-/// A disk that is full or fails, or that is too slow for the bound, costs the recording and nothing else: it ends there, one line
-/// in the log says why and how many records the file holds, and the file reads to its end. The feed and its clients go on.
-/// Nothing is recorded again before the next start.
+/// A disk that is full or fails costs what comes while it does and nothing else: the log says why, the file is cut back to what is
+/// whole, and writing goes on as soon as it can, after a `gap` record with the number of what is missing. A disk that is too slow
+/// for the bound costs what does not fit, marked the same way.
 package final class RecordingSink: FeedRecorder, Sendable {
-  /// Bytes that may wait for the disk.
-  private static let pendingLimit = 64 << 20
+  /// Bytes that may wait for the disk. Once reached, nothing is taken until half of it is written.
+  static let pendingLimit = 64 << 20
+  /// What a record costs beside its bytes.
+  private static let recordCost = 64
 
-  private struct State: ~Copyable {
-    var writer: RecordingWriter?
-    var connection = -1
+  private struct Overflow {
+    /// Records that found no room since the last one that did.
+    var records = 0
+    var isFull = false
   }
 
-  package let path: String
+  private struct State: ~Copyable {
+    var set: RecordingSet?
+    var figures: RecordingFigures
+  }
+
   private let queue = DispatchQueue(label: "tidegate.recording")
+  private let timer: SecondTimer
   private let pending = Atomic<Int>(0)
-  private let hasEnded = Atomic<Bool>(false)
-  private let written = Atomic<Int>(0)
+  private let pendingLimit: Int
+  /// Touched by the feed's loop and, at the end, the queue.
+  private let overflow = Mutex(Overflow())
   private let state: Mutex<State>
   private let log: Logger
+  /// UTC, µs.
+  private let clock: @Sendable () -> Timestamp
 
-  /// Records taken so far; after an error, those that the file holds.
-  package var records: Int { written.load(ordering: .relaxed) }
+  /// What it has done so far; records that wait count as not written.
+  package var figures: RecordingFigures {
+    var figures = state.withLock { $0.set?.figures ?? $0.figures }
+    figures.queuedBytes = pending.load(ordering: .relaxed)
+    figures.lost += overflow.withLock { $0.records }
+    return figures
+  }
+  /// Records that are in files.
+  package var records: Int { figures.records }
+  /// The file that is written now, or was last.
+  package var path: String { figures.path }
   /// Whether nothing more is recorded.
-  package var isEnded: Bool { hasEnded.load(ordering: .relaxed) }
+  package var isEnded: Bool { state.withLock { $0.set == nil } }
 
-  /// Makes the file. - Throws: `RecordingError` with the path and the reason.
+  /// Records to one file. - Throws: `RecordingError` with the path and the reason.
   package convenience init(
-    path: String, venue: Venue, configuration: FeedConfiguration, log: Logger
+    path: String, venue: Venue, configuration: FeedConfiguration, policy: RecordingPolicy = RecordingPolicy(),
+    log: Logger
   ) throws(RecordingError) {
-    try self.init(file: try RecordingFile(path: path), venue: venue, configuration: configuration, log: log)
+    try self.init(to: .file(path), venue: venue, configuration: configuration, policy: policy, log: log)
+  }
+
+  /// Records to files of a folder, whose names begin with that of the venue and its market.
+  /// - Parameters:
+  ///   - folder: it is there, and its name ends in `/`.
+  ///   - suffix: what tells several connections of one venue and market apart: `-2`.
+  /// - Throws: `RecordingError` with the path and the reason.
+  package convenience init(
+    folder: String, suffix: String = "", venue: Venue, configuration: FeedConfiguration, policy: RecordingPolicy,
+    log: Logger
+  ) throws(RecordingError) {
+    try self.init(
+      to: .folder(folder, set: "\(venue.name)-\(venue.marketName)\(suffix)"), venue: venue,
+      configuration: configuration, policy: policy, log: log)
   }
 
   init(
-    file: sending RecordingFile, venue: Venue, configuration: FeedConfiguration, log: Logger
+    to destination: RecordingSet.Destination, venue: Venue, configuration: FeedConfiguration, policy: RecordingPolicy,
+    log: Logger, pendingLimit: Int = RecordingSink.pendingLimit,
+    clock: @escaping @Sendable () -> Timestamp = {
+      Timestamp(microseconds: SystemKernel.shared.wallMicroseconds())
+    },
+    makeFile: @escaping @Sendable (String, RecordingFile.Mode) throws(RecordingError) -> RecordingFile = {
+      (path, mode) throws(RecordingError) in try RecordingFile(path: path, mode: mode)
+    }
   ) throws(RecordingError) {
-    self.path = file.path
     self.log = log
+    self.clock = clock
+    self.pendingLimit = pendingLimit
+    let now = clock()
     let header = RecordingHeader(
       venue: venue.name, market: venue.marketName, symbols: configuration.symbols.map(venue.recordedName), channels: [],
-      started: Timestamp(microseconds: SystemKernel.shared.wallMicroseconds()),
-      note: "recorded by tidegate \(TidegateVersion.current)")
-    let writer = try RecordingWriter(file: file, header: header)
-    self.state = Mutex(State(writer: writer))
+      started: now, note: "recorded by tidegate \(TidegateVersion.current)")
+    var log = log
+    log[metadataKey: "venue"] = "\(venue.label)"
+    let sinkLog = log
+    let set = try RecordingSet(
+      to: destination, header: header, policy: policy, at: now, makeFile: makeFile,
+      report: { Self.tell($0, to: sinkLog) })
+    let figures = set.figures
+    state = Mutex(State(set: set, figures: figures))
+    timer = SecondTimer(queue: queue)
+    timer.start { [weak self] in self?.tick() }
   }
 
-  func opened(url: String, at now: Timestamp) {
-    submit(bytes: url.utf8.count) { writer, connection throws(RecordingError) in
-      connection += 1
-      try writer.open(url: url, connection: connection, at: now)
-    }
-  }
+  func opened(url: String, at now: Timestamp) { submit(.open(url: url), bytes: url.utf8.count, at: now) }
 
   func received(_ message: UnsafeRawBufferPointer, at now: Timestamp) {
-    let copy = [UInt8](message)
-    submit(bytes: copy.count) { writer, connection throws(RecordingError) in
-      try Self.withBytes(copy) { bytes throws(RecordingError) in
-        try writer.text(bytes, connection: max(0, connection), at: now)
-      }
-    }
+    guard makeRoom(message.count) else { return }
+    enqueue(.text([UInt8](message)), bytes: message.count, at: now)
   }
 
-  func sent(_ message: String, at now: Timestamp) {
-    submit(bytes: message.utf8.count) { writer, connection throws(RecordingError) in
-      try writer.sent(message, connection: max(0, connection), at: now)
-    }
-  }
+  func sent(_ message: String, at now: Timestamp) { submit(.sent(message), bytes: message.utf8.count, at: now) }
 
   func answered(url: String, status: Int, body: [UInt8], at now: Timestamp) {
     guard status != 0 else { return }
-    submit(bytes: body.count) { writer, _ throws(RecordingError) in
-      try Self.withBytes(body) { bytes throws(RecordingError) in
-        try writer.http(url: url, status: status, body: bytes, at: now)
-      }
-    }
+    submit(.http(url: url, status: status, body: body), bytes: body.count, at: now)
   }
 
-  func closed(at now: Timestamp) {
-    submit(bytes: 0) { writer, connection throws(RecordingError) in
-      try writer.close(connection: max(0, connection), at: now)
-    }
-  }
+  func closed(at now: Timestamp) { submit(.close, bytes: 0, at: now) }
 
   /// Writes what waits and makes the file whole; then calls `completion` on a queue of its own.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
     queue.async { [self] in
-      end(nil)
+      timer.cancel()
+      let lost = takeOverflow()
+      let now = clock()
+      state.withLock { state in
+        guard let set = state.set else { return }
+        if lost > 0 { set.lose(lost, Self.tooSlow) }
+        set.finish(at: now)
+        state.figures = set.figures
+        state.set = nil
+      }
       completion()
     }
   }
 
-  private static func withBytes(
-    _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(RecordingError) -> Void
-  ) throws(RecordingError) {
-    var failure: RecordingError?
-    bytes.withUnsafeBytes { pointer in
-      do throws(RecordingError) { try body(pointer) } catch { failure = error }
-    }
-    if let failure { throw failure }
+  /// Flushes, rotates and resumes where it is time. On the queue.
+  private func tick() {
+    let now = clock()
+    state.withLock { $0.set?.tick(at: now) }
   }
 
-  private func submit(
-    bytes: Int, _ write: @escaping @Sendable (RecordingWriter, inout Int) throws(RecordingError) -> Void
-  ) {
-    guard !hasEnded.load(ordering: .relaxed) else { return }
-    guard pending.add(bytes, ordering: .relaxed).newValue <= Self.pendingLimit else {
-      hasEnded.store(true, ordering: .relaxed)
-      return queue.async { [self] in end("the disk is too slow: \(Self.pendingLimit >> 20) MiB were waiting") }
-    }
-    queue.async { [self] in
-      pending.subtract(bytes, ordering: .relaxed)
-      let failure: RecordingError? = state.withLock { state in
-        guard let writer = state.writer else { return nil }
-        do throws(RecordingError) {
-          try write(writer, &state.connection)
-          written.store(writer.records, ordering: .relaxed)
-          return nil
-        } catch {
-          return error
-        }
+  /// The same, and waits for it; for tests.
+  func tickNow() { queue.sync { tick() } }
+
+  /// Keeps the queue busy; for tests.
+  func hold(until gate: DispatchSemaphore) { queue.async { gate.wait() } }
+
+  private static let tooSlow = "the disk is too slow"
+
+  private func submit(_ event: RecordedEvent, bytes: Int, at now: Timestamp) {
+    guard makeRoom(bytes) else { return }
+    enqueue(event, bytes: bytes, at: now)
+  }
+
+  /// Whether there is room for another record; counts it as lost if not.
+  private func makeRoom(_ bytes: Int) -> Bool {
+    let waiting = pending.load(ordering: .relaxed)
+    let isNew: Bool? = overflow.withLock { overflow in
+      let limit = overflow.isFull ? pendingLimit / 2 : pendingLimit
+      if waiting + bytes + Self.recordCost <= limit || waiting == 0 {
+        overflow.isFull = false
+        return nil
       }
-      if let failure { end(failure.description) }
+      overflow.records += 1
+      defer { overflow.isFull = true }
+      return !overflow.isFull
+    }
+    guard let isNew else { return true }
+    if isNew {
+      log.error("recording leaves out what the disk is too slow for", metadata: ["waiting_bytes": "\(waiting)"])
+    }
+    return false
+  }
+
+  private func takeOverflow() -> Int {
+    overflow.withLock { overflow in
+      defer { overflow.records = 0 }
+      return overflow.records
     }
   }
 
-  private func end(_ reason: String?) {
-    hasEnded.store(true, ordering: .relaxed)
-    let outcome: (saved: Int, taken: Int, failure: RecordingError?)? = state.withLock { state in
-      guard let writer = state.writer else { return nil }
-      state.writer = nil
-      var failure: RecordingError?
-      do throws(RecordingError) { try writer.finish() } catch { failure = error }
-      return (writer.savedRecords, writer.records, failure)
+  private func enqueue(_ event: RecordedEvent, bytes: Int, at now: Timestamp) {
+    let cost = bytes + Self.recordCost
+    pending.add(cost, ordering: .relaxed)
+    let lost = takeOverflow()
+    queue.async { [self] in
+      state.withLock { state in
+        guard let set = state.set else { return }
+        if lost > 0 { set.lose(lost, Self.tooSlow) }
+        set.record(event, at: now)
+      }
+      pending.subtract(cost, ordering: .relaxed)
     }
-    guard let outcome else { return }
-    written.store(outcome.saved, ordering: .relaxed)
-    guard let reason = reason ?? outcome.failure?.description else { return }
-    log.error(
-      "recording ended; the feed goes on without it",
-      metadata: [
-        "file": "\(path)", "reason": "\(reason)", "records_kept": "\(outcome.saved)",
-        "records_lost": "\(outcome.taken - outcome.saved)",
-      ])
+  }
+
+  private static func tell(_ event: RecordingEvent, to log: Logger) {
+    switch event {
+    case .began(let path): log.notice("recording", metadata: ["file": "\(path)"])
+    case .paused(let path, let reason, let kept):
+      log.error(
+        "recording paused; the feed goes on without it",
+        metadata: ["file": "\(path)", "reason": "\(reason)", "records_kept": "\(kept)"])
+    case .resumed(let path, let lost):
+      log.notice("recording goes on", metadata: ["file": "\(path)", "records_lost": "\(lost)"])
+    case .deleted(let path): log.info("old recording deleted", metadata: ["file": "\(path)"])
+    case .notDeleted(let path, let reason):
+      log.warning("old recording not deleted", metadata: ["file": "\(path)", "reason": "\(reason)"])
+    }
   }
 }

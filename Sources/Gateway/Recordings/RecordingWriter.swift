@@ -6,10 +6,11 @@ import MarketData
 /// without it the last records, up to about 256 KB of them, are missing.
 ///
 /// The rule when the disk is full, or fails otherwise: the call that noticed throws, once. The file is cut back to its last whole
-/// member, so that it reads to its end, and takes nothing more. Recording on needs a new file: one that went on after a
-/// hole would replay as if nothing had been missed.
+/// member, so that it reads to its end, and takes nothing more. Whoever goes on, in this file or the next, begins with a `gap`
+/// record: else the recording would replay as if nothing had been missed.
 ///
-/// Holds at most one block of text and one of compressed data; a write to the disk happens about every 256 KB of frames.
+/// Holds at most one block of text and one of compressed data; a write to the disk happens about every 256 KB of frames, and at
+/// each `flush`.
 package final class RecordingWriter {
   private static let blockSize = 256 << 10
 
@@ -20,11 +21,12 @@ package final class RecordingWriter {
   package private(set) var savedRecords = 0
   private let file: RecordingFile
   /// The length of the file up to its last whole member.
-  private var savedBytes = 0
+  private(set) var savedBytes = 0
   private let stream: UnsafeMutablePointer<z_stream>
   private var text = ByteBuffer(capacity: 2 * blockSize)
   private var output = [UInt8](repeating: 0, count: blockSize)
-  private var lastTime = Timestamp.distantPast
+  /// Of the last record; none is earlier.
+  private(set) var lastTime: Timestamp
   /// Nothing more is taken.
   private var isFinished = false
 
@@ -33,9 +35,17 @@ package final class RecordingWriter {
     try self.init(file: try RecordingFile(path: path), header: header)
   }
 
-  init(file: RecordingFile, header: RecordingHeader) throws(RecordingError) {
+  /// - Parameters:
+  ///   - header: nil for a file that has one.
+  ///   - length: of the file up to its last whole member.
+  ///   - lastTime: of the last record before.
+  init(
+    file: RecordingFile, header: RecordingHeader?, length: Int = 0, after lastTime: Timestamp = .distantPast
+  ) throws(RecordingError) {
     self.path = file.path
     self.file = file
+    self.savedBytes = length
+    self.lastTime = lastTime
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
     // 15 + 16: the largest window, with a gzip header.
@@ -47,19 +57,7 @@ package final class RecordingWriter {
       throw RecordingError(path: file.path, "zlib has no memory")
     }
     self.stream = stream
-    text.append("{\"recording\":1,\"venue\":")
-    text.append(json: header.venue)
-    text.append(",\"market\":")
-    text.append(json: header.market)
-    text.append(",\"symbols\":")
-    append(header.symbols)
-    text.append(",\"channels\":")
-    append(header.channels)
-    text.append(",\"started\":")
-    text.append(integer: header.started.microseconds)
-    text.append(",\"note\":")
-    text.append(json: header.note)
-    text.append("}\n")
+    if let header { append(header) }
   }
 
   deinit {
@@ -67,10 +65,23 @@ package final class RecordingWriter {
     stream.deallocate()
   }
 
-  package func open(url: String, connection: Int, at time: Timestamp) throws(RecordingError) {
-    begin(.open, connection, time)
+  /// - Parameter isRepeated: whether this is said again of something that the file before has.
+  package func open(
+    url: String, connection: Int, at time: Timestamp, isRepeated: Bool = false
+  ) throws(RecordingError) {
+    begin(.open, connection, time, isRepeated)
     text.append(",\"url\":")
     text.append(json: url)
+    try end()
+  }
+
+  /// Records are missing here.
+  package func gap(records: Int, reason: String, connection: Int, at time: Timestamp) throws(RecordingError) {
+    begin(.gap, connection, time)
+    text.append(",\"lost\":")
+    text.append(integer: Int64(records))
+    text.append(",\"m\":")
+    text.append(json: reason)
     try end()
   }
 
@@ -92,10 +103,11 @@ package final class RecordingWriter {
   }
 
   /// The answer to a REST request.
+  /// - Parameter isRepeated: whether this is said again of something that the file before has.
   package func http(
-    url: String, status: Int, body: UnsafeRawBufferPointer, at time: Timestamp
+    url: String, status: Int, body: UnsafeRawBufferPointer, at time: Timestamp, isRepeated: Bool = false
   ) throws(RecordingError) {
-    begin(.http, 0, time)
+    begin(.http, 0, time, isRepeated)
     text.append(",\"url\":")
     text.append(json: url)
     text.append(",\"status\":")
@@ -109,6 +121,25 @@ package final class RecordingWriter {
     try end()
   }
 
+  /// Writes what is held: a crash of the program costs nothing of it.
+  package func flush() throws(RecordingError) {
+    guard !isFinished else { return }
+    try writeMember()
+  }
+
+  /// Writes what is held and waits until the disk has it.
+  package func synchronize() throws(RecordingError) {
+    guard !isFinished else { return }
+    try writeMember()
+    do throws(RecordingError) {
+      try file.synchronize()
+    } catch {
+      isFinished = true
+      try? file.close()
+      throw error
+    }
+  }
+
   /// Writes what is left and closes the file. To be called last; after a failure it only closes.
   package func finish() throws(RecordingError) {
     guard !isFinished else { return }
@@ -117,7 +148,35 @@ package final class RecordingWriter {
     try file.close()
   }
 
-  private func begin(_ kind: RecordKind, _ connection: Int, _ time: Timestamp) {
+  private func append(_ header: RecordingHeader) {
+    text.append("{\"recording\":1,\"venue\":")
+    text.append(json: header.venue)
+    text.append(",\"market\":")
+    text.append(json: header.market)
+    text.append(",\"symbols\":")
+    append(header.symbols)
+    text.append(",\"channels\":")
+    append(header.channels)
+    text.append(",\"started\":")
+    text.append(integer: header.started.microseconds)
+    if let part = header.part {
+      text.append(",\"set\":")
+      text.append(json: part.set)
+      text.append(",\"run\":")
+      text.append(integer: part.run)
+      text.append(",\"part\":")
+      text.append(integer: Int64(part.number))
+      if let previous = part.follows {
+        text.append(",\"follows\":")
+        text.append(json: previous)
+      }
+    }
+    text.append(",\"note\":")
+    text.append(json: header.note)
+    text.append("}\n")
+  }
+
+  private func begin(_ kind: RecordKind, _ connection: Int, _ time: Timestamp, _ isRepeated: Bool = false) {
     lastTime = max(lastTime, time)
     text.append("{\"t\":")
     text.append(integer: lastTime.microseconds)
@@ -126,6 +185,7 @@ package final class RecordingWriter {
     text.append(",\"k\":\"")
     text.append(kind.rawValue)
     text.append("\"")
+    if isRepeated { text.append(",\"again\":1") }
   }
 
   private func end() throws(RecordingError) {

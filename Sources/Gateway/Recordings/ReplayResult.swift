@@ -32,12 +32,16 @@ struct ReplayTally {
   var failed: [String: String] = [:]
   /// Newest live trade's price and the scale it is at, by instrument.
   var lastPrices: [Int32: Decimal64] = [:]
+  /// Records that gaps say are missing.
+  var lost = 0
+  /// Files that ended in the middle of a record.
+  var cutOff: [String] = []
 
   mutating func note(_ record: RecordingReader.Record, bytes: Int) {
     recordCount += 1
     byKind[record.kind, default: 0] += 1
     if record.kind == .text || record.kind == .binary { frameBytes += bytes }
-    if record.kind != .http { connections.insert(record.connection) }
+    if record.kind != .http, record.kind != .gap { connections.insert(record.connection) }
     first = first ?? record.time
     last = record.time
   }
@@ -84,6 +88,10 @@ package struct ReplayResult: Sendable {
   package var symbols: [Symbol]
   /// Symbols that were refused, and why.
   package var failed: [String: String]
+  /// Records that could not be written, as gap records say. A file that is missing or does not follow counts as one.
+  package var lostRecords: Int
+  /// Files that ended in the middle of a record; they were replayed up to it.
+  package var cutOff: [String]
   package var wallSeconds: Double
   package var cpuSeconds: Double
 
@@ -100,6 +108,8 @@ package struct ReplayResult: Sendable {
     connections = tally.connections.count
     frameBytes = tally.frameBytes
     failed = tally.failed
+    lostRecords = tally.lost
+    cutOff = tally.cutOff
     self.wallSeconds = wallSeconds
     self.cpuSeconds = cpuSeconds
     symbols = market.instruments.map { state in
@@ -138,6 +148,15 @@ package struct ReplayResult: Sendable {
       out.append("\"\(entry.key.rawValue)\": \(entry.value)")
     }
     out.append("},\n\"connections\": \(connections),\n\"frame_bytes\": \(frameBytes)")
+    if lostRecords > 0 { out.append(",\n\"lost_records\": \(lostRecords)") }
+    if !cutOff.isEmpty {
+      out.append(",\n\"cut_off\": [")
+      for (index, path) in cutOff.enumerated() {
+        if index > 0 { out.append(", ") }
+        out.append(json: path)
+      }
+      out.append("]")
+    }
     out.append(",\n\"messages_per_second\": \(Int(messagesPerSecond)),\n\"cpu_seconds\": \(Self.fixed(cpuSeconds, 3))")
     out.append(",\n\"totals\": {")
     var total = SymbolCounts()

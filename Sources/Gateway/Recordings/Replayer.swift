@@ -8,7 +8,8 @@ import Venues
 /// `run` plays all of it as fast as it goes. Whoever wants it at the speed of the recording asks `nextTime` when the next record
 /// is due and calls `step` then; the pipeline's changes are published after each step.
 ///
-/// A request is answered with a record of the same symbol at its time or later, never earlier.
+/// A request is answered with a record of the same symbol at its time or later, never earlier, but for one that came before
+/// the first frame of its connection. Where records are missing, all books are out of sync until their next snapshot.
 package final class Replayer {
   /// Time between two `tick`s of the handler, in record time.
   private static let tickInterval = 250 * Microseconds.millisecond
@@ -17,8 +18,7 @@ package final class Replayer {
 
   package let pipeline: FeedPipeline
   package let venue: Venue
-  package var header: RecordingHeader { reader.header }
-  private let reader: RecordingReader
+  private let reader: RecordingSequence
   private let source: ReplaySource
   private var upcoming: RecordingReader.Record?
   private var tally: ReplayTally
@@ -29,10 +29,13 @@ package final class Replayer {
   private var waiting: [String: [Int]] = [:]
 
   /// - Throws: what is wrong with the recording, or that its venue is none of those that can be replayed.
-  package init(path: String) throws(RecordingError) {
-    let source = try ReplaySource(path: path)
+  package convenience init(path: String) throws(RecordingError) { try self.init(paths: [path]) }
+
+  /// - Parameter paths: at least one: the files of a set in the order of time.
+  package init(paths: [String]) throws(RecordingError) {
+    let source = try ReplaySource(path: paths[0])
     self.source = source
-    self.reader = try RecordingReader(path: path)
+    self.reader = try RecordingSequence(paths: paths)
     self.venue = source.venue
     self.pipeline = FeedPipeline(venue: source.venue, configuration: FeedConfiguration(symbols: source.symbols))
     self.tally = ReplayTally()
@@ -48,6 +51,9 @@ package final class Replayer {
   /// Bytes of the records played.
   package private(set) var bytesPlayed = 0
 
+  /// Bytes of the files that were read so far, ahead of what is played by a block.
+  package var fileBytesRead: Int { reader.bytesRead }
+
   /// Plays the next record as if it came at `moment`, or at the time it was recorded. False at the end. Moments never go back.
   /// The pipeline's `changes` grow until its `clear()`.
   @discardableResult
@@ -57,19 +63,26 @@ package final class Replayer {
     let start = pipeline.changes.items.count
     advance(to: now)
     tally.note(record, bytes: reader.payload.count)
+    if record.kind == .gap { tally.lost += record.lost }
     bytesPlayed += reader.payload.count
     switch record.kind {
     case .open: connect(now)
     // Some venues send their text in binary frames; what is compressed is no text, and is refused as such.
     case .text, .binary:
       connect(now)
-      pipeline.receive(reader.payload.unsafeBytes.bytes, now: now)
+      pipeline.receive(reader.payload.bytes, now: now)
       carryOut(now)
     case .sent: break
     case .http: answer(record, now)
     case .close:
       if isConnected { pipeline.disconnected(now: now) }
       isConnected = false
+      forgetAnswers()
+      carryOut(now)
+    case .gap:
+      guard record.lost > 0 else { break }
+      forgetAnswers()
+      pipeline.lostTrack(now: now)
       carryOut(now)
     }
     if pipeline.changes.items.count > start { tally.note(pipeline.changes, from: start, market: pipeline.market) }
@@ -89,12 +102,21 @@ package final class Replayer {
 
   /// What has been played so far adds up to.
   package func result(_ clock: ReplayClock) -> ReplayResult {
-    ReplayResult(
-      path: reader.path, tally: tally, venue: venue, market: pipeline.market, counts: pipeline.handler.symbolCounts,
+    var tally = tally
+    tally.cutOff = reader.cutOff
+    return ReplayResult(
+      path: reader.firstPath, tally: tally, venue: venue, market: pipeline.market,
+      counts: pipeline.handler.symbolCounts,
       wallSeconds: clock.wallSeconds, cpuSeconds: clock.cpuSeconds)
   }
 
   // MARK: Steps
+
+  /// The answers so far are older than every request to come.
+  private func forgetAnswers() {
+    snapshots.removeAll()
+    waiting.removeAll()
+  }
 
   private func advance(to time: Timestamp) {
     var due = nextTick ?? time
@@ -153,7 +175,7 @@ package final class Replayer {
 
   private func answer(_ record: RecordingReader.Record, _ now: Timestamp) {
     guard let symbol = record.url.flatMap(ReplaySource.depthSymbol) else { return }
-    let body = [UInt8](reader.payload.unsafeBytes)
+    let body = [UInt8](reader.payload)
     snapshots[symbol] = (record.status, body)
     for request in waiting.removeValue(forKey: symbol) ?? [] {
       pipeline.response(to: request, status: record.status, body: body.span.bytes, now: now)

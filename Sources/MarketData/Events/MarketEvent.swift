@@ -24,9 +24,35 @@ package struct TradeID: Sendable {
 
   /// A number in decimal digits.
   package init(_ number: UInt64) {
-    var buffer = ByteBuffer(capacity: 20)
-    buffer.append(integer: number)
-    self.init(buffer.bytes)
+    storage = InlineArray(repeating: 0)
+    length = 1
+    var power = 10 as UInt64
+    while length < 20, number >= power {
+      length += 1
+      // 10^20 is beyond 64 bits, and no number has more digits.
+      if length < 20 { power *= 10 }
+    }
+    var rest = number
+    for index in (0..<Int(length)).reversed() {
+      storage[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+      rest /= 10
+    }
+  }
+
+  /// The id as a number; nil if it is none of 64 bits.
+  @inlinable
+  package var number: UInt64? {
+    guard length > 0, length <= 20 else { return nil }
+    var number: UInt64 = 0
+    for i in 0..<Int(length) {
+      let digit = storage[i] &- UInt8(ascii: "0")
+      guard digit < 10 else { return nil }
+      let (product, isLarge) = number.multipliedReportingOverflow(by: 10)
+      let (sum, isLarger) = product.addingReportingOverflow(UInt64(digit))
+      guard !isLarge, !isLarger else { return nil }
+      number = sum
+    }
+    return number
   }
 
   /// Appends the text to `out`, without quotes.

@@ -11,9 +11,9 @@ package struct ClientLimits: Sendable {
   package var softQueuedBytes = 256 << 10
   /// Waiting bytes above which it is closed with 4108.
   package var hardQueuedBytes = 1 << 20
-  /// Without progress for so long a client is closed with 4108, s. A reader of 2 kB/s was seen to make none for 16 s: its kernel
-  /// opens the window again only when a whole segment's room is free.
-  package var stallSeconds = 30
+  /// Without progress for so long a client is closed with 4108, s. Readers of 2 kB/s were seen to make none for 16 s, and with the
+  /// system's receive buffer over loopback for 32 s: a kernel opens the window again only when a whole segment's room is free.
+  package var stallSeconds = 60
   /// Unsent events of event channels.
   package var queuedEvents = 1_000
   /// Bytes of their messages. With `queuedStateBytes`, what a connection holds and what its kernel queue holds unsent, a slow client

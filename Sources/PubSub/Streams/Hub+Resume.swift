@@ -8,7 +8,7 @@ extension Hub {
 
   /// Keeps a message in its stream's ring, if the channel has one.
   func remember(_ frame: StreamFrame, of stream: HubStream, now: Timestamp) {
-    guard let limits = stream.ringLimits else { return }
+    guard remembers, let limits = stream.ringLimits else { return }
     ringBytes -= stream.ring.bytes
     stream.ring.append(frame, time: steady(now), limits: limits)
     if ringBytes + stream.ring.bytes > Self.ringBytesLimit { stream.ring.trim(toBytes: stream.ring.bytes / 2) }

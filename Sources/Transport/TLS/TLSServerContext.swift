@@ -23,6 +23,9 @@ package struct TLSServerConfiguration: Sendable, Equatable {
   /// Handshakes under way at a time over all listeners; about 60 KB each. While it is reached nothing is accepted, so that a crowd
   /// that comes back at once waits in the kernel's queue.
   package var handshakeLimit = 1_000
+  /// While somebody waits there, a handshake that has been under way for so long gives its place up, the oldest first, ns. A crowd
+  /// of a thousand takes half a second of one core.
+  package var crowdedHandshakeTime: UInt64 = 2_000_000_000
   /// The same for one listener.
   package var handshakeLimitPerListener = 1_000
   /// Bytes that a client may send before its handshake is complete. The default holds the largest ClientHello that OpenSSL takes

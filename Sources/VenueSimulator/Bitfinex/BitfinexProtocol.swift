@@ -94,6 +94,10 @@ final class BitfinexProtocol: VenueProtocol {
     kind == .staleSnapshot ? "its books come in the stream" : nil
   }
 
+  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    answer(path: path, query: query)
+  }
+
   // MARK: - Connections
 
   override func open(
@@ -131,16 +135,6 @@ final class BitfinexProtocol: VenueProtocol {
     }
   }
 
-  private func inform(_ code: Int64, _ message: String, _ session: SimulatedSession) {
-    session.send { out in
-      out.append(#"{"event":"info","code":"#)
-      out.append(integer: code)
-      out.append(#","msg":"#)
-      out.append(json: message)
-      out.append("}")
-    }
-  }
-
   /// What happened meanwhile is told to nobody: whoever goes on with the old books has wrong ones.
   private func endMaintenance(_ sessions: [SimulatedSession]) {
     maintainedUntil = nil
@@ -175,34 +169,6 @@ final class BitfinexProtocol: VenueProtocol {
     case "subscribe": subscribe(request, session)
     case "unsubscribe": unsubscribe(request, session)
     default: fail("event: unknown", 10_000, request, session)
-    }
-  }
-
-  private func fail(_ message: String, _ code: Int64, _ request: BitfinexRequest, _ session: BitfinexSession) {
-    session.send { out in
-      out.append("{")
-      if request.event == "subscribe" {
-        out.append(#""channel":"#)
-        out.append(json: request.channel)
-        out.append(#","symbol":"#)
-        out.append(json: request.symbol)
-        if request.channel == "book" {
-          out.append(#","prec":"#)
-          out.append(json: request.precision)
-          out.append(#","len":"#)
-          out.append(json: request.length)
-        }
-        out.append(",")
-      }
-      out.append(#""event":"error","msg":"#)
-      out.append(json: message)
-      out.append(#","code":"#)
-      out.append(integer: code)
-      if request.event == "subscribe" {
-        out.append(#","pair":"#)
-        out.append(json: String(request.symbol.dropFirst()))
-      }
-      out.append("}")
     }
   }
 
@@ -268,26 +234,6 @@ final class BitfinexProtocol: VenueProtocol {
     case .ticker:
       tickers[index].insert(session)
       send(channel, .ticker, session) { appendTicker(index, to: &$0) }
-    }
-  }
-
-  private func acknowledge(
-    _ channel: BitfinexSession.Channel, _ request: BitfinexRequest, _ session: BitfinexSession
-  ) {
-    session.send { out in
-      out.append(#"{"event":"subscribed","channel":"#)
-      out.append(json: request.channel)
-      out.append(#","chanId":"#)
-      out.append(integer: channel.number)
-      out.append(#","symbol":"#)
-      out.append(json: request.symbol)
-      if request.channel == "book" {
-        out.append(#","prec":"P0","freq":"F0","len":"#)
-        out.append(json: request.length)
-      }
-      out.append(#","pair":"#)
-      out.append(json: String(request.symbol.dropFirst()))
-      out.append("}")
     }
   }
 
@@ -425,154 +371,5 @@ final class BitfinexProtocol: VenueProtocol {
         out.append(integer: Int64(checksum))
       }
     }
-  }
-
-  // MARK: - Texts
-
-  private func appendBook(_ index: Int, _ length: Int, to out: inout ByteBuffer) {
-    let book = market.instruments[index].book
-    out.append("[")
-    let bids = book.top(.bid, length)
-    for (position, level) in bids.enumerated() {
-      if position > 0 { out.append(",") }
-      append(level, sign: 1, index, to: &out)
-    }
-    for (position, level) in book.top(.ask, length).enumerated() {
-      if position > 0 || !bids.isEmpty { out.append(",") }
-      append(level, sign: -1, index, to: &out)
-    }
-    out.append("]")
-  }
-
-  /// `[price,orders,amount]`; a removal has no orders, and an amount of 1 that only says the side.
-  private func append(_ level: PriceLevel, sign: Int64, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append("[")
-    out.append(script: level.price, scale: instrument.priceScale)
-    out.append(",")
-    out.append(integer: level.size == 0 ? 0 : 1 + level.size % 5)
-    out.append(",")
-    if level.size == 0 {
-      out.append(integer: sign)
-    } else {
-      out.append(script: level.size * sign, scale: instrument.sizeScale)
-    }
-    out.append("]")
-  }
-
-  private func append(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append("[")
-    out.append(integer: trade.id)
-    out.append(",")
-    out.append(integer: trade.time.rawValue / 1_000)
-    out.append(",")
-    out.append(script: trade.side == .buy ? trade.size : -trade.size, scale: instrument.sizeScale)
-    out.append(",")
-    out.append(script: trade.price, scale: instrument.priceScale)
-    out.append("]")
-  }
-
-  private func appendTicker(_ index: Int, to out: inout ByteBuffer) {
-    out.append("[")
-    appendFigures(index, to: &out)
-    // Fields have been added behind these.
-    out.append(",null]")
-  }
-
-  private func appendFigures(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    let day = state.day
-    func sum(_ side: BookSide) -> Int64 { state.book.top(side, 25).reduce(0) { $0 + $1.size } }
-    out.append(script: state.book.bestBid?.price ?? 0, scale: price)
-    out.append(",")
-    out.append(script: sum(.bid), scale: size)
-    out.append(",")
-    out.append(script: state.book.bestAsk?.price ?? 0, scale: price)
-    out.append(",")
-    out.append(script: sum(.ask), scale: size)
-    out.append(",")
-    out.append(script: day.last - day.open, scale: price)
-    out.append(",")
-    out.append(script: Int64(Int128(day.last - day.open) * 10_000 / Int128(day.open)), scale: 4)
-    out.append(",")
-    out.append(script: day.last, scale: price)
-    out.append(",")
-    out.append(script: day.volume, scale: size)
-    out.append(",")
-    out.append(script: day.high, scale: price)
-    out.append(",")
-    out.append(script: day.low, scale: price)
-  }
-
-  // MARK: - REST
-
-  /// `/v2/conf/a,b`: an array with the answer to each.
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    if path == "/v2/tickers" { return allTickers() }
-    let prefix = "/v2/conf/"
-    guard path.hasPrefix(prefix) else {
-      return SimulatedResponse(status: 404, body: #"["error",10020,"path: invalid"]"#)
-    }
-    let listed = market.instruments.indices.filter { !isRefused($0) }.map { market.instruments[$0].instrument }
-    var out = ByteBuffer(capacity: 1024)
-    out.append("[")
-    for (position, name) in path.dropFirst(prefix.count).split(separator: ",").enumerated() {
-      if position > 0 { out.append(",") }
-      switch name {
-      case "pub:list:pair:exchange": Self.append(listed.map { String($0.venueSymbol.dropFirst()) }, to: &out)
-      case "pub:list:currency":
-        var names: [String] = []
-        for instrument in listed {
-          for name in [Self.currency(instrument.base), Self.currency(instrument.quote)] where !names.contains(name) {
-            names.append(name)
-          }
-        }
-        Self.append(names, to: &out)
-      case "pub:map:currency:sym": out.append(#"[["UST","USDt"],["ALG","ALGO"]]"#)
-      case "pub:info:pair":
-        out.append("[")
-        for (index, instrument) in listed.enumerated() {
-          if index > 0 { out.append(",") }
-          out.append("[")
-          out.append(json: String(instrument.venueSymbol.dropFirst()))
-          out.append(#",[null,null,null,""#)
-          out.append(script: instrument.minimumSize, scale: instrument.sizeScale)
-          out.append(#"","100000.0",null,null,null,null,null,null,null]]"#)
-        }
-        out.append("]")
-      default: out.append("[]")
-      }
-    }
-    out.append("]")
-    return SimulatedResponse(body: out.description)
-  }
-
-  /// Of all pairs: as a ticker in the stream, behind the name.
-  private func allTickers() -> SimulatedResponse {
-    var out = ByteBuffer(capacity: 2 << 10)
-    out.append("[")
-    for index in market.instruments.indices where !isRefused(index) {
-      out.append("[")
-      out.append(json: market.instruments[index].instrument.venueSymbol)
-      out.append(",")
-      appendFigures(index, to: &out)
-      out.append("],")
-    }
-    out.append(
-      #"["fUSD",0.0003,0.0002,30,3939629.6,0.00019,2,307776.1,-0.00005,-0.2344,0.00019,122156333.4,0.0002,6.8e-7]]"#)
-    return SimulatedResponse(body: out.description)
-  }
-
-  private static func currency(_ name: String) -> String { name == "USDT" ? "UST" : name }
-
-  private static func append(_ names: [String], to out: inout ByteBuffer) {
-    out.append("[")
-    for (index, name) in names.enumerated() {
-      if index > 0 { out.append(",") }
-      out.append(json: name)
-    }
-    out.append("]")
   }
 }

@@ -40,7 +40,7 @@ final class BybitProtocol: VenueProtocol {
   static let repeatAfter = 3 * Microseconds.second
 
   /// A book of one depth, as its subscribers know it.
-  private struct Stream {
+  struct Stream {
     var window: BookWindow
     var number: Int64
     var sent = Timestamp.distantPast
@@ -49,7 +49,7 @@ final class BybitProtocol: VenueProtocol {
 
   static let depths = [1, 50, 200, 1000]
   /// By instrument × depths.
-  private var books: [Stream]
+  var books: [Stream]
   private var trades: [Subscribers<BybitSession>]
   private var tickers: [Subscribers<BybitSession>]
   private var ticks = 0
@@ -73,6 +73,10 @@ final class BybitProtocol: VenueProtocol {
     case .staleSnapshot: "its books come in the stream"
     default: nil
     }
+  }
+
+  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    answer(path: path, query: query)
   }
 
   // MARK: - Connections
@@ -167,7 +171,7 @@ final class BybitProtocol: VenueProtocol {
     }
   }
 
-  private func stream(_ instrument: Int, _ depth: Int) -> Int {
+  func stream(_ instrument: Int, _ depth: Int) -> Int {
     instrument * Self.depths.count + Self.depths.firstIndex(of: depth)!
   }
 
@@ -243,233 +247,5 @@ final class BybitProtocol: VenueProtocol {
     books[stream].subscribers.send(.book(isVisible: true), instrument: index) { out in
       append(index, depth, "delta", bids, asks, to: &out)
     }
-  }
-
-  private func appendWhole(_ index: Int, _ depth: Int, to out: inout ByteBuffer) {
-    let book = market.instruments[index].book
-    append(index, depth, "snapshot", book.top(.bid, depth), book.top(.ask, depth), to: &out)
-  }
-
-  private func append(
-    _ index: Int, _ depth: Int, _ type: StaticString, _ bids: [PriceLevel], _ asks: [PriceLevel],
-    to out: inout ByteBuffer
-  ) {
-    let instrument = market.instruments[index].instrument
-    let time = faults.now.rawValue / 1_000
-    out.append(#"{"topic":"orderbook."#)
-    out.append(integer: Int64(depth))
-    out.append(".")
-    out.append(instrument.venueSymbol)
-    // The order of the two differs by endpoint and depth.
-    if instrument.kind == .spot || depth == 1 {
-      out.append(#"","ts":"#)
-      out.append(integer: time)
-      out.append(#","type":""#)
-      out.append(type)
-      out.append("\"")
-    } else {
-      out.append(#"","type":""#)
-      out.append(type)
-      out.append(#"","ts":"#)
-      out.append(integer: time)
-    }
-    out.append(#","data":{"s":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","b":"#)
-    out.append(pairs: bids, instrument)
-    out.append(#","a":"#)
-    out.append(pairs: asks, instrument)
-    out.append(#","u":"#)
-    out.append(integer: books[stream(index, depth)].number)
-    out.append(#","seq":"#)
-    out.append(integer: market.instruments[index].sequence)
-    out.append(#"},"cts":"#)
-    out.append(integer: time - 4)
-    out.append("}")
-  }
-
-  private func appendTrades(_ list: [SimulatedTrade], _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"topic":"publicTrade."#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","type":"snapshot","ts":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#","data":["#)
-    for (position, trade) in list.enumerated() {
-      if position > 0 { out.append(",") }
-      out.append(#"{"T":"#)
-      out.append(integer: trade.time.rawValue / 1_000)
-      out.append(#","s":""#)
-      out.append(instrument.venueSymbol)
-      out.append(trade.side == .buy ? #"","S":"Buy","v":"# : #"","S":"Sell","v":"#)
-      out.append(quoted: trade.size, scale: instrument.sizeScale)
-      out.append(#","p":"#)
-      out.append(quoted: trade.price, scale: instrument.priceScale)
-      if instrument.kind != .spot { out.append(#","L":"PlusTick""#) }
-      out.append(#","i":""#)
-      out.append(orderID: UInt64(bitPattern: trade.id))
-      out.append(#"","BT":false,"seq":"#)
-      out.append(integer: market.instruments[index].sequence)
-      out.append("}")
-    }
-    out.append("]}")
-  }
-
-  /// On linear contracts only what moves, after the first.
-  private func appendTicker(_ index: Int, isWhole: Bool, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let instrument = state.instrument
-    let (price, size) = (instrument.priceScale, instrument.sizeScale)
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      out.append(quoted: value, scale: scale)
-    }
-    out.append(#"{"topic":"tickers."#)
-    out.append(instrument.venueSymbol)
-    out.append(isWhole ? #"","type":"snapshot","data":{"symbol":""# : #"","type":"delta","data":{"symbol":""#)
-    out.append(instrument.venueSymbol)
-    out.append("\"")
-    field(#","lastPrice":"#, state.day.last, price)
-    field(#","price24hPcnt":"#, Int64(Int128(state.day.last - state.day.open) * 1_000_000 / Int128(state.day.open)), 6)
-    if isWhole {
-      field(#","prevPrice24h":"#, state.day.open, price)
-      field(#","highPrice24h":"#, state.day.high, price)
-      field(#","lowPrice24h":"#, state.day.low, price)
-    }
-    field(#","volume24h":"#, state.day.volume, size)
-    let digits = price + size > 8 ? price + size - 8 : 0
-    let turnover = Int64(clamping: state.day.turnover / Int128(DecimalText.power(digits)))
-    field(#","turnover24h":"#, turnover, price + size - digits)
-    if instrument.kind == .spot {
-      field(#","usdIndexPrice":"#, state.day.last, price)
-    } else {
-      field(#","bid1Price":"#, state.book.bestBid?.price ?? 0, price)
-      field(#","bid1Size":"#, state.book.bestBid?.size ?? 0, size)
-      field(#","ask1Price":"#, state.book.bestAsk?.price ?? 0, price)
-      field(#","ask1Size":"#, state.book.bestAsk?.size ?? 0, size)
-    }
-    out.append(#"},"cs":"#)
-    out.append(integer: state.sequence)
-    out.append(#","ts":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append("}")
-  }
-
-  // MARK: - REST
-
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    guard path == "/v5/market/instruments-info" || path == "/v5/market/tickers" else {
-      return SimulatedResponse(status: 404, body: #"{"retCode":404,"retMsg":"not found","result":{}}"#)
-    }
-    func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
-    guard let category = value("category"), category == "spot" || category == "linear" else {
-      return SimulatedResponse(body: #"{"retCode":10001,"retMsg":"params error: Category is invalid","result":{}}"#)
-    }
-    if path == "/v5/market/tickers" { return tickers(category) }
-    let list = market.instruments.map(\.instrument).filter { ($0.kind == .spot) == (category == "spot") }
-    // Pages of five, so that following the cursor is something that happens.
-    let page = category == "spot" ? list.count : 5
-    let first = value("cursor").flatMap { Int($0.dropFirst("first=".count)) } ?? 0
-    let end = min(list.count, first + page)
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append(#"{"retCode":0,"retMsg":"OK","result":{"category":""#)
-    out.append(category)
-    out.append(#"","list":["#)
-    for index in min(first, end)..<end {
-      if index > first { out.append(",") }
-      Self.append(list[index], to: &out)
-    }
-    out.append(#"],"nextPageCursor":""#)
-    if end < list.count { out.append("first=\(end)") }
-    out.append(#""},"retExtInfo":{},"time":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append("}")
-    return SimulatedResponse(body: out.description)
-  }
-
-  private func tickers(_ category: String) -> SimulatedResponse {
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append(#"{"retCode":0,"retMsg":"OK","result":{"category":""#)
-    out.append(category)
-    out.append(#"","list":["#)
-    var isFirst = true
-    for state in market.instruments where (state.instrument.kind == .spot) == (category == "spot") {
-      if !isFirst { out.append(",") }
-      isFirst = false
-      out.append(#"{"symbol":""#)
-      out.append(state.instrument.venueSymbol)
-      out.append(#"","lastPrice":"#)
-      out.append(quoted: state.day.last, scale: state.instrument.priceScale)
-      out.append(#","volume24h":"#)
-      out.append(quoted: state.day.volume, scale: state.instrument.sizeScale)
-      out.append(#","turnover24h":"#)
-      out.append(quoteVolumeOf: state)
-      out.append("}")
-    }
-    out.append(#"]},"retExtInfo":{},"time":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append("}")
-    return SimulatedResponse(body: out.description)
-  }
-
-  private static func append(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"symbol":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","baseCoin":""#)
-    out.append(instrument.base)
-    out.append(#"","quoteCoin":""#)
-    out.append(instrument.quote)
-    switch instrument.kind {
-    case .spot: out.append(#"","status":"Trading","marginTrading":"both","#)
-    case .perpetual:
-      out.append(#"","status":"Trading","contractType":"LinearPerpetual","deliveryTime":"0","settleCoin":"USDT","#)
-    case .future:
-      out.append(
-        #"","status":"Trading","contractType":"LinearFutures","deliveryTime":"1798185600000","settleCoin":"USDT","#)
-    }
-    out.append(#""lotSizeFilter":{"#)
-    out.append(instrument.kind == .spot ? #""basePrecision":"# : #""qtyStep":"#)
-    out.append(quoted: instrument.lot, scale: instrument.sizeScale)
-    out.append(#","minOrderQty":"#)
-    out.append(quoted: instrument.minimumSize, scale: instrument.sizeScale)
-    out.append(#"},"priceFilter":{"tickSize":"#)
-    out.append(quoted: instrument.tick, scale: instrument.priceScale)
-    out.append("}}")
-  }
-}
-
-/// A client's request.
-struct BybitRequest {
-  /// Topics of one request; further ones are ignored.
-  static let topicLimit = 1_000
-
-  var id = ""
-  var operation = ""
-  var topics: [String] = []
-
-  mutating func read(_ text: RawSpan) throws(JSONError) {
-    var json = JSONScanner(text)
-    try json.objectStart()
-    while let key = try json.nextKey() {
-      if json.equals(key, "op") {
-        operation = try json.decoded(try json.string())
-      } else if json.equals(key, "req_id") {
-        // Documented as text; clients send numbers, too, and get them back as text.
-        if json.peek() == .number {
-          id = json.text(try json.number()).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-        } else {
-          id = try json.decoded(try json.string())
-        }
-      } else if json.equals(key, "args") {
-        try json.arrayStart()
-        while try json.nextElement() {
-          let topic = try json.decoded(try json.string())
-          if topics.count < Self.topicLimit { topics.append(topic) }
-        }
-      } else {
-        try json.skipValue()
-      }
-    }
-    try json.end()
   }
 }

@@ -35,7 +35,7 @@ final class CoinbaseProtocol: VenueProtocol {
 
   /// By channel × instrument.
   private var streams: [CoinbaseChannel: [Subscribers<CoinbaseSession>]] = [:]
-  private var batches: [LevelBatch]
+  var batches: [LevelBatch]
   /// Instruments with a trade since the last `ticker_batch`.
   private var tradedSinceBatch: [Bool]
   private var ticks = 0
@@ -55,6 +55,10 @@ final class CoinbaseProtocol: VenueProtocol {
     case .staleSnapshot: "its books come in the stream"
     default: nil
     }
+  }
+
+  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    answer(path: path, query: query)
   }
 
   // MARK: - Connections
@@ -241,229 +245,5 @@ final class CoinbaseProtocol: VenueProtocol {
       session.send(payload, .book(isVisible: true), instrument: index)
     }
     batches[index].removeAll()
-  }
-
-  private func appendSnapshot(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    out.append(#"{"type":"snapshot","product_id":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append(#"","asks":"#)
-    out.append(pairs: state.book.asks.reversed(), state.instrument)
-    out.append(#","bids":"#)
-    out.append(pairs: state.book.bids.reversed(), state.instrument)
-    out.append("}")
-  }
-
-  private func appendUpdate(_ index: Int, _ now: Timestamp, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"type":"l2update","product_id":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","changes":["#)
-    var isFirst = true
-    func change(_ side: StaticString, _ level: PriceLevel) {
-      if !isFirst { out.append(",") }
-      isFirst = false
-      out.append(side)
-      out.append(quoted: level.price, scale: instrument.priceScale)
-      out.append(",")
-      out.append(quoted: level.size, scale: instrument.sizeScale)
-      out.append("]")
-    }
-    for level in batches[index].sortedBids { change(#"["buy","#, level) }
-    for level in batches[index].sortedAsks { change(#"["sell","#, level) }
-    out.append(#"],"time":""#)
-    out.append(rfc3339: now)
-    out.append(#""}"#)
-  }
-
-  private func appendMatch(
-    _ type: StaticString, _ trade: SimulatedTrade, _ sequence: Int64, _ index: Int, to out: inout ByteBuffer
-  ) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"type":""#)
-    out.append(type)
-    out.append(#"","trade_id":"#)
-    out.append(integer: trade.id)
-    out.append(#","maker_order_id":""#)
-    out.append(orderID: UInt64(bitPattern: trade.id &* 2))
-    out.append(#"","taker_order_id":""#)
-    out.append(orderID: UInt64(bitPattern: trade.id &* 2 &+ 1))
-    out.append(trade.side == .buy ? #"","side":"sell","size":"# : #"","side":"buy","size":"#)
-    out.append(quoted: trade.size, scale: instrument.sizeScale)
-    out.append(#","price":"#)
-    out.append(quoted: trade.price, scale: instrument.priceScale)
-    out.append(#","product_id":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","sequence":"#)
-    out.append(integer: sequence)
-    out.append(#","time":""#)
-    out.append(rfc3339: trade.time)
-    out.append(#""}"#)
-  }
-
-  private func appendHeartbeat(_ index: Int, _ now: Timestamp, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    out.append(#"{"type":"heartbeat","sequence":"#)
-    out.append(integer: state.sequence)
-    out.append(#","last_trade_id":"#)
-    out.append(integer: state.tradeID)
-    out.append(#","product_id":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append(#"","time":""#)
-    out.append(rfc3339: now)
-    out.append(#""}"#)
-  }
-
-  private func appendTicker(_ index: Int, _ trade: SimulatedTrade, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    let (bid, ask) = (state.book.bestBid, state.book.bestAsk)
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      out.append(quoted: value, scale: scale)
-    }
-    out.append(#"{"type":"ticker","sequence":"#)
-    out.append(integer: state.sequence)
-    out.append(#","product_id":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append("\"")
-    field(#","price":"#, trade.price, price)
-    field(#","open_24h":"#, state.day.open, price)
-    field(#","volume_24h":"#, state.day.volume, size)
-    field(#","low_24h":"#, state.day.low, price)
-    field(#","high_24h":"#, state.day.high, price)
-    field(#","volume_30d":"#, state.day.volume * 30, size)
-    field(#","best_bid":"#, bid?.price ?? 0, price)
-    field(#","best_bid_size":"#, bid?.size ?? 0, size)
-    field(#","best_ask":"#, ask?.price ?? 0, price)
-    field(#","best_ask_size":"#, ask?.size ?? 0, size)
-    out.append(trade.side == .buy ? #","side":"buy","time":""# : #","side":"sell","time":""#)
-    out.append(rfc3339: trade.time)
-    out.append(#"","trade_id":"#)
-    out.append(integer: trade.id)
-    field(#","last_size":"#, trade.size, size)
-    out.append("}")
-  }
-
-  // MARK: - Products
-
-  private func appendStatus(to out: inout ByteBuffer) {
-    out.append(#"{"type":"status","currencies":[],"products":["#)
-    for (index, state) in market.instruments.enumerated() {
-      if index > 0 { out.append(",") }
-      appendProduct(state.instrument, to: &out)
-    }
-    out.append("]}")
-  }
-
-  private func appendProduct(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"id":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","base_currency":""#)
-    out.append(instrument.base)
-    out.append(#"","quote_currency":"USD","quote_increment":"#)
-    out.append(quoted: instrument.tick, scale: instrument.priceScale)
-    out.append(#","base_increment":"#)
-    out.append(quoted: instrument.lot, scale: instrument.sizeScale)
-    out.append(#","display_name":""#)
-    out.append(instrument.venueSymbol)
-    out.append(
-      #"","min_market_funds":"1","margin_enabled":false,"post_only":false,"limit_only":false,"cancel_only":false,"#)
-    out.append(#""status":"online","status_message":"","trading_disabled":false,"fx_stablecoin":false,"#)
-    out.append(#""max_slippage_percentage":"0.02000000","auction_mode":false,"high_bid_limit_percentage":""}"#)
-  }
-
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    let parts = path.split(separator: "/")
-    guard parts.first == "products", parts.count <= 3 else { return Self.notFound }
-    var out = ByteBuffer(capacity: 4 << 10)
-    if parts.count == 1 {
-      out.append("[")
-      for (index, state) in market.instruments.enumerated() {
-        if index > 0 { out.append(",") }
-        appendProduct(state.instrument, to: &out)
-      }
-      out.append("]")
-      return SimulatedResponse(body: out.description)
-    }
-    if path == "/products/stats" {
-      out.append("{")
-      for (index, state) in market.instruments.enumerated() {
-        if index > 0 { out.append(",") }
-        appendStatistics(state, to: &out)
-      }
-      out.append("}")
-      return SimulatedResponse(body: out.description)
-    }
-    guard let state = market.instruments.first(where: { $0.instrument.venueSymbol == parts[1] }) else {
-      return Self.notFound
-    }
-    if parts.count == 2 {
-      appendProduct(state.instrument, to: &out)
-    } else if parts[2] == "book" {
-      appendRESTBook(state, level: query.first { $0.name == "level" }?.value ?? "1", to: &out)
-    } else {
-      return Self.notFound
-    }
-    return SimulatedResponse(body: out.description)
-  }
-
-  private func appendStatistics(_ state: InstrumentMarket, to out: inout ByteBuffer) {
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      out.append(quoted: value, scale: scale)
-    }
-    out.append(json: state.instrument.venueSymbol)
-    field(#":{"stats_30day":{"volume":"#, state.day.volume * 30, size)
-    field(#"},"stats_24hour":{"open":"#, state.day.open, price)
-    field(#","high":"#, state.day.high, price)
-    field(#","low":"#, state.day.low, price)
-    field(#","last":"#, state.day.last, price)
-    field(#","volume":"#, state.day.volume, size)
-    out.append("}}")
-  }
-
-  private static let notFound = SimulatedResponse(status: 404, body: #"{"message":"NotFound"}"#)
-
-  /// Levels have a third member, the number of orders.
-  private func appendRESTBook(_ state: InstrumentMarket, level: String, to out: inout ByteBuffer) {
-    let depth = level == "1" ? 1 : state.instrument.levels * 2
-    func side(_ levels: [PriceLevel]) {
-      for (index, level) in levels.enumerated() {
-        if index > 0 { out.append(",") }
-        out.append("[")
-        out.append(quoted: level.price, scale: state.instrument.priceScale)
-        out.append(",")
-        out.append(quoted: level.size, scale: state.instrument.sizeScale)
-        out.append(",1]")
-      }
-    }
-    out.append(#"{"bids":["#)
-    side(state.book.top(.bid, depth))
-    out.append(#"],"asks":["#)
-    side(state.book.top(.ask, depth))
-    out.append(#"],"sequence":"#)
-    out.append(integer: state.sequence)
-    out.append(#","auction_mode":false,"auction":null,"time":""#)
-    out.append(rfc3339: faults.now)
-    out.append(#""}"#)
-  }
-}
-
-extension ByteBuffer {
-  /// Appends an order id: a version 4 UUID made from `seed`.
-  mutating func append(orderID seed: UInt64) {
-    var random = MarketRandom(seed: seed)
-    let words = (random.next(), random.next())
-    for index in 0..<16 {
-      if [4, 6, 8, 10].contains(index) { append("-") }
-      var byte = UInt8(truncatingIfNeeded: (index < 8 ? words.0 : words.1) >> UInt64((index & 7) * 8))
-      if index == 6 { byte = byte & 0x0F | 0x40 }
-      if index == 8 { byte = byte & 0x3F | 0x80 }
-      for nibble in [byte >> 4, byte & 15] {
-        append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
-      }
-    }
   }
 }

@@ -105,7 +105,7 @@ final class DeribitProtocol: VenueProtocol {
       return
     }
     session.send { out in
-      head("platform_state", to: &out)
+      DeribitEvents.head("platform_state", to: &out)
       out.append(#"{"maintenance":true}}}"#)
     }
   }
@@ -219,22 +219,13 @@ final class DeribitProtocol: VenueProtocol {
     return DeribitChannel(kind: kind, instrument: index, name: name, isSlow: parts[2] == "agg2")
   }
 
-  private func list(_ names: [String], to out: inout ByteBuffer) {
-    out.append("[")
-    for (index, name) in names.enumerated() {
-      if index > 0 { out.append(",") }
-      out.append(json: name)
-    }
-    out.append("]")
-  }
-
   private func subscribe(_ request: DeribitRequest, _ session: DeribitSession) {
     if request.channels.contains(where: { $0.hasSuffix(".raw") }) {
       return fail(request.id, 13778, "raw_subscriptions_not_available_for_unauthorized", session)
     }
     let wanted = request.channels.compactMap(channel)
     // In another order than that of the request.
-    answer(request.id, session) { list(wanted.reversed().map(\.name), to: &$0) }
+    answer(request.id, session) { DeribitEvents.list(wanted.reversed().map(\.name), to: &$0) }
     for channel in wanted where !session.channels.contains(where: { $0.name == channel.name }) {
       session.channels.append(channel)
       begin(channel, session)
@@ -249,13 +240,16 @@ final class DeribitProtocol: VenueProtocol {
       flush(index)
       books[index].subscribers.insert(session)
       session.send(.bookSnapshot, instrument: index) { out in
-        let book = market.instruments[index].book
-        appendBook(
-          index, isSnapshot: true, book.top(.bid, .max), book.top(.ask, .max), previous: nil, to: &out)
+        let state = market.instruments[index]
+        DeribitEvents.appendBook(
+          state.instrument, books[index].number, previous: nil, state.book.top(.bid, .max), state.book.top(.ask, .max),
+          faults.now, to: &out)
       }
     case .quote:
       quotes[index].insert(session)
-      session.send(.quote, instrument: index) { appendQuote(index, to: &$0) }
+      session.send(.quote, instrument: index) { out in
+        DeribitEvents.appendQuote(market.instruments[index], faults.now, to: &out)
+      }
     case .ticker: session.send(.ticker, instrument: index) { appendTicker(channel, to: &$0) }
     case .trades, .platform: break
     }
@@ -268,7 +262,7 @@ final class DeribitProtocol: VenueProtocol {
       if channel.kind == .book { books[channel.instrument].subscribers.remove(session) }
       if channel.kind == .quote { quotes[channel.instrument].remove(session) }
     }
-    answer(request.id, session) { list(left.map(\.name), to: &$0) }
+    answer(request.id, session) { DeribitEvents.list(left.map(\.name), to: &$0) }
   }
 
   // MARK: - The market
@@ -277,7 +271,11 @@ final class DeribitProtocol: VenueProtocol {
     let index = change.instrument
     if !books[index].subscribers.isEmpty { books[index].changes.add(change) }
     trades[index] += change.trades
-    if change.isTopChanged { quotes[index].send(.quote, instrument: index) { appendQuote(index, to: &$0) } }
+    if change.isTopChanged {
+      quotes[index].send(.quote, instrument: index) { out in
+        DeribitEvents.appendQuote(market.instruments[index], faults.now, to: &out)
+      }
+    }
   }
 
   private func flush(_ index: Int) {
@@ -288,8 +286,13 @@ final class DeribitProtocol: VenueProtocol {
     let previous = books[index].number
     books[index].number = nextNumber()
     books[index].subscribers.send(.book(isVisible: true), instrument: index) { out in
-      appendBook(index, isSnapshot: false, bids, asks, previous: previous, to: &out)
+      DeribitEvents.appendBook(
+        market.instruments[index].instrument, books[index].number, previous: previous, bids, asks, faults.now, to: &out)
     }
+  }
+
+  private func appendTicker(_ channel: DeribitChannel, to out: inout ByteBuffer) {
+    DeribitEvents.appendTicker(channel.name, market.instruments[channel.instrument], faults.now, to: &out)
   }
 
   /// All trades of 100 ms in one message, the oldest first.
@@ -297,151 +300,12 @@ final class DeribitProtocol: VenueProtocol {
     guard !trades[index].isEmpty else { return }
     for session in all {
       for channel in session.channels where channel.kind == .trades && channel.instrument == index {
-        session.send(.trade, instrument: index) { appendTrades(channel, trades[index], to: &$0) }
+        session.send(.trade, instrument: index) { out in
+          DeribitEvents.appendTrades(channel.name, trades[index], market.instruments[index].instrument, to: &out)
+        }
       }
     }
     trades[index].removeAll(keepingCapacity: true)
-  }
-
-  // MARK: - Messages
-
-  private func head(_ channel: String, to out: inout ByteBuffer) {
-    out.append(#"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"#)
-    out.append(json: channel)
-    out.append(#","data":"#)
-  }
-
-  private func milliseconds(_ time: Timestamp, to out: inout ByteBuffer) { out.append(integer: time.rawValue / 1_000) }
-
-  /// The shorter of the plain and the exponent form, with at least one digit after the point: `92288.5`, `1054.0`, `2.2e3`, `1.0e-4`.
-  static func append(float value: Int64, scale: UInt8, to out: inout ByteBuffer) {
-    guard value != 0 else { return out.append("0.0") }
-    var mantissa = value
-    var scale = Int(scale)
-    while mantissa % 10 == 0 {
-      mantissa /= 10
-      scale -= 1
-    }
-    let digits = String(mantissa.magnitude)
-    let exponent = digits.count - 1 - scale
-    let rest = digits.dropFirst()
-    let scientific = "\(digits.prefix(1)).\(rest.isEmpty ? "0" : rest)e\(exponent)"
-    let plain: String
-    if scale <= 0 {
-      plain = digits + String(repeating: "0", count: -scale) + ".0"
-    } else if exponent >= 0 {
-      plain = "\(digits.dropLast(scale)).\(digits.suffix(scale))"
-    } else {
-      plain = "0." + String(repeating: "0", count: -exponent - 1) + digits
-    }
-    if value < 0 { out.append("-") }
-    out.append(scientific.utf8.count < plain.utf8.count ? scientific : plain)
-  }
-
-  private func field(_ name: StaticString, _ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
-    out.append(name)
-    Self.append(float: value, scale: scale, to: &out)
-  }
-
-  private func appendBook(
-    _ index: Int, isSnapshot: Bool, _ bids: [PriceLevel], _ asks: [PriceLevel], previous: Int64?,
-    to out: inout ByteBuffer
-  ) {
-    let instrument = market.instruments[index].instrument
-    func levels(_ levels: [PriceLevel]) {
-      for (position, level) in levels.enumerated() {
-        if position > 0 { out.append(",") }
-        out.append(isSnapshot ? #"["new","# : level.size > 0 ? #"["change","# : #"["delete","#)
-        Self.append(float: level.price, scale: instrument.priceScale, to: &out)
-        out.append(",")
-        Self.append(float: level.size, scale: instrument.sizeScale, to: &out)
-        out.append("]")
-      }
-    }
-    head("book.\(instrument.venueSymbol).100ms", to: &out)
-    out.append(#"{"timestamp":"#)
-    milliseconds(faults.now, to: &out)
-    out.append(isSnapshot ? #","type":"snapshot","change_id":"# : #","type":"change","change_id":"#)
-    out.append(integer: books[index].number)
-    out.append(#","instrument_name":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","bids":["#)
-    levels(bids)
-    out.append(#"],"asks":["#)
-    levels(asks)
-    if let previous {
-      out.append(#"],"prev_change_id":"#)
-      out.append(integer: previous)
-      out.append("}}}")
-    } else {
-      out.append("]}}}")
-    }
-  }
-
-  private func appendQuote(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    head("quote.\(state.instrument.venueSymbol)", to: &out)
-    out.append(#"{"timestamp":"#)
-    milliseconds(faults.now, to: &out)
-    out.append(#","instrument_name":""#)
-    out.append(state.instrument.venueSymbol)
-    field(#"","best_ask_price":"#, state.book.bestAsk?.price ?? 0, price, to: &out)
-    field(#","best_bid_price":"#, state.book.bestBid?.price ?? 0, price, to: &out)
-    field(#","best_ask_amount":"#, state.book.bestAsk?.size ?? 0, size, to: &out)
-    field(#","best_bid_amount":"#, state.book.bestBid?.size ?? 0, size, to: &out)
-    out.append("}}}")
-  }
-
-  private func appendTrades(_ channel: DeribitChannel, _ trades: [SimulatedTrade], to out: inout ByteBuffer) {
-    let instrument = market.instruments[channel.instrument].instrument
-    head(channel.name, to: &out)
-    out.append("[")
-    for (position, trade) in trades.enumerated() {
-      if position > 0 { out.append(",") }
-      out.append(#"{"timestamp":"#)
-      milliseconds(trade.time, to: &out)
-      field(#","price":"#, trade.price, instrument.priceScale, to: &out)
-      field(#","amount":"#, trade.size, instrument.sizeScale, to: &out)
-      out.append(trade.side == .buy ? #","direction":"buy","# : #","direction":"sell","#)
-      field(#""index_price":"#, trade.price, instrument.priceScale, to: &out)
-      out.append(#","instrument_name":""#)
-      out.append(instrument.venueSymbol)
-      out.append(#"","trade_seq":"#)
-      out.append(integer: trade.id - 400_000_000)
-      out.append(#","tick_direction":2,"trade_id":""#)
-      out.append(integer: trade.id)
-      out.append(#""}"#)
-    }
-    out.append("]}}")
-  }
-
-  private func appendTicker(_ channel: DeribitChannel, to out: inout ByteBuffer) {
-    let state = market.instruments[channel.instrument]
-    let day = state.day
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    head(channel.name, to: &out)
-    out.append(#"{"timestamp":"#)
-    milliseconds(faults.now, to: &out)
-    out.append(#","state":"open","stats":{"#)
-    field(#""high":"#, day.high, price, to: &out)
-    field(#","low":"#, day.low, price, to: &out)
-    // Percent with four digits.
-    let change = day.open > 0 ? Int64(Int128(day.last - day.open) * 1_000_000 / Int128(day.open)) : 0
-    field(#","price_change":"#, change, 4, to: &out)
-    field(#","volume":"#, day.volume, size, to: &out)
-    let notional = Int64(clamping: day.turnover / Int128(DecimalText.power(price + size)))
-    field(#","volume_usd":"#, notional, 0, to: &out)
-    field(#","volume_notional":"#, notional, 0, to: &out)
-    out.append(#"},"instrument_name":""#)
-    out.append(state.instrument.venueSymbol)
-    field(#"","last_price":"#, day.last, price, to: &out)
-    field(#","mark_price":"#, day.last, price, to: &out)
-    field(#","best_ask_price":"#, state.book.bestAsk?.price ?? 0, price, to: &out)
-    field(#","best_bid_price":"#, state.book.bestBid?.price ?? 0, price, to: &out)
-    field(#","best_ask_amount":"#, state.book.bestAsk?.size ?? 0, size, to: &out)
-    field(#","best_bid_amount":"#, state.book.bestBid?.size ?? 0, size, to: &out)
-    out.append(#","current_funding":0.0,"funding_8h":1.742e-5}}}"#)
   }
 
   // MARK: - REST
@@ -452,7 +316,9 @@ final class DeribitProtocol: VenueProtocol {
       return SimulatedResponse(
         status: 404, body: #"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}"#)
     }
-    guard let currency = query.first(where: { $0.name == "currency" })?.value, !currency.isEmpty else {
+    // Lists of instruments are of all currencies unless one is named; summaries are of one.
+    let named = query.first { $0.name == "currency" }?.value
+    guard let currency = named ?? (isSummary ? nil : "any"), !currency.isEmpty else {
       return SimulatedResponse(
         status: 400, body: #"{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"}}"#)
     }
@@ -463,45 +329,14 @@ final class DeribitProtocol: VenueProtocol {
       let listed = market.instruments.filter { currency == "any" || $0.instrument.quote == currency }
       for (index, state) in listed.enumerated() {
         if index > 0 { out.append(",") }
-        if isSummary { appendSummary(state, to: &out) } else { append(state.instrument, to: &out) }
+        if isSummary {
+          DeribitEvents.appendSummary(state, to: &out)
+        } else {
+          DeribitEvents.append(state.instrument, to: &out)
+        }
       }
     }
     out.append(#"],"usIn":0,"usOut":0,"usDiff":0,"testnet":false}"#)
     return SimulatedResponse(body: out.description)
-  }
-
-  private func appendSummary(_ state: InstrumentMarket, to out: inout ByteBuffer) {
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    let notional = Int64(clamping: state.day.turnover / Int128(DecimalText.power(price + size)))
-    out.append(#"{"instrument_name":""#)
-    out.append(state.instrument.venueSymbol)
-    field(#"","volume":"#, state.day.volume, size, to: &out)
-    field(#","volume_usd":"#, notional, 0, to: &out)
-    field(#","volume_notional":"#, notional, 0, to: &out)
-    field(#","last":"#, state.day.last, price, to: &out)
-    out.append("}")
-  }
-
-  private func append(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"instrument_name":""#)
-    out.append(instrument.venueSymbol)
-    out.append(
-      #"","kind":"future","instrument_type":"linear","future_type":"linear","tick_size_steps":[],"base_currency":""#)
-    out.append(instrument.base)
-    out.append(#"","quote_currency":""#)
-    out.append(instrument.quote)
-    out.append(#"","counter_currency":""#)
-    out.append(instrument.quote)
-    out.append(#"","settlement_currency":""#)
-    out.append(instrument.quote)
-    // A dated future expires at 08:00 UTC; the simulated ones on 25 December 2026.
-    out.append(
-      instrument.kind == .perpetual
-        ? #"","settlement_period":"perpetual","expiration_timestamp":32503708800000"#
-        : #"","settlement_period":"month","expiration_timestamp":1798185600000"#)
-    field(#","tick_size":"#, instrument.tick, instrument.priceScale, to: &out)
-    field(#","contract_size":"#, instrument.lot, instrument.sizeScale, to: &out)
-    field(#","min_trade_amount":"#, instrument.lot, instrument.sizeScale, to: &out)
-    out.append(#","is_active":true}"#)
   }
 }

@@ -12,21 +12,6 @@ final class GateSession: SimulatedSession {
   }
 }
 
-/// One stream.
-struct GateSubscription: Hashable {
-  enum Channel: Hashable {
-    /// `spot.obu` of 50 or 400 levels.
-    case stream(depth: Int)
-    /// `spot.order_book_update`, every 20 or 100 ms.
-    case updates(isFast: Bool)
-    case trades
-    case quotes
-    case tickers
-  }
-  let channel: Channel
-  let instrument: Int
-}
-
 /// Gate's spot socket, `/ws/v4/`: `spot.obu`, `spot.order_book_update`, `spot.trades`, `spot.book_ticker`, `spot.tickers`, the application
 /// ping; REST `currency_pairs` and `order_book`.
 ///
@@ -111,7 +96,7 @@ final class GateProtocol: VenueProtocol {
 
   override func announceShutdown(to session: SimulatedSession) {
     session.send { out in
-      head("spot.system", to: &out)
+      GateEvents.head("spot.system", faults.now, to: &out)
       out.append(
         #","event":"update","result":{"type":"upgrade","msg":"The connection will soon be closed. Please reconnect"}}"#)
     }
@@ -127,7 +112,9 @@ final class GateProtocol: VenueProtocol {
         flushUpdates(index, isFast: false)
       }
       if ticks % 20 == 0 {
-        tickers[index].send(.ticker, instrument: index) { appendTicker(index, to: &$0) }
+        tickers[index].send(.ticker, instrument: index) {
+          GateEvents.appendTicker(market.instruments[index], faults.now, to: &$0)
+        }
       }
     }
     for case let session as GateSession in sessions
@@ -149,7 +136,7 @@ final class GateProtocol: VenueProtocol {
     }
     if request.channel == "spot.ping" {
       return session.send { out in
-        head("spot.pong", to: &out)
+        GateEvents.head("spot.pong", faults.now, to: &out)
         out.append(#","event":"","error":null,"result":null}"#)
       }
     }
@@ -164,7 +151,7 @@ final class GateProtocol: VenueProtocol {
 
   private func reply(_ request: GateRequest, _ session: GateSession, error: (code: Int64, message: String)? = nil) {
     session.send { out in
-      head(request.channel, to: &out)
+      GateEvents.head(request.channel, faults.now, to: &out)
       if let id = request.id {
         out.append(#","id":"#)
         out.append(integer: id)
@@ -187,15 +174,6 @@ final class GateProtocol: VenueProtocol {
         out.append(#","result":{"status":"success"}}"#)
       }
     }
-  }
-
-  private func head(_ channel: String, to out: inout ByteBuffer) {
-    out.append(#"{"time":"#)
-    out.append(integer: faults.now.rawValue / Microseconds.second)
-    out.append(#","time_ms":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#","channel":"#)
-    out.append(json: channel)
   }
 
   private func carryOut(_ request: GateRequest, _ session: GateSession) {
@@ -270,7 +248,10 @@ final class GateProtocol: VenueProtocol {
         flush(index, depth)
       }
       books[place].subscribers.insert(session)
-      session.send(.bookSnapshot, instrument: index) { appendStream(index, depth, nil, to: &$0) }
+      session.send(.bookSnapshot, instrument: index) { out in
+        GateEvents.appendStream(
+          market.instruments[index], depth, last: books[place].last, nil, faults.now, to: &out)
+      }
     case .updates(let isFast):
       let place = index * 2 + (isFast ? 1 : 0)
       if updates[place].subscribers.isEmpty {
@@ -284,7 +265,9 @@ final class GateProtocol: VenueProtocol {
     case .quotes: quotes[index].insert(session)
     case .tickers:
       tickers[index].insert(session)
-      session.send(.ticker, instrument: index) { appendTicker(index, to: &$0) }
+      session.send(.ticker, instrument: index) {
+        GateEvents.appendTicker(market.instruments[index], faults.now, to: &$0)
+      }
     }
   }
 
@@ -307,10 +290,14 @@ final class GateProtocol: VenueProtocol {
       updates[place].levels.add(change)
     }
     for trade in change.trades {
-      trades[index].send(.trade, instrument: index) { appendTrade(trade, index, to: &$0) }
+      trades[index].send(.trade, instrument: index) {
+        GateEvents.appendTrade(trade, market.instruments[index].instrument, faults.now, to: &$0)
+      }
     }
     if change.isTopChanged {
-      quotes[index].send(.quote, instrument: index) { appendQuote(index, to: &$0) }
+      quotes[index].send(.quote, instrument: index) {
+        GateEvents.appendQuote(market.instruments[index], faults.now, to: &$0)
+      }
     }
   }
 
@@ -327,7 +314,7 @@ final class GateProtocol: VenueProtocol {
     let first = books[place].last + 1
     books[place].last = state.updateID
     books[place].subscribers.send(.book(isVisible: true), instrument: index) { out in
-      appendStream(index, depth, (first, bids, asks), to: &out)
+      GateEvents.appendStream(state, depth, last: state.updateID, (first, bids, asks), faults.now, to: &out)
     }
   }
 
@@ -339,129 +326,10 @@ final class GateProtocol: VenueProtocol {
     updates[place].levels.removeAll()
     updates[place].first = state.updateID + 1
     gathered.subscribers.send(.book(isVisible: true), instrument: index) { out in
-      head("spot.order_book_update", to: &out)
-      out.append(#","event":"update","result":{"t":"#)
-      out.append(integer: faults.now.rawValue / 1_000)
-      out.append(#","e":"depthUpdate","E":"#)
-      out.append(integer: faults.now.rawValue / Microseconds.second)
-      out.append(#","s":""#)
-      out.append(state.instrument.venueSymbol)
-      out.append(#"","U":"#)
-      out.append(integer: gathered.first)
-      out.append(#","u":"#)
-      out.append(integer: state.updateID)
-      out.append(#","b":"#)
-      out.append(shortestPairs: gathered.levels.sortedBids, state.instrument)
-      out.append(#","a":"#)
-      out.append(shortestPairs: gathered.levels.sortedAsks, state.instrument)
-      out.append("}}")
+      GateEvents.appendUpdate(
+        state, first: gathered.first, bids: gathered.levels.sortedBids, asks: gathered.levels.sortedAsks, faults.now,
+        to: &out)
     }
-  }
-
-  /// The whole window, or what changed since `first`: without sides where nothing did.
-  private func appendStream(
-    _ index: Int, _ depth: Int, _ change: (first: Int64, bids: [PriceLevel], asks: [PriceLevel])?,
-    to out: inout ByteBuffer
-  ) {
-    let state = market.instruments[index]
-    out.append(#"{"channel":"spot.obu","result":{"t":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    if change == nil { out.append(#","full":true"#) }
-    out.append(#","s":"ob."#)
-    out.append(state.instrument.venueSymbol)
-    out.append(".")
-    out.append(integer: Int64(depth))
-    if let change {
-      out.append(#"","U":"#)
-      out.append(integer: change.first)
-      out.append(#","u":"#)
-    } else {
-      out.append(#"","u":"#)
-    }
-    out.append(integer: books[place(index, depth)].last)
-    let bids = change?.bids ?? state.book.top(.bid, depth)
-    let asks = change?.asks ?? state.book.top(.ask, depth)
-    if change == nil || !bids.isEmpty || !asks.isEmpty {
-      out.append(#","b":"#)
-      out.append(shortestPairs: bids, state.instrument)
-      out.append(#","a":"#)
-      out.append(shortestPairs: asks, state.instrument)
-    }
-    out.append(#"},"time_ms":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#","event":"update"}"#)
-  }
-
-  private func appendTrade(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    head("spot.trades", to: &out)
-    out.append(#","event":"update","result":{"id":"#)
-    out.append(integer: trade.id)
-    out.append(#","create_time":"#)
-    out.append(integer: trade.time.rawValue / Microseconds.second)
-    out.append(#","create_time_ms":"#)
-    out.append(quoted: trade.time.rawValue, scale: 3)
-    out.append(trade.side == .buy ? #","side":"buy","currency_pair":""# : #","side":"sell","currency_pair":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","amount":"#)
-    out.append(quoted: trade.size * Int64(DecimalText.power(10 - instrument.sizeScale)), scale: 10)
-    out.append(#","price":"#)
-    out.append(quoted: trade.price * Int64(DecimalText.power(10 - instrument.priceScale)), scale: 10)
-    out.append(#","range":""#)
-    out.append(integer: trade.id)
-    out.append("-")
-    out.append(integer: trade.id)
-    out.append(#""}}"#)
-  }
-
-  private func appendQuote(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    head("spot.book_ticker", to: &out)
-    out.append(#","event":"update","result":{"t":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#","u":"#)
-    out.append(integer: state.updateID)
-    out.append(#","s":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append(#"","b":"#)
-    out.append(shortest: state.book.bestBid?.price ?? 0, scale: price)
-    out.append(#","B":"#)
-    out.append(shortest: state.book.bestBid?.size ?? 0, scale: size)
-    out.append(#","a":"#)
-    out.append(shortest: state.book.bestAsk?.price ?? 0, scale: price)
-    out.append(#","A":"#)
-    out.append(shortest: state.book.bestAsk?.size ?? 0, scale: size)
-    out.append("}}")
-  }
-
-  private func appendTicker(_ index: Int, to out: inout ByteBuffer) {
-    head("spot.tickers", to: &out)
-    out.append(#","event":"update","result":"#)
-    appendFigures(index, to: &out)
-    out.append("}")
-  }
-
-  private func appendFigures(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      out.append(shortest: value, scale: scale)
-    }
-    out.append(#"{"currency_pair":""#)
-    out.append(state.instrument.venueSymbol)
-    field(#"","last":"#, state.day.last, price)
-    field(#","lowest_ask":"#, state.book.bestAsk?.price ?? 0, price)
-    field(#","highest_bid":"#, state.book.bestBid?.price ?? 0, price)
-    let change = Int64(Int128(state.day.last - state.day.open) * 1_000_000 / Int128(state.day.open))
-    field(#","change_percentage":"#, change, 4)
-    field(#","base_volume":"#, state.day.volume, size)
-    out.append(#","quote_volume":"#)
-    out.append(quoteVolumeOf: state)
-    field(#","high_24h":"#, state.day.high, price)
-    field(#","low_24h":"#, state.day.low, price)
-    out.append("}")
   }
 
   // MARK: - REST
@@ -474,6 +342,8 @@ final class GateProtocol: VenueProtocol {
     }
     switch path {
     case "/api/v4/spot/currency_pairs", "/api/v4/spot/order_book", "/api/v4/spot/tickers": break
+    // Nothing is traded on margin here.
+    case "/api/v4/margin/currency_pairs": return SimulatedResponse(body: "[]")
     default: return SimulatedResponse(status: 404, body: #"{"label":"INVALID_PARAM_VALUE","message":"not found"}"#)
     }
     restRequests[path, default: 0] += 1
@@ -483,7 +353,10 @@ final class GateProtocol: VenueProtocol {
         status: 429, body: #"{"label":"TOO_MANY_REQUESTS","message":"Request Rate limit Exceeded"}"#)
     } else {
       response =
-        path.hasSuffix("order_book") ? orderBook(query) : path.hasSuffix("tickers") ? dayFigures() : currencyPairs()
+        path.hasSuffix("order_book")
+        ? orderBook(query)
+        : SimulatedResponse(
+          body: path.hasSuffix("tickers") ? GateEvents.dayFigures(market) : GateEvents.currencyPairs(market))
     }
     response.fields.append(("X-Gate-RateLimit-Limit", String(Self.restLimit)))
     return response
@@ -500,99 +373,10 @@ final class GateProtocol: VenueProtocol {
     let limit = value("limit").flatMap { Int($0) } ?? 10
     guard limit > 0, limit <= Self.snapshotLimit else { return SimulatedResponse(body: #"{"asks":[],"bids":[]}"#) }
     let truth = kept.removeValue(forKey: index) ?? market.truth(index, isSnapshot: true)
-    let instrument = market.instruments[index].instrument
-    var out = ByteBuffer(capacity: 64 << 10)
-    out.append("{")
-    if value("with_id") == "true" {
-      out.append(#""id":"#)
-      out.append(integer: truth.updateID)
-      out.append(",")
-    }
-    out.append(#""current":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#","update":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#","asks":"#)
-    out.append(shortestPairs: truth.book.top(.ask, limit), instrument)
-    out.append(#","bids":"#)
-    out.append(shortestPairs: truth.book.top(.bid, limit), instrument)
-    out.append("}")
-    var response = SimulatedResponse(body: out.description)
+    var response = SimulatedResponse(
+      body: GateEvents.orderBook(
+        truth, market.instruments[index].instrument, limit, hasID: value("with_id") == "true", faults.now))
     response.truth = truth
     return response
-  }
-
-  private func dayFigures() -> SimulatedResponse {
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append("[")
-    for index in market.instruments.indices {
-      if index > 0 { out.append(",") }
-      appendFigures(index, to: &out)
-    }
-    out.append("]")
-    return SimulatedResponse(body: out.description)
-  }
-
-  private func currencyPairs() -> SimulatedResponse {
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append("[")
-    for (index, state) in market.instruments.enumerated() {
-      if index > 0 { out.append(",") }
-      let instrument = state.instrument
-      out.append(#"{"id":""#)
-      out.append(instrument.venueSymbol)
-      out.append(#"","base":""#)
-      out.append(instrument.base)
-      out.append(#"","base_name":""#)
-      out.append(instrument.base)
-      out.append(#"","quote":""#)
-      out.append(instrument.quote)
-      out.append(#"","quote_name":"Tether","fee":"0.2","min_base_amount":"#)
-      out.append(shortest: instrument.minimumSize, scale: instrument.sizeScale)
-      out.append(#","min_quote_amount":"3","amount_precision":"#)
-      out.append(integer: Int64(instrument.sizeScale))
-      out.append(#","precision":"#)
-      out.append(integer: Int64(instrument.priceScale))
-      out.append(#","trade_status":"tradable","sell_start":0,"buy_start":0,"type":"normal","st_tag":false}"#)
-    }
-    out.append("]")
-    return SimulatedResponse(body: out.description)
-  }
-}
-
-/// A client's request.
-struct GateRequest {
-  /// Names in one request; further ones are ignored.
-  static let payloadLimit = 1_000
-
-  var time: Int64 = 0
-  var id: Int64?
-  var channel = ""
-  var event = ""
-  var payload: [String] = []
-
-  mutating func read(_ text: RawSpan) throws(JSONError) {
-    var json = JSONScanner(text)
-    try json.objectStart()
-    while let key = try json.nextKey() {
-      if json.equals(key, "time") {
-        time = try json.int64()
-      } else if json.equals(key, "id"), json.peek() == .number {
-        id = try json.int64()
-      } else if json.equals(key, "channel") {
-        channel = try json.decoded(try json.string())
-      } else if json.equals(key, "event") {
-        event = try json.decoded(try json.string())
-      } else if json.equals(key, "payload"), json.peek() == .array {
-        try json.arrayStart()
-        while try json.nextElement() {
-          let name = try json.decoded(try json.string())
-          if payload.count < Self.payloadLimit { payload.append(name) }
-        }
-      } else {
-        try json.skipValue()
-      }
-    }
-    try json.end()
   }
 }

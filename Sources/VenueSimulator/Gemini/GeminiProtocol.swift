@@ -34,7 +34,7 @@ struct GeminiSubscription: Hashable {
 }
 
 /// Gemini's WebSocket: `depth` and `depth@100ms`, `trade`, `bookTicker`, the methods `ping`, `list_subscriptions` and `depth`; REST
-/// `symbols`, `symbols/details`, `v2/ticker`, `pubticker`.
+/// `symbols`, `symbols/details`, `v2/ticker`, `pubticker`. The archived socket of older clients is `GeminiArchive`.
 ///
 /// Names are in lower case, times are nanoseconds, numbers are strings with zeros behind them. The first message of a book is the whole of it
 /// if the URL asked for that, and comes before the acknowledgement; each further one begins at the number that the one before ended at. The
@@ -57,11 +57,13 @@ final class GeminiProtocol: VenueProtocol {
   private var books: [GeminiSubscription.Stream: [Book]] = [:]
   private var streams: [GeminiSubscription.Stream: [Subscribers<GeminiSession>]] = [:]
   /// The number of the latest change of any market.
-  private var number: Int64 = 1_764_527_605_000_000
+  var number: Int64 = 1_764_527_605_000_000
   private var ticks = 0
-  private var restRequests: [Timestamp] = []
+  var restRequests: [Timestamp] = []
+  private var archive: GeminiArchive
 
   init(market: SimulatedMarket, faults: FaultInjector) {
+    archive = GeminiArchive(market: market, faults: faults)
     for stream in GeminiSubscription.Stream.allCases {
       if stream.isBook {
         books[stream] = market.instruments.map { _ in Book(number: 0) }
@@ -81,11 +83,16 @@ final class GeminiProtocol: VenueProtocol {
     }
   }
 
+  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    answer(path: path, query: query)
+  }
+
   // MARK: - Connections
 
   override func open(
     id: Int, path: String, query: [(name: String, value: String)]
   ) throws(SimulatedRefusal) -> SimulatedSession {
+    if path == GeminiArchive.path || path == GeminiArchive.path + "/" { return archive.open(id: id) }
     guard path == "/" || path.isEmpty else { throw SimulatedRefusal(status: 404, reason: "Not Found") }
     let wanted = query.first { $0.name == "snapshot" }.map { Int($0.value) } ?? 0
     guard let wanted, wanted >= -1 else { throw SimulatedRefusal(status: 400, reason: "Bad Request") }
@@ -93,14 +100,19 @@ final class GeminiProtocol: VenueProtocol {
   }
 
   override func closed(_ session: SimulatedSession) {
+    if let session = session as? GeminiArchiveSession { archive.closed(session) }
     guard let session = session as? GeminiSession else { return }
     for subscription in session.subscriptions { remove(subscription, session) }
   }
 
   override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
     ticks += 1
+    archive.tick(now, sessions)
     for index in market.instruments.indices {
-      if ticks % 2 == 0 { flush(.fastBook, index) }
+      if ticks % 2 == 0 {
+        flush(.fastBook, index)
+        archive.flush(index)
+      }
       if ticks % 20 == 0 { flush(.slowBook, index) }
     }
     for case let session as GeminiSession in sessions where now - session.lastPing >= Self.pingInterval {
@@ -112,6 +124,7 @@ final class GeminiProtocol: VenueProtocol {
   // MARK: - Requests
 
   override func receive(_ text: RawSpan, from session: SimulatedSession) {
+    if let session = session as? GeminiArchiveSession { archive.receive(text, from: session) }
     guard let session = session as? GeminiSession else { return }
     let request: GeminiRequest
     do throws(JSONError) {
@@ -209,6 +222,7 @@ final class GeminiProtocol: VenueProtocol {
 
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
+    archive.publish(change)
     number += max(1, change.lastUpdateID - change.firstUpdateID + 1)
     for stream in [GeminiSubscription.Stream.fastBook, .slowBook] where !books[stream]![index].subscribers.isEmpty {
       books[stream]![index].batch.add(change)
@@ -243,88 +257,6 @@ final class GeminiProtocol: VenueProtocol {
     }
   }
 
-  /// With three zeros more than the digits that the increment has.
-  private func padded(_ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
-    out.append("\"")
-    out.append(decimal: value, scale: scale)
-    out.append(scale > 0 ? "000\"" : ".000\"")
-  }
-
-  private func appendTime(_ time: Timestamp, to out: inout ByteBuffer) {
-    out.append(integer: time.rawValue)
-    out.append("209")
-  }
-
-  private func appendBook(
-    _ index: Int, _ first: Int64, _ last: Int64, _ bids: [PriceLevel], _ asks: [PriceLevel], to out: inout ByteBuffer
-  ) {
-    out.append(#"{"e":"depthUpdate","E":"#)
-    appendTime(faults.now, to: &out)
-    out.append(#","s":""#)
-    out.append(market.instruments[index].instrument.venueSymbol)
-    out.append(#"","U":"#)
-    out.append(integer: first)
-    out.append(#","u":"#)
-    out.append(integer: last)
-    out.append(#","b":"#)
-    append(bids, index, to: &out)
-    out.append(#","a":"#)
-    append(asks, index, to: &out)
-    out.append("}")
-  }
-
-  private func append(_ levels: [PriceLevel], _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append("[")
-    for (position, level) in levels.enumerated() {
-      out.append(position > 0 ? ",[" : "[")
-      padded(level.price, instrument.priceScale, to: &out)
-      out.append(",")
-      padded(level.size, instrument.sizeScale, to: &out)
-      out.append("]")
-    }
-    out.append("]")
-  }
-
-  private func appendTrade(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"E":"#)
-    appendTime(trade.time, to: &out)
-    out.append(#","s":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","t":"#)
-    // Of one sequence with everybody else's.
-    out.append(integer: trade.id &* 7)
-    out.append(#","p":"#)
-    padded(trade.price, instrument.priceScale, to: &out)
-    out.append(#","q":"#)
-    padded(trade.size, instrument.sizeScale, to: &out)
-    out.append(trade.side == .sell ? #","m":true}"# : #","m":false}"#)
-  }
-
-  private func appendQuote(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    func side(_ price: StaticString, _ size: StaticString, _ best: PriceLevel?) {
-      out.append(price)
-      if let best { padded(best.price, state.instrument.priceScale, to: &out) } else { out.append("\"\"") }
-      out.append(size)
-      if let best { padded(best.size, state.instrument.sizeScale, to: &out) } else { out.append("\"\"") }
-    }
-    out.append(#"{"u":"#)
-    out.append(integer: number)
-    out.append(#","E":"#)
-    appendTime(faults.now, to: &out)
-    out.append(#","s":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append("\"")
-    side(#","b":"#, #","B":"#, state.book.bestBid)
-    side(#","a":"#, #","A":"#, state.book.bestAsk)
-    if let last = state.recentTrades.last {
-      side(#","c":"#, #","C":"#, PriceLevel(price: last.price, size: last.size))
-    }
-    out.append("}")
-  }
-
   private func sendDepth(_ request: GeminiRequest, _ session: GeminiSession) {
     guard let index = market.instruments.firstIndex(where: { $0.instrument.venueSymbol == request.symbol }) else {
       return fail(request.id, 400, -1121, "Invalid symbol: \(request.symbol)", session)
@@ -338,67 +270,5 @@ final class GeminiProtocol: VenueProtocol {
       append(book.top(.ask, depth), index, to: &out)
       out.append("}}")
     }
-  }
-
-  // MARK: - REST
-
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    restRequests.removeAll { faults.now - $0 >= Microseconds.minute }
-    guard restRequests.count < Self.restLimit else {
-      return SimulatedResponse(
-        status: 429, body: #"{"result":"error","reason":"RateLimit","message":"Requests were made too frequently"}"#)
-    }
-    restRequests.append(faults.now)
-    if path == "/v1/symbols" {
-      let names = market.instruments.map { "\"\($0.instrument.venueSymbol)\"" }
-      return SimulatedResponse(body: "[\(names.joined(separator: ","))]")
-    }
-    for prefix in ["/v1/symbols/details/", "/v2/ticker/", "/v1/pubticker/"] where path.hasPrefix(prefix) {
-      let name = path.dropFirst(prefix.count).lowercased()
-      guard let state = market.instruments.first(where: { $0.instrument.venueSymbol == name }) else { break }
-      switch prefix {
-      case "/v2/ticker/": return SimulatedResponse(body: Self.day(state))
-      case "/v1/pubticker/": return SimulatedResponse(body: Self.volume(state, faults.now))
-      default: return SimulatedResponse(body: Self.details(state.instrument))
-      }
-    }
-    return SimulatedResponse(
-      status: 400, body: #"{"result":"error","reason":"Bad Request","message":"Supplied value is not a valid symbol"}"#)
-  }
-
-  private static func text(_ value: Int64, _ scale: UInt8) -> String {
-    var out = ByteBuffer()
-    out.append(decimal: value, scale: scale)
-    return out.description
-  }
-
-  /// Steps as the venue prints them: bare, and the step of sizes with an exponent.
-  private static func details(_ instrument: SimulatedInstrument) -> String {
-    let contract = instrument.kind == .spot ? "vanilla" : "linear"
-    let product = instrument.kind == .spot ? "spot" : "swap"
-    return
-      #"{"symbol":"\#(instrument.venueSymbol.uppercased())","base_currency":"\#(instrument.base)","quote_currency":"\#(instrument.quote)","#
-      + #""tick_size":\#(instrument.lot)E-\#(instrument.sizeScale),"quote_increment":\#(text(instrument.tick, instrument.priceScale)),"#
-      + #""min_order_size":"\#(text(instrument.minimumSize, instrument.sizeScale))","status":"open","wrap_enabled":false,"#
-      + #""product_type":"\#(product)","contract_type":"\#(contract)","contract_price_currency":"\#(instrument.quote)"}"#
-  }
-
-  private static func day(_ state: InstrumentMarket) -> String {
-    let scale = state.instrument.priceScale
-    let changes = state.day.minutes(last: 1_440).minutes.enumerated().filter { $0.offset % 60 == 59 }
-    let closes = changes.reversed().map { "\"\(text($0.element.close, scale))\"" }.joined(separator: ",")
-    return #"{"symbol":"\#(state.instrument.venueSymbol.uppercased())","open":"\#(text(state.day.open, scale))","#
-      + #""high":"\#(text(state.day.high, scale))","low":"\#(text(state.day.low, scale))","close":"\#(text(state.day.last, scale))","#
-      + #""changes":[\#(closes)],"bid":"\#(text(state.book.bestBid?.price ?? 0, scale))","ask":"\#(text(state.book.bestAsk?.price ?? 0, scale))"}"#
-  }
-
-  private static func volume(_ state: InstrumentMarket, _ now: Timestamp) -> String {
-    let instrument = state.instrument
-    var turnover = ByteBuffer()
-    turnover.append(quoteVolumeOf: state)
-    return
-      #"{"bid":"\#(text(state.book.bestBid?.price ?? 0, instrument.priceScale))","ask":"\#(text(state.book.bestAsk?.price ?? 0, instrument.priceScale))","#
-      + #""volume":{"\#(instrument.base)":"\#(text(state.day.volume, instrument.sizeScale))","\#(instrument.quote)":\#(turnover.description),"#
-      + #""timestamp":\#(now.rawValue / 1_000)},"last":"\#(text(state.day.last, instrument.priceScale))"}"#
   }
 }

@@ -17,7 +17,8 @@ final class HyperliquidSession: SimulatedSession {
   var doomed: Timestamp?
 }
 
-/// Hyperliquid's socket: `l2Book`, `bbo`, `trades`, `activeAssetCtx` one subscription a message, `post` of `meta`, `spotMeta` and `l2Book`.
+/// Hyperliquid's socket: `l2Book`, `bbo`, `trades`, `activeAssetCtx` one subscription a message; `meta`, `spotMeta`, both with
+/// `AndAssetCtxs`, `perpDexs`, `allMids` and `l2Book` over the socket by `post`, and by POST to `/info`.
 ///
 /// Books are whole each time and sent again when nothing changed. The first message of trades repeats those before it. An unknown name
 /// ends the connection a tenth of a second later, without a word.
@@ -207,28 +208,60 @@ final class HyperliquidProtocol: VenueProtocol {
   }
 
   private func answer(_ request: HyperliquidRequest, _ session: HyperliquidSession) {
-    let index = index(of: request.coin)
     session.send { out in
       out.append(#"{"channel":"post","data":{"id":"#)
       out.append(integer: request.id)
-      switch (request.type, index) {
-      case ("meta", _), ("spotMeta", _), ("metaAndAssetCtxs", _), ("spotMetaAndAssetCtxs", _):
-        let isSpot = request.type.hasPrefix("spot")
-        let hasContexts = request.type.hasSuffix("Ctxs")
+      var data = ByteBuffer(capacity: 4 << 10)
+      if appendInfo(request, to: &data) {
         out.append(#","response":{"type":"info","payload":{"type":""#)
         out.append(request.type)
-        out.append(hasContexts ? #"","data":["# : #"","data":"#)
-        if isSpot { appendSpots(to: &out) } else { appendPerpetuals(to: &out) }
-        if hasContexts { appendContexts(isSpot: isSpot, to: &out) }
-        out.append(hasContexts ? "]}}}}" : "}}}}")
-      case ("l2Book", let index?):
-        out.append(#","response":{"type":"info","payload":{"type":"l2Book","data":"#)
-        appendBookData(HyperliquidSubscription(channel: .book, instrument: index), to: &out)
+        out.append(#"","data":"#)
+        out.append(data.bytes)
         out.append("}}}}")
-      default:
+      } else {
         out.append(#","response":{"type":"error","payload":"422 Unprocessable Entity: unknown request"}}}"#)
       }
     }
+  }
+
+  /// The same questions as over the socket, each answered by what it asks for alone.
+  override func respond(path: String, body: RawSpan) -> SimulatedResponse {
+    guard path == "/info" else { return SimulatedResponse(status: 404, body: "null") }
+    var out = ByteBuffer(capacity: 4 << 10)
+    guard let request = try? HyperliquidRequest(info: body), appendInfo(request, to: &out) else {
+      return SimulatedResponse(status: 422, body: "Failed to deserialize the JSON body into the target type")
+    }
+    return SimulatedResponse(body: out.description)
+  }
+
+  /// The answer to a question; false, and nothing, if it is not known.
+  private func appendInfo(_ request: HyperliquidRequest, to out: inout ByteBuffer) -> Bool {
+    switch request.type {
+    case "meta": appendPerpetuals(to: &out)
+    case "spotMeta": appendSpots(to: &out)
+    case "metaAndAssetCtxs", "spotMetaAndAssetCtxs":
+      let isSpot = request.type.hasPrefix("spot")
+      out.append("[")
+      if isSpot { appendSpots(to: &out) } else { appendPerpetuals(to: &out) }
+      appendContexts(isSpot: isSpot, to: &out)
+      out.append("]")
+    // The venue's own perpetuals are the first, and nobody has deployed others.
+    case "perpDexs": out.append("[null]")
+    case "allMids":
+      out.append("{")
+      for (index, state) in market.instruments.enumerated() {
+        if index > 0 { out.append(",") }
+        out.append(json: state.instrument.venueSymbol)
+        out.append(":")
+        appendMiddle(state, to: &out)
+      }
+      out.append("}")
+    case "l2Book":
+      guard let index = index(of: request.coin) else { return false }
+      appendBookData(HyperliquidSubscription(channel: .book, instrument: index), to: &out)
+    default: return false
+    }
+    return true
   }
 
   // MARK: - The market
@@ -238,167 +271,5 @@ final class HyperliquidProtocol: VenueProtocol {
     trades[change.instrument] += change.trades
   }
 
-  private func name(_ index: Int) -> String { market.instruments[index].instrument.venueSymbol }
-
-  /// Without zeros at the end, but with one digit after the point at least: `84143.0`, `0.00036`.
-  private func number(_ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
-    var (value, scale) = (value, scale)
-    while scale > 1, value % 10 == 0 {
-      value /= 10
-      scale -= 1
-    }
-    if scale == 0 { (value, scale) = (value * 10, 1) }
-    out.append(quoted: value, scale: scale)
-  }
-
-  private func append(_ level: PriceLevel, _ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"px":"#)
-    number(level.price, instrument.priceScale, to: &out)
-    out.append(#","sz":"#)
-    number(level.size, instrument.sizeScale, to: &out)
-    out.append(#","n":3}"#)
-  }
-
-  private func head(_ channel: StaticString, _ index: Int, to out: inout ByteBuffer) {
-    out.append(#"{"channel":""#)
-    out.append(channel)
-    out.append(#"","data":{"coin":"#)
-    out.append(json: name(index))
-  }
-
-  private func appendTime(to out: inout ByteBuffer) {
-    out.append(#","time":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-  }
-
-  private func appendBook(_ subscription: HyperliquidSubscription, to out: inout ByteBuffer) {
-    out.append(#"{"channel":"l2Book","data":"#)
-    appendBookData(subscription, to: &out)
-    out.append("}")
-  }
-
-  private func appendBookData(_ subscription: HyperliquidSubscription, to out: inout ByteBuffer) {
-    let state = market.instruments[subscription.instrument]
-    let depth = subscription.isFast ? Self.fastDepth : Self.depth
-    func side(_ side: BookSide) {
-      for (rank, level) in state.book.top(side, depth).enumerated() {
-        if rank > 0 { out.append(",") }
-        append(level, state.instrument, to: &out)
-      }
-    }
-    out.append(#"{"coin":"#)
-    out.append(json: state.instrument.venueSymbol)
-    appendTime(to: &out)
-    out.append(#","levels":[["#)
-    side(.bid)
-    out.append("],[")
-    side(.ask)
-    out.append(subscription.isFast ? #"]],"fast":true}"# : "]]}")
-  }
-
-  private func appendQuote(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    head("bbo", index, to: &out)
-    appendTime(to: &out)
-    out.append(#","bbo":["#)
-    if let bid = state.book.bestBid { append(bid, state.instrument, to: &out) } else { out.append("null") }
-    out.append(",")
-    if let ask = state.book.bestAsk { append(ask, state.instrument, to: &out) } else { out.append("null") }
-    out.append("]}}")
-  }
-
-  private func appendTrades(_ index: Int, _ list: [SimulatedTrade], to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"channel":"trades","data":["#)
-    for (position, trade) in list.enumerated() {
-      if position > 0 { out.append(",") }
-      out.append(#"{"coin":"#)
-      out.append(json: instrument.venueSymbol)
-      out.append(trade.side == .buy ? #","side":"B","px":"# : #","side":"A","px":"#)
-      number(trade.price, instrument.priceScale, to: &out)
-      out.append(#","sz":"#)
-      number(trade.size, instrument.sizeScale, to: &out)
-      out.append(#","time":"#)
-      out.append(integer: trade.time.rawValue / 1_000)
-      out.append(#","hash":"0x0000000000000000000000000000000000000000000000000000000000000000","tid":"#)
-      out.append(integer: trade.id)
-      out.append(#","users":["0x9aa5","0x8269"]}"#)
-    }
-    out.append("]}")
-  }
-
-  private func appendContext(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      number(value, scale, to: &out)
-    }
-    head(state.instrument.kind == .spot ? "activeSpotAssetCtx" : "activeAssetCtx", index, to: &out)
-    field(#","ctx":{"prevDayPx":"#, state.day.open, price)
-    out.append(#","dayNtlVlm":"#)
-    out.append(quoteVolumeOf: state)
-    field(#","markPx":"#, state.day.last, price)
-    let middle = ((state.book.bestBid?.price ?? 0) + (state.book.bestAsk?.price ?? 0)) * 5
-    field(#","midPx":"#, middle, price + 1)
-    field(#","dayBaseVlm":"#, state.day.volume, size)
-    out.append("}}}")
-  }
-
-  // MARK: - Lists
-
-  private func appendPerpetuals(to out: inout ByteBuffer) {
-    out.append(#"{"universe":["#)
-    for (index, state) in market.instruments.filter({ $0.instrument.kind != .spot }).enumerated() {
-      out.append(index > 0 ? #",{"szDecimals":"# : #"{"szDecimals":"#)
-      out.append(integer: Int64(state.instrument.sizeScale))
-      out.append(#","name":"#)
-      out.append(json: state.instrument.venueSymbol)
-      out.append(#","maxLeverage":40}"#)
-    }
-    out.append("]}")
-  }
-
-  /// In the order of the list; those of spot name their market.
-  private func appendContexts(isSpot: Bool, to out: inout ByteBuffer) {
-    out.append(",[")
-    for (index, state) in market.instruments.filter({ ($0.instrument.kind == .spot) == isSpot }).enumerated() {
-      out.append(index > 0 ? #",{"dayNtlVlm":"# : #"{"dayNtlVlm":"#)
-      out.append(quoteVolumeOf: state)
-      if isSpot {
-        out.append(#","coin":"#)
-        out.append(json: state.instrument.venueSymbol)
-      }
-      out.append("}")
-    }
-    out.append("]")
-  }
-
-  /// Tokens by the order of the listing, the quote first.
-  private func appendSpots(to out: inout ByteBuffer) {
-    let spots = market.instruments.map(\.instrument).filter { $0.kind == .spot }
-    out.append(
-      #"{"tokens":[{"name":"USDC","szDecimals":8,"weiDecimals":8,"index":0,"tokenId":"0x6d1e","isCanonical":true}"#)
-    for (index, spot) in spots.enumerated() {
-      out.append(#",{"name":"#)
-      out.append(json: spot.base)
-      out.append(#","szDecimals":"#)
-      out.append(integer: Int64(spot.sizeScale))
-      out.append(#","weiDecimals":8,"index":"#)
-      out.append(integer: Int64(index + 1))
-      out.append(#","tokenId":"0xc4bf","isCanonical":false}"#)
-    }
-    out.append(#"],"universe":["#)
-    for (index, spot) in spots.enumerated() {
-      if index > 0 { out.append(",") }
-      out.append(#"{"tokens":["#)
-      out.append(integer: Int64(index + 1))
-      out.append(#",0],"name":"#)
-      out.append(json: spot.venueSymbol)
-      out.append(#","index":"#)
-      out.append(integer: Int64(index))
-      out.append(#","isCanonical":false}"#)
-    }
-    out.append("]}")
-  }
+  func name(_ index: Int) -> String { market.instruments[index].instrument.venueSymbol }
 }

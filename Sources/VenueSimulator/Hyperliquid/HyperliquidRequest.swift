@@ -42,6 +42,13 @@ struct HyperliquidRequest {
     try json.end()
   }
 
+  /// The body of a POST: `{"type":"l2Book","coin":"BTC"}`.
+  init(info body: RawSpan) throws(JSONError) {
+    var json = JSONScanner(body)
+    try readSubject(&json)
+    try json.end()
+  }
+
   private mutating func readSubject(_ json: inout JSONScanner) throws(JSONError) {
     try json.objectStart()
     while let key = try json.nextKey() {

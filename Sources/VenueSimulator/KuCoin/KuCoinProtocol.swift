@@ -23,20 +23,6 @@ final class KuCoinSession: SimulatedSession {
   }
 }
 
-/// One topic.
-struct KuCoinSubscription: Hashable {
-  enum Channel: Hashable {
-    /// `obu` at depth `increment@10ms`.
-    case book
-    /// `obu` of 1, 5 or 50 levels, whole each time.
-    case window(depth: Int)
-    case trades
-    case ticker
-  }
-  let channel: Channel
-  let instrument: Int
-}
-
 /// KuCoin's public spot socket of the unified API: `obu`, `trade`, `ticker`, the JSON ping; REST `symbols`.
 ///
 /// JSON in binary frames. A book's snapshot comes some while after the acknowledgement, and then the changes of its 500 best levels a side.
@@ -240,9 +226,9 @@ final class KuCoinProtocol: VenueProtocol {
     books[index].last = state.updateID
     books[index].subscribers.insert(session)
     session.send(.bookSnapshot, instrument: index) { out in
-      append(
-        index, "increment@10ms", "snapshot", state.updateID...state.updateID, state.book.top(.bid, Self.depth),
-        state.book.top(.ask, Self.depth), to: &out)
+      KuCoinEvents.appendBook(
+        state.instrument, "increment@10ms", "snapshot", state.updateID...state.updateID,
+        state.book.top(.bid, Self.depth), state.book.top(.ask, Self.depth), faults.now, to: &out)
     }
   }
 
@@ -250,11 +236,14 @@ final class KuCoinProtocol: VenueProtocol {
 
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
+    let state = market.instruments[index]
     for trade in change.trades {
-      trades[index].send(.trade, instrument: index) { appendTrade(trade, index, to: &$0) }
+      trades[index].send(.trade, instrument: index) {
+        KuCoinEvents.appendTrade(trade, state.instrument, faults.now, to: &$0)
+      }
     }
     if change.isTopChanged {
-      tickers[index].send(.ticker, instrument: index) { appendTicker(index, to: &$0) }
+      tickers[index].send(.ticker, instrument: index) { KuCoinEvents.appendTicker(state, faults.now, to: &$0) }
       send(index, depth: 1)
     }
   }
@@ -271,7 +260,8 @@ final class KuCoinProtocol: VenueProtocol {
     let numbers = (books[index].last + 1 - overlap)...state.updateID
     books[index].last = state.updateID
     books[index].subscribers.send(.book(isVisible: true), instrument: index) { out in
-      append(index, "increment@10ms", "delta", numbers, bids, asks, to: &out)
+      KuCoinEvents.appendBook(
+        state.instrument, "increment@10ms", "delta", numbers, bids, asks, faults.now, to: &out)
     }
   }
 
@@ -282,94 +272,10 @@ final class KuCoinProtocol: VenueProtocol {
   private func send(_ index: Int, depth: Int) {
     let state = market.instruments[index]
     windows[depth]![index].send(.quote, instrument: index) { out in
-      append(
-        index, "\(depth)", "snapshot", state.updateID...state.updateID, state.book.top(.bid, depth),
-        state.book.top(.ask, depth), to: &out)
+      KuCoinEvents.appendBook(
+        state.instrument, "\(depth)", "snapshot", state.updateID...state.updateID, state.book.top(.bid, depth),
+        state.book.top(.ask, depth), faults.now, to: &out)
     }
-  }
-
-  private func head(_ topic: StaticString, to out: inout ByteBuffer) {
-    out.append(#"{"T":""#)
-    out.append(topic)
-    out.append("\"")
-  }
-
-  private func time(to out: inout ByteBuffer) {
-    out.append(#", "P":"#)
-    out.append(integer: faults.now.rawValue * 1_000 + 177)
-    out.append(#", "d":{"#)
-  }
-
-  private func append(
-    _ index: Int, _ depth: String, _ type: StaticString, _ numbers: ClosedRange<Int64>, _ bids: [PriceLevel],
-    _ asks: [PriceLevel], to out: inout ByteBuffer
-  ) {
-    let instrument = market.instruments[index].instrument
-    head("obu.SPOT", to: &out)
-    out.append(#", "dp":""#)
-    out.append(depth)
-    out.append(#"", "t":""#)
-    out.append(type)
-    out.append("\"")
-    time(to: &out)
-    out.append(#""a":"#)
-    out.append(shortestPairs: asks, instrument)
-    out.append(#","b":"#)
-    out.append(shortestPairs: bids, instrument)
-    out.append(#","C":"#)
-    out.append(integer: numbers.upperBound)
-    out.append(#","s":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","M":"#)
-    out.append(integer: faults.now.rawValue / 1_000 * 1_000_000)
-    out.append(#","O":"#)
-    out.append(integer: numbers.lowerBound)
-    out.append("}}")
-  }
-
-  private func appendTrade(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    head("trade.SPOT", to: &out)
-    time(to: &out)
-    out.append(#""E":"#)
-    out.append(integer: trade.id)
-    out.append(#","M":"#)
-    out.append(integer: trade.time.rawValue * 1_000)
-    out.append(trade.side == .buy ? #","S":"buy","p":"# : #","S":"sell","p":"#)
-    out.append(shortest: trade.price, scale: instrument.priceScale)
-    out.append(#","q":"#)
-    out.append(shortest: trade.size, scale: instrument.sizeScale)
-    out.append(#","s":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","ti":""#)
-    out.append(integer: trade.id)
-    out.append(#""}}"#)
-  }
-
-  private func appendTicker(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    let last = state.recentTrades.last
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      out.append(shortest: value, scale: scale)
-    }
-    head("ticker.SPOT", to: &out)
-    time(to: &out)
-    field(#""A":"#, state.book.bestAsk?.size ?? 0, size)
-    field(#","B":"#, state.book.bestBid?.size ?? 0, size)
-    out.append(#","E":"#)
-    out.append(integer: state.updateID)
-    out.append(#","M":"#)
-    out.append(integer: faults.now.rawValue / 1_000 * 1_000_000)
-    out.append(last?.side == .sell ? #","S":"SELL""# : #","S":"BUY""#)
-    field(#","a":"#, state.book.bestAsk?.price ?? 0, price)
-    field(#","b":"#, state.book.bestBid?.price ?? 0, price)
-    field(#","l":"#, last?.price ?? 0, price)
-    field(#","q":"#, last?.size ?? 0, size)
-    out.append(#","s":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append(#""}}"#)
   }
 
   // MARK: - REST
@@ -389,116 +295,7 @@ final class KuCoinProtocol: VenueProtocol {
         status: 429, fields: [("gw-ratelimit-remaining", "0"), ("gw-ratelimit-reset", "1489")],
         body: #"{"code":"429000","msg":"Too many requests in a short period of time, please retry later"}"#)
     }
-    if path == "/api/v1/market/allTickers" { return dayFigures() }
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append(#"{"code":"200000","data":["#)
-    for (index, state) in market.instruments.enumerated() {
-      if index > 0 { out.append(",") }
-      Self.append(state.instrument, to: &out)
-    }
-    out.append("]}")
-    return SimulatedResponse(body: out.description)
-  }
-
-  private func dayFigures() -> SimulatedResponse {
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append(#"{"code":"200000","data":{"time":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#","ticker":["#)
-    for (index, state) in market.instruments.enumerated() {
-      if index > 0 { out.append(",") }
-      out.append(#"{"symbol":""#)
-      out.append(state.instrument.venueSymbol)
-      out.append(#"","symbolName":""#)
-      out.append(state.instrument.venueSymbol)
-      out.append(#"","last":"#)
-      out.append(shortest: state.day.last, scale: state.instrument.priceScale)
-      out.append(#","vol":"#)
-      out.append(shortest: state.day.volume, scale: state.instrument.sizeScale)
-      out.append(#","volValue":"#)
-      out.append(quoteVolumeOf: state)
-      out.append("}")
-    }
-    out.append("]}}")
-    return SimulatedResponse(body: out.description)
-  }
-
-  private static func append(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"symbol":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","name":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","baseCurrency":""#)
-    out.append(instrument.base)
-    out.append(#"","quoteCurrency":""#)
-    out.append(instrument.quote)
-    out.append(#"","feeCurrency":""#)
-    out.append(instrument.quote)
-    out.append(#"","market":"USDS","baseMinSize":"#)
-    out.append(shortest: instrument.minimumSize, scale: instrument.sizeScale)
-    out.append(#","quoteMinSize":"0.1","baseMaxSize":"10000000000","quoteMaxSize":"99999999","baseIncrement":"#)
-    out.append(quoted: instrument.lot, scale: instrument.sizeScale)
-    out.append(#","quoteIncrement":"0.000001","priceIncrement":"#)
-    out.append(quoted: instrument.tick, scale: instrument.priceScale)
-    out.append(#","priceLimitRate":"0.1","minFunds":"0.1","isMarginEnabled":true,"enableTrading":true,"st":false}"#)
-  }
-}
-
-/// A client's request.
-struct KuCoinRequest {
-  /// Symbols of one request; further ones are ignored.
-  static let symbolLimit = 1_000
-
-  var id = ""
-  var type = ""
-  var action = ""
-  var channel = ""
-  var tradeType = ""
-  var symbol = ""
-  var symbols: [String] = []
-  var depth = ""
-
-  /// Nil if there is no such channel, or `obu` at no such depth.
-  var parsedChannel: KuCoinSubscription.Channel? {
-    switch (channel, depth) {
-    case ("obu", "increment@10ms"): .book
-    case ("obu", "1"): .window(depth: 1)
-    case ("obu", "5"): .window(depth: 5)
-    case ("obu", "50"): .window(depth: 50)
-    case ("trade", _): .trades
-    case ("ticker", _): .ticker
-    default: nil
-    }
-  }
-
-  mutating func read(_ text: RawSpan) throws(JSONError) {
-    var json = JSONScanner(text)
-    try json.objectStart()
-    while let key = try json.nextKey() {
-      if json.equals(key, "id") {
-        id = try json.decoded(try json.string())
-      } else if json.equals(key, "type") {
-        type = try json.decoded(try json.string())
-      } else if json.equals(key, "action") {
-        action = try json.decoded(try json.string())
-      } else if json.equals(key, "channel") {
-        channel = try json.decoded(try json.string())
-      } else if json.equals(key, "tradeType") {
-        tradeType = try json.decoded(try json.string())
-      } else if json.equals(key, "symbol") {
-        symbol = try json.decoded(try json.string())
-      } else if json.equals(key, "depth") {
-        depth = try json.decoded(try json.string())
-      } else if json.equals(key, "symbols"), json.peek() == .array {
-        try json.arrayStart()
-        while try json.nextElement() {
-          let name = try json.decoded(try json.string())
-          if symbols.count < Self.symbolLimit { symbols.append(name) }
-        }
-      } else {
-        try json.skipValue()
-      }
-    }
-    try json.end()
+    return SimulatedResponse(
+      body: path == "/api/v2/symbols" ? KuCoinEvents.symbols(market) : KuCoinEvents.dayFigures(market, faults.now))
   }
 }

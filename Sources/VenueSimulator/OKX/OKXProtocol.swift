@@ -41,7 +41,7 @@ final class OKXProtocol: VenueProtocol {
   /// A book that has not changed for this long says so.
   static let quietAfter = 60 * Microseconds.second
 
-  private struct Stream {
+  struct Stream {
     var window = BookWindow(depth: OKXProtocol.depth)
     var number: Int64
     var sent: Timestamp
@@ -49,7 +49,7 @@ final class OKXProtocol: VenueProtocol {
   }
 
   /// By instrument.
-  private var books: [Stream]
+  var books: [Stream]
   private var streams: [OKXSubscription.Channel: [Subscribers<OKXSession>]] = [:]
   private var ticks = 0
 
@@ -69,6 +69,10 @@ final class OKXProtocol: VenueProtocol {
     case .staleSnapshot: "its books come in the stream"
     default: nil
     }
+  }
+
+  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    answer(path: path, query: query)
   }
 
   // MARK: - Connections
@@ -251,263 +255,5 @@ final class OKXProtocol: VenueProtocol {
     books[index].subscribers.send(.book(isVisible: true), instrument: index) { out in
       append(index, "update", bids, asks, previous: previous, to: &out)
     }
-  }
-
-  private func number(_ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
-    out.append(UInt8(ascii: "\""))
-    out.append(Decimal64(mantissa: value, scale: scale).withoutTrailingZeros)
-    out.append(UInt8(ascii: "\""))
-  }
-
-  private func levels(_ levels: [PriceLevel], _ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append("[")
-    for (position, level) in levels.enumerated() {
-      out.append(position > 0 ? ",[" : "[")
-      number(level.price, instrument.priceScale, to: &out)
-      out.append(",")
-      number(level.size, instrument.sizeScale, to: &out)
-      out.append(level.size > 0 ? #","0","3"]"# : #","0","0"]"#)
-    }
-    out.append("]")
-  }
-
-  private func head(_ channel: StaticString, _ index: Int, to out: inout ByteBuffer) {
-    out.append(#"{"arg":{"channel":""#)
-    out.append(channel)
-    out.append(#"","instId":""#)
-    out.append(market.instruments[index].instrument.venueSymbol)
-    out.append(#""},"#)
-  }
-
-  private func append(
-    _ index: Int, _ action: StaticString, _ bids: [PriceLevel], _ asks: [PriceLevel], previous: Int64,
-    to out: inout ByteBuffer
-  ) {
-    let instrument = market.instruments[index].instrument
-    head("books", index, to: &out)
-    out.append(#""action":""#)
-    out.append(action)
-    out.append(#"","data":[{"asks":"#)
-    levels(asks, instrument, to: &out)
-    out.append(#","bids":"#)
-    levels(bids, instrument, to: &out)
-    out.append(#","ts":""#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#"","checksum":0,"seqId":"#)
-    out.append(integer: books[index].number)
-    out.append(#","prevSeqId":"#)
-    out.append(integer: previous)
-    out.append("}]}")
-  }
-
-  private func appendQuote(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    head("bbo-tbt", index, to: &out)
-    out.append(#""data":[{"asks":"#)
-    levels(state.book.top(.ask, 1), state.instrument, to: &out)
-    out.append(#","bids":"#)
-    levels(state.book.top(.bid, 1), state.instrument, to: &out)
-    out.append(#","ts":""#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#"","seqId":"#)
-    out.append(integer: state.sequence)
-    out.append("}]}")
-  }
-
-  private func appendTrade(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    head("trades", index, to: &out)
-    out.append(#""data":[{"instId":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","tradeId":""#)
-    out.append(integer: trade.id)
-    out.append(#"","px":"#)
-    number(trade.price, instrument.priceScale, to: &out)
-    out.append(#","sz":"#)
-    number(trade.size, instrument.sizeScale, to: &out)
-    out.append(trade.side == .buy ? #","side":"buy","ts":""# : #","side":"sell","ts":""#)
-    out.append(integer: trade.time.rawValue / 1_000)
-    out.append(#"","count":"1","source":"0","seqId":"#)
-    out.append(integer: market.instruments[index].sequence)
-    out.append("}]}")
-  }
-
-  private func appendTicker(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let instrument = state.instrument
-    let (price, size) = (instrument.priceScale, instrument.sizeScale)
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      number(value, scale, to: &out)
-    }
-    head("tickers", index, to: &out)
-    out.append(
-      instrument.kind == .spot ? #""data":[{"instType":"SPOT","instId":""# : #""data":[{"instType":"SWAP","instId":""#)
-    out.append(instrument.venueSymbol)
-    field(#"","last":"#, state.day.last, price)
-    field(#","lastSz":"#, state.recentTrades.last?.size ?? 0, size)
-    field(#","askPx":"#, state.book.bestAsk?.price ?? 0, price)
-    field(#","askSz":"#, state.book.bestAsk?.size ?? 0, size)
-    field(#","bidPx":"#, state.book.bestBid?.price ?? 0, price)
-    field(#","bidSz":"#, state.book.bestBid?.size ?? 0, size)
-    field(#","open24h":"#, state.day.open, price)
-    field(#","high24h":"#, state.day.high, price)
-    field(#","low24h":"#, state.day.low, price)
-    field(#","vol24h":"#, state.day.volume, size)
-    if instrument.kind == .spot {
-      let digits = price + size > 8 ? price + size - 8 : 0
-      field(
-        #","volCcy24h":"#, Int64(clamping: state.day.turnover / Int128(DecimalText.power(digits))),
-        price + size - digits)
-    } else {
-      let contract = instrument.contractSize
-      field(#","volCcy24h":"#, state.day.volume * contract.mantissa, size + contract.scale)
-    }
-    out.append(#","sodUtc0":"0","sodUtc8":"0","ts":""#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#""}]}"#)
-  }
-
-  // MARK: - REST
-
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    guard path == "/api/v5/public/instruments" || path == "/api/v5/market/tickers" else {
-      return SimulatedResponse(status: 404, body: #"{"code":"404","msg":"Not Found","data":[]}"#)
-    }
-    guard let type = query.first(where: { $0.name == "instType" })?.value, ["SPOT", "SWAP", "FUTURES"].contains(type)
-    else {
-      return SimulatedResponse(
-        status: 400, body: #"{"code":"50014","msg":"Parameter instType can not be empty.","data":[]}"#)
-    }
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append(#"{"code":"0","msg":"","data":["#)
-    if path == "/api/v5/market/tickers" {
-      for (index, state) in market.instruments.filter({ Self.type($0.instrument) == type }).enumerated() {
-        if index > 0 { out.append(",") }
-        append(tickerOf: state, type, to: &out)
-      }
-      out.append("]}")
-      return SimulatedResponse(body: out.description)
-    }
-    let list = market.instruments.map(\.instrument).filter { Self.type($0) == type }
-    for (index, instrument) in list.enumerated() {
-      if index > 0 { out.append(",") }
-      append(instrument, type, to: &out)
-    }
-    out.append("]}")
-    return SimulatedResponse(body: out.description)
-  }
-
-  /// Volumes as in the channel: `volCcy24h` is in the quote currency on spot and in base units on contracts.
-  private func append(tickerOf state: InstrumentMarket, _ type: String, to out: inout ByteBuffer) {
-    let instrument = state.instrument
-    out.append(#"{"instType":""#)
-    out.append(type)
-    out.append(#"","instId":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","last":"#)
-    out.append(quoted: state.day.last, scale: instrument.priceScale)
-    out.append(#","vol24h":"#)
-    out.append(quoted: state.day.volume, scale: instrument.sizeScale)
-    out.append(#","volCcy24h":"#)
-    if instrument.kind == .spot {
-      out.append(quoteVolumeOf: state)
-    } else {
-      let contract = instrument.contractSize
-      out.append(quoted: state.day.volume * contract.mantissa, scale: instrument.sizeScale + contract.scale)
-    }
-    out.append(#","ts":""#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#""}"#)
-  }
-
-  private static func type(_ instrument: SimulatedInstrument) -> String {
-    switch instrument.kind {
-    case .spot: "SPOT"
-    case .perpetual: "SWAP"
-    case .future: "FUTURES"
-    }
-  }
-
-  private func append(_ instrument: SimulatedInstrument, _ type: String, to out: inout ByteBuffer) {
-    out.append(#"{"instType":""#)
-    out.append(type)
-    out.append(#"","instId":""#)
-    out.append(instrument.venueSymbol)
-    if instrument.kind == .spot {
-      out.append(#"","baseCcy":""#)
-      out.append(instrument.base)
-      out.append(#"","quoteCcy":""#)
-      out.append(instrument.quote)
-      out.append(#"","ctVal":"","ctMult":"","ctType":"","ctValCcy":"","settleCcy":"","tickSz":"#)
-    } else {
-      out.append(#"","baseCcy":"","quoteCcy":"","ctVal":"#)
-      number(instrument.contractSize.mantissa, instrument.contractSize.scale, to: &out)
-      out.append(#","ctMult":"1","ctType":"linear","ctValCcy":""#)
-      out.append(instrument.base)
-      out.append(#"","settleCcy":""#)
-      out.append(instrument.quote)
-      out.append(#"","tickSz":"#)
-    }
-    number(instrument.tick, instrument.priceScale, to: &out)
-    out.append(#","lotSz":"#)
-    number(instrument.lot, instrument.sizeScale, to: &out)
-    out.append(#","minSz":"#)
-    number(instrument.lot, instrument.sizeScale, to: &out)
-    out.append(#","state":"live","instIdCode":10458}"#)
-  }
-}
-
-/// A client's request.
-struct OKXRequest {
-  /// Arguments of one request; further ones are ignored.
-  static let argumentLimit = 1_000
-
-  var id = ""
-  var operation = ""
-  var arguments: [(channel: String, name: String)] = []
-
-  mutating func read(_ text: RawSpan) throws(JSONError) {
-    var json = JSONScanner(text)
-    try json.objectStart()
-    while let key = try json.nextKey() {
-      if json.equals(key, "op") {
-        operation = try json.decoded(try json.string())
-      } else if json.equals(key, "id") {
-        id = try json.decoded(try json.string())
-      } else if json.equals(key, "args") {
-        try json.arrayStart()
-        while try json.nextElement() {
-          var channel = ""
-          var name = ""
-          try json.objectStart()
-          while let key = try json.nextKey() {
-            if json.equals(key, "channel") {
-              channel = try json.decoded(try json.string())
-            } else if json.equals(key, "instId") {
-              name = try json.decoded(try json.string())
-            } else {
-              try json.skipValue()
-            }
-          }
-          if arguments.count < Self.argumentLimit { arguments.append((channel, name)) }
-        }
-      } else {
-        try json.skipValue()
-      }
-    }
-    try json.end()
-  }
-}
-
-extension Decimal64 {
-  /// 0.0100 is 0.01, as OKX prints numbers.
-  fileprivate var withoutTrailingZeros: Decimal64 {
-    var result = self
-    while result.scale > 0, result.mantissa % 10 == 0 {
-      result.mantissa /= 10
-      result.scale -= 1
-    }
-    return result
   }
 }

@@ -1,5 +1,6 @@
 import Bytes
 import MarketData
+import Venues
 
 /// What a venue once sent: its frames and its REST answers, with their times. Values only; whoever can read a recording fills it.
 package struct RecordedSource {
@@ -88,7 +89,7 @@ package struct RecordedSource {
     let parts = path.split(separator: "/").filter { part in
       part != "api" && !(part.first == "v" && part.count > 1 && part.dropFirst().allSatisfy(\.isWholeNumber))
     }
-    let symbol = query.first { $0.name == "symbol" || $0.name == "currency_pair" }?.value.uppercased()
+    let symbol = query.first { VenueRegistry.bookParameters.contains($0.name) }?.value.uppercased()
     return parts.joined(separator: "/") + (symbol.map { " " + $0 } ?? "")
   }
 }

@@ -45,12 +45,12 @@ final class ExchangeClient: ConnectionHandler {
   private func receiveRequests(_ bytes: UnsafeMutableRawBufferPointer) {
     var input = UnsafeRawBufferPointer(bytes)
     do throws(HTTPError) {
-      while let (head, _) = try parser.next(&input) {
+      while let (head, body) = try parser.next(&input) {
         core.countRequest()
         core.catchUp()
         guard WebSocketHandshake.isUpgrade(head) else {
-          if wait(for: head) { return }
-          answer(head)
+          if wait(for: head, body) { return }
+          answer(head, body)
           continue
         }
         // A client waits for the answer before it sends frames; what it sends at once is nothing to build on.
@@ -63,24 +63,27 @@ final class ExchangeClient: ConnectionHandler {
   }
 
   /// Answers later if the venue wants it so. Clients here have one request at a time under way, so that nothing after it is lost.
-  private func wait(for head: HTTPRequestHead) -> Bool {
-    let delay = head.method == "GET" ? core.venue.delay(path: head.path, query: head.query) : 0
+  private func wait(for head: HTTPRequestHead, _ body: [UInt8]) -> Bool {
+    let delay = head.method == "GET" || head.method == "POST" ? core.venue.delay(path: head.path, query: head.query) : 0
     guard delay > 0 else { return false }
     connection.pauseReading()
     connection.loop.schedule(after: UInt64(delay) * 1_000) { [weak self] in
       guard let self, connection.isOpen else { return }
       core.catchUp()
-      answer(head)
+      answer(head, body)
       connection.resumeReading()
     }
     return true
   }
 
-  private func answer(_ head: HTTPRequestHead) {
-    guard head.method == "GET" else {
-      return write(HTTPResponseHead(status: 405), body: "{}", keepAlive: head.keepsAlive)
+  private func answer(_ head: HTTPRequestHead, _ body: [UInt8]) {
+    let response: SimulatedResponse
+    switch head.method {
+    case "GET": response = core.venue.respond(path: head.path, query: head.query)
+    case "POST":
+      response = body.withUnsafeBytes { core.venue.respond(path: head.path, body: RawSpan(_unsafeBytes: $0)) }
+    default: response = SimulatedResponse(status: 405, body: "{}")
     }
-    let response = core.venue.respond(path: head.path, query: head.query)
     var fields = HTTPFields([HTTPField("Content-Type", "application/json")])
     for (name, value) in response.fields { fields.append(name, value) }
     write(HTTPResponseHead(status: response.status, fields: fields), body: response.body, keepAlive: head.keepsAlive)

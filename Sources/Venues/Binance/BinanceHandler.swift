@@ -1,38 +1,6 @@
 import Bytes
 import MarketData
 
-/// What differs between Binance's markets.
-struct BinanceMarket: Sendable {
-  let part: String
-  let infoPath: String
-  /// 24 h figures of all markets: weight 80 on spot, 40 on futures.
-  let volumePath: String
-  let depthPath: String
-  let rule: SequenceRule
-  /// Snapshots that can be asked for, the deepest first: levels a side, and the request weight.
-  let snapshots: [(levels: Int, weight: Int)]
-  /// Weight a minute, until the venue has said what an address may use: half of it is taken.
-  let weightPerMinute: Int
-  let streams: [String]
-  /// Digits after the point of every price and size; nil where each market has its own.
-  let scale: UInt8?
-  /// Whether the instrument list can be asked for by names.
-  let selectsSymbols: Bool
-
-  static let spot = BinanceMarket(
-    part: "spot", infoPath: "/api/v3/exchangeInfo", volumePath: "/api/v3/ticker/24hr?type=MINI",
-    depthPath: "/api/v3/depth", rule: .binanceSpot, snapshots: [(1_000, 50), (500, 25), (100, 5)],
-    weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], scale: 8, selectsSymbols: true)
-
-  /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients, `trade`. `ticker`
-  /// and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
-  static let usdm = BinanceMarket(
-    part: "usdm", infoPath: "/fapi/v1/exchangeInfo", volumePath: "/fapi/v1/ticker/24hr", depthPath: "/fapi/v1/depth",
-    rule: .binanceFutures, snapshots: [(1_000, 20), (500, 10), (100, 5)],
-    weightPerMinute: 1_200, streams: ["depth@100ms", "trade", "bookTicker"], scale: nil,
-    selectsSymbols: false)
-}
-
 /// Binance spot and USD-M futures: `depth@100ms` joined to REST snapshots, `trade`, `bookTicker`, and on spot `ticker`, on the
 /// combined endpoint, without a key. A venue with two connections, as spot and futures have hosts of their own.
 ///
@@ -57,57 +25,6 @@ package final class BinanceHandler: SymbolHandler {
   static let lifetime = 24 * Microseconds.hour
   /// How long after `serverShutdown` the connection may last: ten minutes were promised once, and nothing is now.
   static let shutdownNotice = 10 * Microseconds.minute
-
-  // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
-  static let spot: Venue = connection(
-    .spot, title: "Binance", endpoint: "wss://stream.binance.com:9443/stream", rest: "https://api.binance.com",
-    kinds: [.spot], staleAfter: 30 * Microseconds.second,
-    profile: VenueProfile(
-      channels: [
-        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
-        .init("bookTicker", .quote), .init("ticker", .ticker),
-      ],
-      bookDepth: 1_000, bookCheck: "U and u link updates to a REST snapshot and to each other",
-      connectionLife: "a ping from the venue every 20 s; pings to it are answered",
-      requests: [.instruments, .snapshots, .volumes],
-      limits: [
-        "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
-        "24 h a connection",
-      ]))
-  // The server pings every three minutes only; the session's own pings are answered.
-  static let usdm: Venue = connection(
-    .usdm, title: "Binance USD-M", endpoint: "wss://fstream.binance.com/public/stream",
-    rest: "https://fapi.binance.com", kinds: [.perpetual, .future], staleAfter: 30 * Microseconds.second,
-    profile: VenueProfile(
-      channels: [
-        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
-        .init("bookTicker", .quote),
-      ],
-      bookDepth: 1_000, bookCheck: "pu links updates to a REST snapshot and to each other",
-      connectionLife: "a ping from the venue every 3 min; pings to it are answered",
-      requests: [.instruments, .snapshots, .volumes],
-      limits: [
-        "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
-        "24 h a connection",
-      ]))
-  package static let venue = Venue(title: "Binance", parts: [spot, usdm])
-
-  private static func connection(
-    _ market: BinanceMarket, title: String, endpoint: String, rest: String, kinds: Set<Instrument.Kind.Family>,
-    staleAfter: Int64, profile: VenueProfile
-  ) -> Venue {
-    Venue(
-      name: "binance", title: title, separator: "", endpoint: endpoint, restEndpoint: rest, staleAfter: staleAfter,
-      messageLimit: 4 << 20,
-      // 1,024 streams a connection, four a symbol.
-      symbolLimit: 256, kinds: kinds, part: market.part, connectionLifetime: lifetime,
-      // 300 attempts in 5 minutes from one address.
-      connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
-      // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.
-      market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil),
-      profile: profile,
-      makeHandler: { BinanceHandler(market, configuration: $0) })
-  }
 
   struct Feed {
     var bridge: SnapshotBridge

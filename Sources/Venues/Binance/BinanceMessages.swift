@@ -11,8 +11,7 @@ extension BinanceHandler {
   func readFixed(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) -> Bool {
     var depth: (place: Int, numbers: UpdateNumbers, time: Timestamp)?
     var quote: Quote?
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
+    let mark = BatchMark(batch)
     let matched = message.withUnsafeBytes { bytes -> Bool in
       guard var cursor = FixedCursor(bytes) else { return false }
       let isWrapped = cursor.skip("{\"stream\":\"")
@@ -55,12 +54,11 @@ extension BinanceHandler {
       return false
     }
     guard matched else {
-      batch.bids.removeSubrange(bidStart...)
-      batch.asks.removeSubrange(askStart...)
+      mark.dropLevels(&batch)
       return false
     }
     if let depth {
-      accept(depth.place, depth.numbers, bidStart, askStart, depth.time, now: now, into: &batch)
+      accept(depth.place, depth.numbers, since: mark, depth.time, now: now, into: &batch)
     } else if let quote {
       accept(quote, into: &batch)
     }
@@ -214,6 +212,8 @@ extension BinanceHandler {
     return VenueTime.epoch(try integer(fields, reader, name, field, "event")) ?? now
   }
 
+  private static let bookFormat = BookFormat(title: "depthUpdate", bids: "b", asks: "a")
+
   private func readDepth(
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
@@ -228,75 +228,29 @@ extension BinanceHandler {
     } else if market.part != "spot" {
       throw FeedError.missing("pu", in: "depthUpdate")
     }
-    guard let bids = fields["b"] else { throw FeedError.missing("b", in: "depthUpdate") }
-    guard let asks = fields["a"] else { throw FeedError.missing("a", in: "depthUpdate") }
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
-    var levels = reader.reader(bids)
-    try readLevels(&levels, place, "b", into: &batch.bids)
-    levels = reader.reader(asks)
-    try readLevels(&levels, place, "a", into: &batch.asks)
+    let mark = BatchMark(batch)
+    try readSides(fields["b"], fields["a"], of: reader, place, Self.bookFormat, into: &batch)
     let time = try time(fields, reader, "E", "E", now: now)
     accept(
-      place, UpdateNumbers(first: first, last: last, previous: previous), bidStart, askStart, time, now: now,
-      into: &batch)
+      place, UpdateNumbers(first: first, last: last, previous: previous), since: mark, time, now: now, into: &batch)
   }
 
-  /// `learns`: the digits that are printed are the scale, zeros at the end included. Snapshots show them where no list has said.
-  private func readLevels(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, learns: Bool = false,
-    into levels: inout [PriceLevel]
-  ) throws(FeedError) {
-    reader.field = field
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      try reader.arrayStart()
-      guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-      let price = learns ? try learnt(&reader, place, isPrice: true, field) : try price(&reader, place, field)
-      guard try reader.nextElement() else { throw FeedError.missing("size", in: "level") }
-      let size = learns ? try learnt(&reader, place, isPrice: false, field) : try size(&reader, place, field)
-      // Very old snapshots have an empty third element.
-      while try reader.nextElement() { try reader.skipValue() }
-      levels.append(PriceLevel(price: price, size: size))
-    }
-  }
-
-  /// Reads a number whose printed digits, eight at most, widen the scale even if they are zeros.
-  private func learnt(
-    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
-  ) throws(FeedError) -> Int64 {
-    let slice = try reader.rawValue(field)
-    var value = reader.reader(slice)
-    if value.peek() == .string {
-      let text = try value.string(field)
-      let digits = DecimalText.printedScale(value.text(text))
-      let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
-      if digits > scale, digits <= 8 { throw needs(place, isPrice: isPrice, digits: digits) }
-    }
-    value = reader.reader(slice)
-    return isPrice ? try price(&value, place, field) : try size(&value, place, field)
-  }
+  private static let quoteFormat = QuoteFormat(
+    title: "bookTicker", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A")
 
   private func readBookTicker(
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, "bookTicker")
-    func slice(_ name: Unicode.Scalar, _ field: StaticString) throws(FeedError) -> FieldSlice {
-      guard let slice = fields[name] else { throw FeedError.missing(field, in: "bookTicker") }
-      return slice
-    }
-    var value = reader.reader(try slice("b", "b"))
-    let bid = try price(&value, place, "b")
-    value = reader.reader(try slice("B", "B"))
-    let bidSize = try size(&value, place, "B")
-    value = reader.reader(try slice("a", "a"))
-    let ask = try price(&value, place, "a")
-    value = reader.reader(try slice("A", "A"))
-    let askSize = try size(&value, place, "A")
-    accept(
-      Quote(instrument: InstrumentID(place), bid: bid, bidSize: bidSize, ask: ask, askSize: askSize, time: now),
-      into: &batch)
+    guard let bid = fields["b"] else { throw FeedError.missing("b", in: "bookTicker") }
+    guard let bidSize = fields["B"] else { throw FeedError.missing("B", in: "bookTicker") }
+    guard let ask = fields["a"] else { throw FeedError.missing("a", in: "bookTicker") }
+    guard let askSize = fields["A"] else { throw FeedError.missing("A", in: "bookTicker") }
+    let found = QuoteFields(
+      place: try place(fields, reader, "bookTicker"), bid: bid, bidSize: bidSize, ask: ask, askSize: askSize)
+    accept(try quote(found, reader, Self.quoteFormat, now: now), into: &batch)
   }
+
+  private static let tradeFormat = TradeFormat(price: "p", size: "q", id: "t", side: "m")
 
   /// `m` says that the buyer was the maker: the taker sold.
   private func readTrade(
@@ -305,40 +259,34 @@ extension BinanceHandler {
     into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, reader, "trade")
-    let id = try integer(fields, reader, name, isAggregate ? "a" : "t", "trade")
-    guard id >= 0 else { throw FeedError(.shape, "trade with a negative number") }
-    guard let priceSlice = fields["p"] else { throw FeedError.missing("p", in: "trade") }
-    guard let sizeSlice = fields["q"] else { throw FeedError.missing("q", in: "trade") }
-    guard let makerSlice = fields["m"] else { throw FeedError.missing("m", in: "trade") }
-    var value = reader.reader(priceSlice)
-    let price = try price(&value, place, "p")
-    value = reader.reader(sizeSlice)
-    let size = try size(&value, place, "q")
-    value = reader.reader(makerSlice)
-    let buyerIsMaker = try value.bool("m")
+    var found = TradeFields(place: place, price: fields["p"], size: fields["q"], id: fields[name]?.slice)
+    found.time = try time(fields, reader, "T", "T", now: now)
+    if let slice = fields["m"] {
+      var value = reader.reader(slice)
+      found.side = try value.bool("m") ? .sell : .buy
+    }
+    let trade = try trade(found, reader, Self.tradeFormat, now: now)
+    guard let number = trade.id.number else {
+      throw FeedError(.decimal, "field \(isAggregate ? "a" : "t"): \(trade.id.text) is no trade's number")
+    }
     if let slice = fields["X"] {
       // On futures: what the insurance fund takes over and what is closed by force is no price of the market.
-      value = reader.reader(slice)
+      var value = reader.reader(slice)
       let kind = try value.string("X")
       guard value.equals(kind, "MARKET") else {
         counts.ignored += 1
         return
       }
     }
-    let time = try time(fields, reader, "T", "T", now: now)
     feeds[place].heard = true
     if isAggregate {
       if feeds[place].hasTrades { return }
     } else {
       feeds[place].hasTrades = true
     }
-    note(place, price: price, size: size)
-    batch.events.append(
-      .trade(
-        Trade(
-          instrument: InstrumentID(place), id: TradeID(UInt64(id)), price: price, size: size,
-          side: buyerIsMaker ? .sell : .buy, time: time)))
-    seen[place].trades += 1
+    count(trade)
+    batch.events.append(.trade(trade))
+    let id = Int64(clamping: number)
     let lastTrade = feeds[place].lastTrade
     seen[place].missedTrades &+= TradeSequence.missed(after: lastTrade, before: id)
     feeds[place].lastTrade = max(lastTrade, id)
@@ -385,11 +333,11 @@ extension BinanceHandler {
 
   /// Takes an update whose levels stand at the end of `batch`.
   private func accept(
-    _ place: Int, _ numbers: UpdateNumbers, _ bidStart: Int, _ askStart: Int, _ time: Timestamp, now: Timestamp,
+    _ place: Int, _ numbers: UpdateNumbers, since mark: BatchMark, _ time: Timestamp, now: Timestamp,
     into batch: inout EventBatch
   ) {
-    let bids = bidStart..<batch.bids.count
-    let asks = askStart..<batch.asks.count
+    let bids = mark.bids..<batch.bids.count
+    let asks = mark.asks..<batch.asks.count
     feeds[place].heard = true
     seen[place].deltas += 1
     note(place, batch.bids[bids])
@@ -409,8 +357,7 @@ extension BinanceHandler {
       batch.events.append(.bookReset(InstrumentID(place), .gap))
       lost(place, now: now)
     }
-    batch.bids.removeSubrange(bidStart...)
-    batch.asks.removeSubrange(askStart...)
+    mark.dropLevels(&batch)
   }
 
   // MARK: REST bodies
@@ -420,6 +367,8 @@ extension BinanceHandler {
     _ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
     var reader = FieldReader(body)
+    // Digits are learnt where no list has said them.
+    let format = market.scale == nil ? Self.bookFormat.learning(.all) : Self.bookFormat
     var id: Int64?
     var hasBids = false
     var hasAsks = false
@@ -428,10 +377,10 @@ extension BinanceHandler {
       if reader.equals(key, "lastUpdateId") {
         id = try reader.int64("lastUpdateId")
       } else if reader.equals(key, "bids") {
-        try readLevels(&reader, place, "bids", learns: market.scale == nil, into: &batch.bids)
+        try readLevels(&reader, place, "bids", format, into: &batch.bids)
         hasBids = true
       } else if reader.equals(key, "asks") {
-        try readLevels(&reader, place, "asks", learns: market.scale == nil, into: &batch.asks)
+        try readLevels(&reader, place, "asks", format, into: &batch.asks)
         hasAsks = true
       } else {
         try reader.skipValue()

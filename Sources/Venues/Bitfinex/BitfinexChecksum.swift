@@ -12,9 +12,11 @@ package enum BitfinexChecksum {
   /// number as JavaScript prints it (docs.bitfinex.com, "Checksum"). Nil if a number is below 10^-6, whose text is not known for
   /// certain. The venue prints the result as a signed number. About 2 KB; no allocation.
   package static func checksum(of book: borrowing OrderBook, priceScale: UInt8, sizeScale: UInt8) -> UInt32? {
-    // A hundred numbers of at most 19 digits, each with sign, point, a zero before it and the colon after it.
-    withUnsafeTemporaryAllocation(byteCount: 4 * depth * 24, alignment: 8) { text in
+    // The four numbers of a rank, of at most 19 digits, each with the colon before it, sign, point and a zero before that: above 1 KB
+    // the memory would come from the heap.
+    withUnsafeTemporaryAllocation(byteCount: 4 * 24, alignment: 8) { text in
       var count = 0
+      var isFirst = true
       var isCertain = true
       func append(_ value: Int64, _ scale: UInt8, isNegative: Bool) {
         var digits = value.magnitude
@@ -26,10 +28,11 @@ package enum BitfinexChecksum {
           digits = quotient
           scale -= 1
         }
-        if count > 0 {
+        if !isFirst {
           text[count] = UInt8(ascii: ":")
           count &+= 1
         }
+        isFirst = false
         if isNegative {
           text[count] = UInt8(ascii: "-")
           count &+= 1
@@ -59,14 +62,14 @@ package enum BitfinexChecksum {
         append(level.price, priceScale, isNegative: false)
         append(level.size, sizeScale, isNegative: isAsk)
       }
+      var crc = CRC32()
       for rank in 0..<depth {
         if rank < book.bids.count { append(book.bid(at: rank), isAsk: false) }
         if rank < book.asks.count { append(book.ask(at: rank), isAsk: true) }
+        crc.update(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[..<count]))
+        count = 0
       }
-      guard isCertain else { return nil }
-      var crc = CRC32()
-      crc.update(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[..<count]))
-      return crc.value
+      return isCertain ? crc.value : nil
     }
   }
 

@@ -67,6 +67,7 @@ package final class BitfinexHandler: SymbolHandler {
       bookCheck: "every message of a connection is counted; CRC-32 of the top 25 every few seconds",
       connectionLife: "a heartbeat of every channel each 15 s", requests: [.instruments, .volumes],
       limits: ["25 channels a connection"]),
+    replay: replay,
     makeHandler: { BitfinexHandler(configuration: $0) })
 
   struct Feed {
@@ -101,8 +102,8 @@ package final class BitfinexHandler: SymbolHandler {
   private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
-  private var inMaintenance = false
-  private var maintenanceSince = Timestamp.distantPast
+  var inMaintenance = false
+  var maintenanceSince = Timestamp.distantPast
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
 
@@ -302,7 +303,7 @@ package final class BitfinexHandler: SymbolHandler {
   }
 
   /// Gives the present subscription up, if there is one, and makes another. What still comes of the old one is not looked at.
-  private func renew(_ slot: Int, _ now: Timestamp) {
+  func renew(_ slot: Int, _ now: Timestamp) {
     if numbers[slot] != 0 {
       slots[slot].leaving = numbers[slot]
       numbers[slot] = 0
@@ -326,120 +327,6 @@ package final class BitfinexHandler: SymbolHandler {
     guard !isLeaving else { return }
     isLeaving = true
     actions.append(.renew(reason: reason, within: Self.restartNotice))
-  }
-
-  // MARK: Events
-
-  /// `{"event":…}`
-  func heard(_ event: BitfinexEvent, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
-    switch event.name {
-    case "info": informed(event, now: now, into: &batch)
-    case "subscribed": subscribed(event, now: now, into: &batch)
-    case "unsubscribed": unsubscribed(event, now: now, into: &batch)
-    case "pong": batch.events.append(.heartbeat)
-    case "conf":
-      guard event.status == "OK" else {
-        throw FeedError(.refused, "conf: \(event.status) \(event.message); books go without their count and checksum")
-      }
-    case "error": try failed(event, now: now, into: &batch)
-    default: counts.ignored += 1
-    }
-  }
-
-  private func informed(_ event: BitfinexEvent, now: Timestamp, into batch: inout EventBatch) {
-    switch event.code {
-    case 20_051: leave("the venue restarts its server and asks to connect again")
-    case 20_060: maintain(true, now: now, into: &batch)
-    case 20_061: maintain(false, now: now, into: &batch)
-    default:
-      if let isWorking = event.isWorking, isWorking == inMaintenance {
-        maintain(!isWorking, now: now, into: &batch)
-      }
-    }
-  }
-
-  /// In maintenance nothing is asked for, and no book is vouched for; after it everything is subscribed again.
-  private func maintain(_ begins: Bool, now: Timestamp, into batch: inout EventBatch) {
-    if begins != inMaintenance { actions.append(.maintenance(begins)) }
-    inMaintenance = begins
-    maintenanceSince = now
-    for place in feeds.indices where feeds[place].book.resync(now: now) {
-      batch.events.append(.bookReset(InstrumentID(place), .venueReset))
-    }
-    guard !begins else { return }
-    for slot in slots.indices where !feeds[Self.place(slot)].isRefused { renew(slot, now) }
-  }
-
-  private func slot(of event: BitfinexEvent) -> Int? {
-    guard let channel = Channel.allCases.first(where: { $0.name == event.channel }) else { return nil }
-    var symbol = event.symbol
-    let place = symbol.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
-    return place >= 0 ? Self.slot(place, channel) : nil
-  }
-
-  private func subscribed(_ event: BitfinexEvent, now: Timestamp, into batch: inout EventBatch) {
-    let slot = slot(of: event)
-    // A number may come again for something else; then it is no longer what it was.
-    let former = self.slot(of: event.number)
-    if former >= 0, former != slot { ended(former, now: now, into: &batch) }
-    guard let slot, event.number != 0,
-      Self.channel(slot) != .book || event.precision.isEmpty || event.precision == "P0"
-    else {
-      counts.ignored += 1
-      return
-    }
-    if slots[slot].leaving == event.number { slots[slot].leaving = 0 }
-    numbers[slot] = event.number
-    slots[slot].asked = nil
-    slots[slot].heard = now
-    slots[slot].patience = Self.answerTimeout
-    slots[slot].backoff.reset()
-  }
-
-  private func unsubscribed(_ event: BitfinexEvent, now: Timestamp, into batch: inout EventBatch) {
-    if let slot = slots.indices.first(where: { slots[$0].leaving == event.number && event.number != 0 }) {
-      slots[slot].leaving = 0
-      return
-    }
-    let slot = slot(of: event.number)
-    if slot >= 0 { ended(slot, now: now, into: &batch) }
-  }
-
-  /// A channel is no more, and not at our wish: it is asked for again.
-  private func ended(_ slot: Int, now: Timestamp, into batch: inout EventBatch) {
-    numbers[slot] = 0
-    slots[slot].asked = now
-    let place = Self.place(slot)
-    guard Self.channel(slot) == .book, feeds[place].book.resync(now: now) else { return }
-    batch.events.append(.bookReset(InstrumentID(place), .venueReset))
-    tick(now: now, into: &batch)
-  }
-
-  private func failed(_ event: BitfinexEvent, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
-    let slot = slot(of: event)
-    switch (event.code, slot) {
-    case (10_301, _):
-      // It is subscribed, or about to be: the acknowledgement is on its way, or the retry comes.
-      return
-    case (10_300, let slot?), (10_001, let slot?):
-      let place = Self.place(slot)
-      slots[slot].asked = nil
-      if feeds[place].isRefused { return }
-      guard !feeds[place].book.isLive else { break }
-      feeds[place].isRefused = true
-      feeds[place].book.disconnected()
-      refuse(configuredName(place), "Bitfinex refused \(instruments[place].venueSymbol): \(event.message)")
-      return
-    case (10_305, let slot?): slots[slot].patience = Microseconds.minute
-    case (10_400, _):
-      // What was to be given up is not there.
-      for slot in slots.indices where event.number == 0 || slots[slot].leaving == event.number {
-        slots[slot].leaving = 0
-      }
-    default: break
-    }
-    let subject = event.symbol.isEmpty ? "" : "\(event.channel) \(event.symbol): "
-    throw FeedError(.refused, "\(subject)\(event.message) (code \(event.code))")
   }
 
   // MARK: Messages

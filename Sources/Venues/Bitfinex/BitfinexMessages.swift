@@ -1,23 +1,7 @@
 import Bytes
 import MarketData
 
-/// An event of Bitfinex: `{"event":…}` with what belongs to its kind.
-struct BitfinexEvent {
-  var name = ""
-  var channel = ""
-  var symbol = ""
-  var message = ""
-  var status = ""
-  /// `prec` of a book.
-  var precision = ""
-  /// `chanId`; 0 if there is none.
-  var number: Int64 = 0
-  var code: Int64 = 0
-  /// `platform.status`: whether the venue works, or is in maintenance.
-  var isWorking: Bool?
-}
-
-/// Reading Bitfinex' messages: events are objects, data are arrays `[channel, payload…, count, time]`.
+/// Reading Bitfinex' messages: events are objects (`BitfinexEvent`), data are arrays `[channel, payload…, count, time]`.
 ///
 /// "Message lengths should never be hardcoded" (docs.bitfinex.com, "General"): what is behind the known elements is passed over.
 extension BitfinexHandler {
@@ -29,9 +13,10 @@ extension BitfinexHandler {
     case unknown
     case heartbeat
     case checksum(UInt32)
-    case snapshot(bids: Range<Int>, asks: Range<Int>)
-    case level(bids: Range<Int>, asks: Range<Int>)
-    case trade(Trade, number: UInt64)
+    /// Its levels stand in the batch since the mark.
+    case snapshot(BatchMark)
+    case level(BatchMark)
+    case trade(Trade)
     /// Trades from before the subscription, which stand in the batch already, and the newest of them.
     case backlog(Range<Int>, newest: UInt64)
     case ticker(Ticker)
@@ -43,50 +28,6 @@ extension BitfinexHandler {
     let event = try readEvent(&reader)
     guard !event.name.isEmpty else { throw FeedError.missing("event", in: "message") }
     try heard(event, now: now, into: &batch)
-  }
-
-  private func readEvent(_ reader: inout FieldReader) throws(FeedError) -> BitfinexEvent {
-    var event = BitfinexEvent()
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      let kind = reader.peek()
-      if reader.equals(key, "event"), kind == .string {
-        event.name = try reader.decodedString("event")
-      } else if reader.equals(key, "channel"), kind == .string {
-        event.channel = try reader.decodedString("channel")
-      } else if reader.equals(key, "symbol"), kind == .string {
-        event.symbol = try reader.decodedString("symbol")
-      } else if reader.equals(key, "msg"), kind == .string {
-        event.message = try reader.decodedString("msg")
-      } else if reader.equals(key, "status"), kind == .string {
-        event.status = try reader.decodedString("status")
-      } else if reader.equals(key, "prec"), kind == .string {
-        event.precision = try reader.decodedString("prec")
-      } else if reader.equals(key, "chanId"), kind == .number || kind == .string {
-        event.number = try reader.int64("chanId")
-      } else if reader.equals(key, "code"), kind == .number || kind == .string {
-        event.code = try reader.int64("code")
-      } else if reader.equals(key, "platform"), kind == .object {
-        event.isWorking = try readPlatform(&reader)
-      } else {
-        try reader.skipValue()
-      }
-    }
-    try reader.end()
-    return event
-  }
-
-  private func readPlatform(_ reader: inout FieldReader) throws(FeedError) -> Bool? {
-    var isWorking: Bool?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "status"), reader.peek() == .number {
-        isWorking = try reader.int64("platform.status") != 0
-      } else {
-        try reader.skipValue()
-      }
-    }
-    return isWorking
   }
 
   // MARK: Data
@@ -142,7 +83,7 @@ extension BitfinexHandler {
         continue
       }
       let slice = try reader.number("count")
-      let value = Int64(clamping: Self.number(reader.text(slice)))
+      let value = (try? DecimalText.parse(reader.text(slice), scale: 0)) ?? 0
       if value >= 1_000_000_000_000 {
         time = VenueTime.epoch(value)
       } else if value > 0, count == nil {
@@ -171,8 +112,7 @@ extension BitfinexHandler {
       if reader.equals(tag, "te"), slot >= 0, Self.channel(slot) == .trades {
         guard try reader.nextElement() else { throw FeedError.missing("trade", in: "te") }
         reader.field = "trade"
-        let (trade, number) = try readTrade(&reader, Self.place(slot), now: now)
-        return .trade(trade, number: number)
+        return .trade(try readTrade(&reader, Self.place(slot), now: now))
       }
       return reader.equals(tag, "tu") || reader.equals(tag, "te") ? .nothing : .unknown
     default:
@@ -189,50 +129,25 @@ extension BitfinexHandler {
     case .heartbeat: batch.events.append(.heartbeat)
     case .ticker(let ticker): batch.events.append(.ticker(ticker))
     case .backlog(let range, let newest):
-      for event in batch.events[range] {
-        if case .trade(let trade) = event { note(place, price: trade.price, size: trade.size) }
-      }
-      seen[place].backlogTrades += range.count
+      countTrades(of: batch, from: range.lowerBound)
       feeds[place].lastTrade = newest
-    case .trade(let trade, let number):
-      seen[place].trades += 1
-      feeds[place].lastTrade = max(feeds[place].lastTrade, number)
-      note(place, price: trade.price, size: trade.size)
+    case .trade(let trade):
+      feeds[place].lastTrade = max(feeds[place].lastTrade, trade.id.number ?? 0)
+      count(trade)
       batch.events.append(.trade(trade))
     case .checksum(let checksum):
       guard feeds[place].book.isLive else { break }
-      let bids = batch.bids.count
-      let asks = batch.asks.count
-      batch.events.append(
-        .book(
-          BookEvent(
-            instrument: InstrumentID(place), kind: .delta, bidRange: bids..<bids, askRange: asks..<asks, time: time,
-            checksum: checksum)))
-    case .snapshot(let bids, let asks):
+      append(.delta, place, since: BatchMark(batch), time: time, checksum: checksum, into: &batch)
+    case .snapshot(let mark):
       seen[place].snapshots += 1
       feeds[place].book.snapshotArrived(now: now)
-      append(.snapshot, place, bids, asks, time, into: &batch)
-    case .level(let bids, let asks):
+      append(.snapshot, place, since: mark, time: time, into: &batch)
+    case .level(let mark):
       seen[place].deltas += 1
-      guard feeds[place].book.isLive else {
-        // On its way when the book was given up.
-        batch.bids.removeSubrange(bids)
-        batch.asks.removeSubrange(asks)
-        break
-      }
-      append(.delta, place, bids, asks, time, into: &batch)
+      // On its way when the book was given up.
+      guard feeds[place].book.isLive else { return mark.dropLevels(&batch) }
+      append(.delta, place, since: mark, time: time, into: &batch)
     }
-  }
-
-  private func append(
-    _ kind: BookEvent.Kind, _ place: Int, _ bids: Range<Int>, _ asks: Range<Int>, _ time: Timestamp,
-    into batch: inout EventBatch
-  ) {
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    batch.events.append(
-      .book(
-        BookEvent(instrument: InstrumentID(place), kind: kind, bidRange: bids, askRange: asks, time: time)))
   }
 
   // MARK: Books
@@ -241,8 +156,7 @@ extension BitfinexHandler {
   private func readBook(
     _ reader: inout FieldReader, _ place: Int, into batch: inout EventBatch
   ) throws(FeedError) -> Payload {
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
+    let mark = BatchMark(batch)
     reader.field = "book"
     try reader.arrayStart()
     var isSnapshot = true
@@ -258,9 +172,7 @@ extension BitfinexHandler {
         try readLevel(&reader, place, into: &batch)
       }
     }
-    let bids = bidStart..<batch.bids.count
-    let asks = askStart..<batch.asks.count
-    return isSnapshot ? .snapshot(bids: bids, asks: asks) : .level(bids: bids, asks: asks)
+    return isSnapshot ? .snapshot(mark) : .level(mark)
   }
 
   /// The rest of a level from its price on: a positive amount is a bid's, a negative one an ask's; a count of 0 removes the
@@ -308,7 +220,8 @@ extension BitfinexHandler {
         try reader.skipValue()
         continue
       }
-      var (trade, number) = try readTrade(&reader, place, now: now)
+      var trade = try readTrade(&reader, place, now: now)
+      let number = trade.id.number ?? 0
       guard number == 0 || number > known else { continue }
       trade.isBacklog = true
       newest = max(newest, number)
@@ -320,15 +233,15 @@ extension BitfinexHandler {
     return .backlog(start..<batch.events.count, newest: newest)
   }
 
-  /// `[ID, MTS, AMOUNT, PRICE]`: positive amounts are the taker's purchases. With the id as a number, 0 if it is none of 64 bits.
+  /// `[ID, MTS, AMOUNT, PRICE]`: positive amounts are the taker's purchases.
   private func readTrade(
     _ reader: inout FieldReader, _ place: Int, now: Timestamp
-  ) throws(FeedError) -> (trade: Trade, number: UInt64) {
+  ) throws(FeedError) -> Trade {
     try reader.arrayStart()
     guard try reader.nextElement() else { throw FeedError.missing("id", in: "trade") }
     let id = try reader.number("id")
     guard try reader.nextElement() else { throw FeedError.missing("time", in: "trade") }
-    let time = try reader.null() ? now : VenueTime.epoch(try reader.int64("time")) ?? now
+    let time = try reader.time("time", .epoch) ?? now
     guard try reader.nextElement() else { throw FeedError.missing("amount", in: "trade") }
     let amount = try signedSize(&reader, place, "amount")
     guard try reader.nextElement() else { throw FeedError.missing("price", in: "trade") }
@@ -337,21 +250,9 @@ extension BitfinexHandler {
     guard amount != 0, amount != .min, price > 0 else {
       throw FeedError(.shape, "trade before offset \(reader.offset): amount or price is out of range")
     }
-    let trade = Trade(
+    return Trade(
       instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: price, size: abs(amount),
       side: amount > 0 ? .buy : .sell, time: time)
-    return (trade, Self.number(reader.text(id)))
-  }
-
-  private static func number(_ text: RawSpan) -> UInt64 {
-    guard text.byteCount < 20 else { return 0 }
-    var number: UInt64 = 0
-    for index in 0..<text.byteCount {
-      let digit = text.unsafeLoad(fromUncheckedByteOffset: index, as: UInt8.self) &- UInt8(ascii: "0")
-      guard digit < 10 else { return 0 }
-      number = number &* 10 &+ UInt64(digit)
-    }
-    return number
   }
 
   /// `[BID, BID_SIZE, ASK, ASK_SIZE, CHANGE, CHANGE_RELATIVE, LAST, VOLUME, HIGH, LOW, …]`. The sizes are sums of 25 levels and not
@@ -389,111 +290,5 @@ extension BitfinexHandler {
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString
   ) throws(FeedError) -> Int64? {
     try reader.null() ? nil : try price(&reader, place, field)
-  }
-}
-
-extension BitfinexHandler {
-  /// `[["tBTCUSD",BID,BID_SIZE,ASK,ASK_SIZE,CHANGE,CHANGE_RELATIVE,LAST,VOLUME,HIGH,LOW],["fUSD",…],…]`: volumes are in base units.
-  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
-    var reader = FieldReader(body)
-    reader.field = "tickers"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var name = ""
-      var last: Decimal64?
-      var volume: Decimal64?
-      try reader.arrayStart()
-      var index = 0
-      while try reader.nextElement() {
-        switch index {
-        case 0: name = try reader.decodedString("symbol")
-        case 7: last = try statistic(&reader, "LAST_PRICE")
-        case 8: volume = try statistic(&reader, "VOLUME")
-        default: try reader.skipValue()
-        }
-        index += 1
-      }
-      // Those of funding have other fields.
-      guard name.hasPrefix("t"), let last, let volume else { continue }
-      try note(volume.product(with: last), of: name, in: &volumes)
-    }
-  }
-}
-
-/// A pair of the list.
-package struct BitfinexPair {
-  /// As it is subscribed: `tBTCUST`, `tAVAX:USD`.
-  package var name: String
-  /// The currencies by Bitfinex' names.
-  package var base: String
-  package var quote: String
-  /// By the names that they have elsewhere: `BTC-USDT`.
-  package var symbol: FeedSymbol
-
-  /// `BTCUST`, or `AVAX:USD` where a currency has more than three letters; nil for another shape.
-  package init?(pair: String, names: [String: String] = [:]) {
-    let parts = pair.split(separator: ":", omittingEmptySubsequences: false)
-    if parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty {
-      base = String(parts[0])
-      quote = String(parts[1])
-    } else if parts.count == 1, pair.utf8.count == 6, pair.count == 6 {
-      base = String(pair.prefix(3))
-      quote = String(pair.suffix(3))
-    } else {
-      return nil
-    }
-    name = "t" + pair
-    func common(_ currency: String) -> String { names[currency] ?? Self.names[currency] ?? currency }
-    symbol = FeedSymbol(base: common(base), quote: common(quote))
-  }
-
-  /// The names that most depends on, for where the venue's own list of them is missing.
-  private static let names = ["UST": "USDT", "UDC": "USDC", "DSH": "DASH"]
-  /// More pairs than this are no list.
-  private static let limit = 20_000
-
-  /// Reads `[["BTCUSD","BTCUST",…],[["UST","USDt"],…]]`: the pairs, and if it is there the names of currencies.
-  package static func list(_ body: RawSpan) throws(FeedError) -> [BitfinexPair] {
-    var pairs: [String] = []
-    var names: [String: String] = [:]
-    var reader = FieldReader(body)
-    reader.field = "list"
-    try reader.arrayStart()
-    var part = 0
-    while try reader.nextElement() {
-      guard part < 2, reader.peek() == .array else {
-        try reader.skipValue()
-        continue
-      }
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        if part == 0 {
-          pairs.append(try reader.decodedString("pair"))
-        } else {
-          let (currency, name) = try readName(&reader)
-          names[currency] = name.uppercased()
-        }
-        guard pairs.count <= limit, names.count <= limit else {
-          throw FeedError(.shape, "list of more than \(limit) pairs or currencies")
-        }
-      }
-      part += 1
-    }
-    guard part > 0 else { throw FeedError.missing("pairs", in: "list") }
-    let all = pairs.compactMap { BitfinexPair(pair: $0, names: names) }
-    // Of two currencies with one name, the one that is called so by the venue comes first.
-    return all.filter { $0.isPlain } + all.filter { !$0.isPlain }
-  }
-
-  private var isPlain: Bool { symbol.base == base && symbol.quote == quote }
-
-  private static func readName(_ reader: inout FieldReader) throws(FeedError) -> (String, String) {
-    try reader.arrayStart()
-    guard try reader.nextElement() else { throw FeedError.missing("currency", in: "name") }
-    let currency = try reader.decodedString("currency")
-    guard try reader.nextElement() else { throw FeedError.missing("name", in: "name") }
-    let name = try reader.decodedString("name")
-    while try reader.nextElement() { try reader.skipValue() }
-    return (currency, name)
   }
 }

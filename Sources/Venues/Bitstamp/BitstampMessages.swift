@@ -125,11 +125,9 @@ extension BitstampHandler {
   private func readBook(
     _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
+    let mark = BatchMark(batch)
     let time = try readBookFields(&reader, place, into: &batch)
-    update(
-      place, at: time, bids: bidStart..<batch.bids.count, asks: askStart..<batch.asks.count, now: now, into: &batch)
+    update(place, at: time, since: mark, now: now, into: &batch)
   }
 
   /// The answer of `order_book`: its time, µs; levels are appended to the batch.
@@ -139,6 +137,8 @@ extension BitstampHandler {
     try reader.end()
     return time
   }
+
+  private static let bookFormat = BookFormat(title: "book")
 
   private func readBookFields(
     _ reader: inout FieldReader, _ place: Int, into batch: inout EventBatch
@@ -155,12 +155,10 @@ extension BitstampHandler {
       } else if reader.equals(key, "timestamp") {
         seconds = try reader.int64("timestamp")
       } else if reader.equals(key, "bids") {
-        reader.field = "bids"
-        try readLevels(&reader, place, into: &batch.bids)
+        try readLevels(&reader, place, "bids", Self.bookFormat, into: &batch.bids)
         hasBids = true
       } else if reader.equals(key, "asks") {
-        reader.field = "asks"
-        try readLevels(&reader, place, into: &batch.asks)
+        try readLevels(&reader, place, "asks", Self.bookFormat, into: &batch.asks)
         hasAsks = true
       } else {
         try reader.skipValue()
@@ -178,56 +176,40 @@ extension BitstampHandler {
     return time
   }
 
-  private func readLevels(
-    _ reader: inout FieldReader, _ place: Int, into levels: inout [PriceLevel]
-  ) throws(FeedError) {
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      try reader.arrayStart()
-      guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-      let price = try price(&reader, place, "price")
-      guard try reader.nextElement() else { throw FeedError.missing("amount", in: "level") }
-      let size = try size(&reader, place, "amount")
-      while try reader.nextElement() { try reader.skipValue() }
-      levels.append(PriceLevel(price: price, size: size))
-    }
-  }
-
   // MARK: Trades
+
+  private static let tradeFormat = TradeFormat(price: "price_str", size: "amount_str", id: "id", side: "type (0 or 1)")
 
   /// `{"id":…,"amount_str":…,"price_str":…,"type":0,"microtimestamp":…}`: the numbers beside the texts have been through a binary
   /// fraction (3651.3000000000002). `type` is the taker's side, 0 for a purchase.
   private func readTrade(
     _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    var id: JSONSlice?
-    var price: FieldSlice?
-    var size: FieldSlice?
+    var fields = TradeFields(place: place)
     var hasPriceText = false
     var hasSizeText = false
-    var side: TakerSide?
     var micro: Int64?
     var time: Int64?
     reader.field = "data"
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "price_str") {
-        price = try reader.rawValue("price_str")
+        fields.price = try reader.rawValue("price_str")
         hasPriceText = true
       } else if reader.equals(key, "amount_str") {
-        size = try reader.rawValue("amount_str")
+        fields.size = try reader.rawValue("amount_str")
         hasSizeText = true
       } else if reader.equals(key, "price"), !hasPriceText {
-        price = try reader.rawValue("price")
+        fields.price = try reader.rawValue("price")
       } else if reader.equals(key, "amount"), !hasSizeText {
-        size = try reader.rawValue("amount")
+        fields.size = try reader.rawValue("amount")
       } else if reader.equals(key, "id_str"), reader.peek() == .string {
-        id = try reader.string("id_str")
-      } else if reader.equals(key, "id"), id == nil {
-        id = reader.peek() == .string ? try reader.string("id") : try reader.number("id")
+        fields.id = try reader.string("id_str")
+      } else if reader.equals(key, "id"), fields.id == nil {
+        fields.id = try reader.name("id")
       } else if reader.equals(key, "type") {
         let type = try reader.int64("type")
-        side = type == 0 ? .buy : type == 1 ? .sell : nil
+        fields.side = type == 0 ? .buy : type == 1 ? .sell : nil
       } else if reader.equals(key, "microtimestamp") {
         micro = try reader.int64("microtimestamp")
       } else if reader.equals(key, "timestamp") {
@@ -236,133 +218,15 @@ extension BitstampHandler {
         try reader.skipValue()
       }
     }
-    guard let id else { throw FeedError.missing("id", in: "trade") }
-    guard let price else { throw FeedError.missing("price_str", in: "trade") }
-    guard let size else { throw FeedError.missing("amount_str", in: "trade") }
-    guard let side else { throw FeedError.missing("type (0 or 1)", in: "trade") }
-    var value = reader.reader(price)
-    let tradePrice = try self.price(&value, place, "price_str")
-    value = reader.reader(size)
-    let tradeSize = try self.size(&value, place, "amount_str")
-    let venueTime = micro.flatMap(VenueTime.epoch) ?? time.flatMap(Self.time)
-    seen[place].trades += 1
-    note(place, price: tradePrice, size: tradeSize)
-    traded(place, at: venueTime, now: now)
-    batch.events.append(
-      .trade(
-        Trade(
-          instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: tradePrice, size: tradeSize, side: side,
-          time: venueTime ?? now)))
+    fields.time = micro.flatMap(VenueTime.epoch) ?? time.flatMap(Self.time)
+    let trade = try trade(fields, reader, Self.tradeFormat, now: now)
+    count(trade)
+    traded(place, at: fields.time, now: now)
+    batch.events.append(.trade(trade))
   }
 
   /// Seconds on spot, and milliseconds have been seen.
   private static func time(_ value: Int64) -> Timestamp? {
     value > 0 && value < 100_000_000_000 ? Timestamp(microseconds: value * 1_000_000) : VenueTime.epoch(value)
   }
-}
-
-extension BitstampHandler {
-  /// `[{"pair":"BTC/USD","last":…,"volume":…,"vwap":…,…},…]`: volumes are in base units, `vwap` is the average price that they went at.
-  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
-    var reader = FieldReader(body)
-    reader.field = "tickers"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var name = ""
-      var last: Decimal64?
-      var average: Decimal64?
-      var volume: Decimal64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "pair") || reader.equals(key, "market"), reader.peek() == .string {
-          name = try reader.decodedString("pair").replacing("/", with: "").lowercased()
-        } else if reader.equals(key, "last") {
-          last = try statistic(&reader, "last")
-        } else if reader.equals(key, "vwap") {
-          average = try statistic(&reader, "vwap")
-        } else if reader.equals(key, "volume") {
-          volume = try statistic(&reader, "volume")
-        } else {
-          try reader.skipValue()
-        }
-      }
-      guard let volume, let price = average ?? last else { continue }
-      try note(volume.product(with: price), of: name, in: &volumes)
-    }
-  }
-}
-
-/// An entry of the list of markets.
-package struct BitstampMarket {
-  /// As in the names of channels: `btcusd`.
-  package var name: String
-  /// `BTC-USD`
-  package var symbol: FeedSymbol
-  /// Digits after the point; nil where the list does not say.
-  package var priceScale: UInt8?
-  package var sizeScale: UInt8?
-  /// Whether `trading` is `Enabled`.
-  package var isTrading = true
-
-  /// Reads `[{"market_symbol":"btcusd","base_currency":"BTC","base_decimals":8,"counter_currency":"USD",…},…]`, or the older
-  /// `[{"url_symbol":"btcusd","name":"BTC/USD","base_decimals":8,…},…]`. Perpetuals are left out.
-  package static func list(_ body: RawSpan) throws(FeedError) -> [BitstampMarket] {
-    var list: [BitstampMarket] = []
-    var reader = FieldReader(body)
-    reader.field = "list"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      if let market = try read(&reader) { list.append(market) }
-      guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 markets") }
-    }
-    try reader.end()
-    return list
-  }
-
-  private static func read(_ reader: inout FieldReader) throws(FeedError) -> BitstampMarket? {
-    var symbol = ""
-    var title = ""
-    var base = ""
-    var quote = ""
-    var isSpot = true
-    var isTrading = true
-    var priceScale: UInt8?
-    var sizeScale: UInt8?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      let kind = reader.peek()
-      if reader.equals(key, "market_symbol") || reader.equals(key, "url_symbol"), kind == .string {
-        symbol = try reader.decodedString("market_symbol")
-      } else if reader.equals(key, "name"), kind == .string {
-        title = try reader.decodedString("name")
-      } else if reader.equals(key, "base_currency"), kind == .string {
-        base = try reader.decodedString("base_currency")
-      } else if reader.equals(key, "counter_currency"), kind == .string {
-        quote = try reader.decodedString("counter_currency")
-      } else if reader.equals(key, "market_type"), kind == .string {
-        isSpot = try reader.decodedString("market_type").uppercased() == "SPOT"
-      } else if reader.equals(key, "trading"), kind == .string {
-        let trading = try reader.string("trading")
-        isTrading = !reader.equals(trading, "Disabled")
-      } else if reader.equals(key, "counter_decimals"), kind == .number {
-        priceScale = scale(try reader.int64("counter_decimals"))
-      } else if reader.equals(key, "base_decimals"), kind == .number {
-        sizeScale = scale(try reader.int64("base_decimals"))
-      } else {
-        try reader.skipValue()
-      }
-    }
-    let parts = title.split(separator: "/")
-    if base.isEmpty || quote.isEmpty, parts.count == 2 {
-      base = String(parts[0])
-      quote = String(parts[1])
-    }
-    guard !symbol.isEmpty else { throw FeedError.missing("market_symbol", in: "market") }
-    guard isSpot, !base.isEmpty, !quote.isEmpty, !symbol.hasSuffix("-perp") else { return nil }
-    return BitstampMarket(
-      name: symbol, symbol: FeedSymbol(base: base.uppercased(), quote: quote.uppercased()), priceScale: priceScale,
-      sizeScale: sizeScale, isTrading: isTrading)
-  }
-
-  private static func scale(_ digits: Int64) -> UInt8? { (0...12).contains(digits) ? UInt8(digits) : nil }
 }

@@ -1,15 +1,14 @@
 import MarketData
 
-/// Spreads REST requests over a venue's weight limit: a budget that fills evenly, one request in flight per subject, few at
-/// a time, and longer waits after failures. Subjects are places in the handler's instrument list.
+/// Keeps REST requests within a venue's weight limit in any minute (`MinuteBudget`), one in flight per subject, few at a time, with
+/// longer waits after failures. Subjects are places in the handler's instrument list.
 ///
 /// What fails for all alike (no answer, a status) only waits longer; a book that is lost again and again, or whose snapshots are of no
 /// use, has a circuit (`BookCircuit`) and is left alone for a while.
 ///
 /// Bounded by the number of subjects: each is waiting at most once.
 struct RequestPacer {
-  /// Weight that one minute gives, and what a single request costs.
-  var weightPerMinute: Int
+  /// What a single request costs.
   var requestWeight: Int
   /// Requests in flight at once.
   let concurrency: Int
@@ -28,22 +27,25 @@ struct RequestPacer {
   private var subjects: [Subject] = []
   private var waiting: [Int] = []
   private var inFlight = 0
-  /// Budget in weight × µs of a minute, so that it stays whole.
-  private var budget: Int
-  private var filled: Timestamp?
+  private var budget: MinuteBudget
   private var pausedUntil = Timestamp.distantPast
   private var nextRequest = 1000
   /// The latest time that was told.
   private var clock = Timestamp.distantPast
 
   init(weightPerMinute: Int, requestWeight: Int, concurrency: Int) {
-    self.weightPerMinute = weightPerMinute
     self.requestWeight = requestWeight
     self.concurrency = concurrency
-    self.budget = weightPerMinute * Int(Microseconds.minute)
+    budget = MinuteBudget(limit: weightPerMinute)
   }
 
-  /// Wants an answer for `subject`. Nothing changes if it waits or is in flight already.
+  /// Weight that all requests together may have in any minute.
+  var weightPerMinute: Int {
+    get { budget.limit }
+    set { budget.limit = newValue }
+  }
+
+  /// Wants an answer for `subject`, not before a time. Nothing changes if it waits or is in flight already.
   mutating func want(_ subject: Int, notBefore: Timestamp = .distantPast) {
     while subjects.count <= subject { subjects.append(Subject()) }
     guard !subjects[subject].isWaiting, subjects[subject].request == nil else { return }
@@ -52,11 +54,11 @@ struct RequestPacer {
     waiting.append(subject)
   }
 
-  /// The book of `subject` was live and has been lost: a snapshot is wanted as soon as its circuit allows.
-  mutating func lost(_ subject: Int, now: Timestamp) {
+  /// The book of `subject` was live and has been lost: a snapshot is wanted as soon as its circuit allows, and not before `notBefore`.
+  mutating func lost(_ subject: Int, notBefore: Timestamp = .distantPast, now: Timestamp) {
     clock = max(clock, now)
     while subjects.count <= subject { subjects.append(Subject()) }
-    want(subject, notBefore: subjects[subject].circuit.lost(now: now))
+    want(subject, notBefore: max(notBefore, subjects[subject].circuit.lost(now: now)))
   }
 
   /// Why the book of `subject` counts as failed; nil if it does not.
@@ -68,13 +70,12 @@ struct RequestPacer {
   mutating func next(now: Timestamp) -> (subject: Int, request: Int)? {
     clock = max(clock, now)
     guard !waiting.isEmpty else { return nil }
-    fill(now)
-    let cost = requestWeight * Int(Microseconds.minute)
-    guard now >= pausedUntil, inFlight < concurrency, budget >= cost,
+    // One that is heavier than a minute's weight goes alone.
+    guard now >= pausedUntil, inFlight < concurrency, budget.left(now: now) >= min(requestWeight, budget.limit),
       let index = waiting.firstIndex(where: { now >= subjects[$0].notBefore })
     else { return nil }
     let subject = waiting.remove(at: index)
-    budget -= cost
+    budget.spend(requestWeight, now: now)
     inFlight += 1
     nextRequest += 1
     subjects[subject].isWaiting = false
@@ -135,13 +136,4 @@ struct RequestPacer {
   }
 
   private mutating func pause(until time: Timestamp) { pausedUntil = max(pausedUntil, time) }
-
-  private mutating func fill(_ now: Timestamp) {
-    let full = weightPerMinute * Int(Microseconds.minute)
-    if let filled, now > filled {
-      let elapsed = Int(min(now - filled, Microseconds.minute))
-      budget = min(full, budget + elapsed * weightPerMinute)
-    }
-    filled = max(filled ?? now, now)
-  }
 }

@@ -10,6 +10,8 @@ struct StreamedBook {
     case unsubscribed
     /// To be subscribed again at this time.
     case scheduled(Timestamp)
+    /// To be subscribed; the request has waited for its turn since then.
+    case queued(since: Timestamp)
     case awaitingSnapshot(until: Timestamp)
     case live(since: Timestamp)
   }
@@ -27,11 +29,26 @@ struct StreamedBook {
     if case .live = state { true } else { false }
   }
 
+  /// Whether the request for its subscription waits for its turn.
+  var isQueued: Bool {
+    if case .queued = state { true } else { false }
+  }
+
   /// Why the book counts as failed; nil if it does not.
   var trouble: BookTrouble? {
     if let trouble = circuit.trouble { return trouble }
-    guard silentAttempts >= Self.silentLimit, case .awaitingSnapshot(let until) = state else { return nil }
-    return BookTrouble(failures: silentAttempts, nextAttempt: until)
+    guard silentAttempts >= Self.silentLimit else { return nil }
+    switch state {
+    case .awaitingSnapshot(let time), .queued(let time):
+      return BookTrouble(failures: silentAttempts, nextAttempt: time)
+    case .unsubscribed, .scheduled, .live: return nil
+    }
+  }
+
+  /// A subscription waits for its turn to be sent; until then it is not due again. If a snapshot of the one before comes meanwhile, the
+  /// book is live, and whoever has the request leaves it out (`isQueued`). A book that is live stays so.
+  mutating func queued(now: Timestamp) {
+    if !isLive { state = .queued(since: now) }
   }
 
   /// A subscription was sent.
@@ -61,7 +78,7 @@ struct StreamedBook {
     switch state {
     case .scheduled(let time): now >= time
     case .awaitingSnapshot(let until): now >= until
-    case .unsubscribed, .live: false
+    case .unsubscribed, .queued, .live: false
     }
   }
 

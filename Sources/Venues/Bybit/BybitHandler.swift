@@ -25,7 +25,7 @@ package final class BybitHandler: SymbolHandler {
 
   static let spot: Venue = connection("spot", kinds: [.spot])
   static let linear: Venue = connection("linear", kinds: [.perpetual, .future])
-  package static let venue = Venue(title: "Bybit", parts: [spot, linear])
+  package static let venue = Venue(title: "Bybit", parts: [spot, linear], replay: replay)
 
   private static func connection(_ part: String, kinds: Set<Instrument.Kind.Family>) -> Venue {
     Venue(
@@ -317,18 +317,6 @@ package final class BybitHandler: SymbolHandler {
     }
     tick(now: now, into: &batch)
   }
-}
-
-/// An entry of the instrument list, as far as it is used.
-struct BybitInstrument {
-  var name: String
-  var symbol: FeedSymbol
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  /// Whether `status` is `Trading`; the others are `PreLaunch`, `Delivering`, `Closed`.
-  var isTrading = true
-  var priceScale: UInt8
-  var sizeScale: UInt8
 }
 
 /// The answer to a request.

@@ -78,6 +78,8 @@ extension BybitHandler {
 
   // MARK: Books
 
+  private static let bookFormat = BookFormat(title: "orderbook", bids: "b", asks: "a")
+
   private struct BookFields {
     var place: Int?
     var bids: FieldSlice?
@@ -106,22 +108,6 @@ extension BybitHandler {
     return fields
   }
 
-  private func readLevels(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, into levels: inout [PriceLevel]
-  ) throws(FeedError) {
-    reader.field = field
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      try reader.arrayStart()
-      guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-      let price = try price(&reader, place, field)
-      guard try reader.nextElement() else { throw FeedError.missing("size", in: "level") }
-      let size = try size(&reader, place, field)
-      while try reader.nextElement() { try reader.skipValue() }
-      levels.append(PriceLevel(price: price, size: size))
-    }
-  }
-
   /// A snapshot, or a change with `u` = 1 (the service began anew), replaces the book; a change must follow by one.
   private func readBook(
     _ reader: inout FieldReader, isSnapshot: Bool, _ time: Timestamp, now: Timestamp, into batch: inout EventBatch
@@ -129,16 +115,8 @@ extension BybitHandler {
     let fields = try readBookFields(&reader)
     guard let place = fields.place else { throw FeedError.missing("s", in: "orderbook") }
     guard let number = fields.number else { throw FeedError.missing("u", in: "orderbook") }
-    guard let bidSlice = fields.bids else { throw FeedError.missing("b", in: "orderbook") }
-    guard let askSlice = fields.asks else { throw FeedError.missing("a", in: "orderbook") }
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
-    var levels = reader.reader(bidSlice)
-    try readLevels(&levels, place, "b", into: &batch.bids)
-    levels = reader.reader(askSlice)
-    try readLevels(&levels, place, "a", into: &batch.asks)
-    let bids = bidStart..<batch.bids.count
-    let asks = askStart..<batch.asks.count
+    let mark = BatchMark(batch)
+    try readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
     let replaces = isSnapshot || number == 1
     if replaces {
       seen[place].snapshots += 1
@@ -147,8 +125,7 @@ extension BybitHandler {
       seen[place].deltas += 1
       let last = feeds[place].last
       guard feeds[place].book.isLive, number == last + 1 else {
-        batch.bids.removeSubrange(bidStart...)
-        batch.asks.removeSubrange(askStart...)
+        mark.dropLevels(&batch)
         // On its way when the book was unsubscribed, or the last one again.
         if feeds[place].book.isLive, number != last { lost(place, now: now, into: &batch) }
         return
@@ -156,13 +133,7 @@ extension BybitHandler {
       seen[place].sequenceOK += 1
     }
     feeds[place].last = number
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: replaces ? .snapshot : .delta, bidRange: bids, askRange: asks,
-          time: time)))
+    append(replaces ? .snapshot : .delta, place, since: mark, time: time, into: &batch)
   }
 
   /// A number that does not follow: later ones are missing before it, or it is late itself, or the numbering began anew without
@@ -186,11 +157,11 @@ extension BybitHandler {
       quote = old
       quote.time = time
     }
-    if let slice = fields.bids, let level = try readBest(slice, reader, place, "b") {
+    if let level = try readBest(fields.bids, of: reader, place, "b", Self.bookFormat) {
       quote.bid = level.size > 0 ? level.price : 0
       quote.bidSize = level.size
     }
-    if let slice = fields.asks, let level = try readBest(slice, reader, place, "a") {
+    if let level = try readBest(fields.asks, of: reader, place, "a", Self.bookFormat) {
       quote.ask = level.size > 0 ? level.price : 0
       quote.askSize = level.size
     }
@@ -199,27 +170,10 @@ extension BybitHandler {
     batch.events.append(.quote(quote))
   }
 
-  /// The last level of a side that has a size, or the last one; nil if there is none.
-  private func readBest(
-    _ slice: FieldSlice, _ outer: borrowing FieldReader, _ place: Int, _ field: StaticString
-  ) throws(FeedError) -> PriceLevel? {
-    var best: PriceLevel?
-    var reader = outer.reader(slice)
-    reader.field = field
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      try reader.arrayStart()
-      guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-      let price = try price(&reader, place, field)
-      guard try reader.nextElement() else { throw FeedError.missing("size", in: "level") }
-      let size = try size(&reader, place, field)
-      while try reader.nextElement() { try reader.skipValue() }
-      if best == nil || size > 0 { best = PriceLevel(price: price, size: size) }
-    }
-    return best
-  }
-
   // MARK: Trades and statistics
+
+  private static let tradeFormat = TradeFormat(
+    symbol: "s", price: "p", size: "v", id: "i", side: "S", buy: "Buy", sell: "Sell", time: "T")
 
   /// `[{"T":…,"s":…,"S":"Buy","v":"0.001","p":"16578.50","i":…,"BT":false},…]`; `S` is the taker's side. Block trades, which are made
   /// off the book, are no price of the market.
@@ -230,58 +184,21 @@ extension BybitHandler {
     let start = batch.events.count
     try reader.arrayStart()
     while try reader.nextElement() {
-      if let trade = try readTrade(&reader, now: now) { batch.events.append(.trade(trade)) }
-    }
-    for event in batch.events[start...] {
-      guard case .trade(let trade) = event else { continue }
-      seen[trade.instrument.index].trades += 1
-      note(trade.instrument.index, price: trade.price, size: trade.size)
-    }
-  }
-
-  private func readTrade(_ reader: inout FieldReader, now: Timestamp) throws(FeedError) -> Trade? {
-    var place: Int?
-    var price: FieldSlice?
-    var size: FieldSlice?
-    var id: JSONSlice?
-    var side: TakerSide?
-    var time = now
-    var isBlock = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "s") {
-        let slice = try reader.string("s")
-        place = try self.place(reader.text(slice))
-      } else if reader.equals(key, "S") {
-        let slice = try reader.string("S")
-        side = reader.equals(slice, "Buy") ? .buy : reader.equals(slice, "Sell") ? .sell : nil
-      } else if reader.equals(key, "p") {
-        price = try reader.rawValue("p")
-      } else if reader.equals(key, "v") {
-        size = try reader.rawValue("v")
-      } else if reader.equals(key, "i") {
-        id = try reader.string("i")
-      } else if reader.equals(key, "T") {
-        time = VenueTime.epoch(try reader.int64("T")) ?? now
-      } else if reader.equals(key, "BT") {
-        isBlock = try reader.bool("BT")
-      } else {
-        try reader.skipValue()
+      var fields = TradeFields()
+      var isBlock = false
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if try take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
+        if reader.equals(key, "BT") {
+          isBlock = try reader.bool("BT")
+        } else {
+          try reader.skipValue()
+        }
       }
+      let trade = try trade(fields, reader, Self.tradeFormat, now: now)
+      if !isBlock { batch.events.append(.trade(trade)) }
     }
-    guard let place else { throw FeedError.missing("s", in: "trade") }
-    guard let price else { throw FeedError.missing("p", in: "trade") }
-    guard let size else { throw FeedError.missing("v", in: "trade") }
-    guard let id else { throw FeedError.missing("i", in: "trade") }
-    guard let side else { throw FeedError.missing("S (Buy or Sell)", in: "trade") }
-    var value = reader.reader(price)
-    let tradePrice = try self.price(&value, place, "p")
-    value = reader.reader(size)
-    let tradeSize = try self.size(&value, place, "v")
-    if isBlock { return nil }
-    return Trade(
-      instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: tradePrice, size: tradeSize, side: side,
-      time: time)
+    countTrades(of: batch, from: start)
   }
 
   /// 24 h figures: whole on spot; on linear whole once, then only what changed.
@@ -341,170 +258,5 @@ extension BybitHandler {
     } else {
       try reader.skipValue()
     }
-  }
-
-  // MARK: Instruments
-
-  /// `{"retCode":0,"retMsg":"OK","result":{"category":…,"nextPageCursor":…,"list":[…]}}`
-  func readInstruments(_ body: RawSpan) throws(FeedError) -> (instruments: [BybitInstrument], cursor: String) {
-    var reader = FieldReader(body)
-    var code: Int64 = 0
-    var message = ""
-    var list: [BybitInstrument]?
-    var cursor = ""
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "retCode") {
-        code = try reader.int64("retCode")
-      } else if reader.equals(key, "retMsg") {
-        message = try reader.decodedString("retMsg")
-      } else if reader.equals(key, "result"), reader.peek() == .object {
-        try reader.objectStart()
-        while let key = try reader.nextKey() {
-          if reader.equals(key, "nextPageCursor"), reader.peek() == .string {
-            cursor = try reader.decodedString("nextPageCursor")
-          } else if reader.equals(key, "list"), reader.peek() == .array {
-            list = try readList(&reader)
-          } else {
-            try reader.skipValue()
-          }
-        }
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard code == 0 else { throw FeedError(.refused, "instruments-info: code \(code), \(message)") }
-    guard let list else { throw FeedError.missing("list", in: "instruments-info") }
-    return (list, cursor)
-  }
-
-  /// `{"retCode":0,"retMsg":"OK","result":{"category":…,"list":[{"symbol":"BTCUSDT","turnover24h":"…",…},…]}}`
-  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
-    var reader = FieldReader(body)
-    var code: Int64 = 0
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "retCode") {
-        code = try reader.int64("retCode")
-      } else if reader.equals(key, "result"), reader.peek() == .object {
-        try reader.objectStart()
-        while let key = try reader.nextKey() {
-          if reader.equals(key, "list"), reader.peek() == .array {
-            try readTurnovers(&reader, into: &volumes)
-          } else {
-            try reader.skipValue()
-          }
-        }
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard code == 0 else { throw FeedError(.refused, "tickers: code \(code)") }
-  }
-
-  private func readTurnovers(
-    _ reader: inout FieldReader, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var name = ""
-      var volume: Decimal64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "symbol") {
-          name = try reader.decodedString("symbol")
-        } else if reader.equals(key, "turnover24h") {
-          volume = try statistic(&reader, "turnover24h")
-        } else {
-          try reader.skipValue()
-        }
-      }
-      try note(volume, of: name, in: &volumes)
-    }
-  }
-
-  private func readList(_ reader: inout FieldReader) throws(FeedError) -> [BybitInstrument] {
-    var list: [BybitInstrument] = []
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      if let instrument = try readInstrument(&reader) { list.append(instrument) }
-      guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
-    }
-    return list
-  }
-
-  /// Nil for a kind that is not carried.
-  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> BybitInstrument? {
-    var name = ""
-    var base = ""
-    var quote = ""
-    var contract = ""
-    var isTrading = true
-    var delivery: Int64 = 0
-    var price: Decimal64?
-    var size: Decimal64?
-    var priceScale: UInt8 = 0
-    var sizeScale: UInt8 = 0
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "symbol") {
-        name = try reader.decodedString("symbol")
-      } else if reader.equals(key, "baseCoin") {
-        base = try reader.decodedString("baseCoin")
-      } else if reader.equals(key, "quoteCoin") {
-        quote = try reader.decodedString("quoteCoin")
-      } else if reader.equals(key, "contractType") {
-        contract = try reader.decodedString("contractType")
-      } else if reader.equals(key, "status") {
-        let status = try reader.string("status")
-        isTrading = reader.equals(status, "Trading")
-      } else if reader.equals(key, "deliveryTime"), reader.peek() == .string {
-        delivery = Int64(try reader.decodedString("deliveryTime")) ?? 0
-      } else if reader.equals(key, "priceFilter") {
-        try reader.objectStart()
-        while let key = try reader.nextKey() {
-          if reader.equals(key, "tickSize") {
-            (price, priceScale) = try readStep(&reader, "tickSize")
-          } else {
-            try reader.skipValue()
-          }
-        }
-      } else if reader.equals(key, "lotSizeFilter") {
-        try reader.objectStart()
-        while let key = try reader.nextKey() {
-          // `qtyStep` on linear, `basePrecision` on spot.
-          if reader.equals(key, "qtyStep") || reader.equals(key, "basePrecision") {
-            (size, sizeScale) = try readStep(&reader, "qtyStep")
-          } else {
-            try reader.skipValue()
-          }
-        }
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard !name.isEmpty else { throw FeedError.missing("symbol", in: "instrument") }
-    guard !base.isEmpty, !quote.isEmpty else { return nil }
-    let kind: Instrument.Kind
-    if part == "spot" {
-      kind = .spot
-    } else if contract == "LinearPerpetual" {
-      kind = .perpetual
-    } else if contract == "LinearFutures", let day = VenueTime.epoch(delivery).map(VenueTime.day) {
-      kind = .future(expiry: day)
-    } else {
-      return nil
-    }
-    return BybitInstrument(
-      name: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), priceIncrement: price, sizeIncrement: size,
-      isTrading: isTrading, priceScale: priceScale, sizeScale: sizeScale)
-  }
-
-  /// A step, and the digits it is written with, which are those of the values: `0.10` for prices like `86723.40`.
-  private func readStep(
-    _ reader: inout FieldReader, _ field: StaticString
-  ) throws(FeedError) -> (Decimal64?, UInt8) {
-    let slice = try reader.string(field)
-    return (try? DecimalText.parse(reader.text(slice)), DecimalText.printedScale(reader.text(slice)))
   }
 }

@@ -35,6 +35,7 @@ package final class CoinbaseHandler: SymbolHandler {
       bookDepth: nil, bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
       connectionLife: "a heartbeat of every product each second", requests: [.instruments, .volumes],
       limits: ["subscribed within 5 s of connecting"]),
+    replay: replay,
     makeHandler: { CoinbaseHandler(configuration: $0) })
 
   struct Product {

@@ -10,7 +10,7 @@ extension CoinbaseHandler {
     var size: FieldSlice?
     var side: JSONSlice?
     var time: JSONSlice?
-    var tradeID: UInt64?
+    var tradeID: JSONSlice?
     var lastTradeID: UInt64?
     var bids: FieldSlice?
     var asks: FieldSlice?
@@ -77,7 +77,7 @@ extension CoinbaseHandler {
     } else if reader.equals(key, "side") {
       fields.side = try reader.string("side")
     } else if reader.equals(key, "trade_id") {
-      fields.tradeID = try reader.uint64("trade_id")
+      fields.tradeID = try reader.name("trade_id")
     } else if reader.equals(key, "last_trade_id") {
       fields.lastTradeID = try reader.uint64("last_trade_id")
     } else if reader.equals(key, "bids") {
@@ -100,39 +100,25 @@ extension CoinbaseHandler {
 
   // MARK: Book
 
+  /// Some products print sizes with more digits than their increment has; a snapshot shows how many. A level whose numbers are none, or
+  /// below zero, is left out (`"0.-10000"` has been seen).
+  private static let snapshotFormat = BookFormat(title: "snapshot", leavesOutBad: true, learns: .sizes)
+  private static let changeFormat = BookFormat(
+    title: "l2update", word: .side(bid: "buy", ask: "sell"), leavesOutBad: true)
+
   /// `{"type":"snapshot","product_id":…,"asks":[["price","size"],…],"bids":[…]}`; the time is missing in newer ones.
   private func readSnapshot(
     _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, reader, "snapshot")
-    guard let bids = fields.bids else { throw FeedError.missing("bids", in: "snapshot") }
-    guard let asks = fields.asks else { throw FeedError.missing("asks", in: "snapshot") }
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
-    var bad = 0
-    var levels = reader.reader(bids)
-    try readLevels(&levels, place, "bids", &bad, into: &batch.bids)
-    levels = reader.reader(asks)
-    try readLevels(&levels, place, "asks", &bad, into: &batch.asks)
-    counts.rejectedLevels += bad
+    let mark = BatchMark(batch)
+    try readSides(fields.bids, fields.asks, of: reader, place, Self.snapshotFormat, into: &batch)
     let time = fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) }
     products[place].bookTime = time
     products[place].updateTime = nil
     products[place].book.snapshotArrived(now: now)
-    append(place, .snapshot, bidStart, askStart, time ?? now, into: &batch)
+    append(.snapshot, place, since: mark, time: time ?? now, into: &batch)
     seen[place].snapshots += 1
-  }
-
-  private func readLevels(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ bad: inout Int, into levels: inout [PriceLevel]
-  ) throws(FeedError) {
-    reader.field = field
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      try reader.arrayStart()
-      let level = try readLevel(&reader, place, &bad, learnsScale: true)
-      if let level, level.size > 0 { levels.append(level) }
-    }
   }
 
   /// `{"type":"l2update","product_id":…,"changes":[["buy","price","size"],…],"time":…}`
@@ -146,31 +132,15 @@ extension CoinbaseHandler {
       seen[place].deltas += 1
       return
     }
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
-    var bad = 0
+    let mark = BatchMark(batch)
     var list = reader.reader(changes)
-    list.field = "changes"
-    try list.arrayStart()
-    while try list.nextElement() {
-      try list.arrayStart()
-      guard try list.nextElement() else { throw FeedError.missing("side", in: "l2update change") }
-      let side = try list.string("side")
-      let isBid = list.equals(side, "buy")
-      guard isBid || list.equals(side, "sell") else {
-        throw FeedError(.shape, "l2update side at offset \(list.offset) is neither buy nor sell")
-      }
-      guard let level = try readLevel(&list, place, &bad, learnsScale: false) else { continue }
-      if isBid { batch.bids.append(level) } else { batch.asks.append(level) }
-    }
-    counts.rejectedLevels += bad
+    try readChanges(&list, place, "changes", Self.changeFormat, into: &batch)
     let time = fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) }
     if let time {
       // Updates are not numbered, but their times never go back (9,719 recorded updates of ten products): one that does came late, and
       // the sizes it brings may be older than what the book has.
       if let last = products[place].updateTime, time < last {
-        batch.bids.removeSubrange(bidStart...)
-        batch.asks.removeSubrange(askStart...)
+        mark.dropLevels(&batch)
         seen[place].deltas += 1
         seen[place].gaps += 1
         if products[place].book.resync(now: now) { batch.events.append(.bookReset(InstrumentID(place), .gap)) }
@@ -179,92 +149,30 @@ extension CoinbaseHandler {
       products[place].bookTime = time
       products[place].updateTime = time
     }
-    append(place, .delta, bidStart, askStart, time ?? products[place].bookTime ?? now, into: &batch)
+    append(.delta, place, since: mark, time: time ?? products[place].bookTime ?? now, into: &batch)
     seen[place].deltas += 1
   }
 
-  private func append(
-    _ place: Int, _ kind: BookEvent.Kind, _ bidStart: Int, _ askStart: Int, _ time: Timestamp,
-    into batch: inout EventBatch
-  ) {
-    let bids = bidStart..<batch.bids.count
-    let asks = askStart..<batch.asks.count
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    batch.events.append(
-      .book(BookEvent(instrument: InstrumentID(place), kind: kind, bidRange: bids, askRange: asks, time: time)))
-  }
-
-  /// The rest of a level's array: `"price","size"]`. Nil, counted in `bad`, if a number is none or below zero (`"0.-10000"`
-  /// has been seen); a number with more digits than the scale widens it.
-  private func readLevel(
-    _ reader: inout FieldReader, _ place: Int, _ bad: inout Int, learnsScale: Bool
-  ) throws(FeedError) -> PriceLevel? {
-    guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-    let price = try levelValue(&reader, place, isPrice: true, learnsScale: false)
-    guard try reader.nextElement() else { throw FeedError.missing("size", in: "level") }
-    let size = try levelValue(&reader, place, isPrice: false, learnsScale: learnsScale)
-    while try reader.nextElement() { try reader.skipValue() }
-    guard let price, let size, price >= 0, size >= 0 else {
-      bad += 1
-      return nil
-    }
-    return PriceLevel(price: price, size: size)
-  }
-
-  private func levelValue(
-    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, learnsScale: Bool
-  ) throws(FeedError) -> Int64? {
-    let slice = try reader.string(isPrice ? "price" : "size")
-    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
-    // Some products print sizes with more digits than their increment has; a snapshot shows how many. Eight is the most that
-    // Coinbase prints a real size with.
-    if learnsScale, scale < 8, slice.count > Int(scale) {
-      let printed = DecimalText.printedScale(reader.text(slice))
-      if printed > scale, printed <= 8, (try? DecimalText.parse(reader.text(slice), scale: printed)) ?? 0 > 0 {
-        throw needs(place, isPrice: false, digits: printed)
-      }
-    }
-    do throws(DecimalError) {
-      return try DecimalText.parse(reader.text(slice), scale: scale)
-    } catch {
-      guard case .tooPrecise(let digits) = error else { return nil }
-      throw needs(place, isPrice: isPrice, digits: digits)
-    }
-  }
-
   // MARK: Trades, statistics, liveness
+
+  private static let tradeFormat = TradeFormat(
+    title: "match", symbol: "product_id", price: "price", size: "size", id: "trade_id", side: "side", buy: "sell",
+    sell: "buy")
 
   /// `side` is the maker's: `sell` means that the taker bought. `last_match` is the trade before the subscription.
   private func readMatch(
     _ fields: Fields, _ reader: borrowing FieldReader, isBacklog: Bool, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, reader, "match")
-    guard let price = fields.price else { throw FeedError.missing("price", in: "match") }
-    guard let size = fields.size else { throw FeedError.missing("size", in: "match") }
-    guard let side = fields.side else { throw FeedError.missing("side", in: "match") }
-    guard let id = fields.tradeID else { throw FeedError.missing("trade_id", in: "match") }
-    let makerSold = reader.equals(side, "sell")
-    guard makerSold || reader.equals(side, "buy") else {
-      throw FeedError(.shape, "match whose side is neither buy nor sell")
-    }
-    var value = reader.reader(price)
-    let tradePrice = try self.price(&value, place, "price")
-    value = reader.reader(size)
-    let tradeSize = try self.size(&value, place, "size")
-    let time = fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) } ?? now
-    note(place, price: tradePrice, size: tradeSize)
-    batch.events.append(
-      .trade(
-        Trade(
-          instrument: InstrumentID(place), id: TradeID(id), price: tradePrice, size: tradeSize,
-          side: makerSold ? .buy : .sell, time: time, isBacklog: isBacklog)))
-    let number = Int64(clamping: id)
+    var found = TradeFields(place: place, price: fields.price, size: fields.size, id: fields.tradeID)
+    found.side = fields.side.flatMap { reader.equals($0, "sell") ? .buy : reader.equals($0, "buy") ? .sell : nil }
+    found.time = fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) }
+    let trade = try trade(found, reader, Self.tradeFormat, now: now, isBacklog: isBacklog)
+    count(trade)
+    batch.events.append(.trade(trade))
+    let number = Int64(clamping: trade.id.number ?? 0)
     let last = products[place].lastTrade
-    if isBacklog {
-      seen[place].backlogTrades += 1
-    } else {
-      seen[place].trades += 1
+    if !isBacklog {
       // Numbers are dense for each product: a jump is trades that were not sent.
       seen[place].missedTrades &+= TradeSequence.missed(after: last, before: number)
     }
@@ -317,82 +225,5 @@ extension CoinbaseHandler {
       }
     }
     batch.events.append(.ticker(ticker))
-  }
-
-  // MARK: Products
-
-  func readProducts(_ body: RawSpan) throws(FeedError) -> [String: CoinbaseProduct] {
-    var list: [String: CoinbaseProduct] = [:]
-    var reader = FieldReader(body)
-    reader.field = "products"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var product = CoinbaseProduct()
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "id") {
-          product.id = try reader.decodedString("id")
-        } else if reader.equals(key, "base_currency") {
-          product.base = try reader.decodedString("base_currency")
-        } else if reader.equals(key, "quote_currency") {
-          product.quote = try reader.decodedString("quote_currency")
-        } else if reader.equals(key, "status"), reader.peek() == .string {
-          let status = try reader.string("status")
-          if !reader.equals(status, "online") { product.isTrading = false }
-        } else if reader.equals(key, "trading_disabled") || reader.equals(key, "cancel_only")
-          || reader.equals(key, "post_only") || reader.equals(key, "auction_mode"), reader.peek() == .bool
-        {
-          if try reader.bool("trading_disabled") { product.isTrading = false }
-        } else if reader.equals(key, "quote_increment") {
-          (product.priceIncrement, product.priceScale) = try increment(&reader, "quote_increment")
-        } else if reader.equals(key, "base_increment") {
-          (product.sizeIncrement, product.sizeScale) = try increment(&reader, "base_increment")
-        } else {
-          try reader.skipValue()
-        }
-      }
-      guard !product.id.isEmpty else { throw FeedError.missing("id", in: "product") }
-      list[product.id] = product
-      guard list.count <= 100_000 else { throw FeedError(.shape, "product list of more than 100,000 products") }
-    }
-    return list
-  }
-
-  /// `{"BTC-USD":{"stats_24hour":{"last":"…","volume":"…",…},…},…}`; `volume` is in base units, and the last price makes it one of the
-  /// quote currency.
-  func readStatistics(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
-    var reader = FieldReader(body)
-    try reader.objectStart()
-    while let product = try reader.nextKey() {
-      let name = reader.plainText(product)
-      var last: Decimal64?
-      var volume: Decimal64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        guard reader.equals(key, "stats_24hour"), reader.peek() == .object else {
-          try reader.skipValue()
-          continue
-        }
-        try reader.objectStart()
-        while let key = try reader.nextKey() {
-          if reader.equals(key, "last") {
-            last = try statistic(&reader, "last")
-          } else if reader.equals(key, "volume") {
-            volume = try statistic(&reader, "volume")
-          } else {
-            try reader.skipValue()
-          }
-        }
-      }
-      try note(volume.flatMap { volume in last.flatMap { volume.product(with: $0) } }, of: name, in: &volumes)
-    }
-  }
-
-  /// `"0.01"` and the two digits it is printed with; digits of an increment that are only padding do not count.
-  private func increment(
-    _ reader: inout FieldReader, _ field: StaticString
-  ) throws(FeedError) -> (Decimal64, UInt8) {
-    let value = try reader.decimal64(field)
-    return (value, value.scale)
   }
 }

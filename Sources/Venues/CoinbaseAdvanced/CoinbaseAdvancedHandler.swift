@@ -22,18 +22,20 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
   static let bookLimit = 30
   /// Books in one subscription: their snapshots may be 50 MB.
   static let booksPerRequest = 10
-  /// Five messages a second, of the eight that an address may send.
-  static let requestInterval = 200 * Microseconds.millisecond
   /// After this long without a reply the next request is sent.
   static let replyTimeout = 3 * Microseconds.second
   /// The pause that a refusal for too many requests costs.
   static let ratePause = 5 * Microseconds.second
+  /// How long a connection on which the venue counts too many books may go on with those that it has.
+  static let renewalTime = Microseconds.minute
 
   package static let venue = Venue(
     name: "coinbase-advanced", title: "Coinbase Advanced Trade", separator: "-",
     endpoint: "wss://advanced-trade-ws.coinbase.com", restEndpoint: "https://api.coinbase.com",
     // `heartbeats` is once a second.
     staleAfter: 10 * Microseconds.second, messageLimit: messageLimit, symbolLimit: bookLimit,
+    // Eight in a second may be made, and each begins with one of the eight messages that an address may send in it.
+    connectLimit: ConnectLimit(count: 4, interval: Microseconds.second),
     // The snapshot is the whole book.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
     profile: VenueProfile(
@@ -44,6 +46,7 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
       bookDepth: nil, bookCheck: "sequence_num counts every message of a connection",
       connectionLife: "a heartbeat each second", requests: [.instruments],
       limits: ["30 books a connection", "8 messages a second to the venue"]),
+    replay: replay,
     makeHandler: { CoinbaseAdvancedHandler(configuration: $0) })
 
   struct Product {
@@ -53,13 +56,11 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     /// Whether the newest list has it.
     var isListed = true
     var isRefused = false
-    /// Whether a subscription to its book waits to be sent.
-    var isQueued = false
-    /// When what was refused is asked for again, ever more rarely.
-    var retryDue = Timestamp.distantFuture
-    var retry = Backoff(first: Microseconds.minute, limit: 10 * Microseconds.minute)
+    /// Between the end of its book's subscription and the new one: a snapshot that comes then is of the one that has ended.
+    var isLeft = false
     /// The newest venue time of its book, for a message that has none.
     var bookTime: Timestamp?
+    var isCarried: Bool { isListed && !isRefused }
   }
 
   enum Channel: String {
@@ -69,11 +70,10 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     case ticker
   }
 
-  struct Request {
-    var isSubscription: Bool
+  struct Request: SymbolRequest {
+    var isSubscription = true
     var channel: Channel
     var places: [Int]
-    var sent = Timestamp.distantPast
   }
 
   var products: [Product] = []
@@ -86,51 +86,53 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
   /// Book messages of the text that is being read, until it is known that all of it can be.
   var pending: [PendingBook] = []
 
-  private var hasProducts = false
-  private var productsRequest: Int?
-  private var productsDue = Timestamp.distantPast
-  private var productsBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var listRequest = ListRequest()
   private var requestID = 0
   private var isConnected = false
-  /// Requests to be sent: of each product one for each channel, and the end of a book's subscription before a new one.
-  private var queue: [Request] = []
-  private var underWay: Request?
-  private var sendDue = Timestamp.distantPast
+  private var isLeaving = false
+  /// Of each product one request for each channel, and the end of a book's subscription before a new one; in halves where they are
+  /// refused.
+  private var outbox: RequestOutbox<Request>
+  private var underWay: (request: Request, since: Timestamp)?
 
-  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+  package init(configuration: FeedConfiguration) {
+    // Five messages a second, of the eight that an address may send.
+    outbox = RequestOutbox(
+      atOnce: 1, every: 200 * Microseconds.millisecond * Int64(configuration.connections), limit: 256)
+    super.init(venue: Self.venue, configuration: configuration)
+  }
 
   // MARK: Products
 
-  package override var isPrepared: Bool { hasProducts }
+  package override var isPrepared: Bool { listRequest.isDone }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !hasProducts, productsRequest == nil, now >= productsDue else { return }
+    guard listRequest.isDue(now: now) else { return }
     requestID += 1
-    productsRequest = requestID
-    productsDue = now + RequestPacer.answerTimeout
+    listRequest.sent(requestID, now: now)
     actions.append(.get(request: requestID, path: Self.productsPath, bodyLimit: Self.productsLimit))
   }
 
   package override func response(
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
-    guard request == productsRequest else { return }
-    productsRequest = nil
+    guard listRequest.isAnswered(by: request) else { return }
     do throws(FeedError) {
       guard status == 200 else { throw FeedError(.refused, "GET products: status \(status)") }
-      let list = try readProducts(body)
-      take(list, into: &batch)
-      hasProducts = true
-      productsBackoff.reset()
-      productsDue = now
+      take(try readProducts(body), into: &batch)
+      listRequest.finished()
     } catch {
       rejectAnswer(error)
-      productsDue = now + (status == 429 ? Microseconds.minute : productsBackoff.next())
+      return listRequest.failed(status: status, now: now)
+    }
+    if isConnected {
+      subscribeMissing(now)
+      pump(now)
     }
   }
 
   private func take(_ list: [CoinbaseAdvancedProduct], into batch: inout EventBatch) {
-    for place in products.indices { products[place].isListed = false }
+    for place in products.indices { products[place].isListed = products[place].book.isLive }
     // A book that has two names is listed once, under the name that its data has.
     self.list(
       list.filter { $0.alias.isEmpty && !$0.base.isEmpty && !$0.quote.isEmpty }.map {
@@ -140,6 +142,8 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
       })
     for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
+      // What is live goes on, whatever a list that is asked for meanwhile says of it.
+      if isConnected, let place = place(of: wanted), products[place].book.isLive { continue }
       guard let product = list.first(where: { $0.id == symbol }) else {
         let question = NearNames.question(symbol, among: list.lazy.map(\.id))
         refuse(symbol, "Coinbase Advanced Trade has no product \(symbol)\(question)")
@@ -165,55 +169,48 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     }
   }
 
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in products.indices where symbols.contains(products[place].symbol) { products[place].isRefused = false }
+    listRequest.again()
+    prepare(now: now, into: &batch)
+  }
+
   // MARK: Connection
 
   /// Subscribes at once: without it Coinbase closes after 5 s.
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = true
-    sendDue = now
-    queue.append(Request(isSubscription: true, channel: .heartbeats, places: []))
-    subscribe(products.indices.filter { products[$0].isListed })
+    isLeaving = false
+    outbox.append(Request(channel: .heartbeats, places: []))
+    subscribeMissing(now)
     pump(now)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
-    // Products are asked for again before the next connection: increments and status change.
-    hasProducts = false
-    // A request that was under way has been dropped with the connection.
-    if productsRequest != nil { productsDue = now }
-    productsRequest = nil
+    // Increments and status change.
+    listRequest.restart()
     sequence = nil
     heartbeat = nil
-    queue.removeAll()
+    outbox.removeAll()
     underWay = nil
     for place in products.indices {
       products[place].book.disconnected()
-      products[place].isQueued = false
       products[place].isRefused = false
-      products[place].retryDue = .distantFuture
+      products[place].isLeft = false
     }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else {
-      if productsRequest != nil, now >= productsDue { productsRequest = nil }
-      prepare(now: now, into: &batch)
-      return
-    }
+    if !listRequest.isDone { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
     isAnyDue = false
-    let due = products.indices.filter { !products[$0].isQueued && products[$0].book.isDue(now: now) }
+    let due = products.indices.filter { products[$0].isCarried && products[$0].book.isDue(now: now) }
     if !due.isEmpty {
-      queue.append(Request(isSubscription: false, channel: .book, places: due))
-      subscribeBooks(due)
-    }
-    let again = products.indices.filter { now >= products[$0].retryDue }
-    if !again.isEmpty {
-      for place in again {
-        products[place].isRefused = false
-        products[place].retryDue = .distantFuture
-      }
-      subscribe(again)
+      outbox.append(Request(isSubscription: false, channel: .book, places: due))
+      subscribeBooks(due, now)
     }
     pump(now)
   }
@@ -238,39 +235,39 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
 
   // MARK: Requests
 
-  private func subscribe(_ places: [Int]) {
+  /// What is carried and has not been asked for on this connection.
+  private func subscribeMissing(_ now: Timestamp) {
+    let places = products.indices.filter { products[$0].isCarried && products[$0].book.state == .unsubscribed }
     guard !places.isEmpty else { return }
-    queue.append(Request(isSubscription: true, channel: .trades, places: places))
-    queue.append(Request(isSubscription: true, channel: .ticker, places: places))
-    subscribeBooks(places)
+    outbox.append(Request(channel: .trades, places: places), Request(channel: .ticker, places: places))
+    subscribeBooks(places, now)
   }
 
-  private func subscribeBooks(_ places: [Int]) {
+  private func subscribeBooks(_ places: [Int], _ now: Timestamp) {
     for start in stride(from: 0, to: places.count, by: Self.booksPerRequest) {
       let group = Array(places[start..<min(start + Self.booksPerRequest, places.count)])
-      for place in group { products[place].isQueued = true }
-      queue.append(Request(isSubscription: true, channel: .book, places: group))
+      for place in group { products[place].book.queued(now: now) }
+      outbox.append(Request(channel: .book, places: group))
     }
   }
 
   /// Sends the next request if none is under way.
   private func pump(_ now: Timestamp) {
-    if let request = underWay, now - request.sent >= Self.replyTimeout { underWay = nil }
-    while underWay == nil, now >= sendDue, !queue.isEmpty {
-      var request = queue.removeFirst()
-      if request.channel == .book, request.isSubscription {
-        for place in request.places { products[place].isQueued = false }
-      }
-      request.places.removeAll { products[$0].isRefused }
-      guard request.channel == .heartbeats || !request.places.isEmpty else { continue }
-      if request.channel == .book, request.isSubscription {
-        for place in request.places { products[place].book.subscribed(now: now) }
-      }
-      actions.append(.send(text(request)))
-      request.sent = now
-      underWay = request
-      sendDue = now + Self.requestInterval
+    if let since = underWay?.since, now - since >= Self.replyTimeout { underWay = nil }
+    guard underWay == nil, var request = outbox.take(now: now).first else { return }
+    // A book whose snapshot has come after all is left as it is.
+    request.places.removeAll {
+      !products[$0].isCarried || (request.channel == .book && !products[$0].book.isQueued)
     }
+    guard request.channel == .heartbeats || !request.places.isEmpty else { return }
+    if request.channel == .book {
+      for place in request.places {
+        products[place].isLeft = !request.isSubscription
+        if request.isSubscription { products[place].book.subscribed(now: now) }
+      }
+    }
+    actions.append(.send(text(request)))
+    underWay = (request, now)
   }
 
   private func text(_ request: Request) -> String {
@@ -288,7 +285,7 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
 
   /// `{"type":"error","message":…}` is about the request under way.
   func failed(_ message: String, now: Timestamp) throws(FeedError) {
-    guard let request = underWay, request.isSubscription, request.channel != .heartbeats else {
+    guard let request = underWay?.request, request.isSubscription, request.channel != .heartbeats else {
       acknowledged(now: now)
       throw FeedError(.refused, message)
     }
@@ -296,43 +293,33 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     let words = message.lowercased()
     if words.contains("too many l2 streams") {
       // A new connection begins the count anew.
-      actions.append(.reconnect(reason: message))
+      if !isLeaving { actions.append(.renew(reason: message, within: Self.renewalTime)) }
+      isLeaving = true
       throw FeedError(.refused, message)
     }
+    if request.channel == .book { for place in request.places { products[place].book.queued(now: now) } }
     if words.contains("too many") || words.contains("rate limit") {
-      putBack([request])
-      sendDue = now + Self.ratePause
+      outbox.putBack(request)
+      outbox.pause(until: now + Self.ratePause)
       throw FeedError(.refused, message)
     }
     var named = request.places.filter { Self.names(message, instruments[$0].venueSymbol) }
     // A text that only repeats what was asked for says nothing.
-    if named.count == request.places.count, named.count > 1 { named = [] }
+    if named.count == request.places.count { named = [] }
     if request.places.count == 1 { named = request.places }
     if named.isEmpty {
-      let middle = request.places.count / 2
-      var (first, second) = (request, request)
-      first.places = Array(request.places[..<middle])
-      second.places = Array(request.places[middle...])
-      putBack([first, second])
+      outbox.putBackHalves(of: request)
     } else {
-      for place in named {
+      for place in named where !products[place].book.isLive {
         products[place].isRefused = true
         products[place].book.disconnected()
-        products[place].retryDue = now + products[place].retry.next()
         refuse(products[place].symbol, message)
       }
       var rest = request
       rest.places.removeAll { named.contains($0) }
-      putBack([rest])
+      if !rest.places.isEmpty { outbox.putBack(rest) }
     }
     pump(now)
-  }
-
-  private func putBack(_ requests: [Request]) {
-    for request in requests where request.channel == .book {
-      for place in request.places { products[place].isQueued = true }
-    }
-    queue.insert(contentsOf: requests, at: 0)
   }
 
   /// Whether `name` stands in `text` by itself: `BTC-USD` does not stand in `BTC-USDC`.

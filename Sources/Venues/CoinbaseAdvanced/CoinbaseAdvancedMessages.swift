@@ -10,7 +10,6 @@ extension CoinbaseAdvancedHandler {
   private struct Outcome {
     /// Where the events of the text begin in the batch.
     var start: Int
-    var rejectedLevels = 0
     /// Parts about products that are not carried.
     var ignored = 0
     var heartbeat: Int64?
@@ -100,23 +99,16 @@ extension CoinbaseAdvancedHandler {
     let end = batch.events.count
     guard follow(number, now: now, into: &batch) else {
       batch.events.removeSubrange(outcome.start...)
+      badLevels = 0
       return
     }
     counts.ignored += outcome.ignored
-    counts.rejectedLevels += outcome.rejectedLevels
     switch kind {
     case .book:
       for index in pending.indices { use(pending[index], number != nil, time, now: now, into: &batch) }
     case .trades:
       for index in outcome.start..<end {
-        guard case .trade(let trade) = batch.events[index] else { continue }
-        let place = trade.instrument.index
-        note(place, price: trade.price, size: trade.size)
-        if trade.isBacklog {
-          seen[place].backlogTrades += 1
-        } else {
-          seen[place].trades += 1
-        }
+        if case .trade(let trade) = batch.events[index] { count(trade) }
       }
     case .heartbeats:
       // Where messages are numbered, a missing heartbeat is a missing number.
@@ -137,6 +129,7 @@ extension CoinbaseAdvancedHandler {
   ) {
     let place = book.place
     if book.isSnapshot {
+      guard !products[place].isLeft else { return }
       seen[place].snapshots += 1
       products[place].book.snapshotArrived(now: now)
     } else {
@@ -156,6 +149,14 @@ extension CoinbaseAdvancedHandler {
   }
 
   // MARK: Books
+
+  /// Levels are `{"side":"bid","event_time":…,"price_level":"68900.00","new_quantity":"1.50000000"}`; the other side is `offer`. One whose
+  /// numbers are none, or below zero, is left out (`"0.-10000"` has been seen at the other feed of this venue). Sizes are printed with up to
+  /// eight digits, whatever the increment is; a snapshot shows how many.
+  private static let updateFormat = BookFormat(
+    title: "l2_data", level: .object(price: "price_level", size: "new_quantity", word: "side"),
+    word: .side(bid: "bid", ask: "offer"), leavesOutBad: true)
+  private static let snapshotFormat = updateFormat.learning(.sizes)
 
   /// `[{"type":"snapshot","product_id":…,"updates":[…]},…]`
   private func readBooks(
@@ -183,7 +184,7 @@ extension CoinbaseAdvancedHandler {
           place = table.find(reader.text(name))
         } else if reader.equals(key, "updates") {
           if let isSnapshot, let place, place >= 0 {
-            try readUpdates(&reader, place, isSnapshot, &outcome, into: &batch)
+            try readUpdates(&reader, place, isSnapshot, into: &batch)
             isRead = true
           } else {
             slice = try reader.rawValue("updates")
@@ -201,7 +202,7 @@ extension CoinbaseAdvancedHandler {
       if !isRead {
         guard let slice else { throw FeedError.missing("updates", in: "l2_data event") }
         var updates = reader.reader(slice)
-        try readUpdates(&updates, place, isSnapshot, &outcome, into: &batch)
+        try readUpdates(&updates, place, isSnapshot, into: &batch)
       }
       pending.append(
         PendingBook(
@@ -209,77 +210,10 @@ extension CoinbaseAdvancedHandler {
     }
   }
 
-  /// `[{"side":"bid","event_time":…,"price_level":"68900.00","new_quantity":"1.50000000"},…]`; the other side is `offer`. A level whose
-  /// numbers are none, or below zero, is left out (`"0.-10000"` has been seen at the other feed of this venue).
   private func readUpdates(
-    _ reader: inout FieldReader, _ place: Int, _ isSnapshot: Bool, _ outcome: inout Outcome,
-    into batch: inout EventBatch
+    _ reader: inout FieldReader, _ place: Int, _ isSnapshot: Bool, into batch: inout EventBatch
   ) throws(FeedError) {
-    reader.field = "updates"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var isBid: Bool?
-      var hasPrice = false
-      var hasSize = false
-      var price: Int64?
-      var size: Int64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "price_level") {
-          hasPrice = true
-          price = try levelValue(&reader, place, isPrice: true, learnsScale: false)
-        } else if reader.equals(key, "new_quantity") {
-          hasSize = true
-          size = try levelValue(&reader, place, isPrice: false, learnsScale: isSnapshot)
-        } else if reader.equals(key, "side") {
-          let side = try reader.string("side")
-          isBid = reader.equals(side, "bid")
-          guard isBid == true || reader.equals(side, "offer") || reader.equals(side, "ask") else {
-            throw FeedError(.shape, "side at offset \(reader.offset) is neither bid nor offer")
-          }
-        } else {
-          try reader.skipValue()
-        }
-      }
-      guard let isBid else { throw FeedError.missing("side", in: "update") }
-      guard hasPrice else { throw FeedError.missing("price_level", in: "update") }
-      guard hasSize else { throw FeedError.missing("new_quantity", in: "update") }
-      guard let price, let size, price >= 0, size >= 0 else {
-        outcome.rejectedLevels += 1
-        continue
-      }
-      let level = PriceLevel(price: price, size: size)
-      if isBid { batch.bids.append(level) } else { batch.asks.append(level) }
-    }
-  }
-
-  /// Nil for what is no number or does not fit; more digits than the scale has widen it. Sizes are printed with up to eight digits,
-  /// whatever the increment is; a snapshot shows how many.
-  private func levelValue(
-    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, learnsScale: Bool
-  ) throws(FeedError) -> Int64? {
-    reader.field = isPrice ? "price_level" : "new_quantity"
-    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
-    if learnsScale, scale < 8, reader.peek() == .string {
-      let slice = try reader.string("new_quantity")
-      let printed = DecimalText.printedScale(reader.text(slice))
-      do throws(DecimalError) {
-        if printed > scale, printed <= 8, try DecimalText.parse(reader.text(slice), scale: printed) > 0 {
-          throw .tooPrecise(needed: printed)
-        }
-        return try DecimalText.parse(reader.text(slice), scale: scale)
-      } catch {
-        guard case .tooPrecise(let digits) = error else { return nil }
-        throw needs(place, isPrice: false, digits: digits)
-      }
-    }
-    do throws(JSONError) {
-      return try reader.json.decimal(scale: scale)
-    } catch {
-      guard case .decimal(let reason) = error.reason else { throw reader.failure(error) }
-      guard case .tooPrecise(let digits) = reason else { return nil }
-      throw needs(place, isPrice: isPrice, digits: digits)
-    }
+    try readChanges(&reader, place, "updates", isSnapshot ? Self.snapshotFormat : Self.updateFormat, into: &batch)
   }
 
   // MARK: Trades, statistics, liveness
@@ -323,17 +257,17 @@ extension CoinbaseAdvancedHandler {
     into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count
-    var first: (time: Timestamp, id: Int64)?
-    var last: (time: Timestamp, id: Int64)?
+    var first: (time: Timestamp, id: UInt64)?
+    var last: (time: Timestamp, id: UInt64)?
     reader.field = "trades"
     try reader.arrayStart()
     while try reader.nextElement() {
-      guard let (trade, id) = try readTrade(&reader, isBacklog: isBacklog, now: now) else {
+      guard let trade = try readTrade(&reader, isBacklog: isBacklog, now: now) else {
         outcome.ignored += 1
         continue
       }
       batch.events.append(.trade(trade))
-      last = (trade.time, id)
+      last = (trade.time, trade.id.number ?? .max)
       first = first ?? last
     }
     guard let first, let last, first.time > last.time || (first.time == last.time && first.id > last.id) else { return }
@@ -345,56 +279,32 @@ extension CoinbaseAdvancedHandler {
     }
   }
 
+  private static let tradeFormat = TradeFormat(
+    price: "price", size: "size", id: "trade_id", side: "side", buy: "SELL", sell: "BUY", time: "time", clock: .text)
+
   /// `{"trade_id":…,"product_id":…,"price":…,"size":…,"side":"BUY","time":…}`; nil for a product that is not carried.
   ///
   /// `side` is the maker's, which no documentation says: measured twice against the top of the book, and captured prints at the best ask
   /// say `SELL`.
   private func readTrade(
     _ reader: inout FieldReader, isBacklog: Bool, now: Timestamp
-  ) throws(FeedError) -> (trade: Trade, id: Int64)? {
+  ) throws(FeedError) -> Trade? {
+    var fields = TradeFields()
     var place: Int?
-    var id: JSONSlice?
-    var price: FieldSlice?
-    var size: FieldSlice?
-    var side: TakerSide?
-    var time: Timestamp?
     try reader.objectStart()
     while let key = try reader.nextKey() {
+      if try take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
       if reader.equals(key, "product_id") {
         let name = try reader.string("product_id")
         place = table.find(reader.text(name))
-      } else if reader.equals(key, "trade_id") {
-        id = reader.peek() == .string ? try reader.string("trade_id") : try reader.number("trade_id")
-      } else if reader.equals(key, "price") {
-        price = try reader.rawValue("price")
-      } else if reader.equals(key, "size") {
-        size = try reader.rawValue("size")
-      } else if reader.equals(key, "side") {
-        let slice = try reader.string("side")
-        side = reader.equals(slice, "SELL") ? .buy : reader.equals(slice, "BUY") ? .sell : nil
-      } else if reader.equals(key, "time"), reader.peek() == .string {
-        let slice = try reader.string("time")
-        time = VenueTime.rfc3339(reader.text(slice))
       } else {
         try reader.skipValue()
       }
     }
     guard let place else { throw FeedError.missing("product_id", in: "trade") }
     guard place >= 0 else { return nil }
-    guard let id else { throw FeedError.missing("trade_id", in: "trade") }
-    guard let price else { throw FeedError.missing("price", in: "trade") }
-    guard let size else { throw FeedError.missing("size", in: "trade") }
-    guard let side else { throw FeedError.missing("side (BUY or SELL)", in: "trade") }
-    var value = reader.reader(price)
-    let tradePrice = try self.price(&value, place, "price")
-    value = reader.reader(size)
-    let tradeSize = try self.size(&value, place, "size")
-    let number = (try? DecimalText.parse(reader.text(id), scale: 0)) ?? .max
-    return (
-      Trade(
-        instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: tradePrice, size: tradeSize, side: side,
-        time: time ?? now, isBacklog: isBacklog), number
-    )
+    fields.place = place
+    return try trade(fields, reader, Self.tradeFormat, now: now, isBacklog: isBacklog)
   }
 
   /// `[{"current_time":…,"heartbeat_counter":42}]`; the time is Go's own format and is not read.
@@ -478,89 +388,5 @@ extension CoinbaseAdvancedHandler {
       }
     }
     return ticker
-  }
-
-  // MARK: Products
-
-  /// The spot products of `{"products":[…]}`.
-  func readProducts(_ body: RawSpan) throws(FeedError) -> [CoinbaseAdvancedProduct] {
-    var reader = FieldReader(body)
-    var list: [CoinbaseAdvancedProduct]?
-    reader.field = "products"
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      guard reader.equals(key, "products"), reader.peek() == .array else {
-        try reader.skipValue()
-        continue
-      }
-      var products: [CoinbaseAdvancedProduct] = []
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        if let product = try readProduct(&reader) { products.append(product) }
-        guard products.count <= 100_000 else { throw FeedError(.shape, "product list of more than 100,000 products") }
-      }
-      list = products
-    }
-    guard let list else { throw FeedError.missing("products", in: "product list") }
-    return list
-  }
-
-  /// Nil for what is no spot product, and for one that was delisted.
-  private func readProduct(_ reader: inout FieldReader) throws(FeedError) -> CoinbaseAdvancedProduct? {
-    var product = CoinbaseAdvancedProduct()
-    var isSpot = true
-    var isDelisted = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "product_id") {
-        product.id = try reader.decodedString("product_id")
-      } else if reader.equals(key, "base_currency_id"), reader.peek() == .string {
-        product.base = try reader.decodedString("base_currency_id")
-      } else if reader.equals(key, "quote_currency_id"), reader.peek() == .string {
-        product.quote = try reader.decodedString("quote_currency_id")
-      } else if reader.equals(key, "alias"), reader.peek() == .string {
-        product.alias = try reader.decodedString("alias")
-      } else if reader.equals(key, "product_type"), reader.peek() == .string {
-        isSpot = reader.equals(try reader.string("product_type"), "SPOT")
-      } else if reader.equals(key, "status"), reader.peek() == .string {
-        isDelisted = reader.equals(try reader.string("status"), "delisted")
-      } else if reader.equals(key, "approximate_quote_24h_volume") {
-        product.quoteVolume = try statistic(&reader, "approximate_quote_24h_volume")
-      } else if reader.equals(key, "trading_disabled") || reader.equals(key, "is_disabled")
-        || reader.equals(key, "view_only") || reader.equals(key, "cancel_only") || reader.equals(key, "post_only")
-        || reader.equals(key, "auction_mode"), reader.peek() == .bool
-      {
-        if try reader.bool("trading_disabled") { product.isTrading = false }
-      } else if reader.equals(key, "price_increment") {
-        guard let step = try increment(&reader, "price_increment") else { continue }
-        product.priceIncrement = step
-        product.priceScale = max(product.priceScale, step.scale)
-      } else if reader.equals(key, "quote_increment") {
-        guard let step = try increment(&reader, "quote_increment") else { continue }
-        product.priceIncrement = product.priceIncrement ?? step
-        product.priceScale = max(product.priceScale, step.scale)
-      } else if reader.equals(key, "base_increment") {
-        guard let step = try increment(&reader, "base_increment") else { continue }
-        product.sizeIncrement = step
-        product.sizeScale = step.scale
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard !product.id.isEmpty else { throw FeedError.missing("product_id", in: "product") }
-    return isSpot && !isDelisted ? product : nil
-  }
-
-  /// Nil for what is no number above zero.
-  private func increment(_ reader: inout FieldReader, _ field: StaticString) throws(FeedError) -> Decimal64? {
-    guard reader.peek() == .string else {
-      try reader.skipValue()
-      return nil
-    }
-    let slice = try reader.string(field)
-    guard let value = try? DecimalText.parse(reader.text(slice)), value.mantissa > 0,
-      value.scale <= Self.widestScale
-    else { return nil }
-    return value
   }
 }

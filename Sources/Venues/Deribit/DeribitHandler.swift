@@ -20,11 +20,6 @@ package final class DeribitHandler: SymbolHandler {
   static let listLimit = 16 << 20
   /// Symbols in one request: with four channels each it stays below the 500 that are recommended.
   static let symbolsPerRequest = 100
-  /// Subscribing costs 3,000 of 30,000 credits, of which 10,000 come back in a second. Two requests go out in that time.
-  static let requestInterval = Microseconds.second
-  static let requestsAtOnce = 2
-  /// Requests whose answers are waited for; older ones are forgotten.
-  static let requestLimit = 64
   /// How long a book may stay as it is after its quote has moved. Feeds without a key have been seen 1.6 s late.
   static let quoteLead = 15 * Microseconds.second
 
@@ -45,6 +40,7 @@ package final class DeribitHandler: SymbolHandler {
       bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
       connectionLife: "a heartbeat every 10 s, whose test requests are answered", requests: [.instruments, .volumes],
       limits: ["500 channels a connection", "3,000 of 30,000 credits a subscription, 10,000 come back a second"]),
+    replay: replay,
     makeHandler: { DeribitHandler(configuration: $0) })
 
   struct Feed {
@@ -57,27 +53,24 @@ package final class DeribitHandler: SymbolHandler {
     var leading: Timestamp?
     var subscribed = Timestamp.distantPast
     var hasTraded = false
+    /// Whether the newest list has it.
+    var isListed = true
     var isRefused = false
+    var isCarried: Bool { isListed && !isRefused }
   }
 
   /// A request about books, or about all that there is of some symbols.
-  struct Request {
+  struct Request: SymbolRequest {
     enum Kind { case everything, book, leave }
-    var id = 0
     var kind: Kind
     var places: [Int]
   }
 
   var feeds: [Feed] = []
-  private var isListed = false
-  private var listRequest: Int?
-  private var listDue = Timestamp.distantPast
-  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var listRequest = ListRequest()
   private var requestID = 0
   private var isConnected = false
-  private var outbox: [Request] = []
-  private var requests: [Request] = []
-  private var sendDue = Timestamp.distantPast
+  private var outbox: RequestOutbox<Request>
   private var rateBackoff = Backoff(first: 2 * Microseconds.second, limit: Microseconds.minute)
   private var inMaintenance = false
   /// Whether the connection was made while maintenance had been announced: its first acknowledgement ends it.
@@ -85,17 +78,21 @@ package final class DeribitHandler: SymbolHandler {
   private var followsPlatform = false
   private var heardAt = Timestamp.distantPast
 
-  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+  package init(configuration: FeedConfiguration) {
+    // Subscribing costs 3,000 of an address's 30,000 credits, of which 10,000 come back in a second. Two requests go out in that time.
+    outbox = RequestOutbox(
+      atOnce: 2, every: Microseconds.second * Int64(configuration.connections), limit: 64)
+    super.init(venue: Self.venue, configuration: configuration)
+  }
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { isListed }
+  package override var isPrepared: Bool { listRequest.isDone }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
+    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
     requestID += 1
-    listRequest = requestID
-    listDue = now + RequestPacer.answerTimeout
+    listRequest.sent(requestID, now: now)
     actions.append(
       .get(
         request: requestID, path: "/api/v2/public/get_instruments?currency=any&kind=future&expired=false",
@@ -106,17 +103,18 @@ package final class DeribitHandler: SymbolHandler {
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard request == listRequest else { return }
-    listRequest = nil
+    guard listRequest.isAnswered(by: request) else { return }
     do throws(FeedError) {
       guard status == 200 else { throw FeedError(.refused, "GET get_instruments: status \(status)") }
       take(try readInstruments(body), into: &batch)
-      isListed = true
-      listBackoff.reset()
-      listDue = now
+      listRequest.finished()
     } catch {
       rejectAnswer(error)
-      listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
+      return listRequest.failed(status: status, now: now)
+    }
+    if isConnected {
+      subscribeMissing(now)
+      flush(now)
     }
   }
 
@@ -127,8 +125,11 @@ package final class DeribitHandler: SymbolHandler {
           venueSymbol: $0.name, symbol: $0.symbol, priceIncrement: $0.priceIncrement, sizeIncrement: $0.sizeIncrement,
           contractSize: $0.isLinear ? Decimal64(mantissa: 1, scale: 0) : nil, state: $0.isActive ? .trading : .halted)
       })
+    for place in feeds.indices { feeds[place].isListed = feeds[place].book.isLive }
     for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
+      // What is live goes on, whatever a list that is asked for meanwhile says of it.
+      if isConnected, let place = place(of: wanted), feeds[place].book.isLive { continue }
       guard let found = list.first(where: { $0.symbol == wanted }) else {
         let question = NearNames.question(symbol, among: list.lazy.filter(\.isLinear).map(\.symbol.text))
         refuse(symbol, "Deribit has no market \(symbol)\(question)")
@@ -152,7 +153,16 @@ package final class DeribitHandler: SymbolHandler {
         continue
       }
       if place == feeds.count { feeds.append(Feed()) }
+      feeds[place].isListed = true
     }
+  }
+
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in feeds.indices where symbols.contains(configuredName(place)) { feeds[place].isRefused = false }
+    listRequest.again()
+    prepare(now: now, into: &batch)
   }
 
   /// Of the currencies that linear contracts are settled in.
@@ -173,42 +183,44 @@ package final class DeribitHandler: SymbolHandler {
     endsMaintenance = inMaintenance
     followsPlatform = false
     heardAt = now
-    sendDue = now
     requestID += 1
     actions.append(
       .send(
         #"{"jsonrpc":"2.0","id":\#(requestID),"method":"public/set_heartbeat","params":{"interval":\#(Self.heartbeatSeconds)}}"#
       ))
-    let places = feeds.indices.filter { !feeds[$0].isRefused }
-    for start in stride(from: 0, to: places.count, by: Self.symbolsPerRequest) {
-      let some = Array(places[start..<min(start + Self.symbolsPerRequest, places.count)])
-      outbox.append(Request(kind: .everything, places: some))
-    }
+    subscribeMissing(now)
     flush(now)
+  }
+
+  /// What is carried and has not been asked for on this connection.
+  private func subscribeMissing(_ now: Timestamp) {
+    let places = feeds.indices.filter { feeds[$0].isCarried && feeds[$0].book.state == .unsubscribed }
+    for some in groups(of: places) { outbox.append(Request(kind: .everything, places: some)) }
+    for place in places { feeds[place].book.queued(now: now) }
+  }
+
+  private func groups(of places: [Int]) -> [[Int]] {
+    stride(from: 0, to: places.count, by: Self.symbolsPerRequest).map {
+      Array(places[$0..<min($0 + Self.symbolsPerRequest, places.count)])
+    }
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
-    // Asked for again before the next connection: futures expire.
-    isListed = false
-    if listRequest != nil { listDue = now }
-    listRequest = nil
+    listRequest.restart()
     outbox.removeAll()
-    requests.removeAll()
     for place in feeds.indices {
       feeds[place].book.disconnected()
       feeds[place].quote = nil
       feeds[place].leading = nil
       feeds[place].hasTraded = false
+      feeds[place].isRefused = false
     }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
-      return
-    }
+    if !listRequest.isDone { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
     for place in feeds.indices {
       // By what was heard, not by the clock: while nothing comes at all, nothing shows that a book has died alone.
       guard let since = feeds[place].leading, heardAt - since >= Self.quoteLead else { continue }
@@ -239,29 +251,26 @@ package final class DeribitHandler: SymbolHandler {
   /// The books whose time has come, all in one pair of requests. A channel that is subscribed already sends no second snapshot: it is
   /// left first.
   private func subscribeAgain(_ now: Timestamp) {
-    let places = feeds.indices.filter { !feeds[$0].isRefused && feeds[$0].book.isDue(now: now) }
-    for start in stride(from: 0, to: places.count, by: Self.symbolsPerRequest) {
-      let some = Array(places[start..<min(start + Self.symbolsPerRequest, places.count)])
-      outbox.append(Request(kind: .leave, places: some))
-      outbox.append(Request(kind: .book, places: some))
+    let places = feeds.indices.filter { feeds[$0].isCarried && feeds[$0].book.isDue(now: now) }
+    for some in groups(of: places) {
+      outbox.append(together: Request(kind: .leave, places: some), Request(kind: .book, places: some))
     }
+    for place in places { feeds[place].book.queued(now: now) }
   }
 
   private func flush(_ now: Timestamp) {
-    guard now >= sendDue else { return }
+    guard outbox.isOpen(at: now) else { return }
     if outbox.isEmpty { subscribeAgain(now) }
-    guard !outbox.isEmpty else { return }
-    sendDue = now + Self.requestInterval
-    for request in outbox.prefix(Self.requestsAtOnce) { send(request, now) }
-    outbox.removeFirst(min(outbox.count, Self.requestsAtOnce))
+    for request in outbox.take(now: now) { send(request, now) }
   }
 
   private func send(_ request: Request, _ now: Timestamp) {
     var request = request
-    request.places.removeAll { feeds[$0].isRefused }
+    // A book whose snapshot has come after all is left as it is.
+    request.places.removeAll { !feeds[$0].isCarried || !feeds[$0].book.isQueued }
     guard !request.places.isEmpty else { return }
     requestID += 1
-    request.id = requestID
+    outbox.sent(request, as: requestID)
     var channels = request.places.flatMap { names(of: $0, request.kind) }
     if request.kind == .everything, !followsPlatform {
       followsPlatform = true
@@ -272,8 +281,6 @@ package final class DeribitHandler: SymbolHandler {
       .send(
         #"{"jsonrpc":"2.0","id":\#(requestID),"method":"public/\#(method)","params":{"channels":\#(JSONText.array(channels))}}"#
       ))
-    if requests.count >= Self.requestLimit { requests.removeFirst() }
-    requests.append(request)
     guard request.kind != .leave else { return }
     for place in request.places {
       feeds[place].book.subscribed(now: now)
@@ -292,43 +299,43 @@ package final class DeribitHandler: SymbolHandler {
 
   /// A request was carried out, for the channels that the answer lists. What is missing there does not exist: nothing else says so.
   func acknowledged(_ id: Int, books: Set<Int>, now: Timestamp) {
-    guard let index = requests.firstIndex(where: { $0.id == id }) else { return }
-    let request = requests.remove(at: index)
+    guard let request = outbox.answered(id) else { return }
     rateBackoff.reset()
     guard request.kind != .leave else { return }
     if endsMaintenance {
       endsMaintenance = false
       maintenance(false)
     }
-    for place in request.places where !books.contains(place) && !feeds[place].isRefused {
+    for place in request.places where !books.contains(place) && feeds[place].isCarried && !feeds[place].book.isLive {
       refuse(place, "Deribit did not subscribe \(names(of: place, .book)[0]): it is not listed, or has expired")
     }
   }
 
   /// A request was refused as a whole. Which symbol it was about, if any, shows when the halves are asked for.
   func refusedRequest(_ id: Int?, code: Int64, message: String, now: Timestamp) throws(FeedError) {
-    let index = id.flatMap { id in requests.firstIndex { $0.id == id } }
-    guard let index else { throw FeedError(.refused, "code \(code): \(message)") }
-    let request = requests.remove(at: index)
-    if code == 10028 {
-      sendDue = now + rateBackoff.next()
-      outbox.insert(request, at: 0)
-    } else if request.kind == .leave {
-      throw FeedError(.refused, "unsubscribe: code \(code): \(message)")
-    } else if request.places.count > 1 {
-      let half = request.places.count / 2
-      outbox.append(Request(kind: request.kind, places: Array(request.places[..<half])))
-      outbox.append(Request(kind: request.kind, places: Array(request.places[half...])))
-    } else if let place = request.places.first, !feeds[place].isRefused {
-      refuse(place, "code \(code): \(message)")
+    guard let request = id.flatMap({ outbox.answered($0) }) else {
+      throw FeedError(.refused, "code \(code): \(message)")
+    }
+    let isTooMuch = code == 10028
+    if isTooMuch { outbox.pause(until: now + rateBackoff.next()) }
+    // A book of which nothing comes is left and subscribed again by itself.
+    guard request.kind != .leave, !isTooMuch || request.kind == .everything else {
+      throw FeedError(.refused, "\(request.kind): code \(code): \(message)")
+    }
+    let places = request.places.filter { feeds[$0].isCarried && !feeds[$0].book.isLive }
+    if !isTooMuch, places.count == 1 { return refuse(places[0], "code \(code): \(message)") }
+    for place in places { feeds[place].book.queued(now: now) }
+    if isTooMuch {
+      outbox.putBack(request)
+    } else if places.count > 1 {
+      outbox.putBackHalves(of: Request(kind: request.kind, places: places))
     }
   }
 
   private func refuse(_ place: Int, _ reason: String) {
     feeds[place].isRefused = true
     feeds[place].book.disconnected()
-    let instrument = instruments[place]
-    refuse(FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text, reason)
+    refuse(configuredName(place), reason)
   }
 
   /// A test request must be answered within 10 s: it does not wait for its turn.

@@ -102,6 +102,10 @@ extension DeribitHandler {
 
   // MARK: Books
 
+  /// Levels are `["new",price,amount]`, `["change",price,amount]`, `["delete",price,0.0]`: one goes with an amount of 0 or with the word,
+  /// whichever says so.
+  private static let bookFormat = BookFormat(title: "book", word: .action(removal: "delete"))
+
   /// `{"timestamp":…,"type":"change","change_id":…,"instrument_name":…,"bids":[["new",0.11374,1054.0],…],"asks":[…],"prev_change_id":…}`
   ///
   /// A snapshot names no number before it, or null, or any: older ones have had 0 and 20. Grouped books have no `type` and are not
@@ -114,14 +118,14 @@ extension DeribitHandler {
     var number: Int64?
     var previous: Int64?
     var time = now
-    var bidSlice: FieldSlice?
-    var askSlice: FieldSlice?
+    var bids: FieldSlice?
+    var asks: FieldSlice?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "bids") {
-        bidSlice = try reader.rawValue("bids")
+        bids = try reader.rawValue("bids")
       } else if reader.equals(key, "asks") {
-        askSlice = try reader.rawValue("asks")
+        asks = try reader.rawValue("asks")
       } else if reader.equals(key, "instrument_name") {
         let slice = try reader.string("instrument_name")
         place = try self.place(reader.text(slice))
@@ -133,7 +137,7 @@ extension DeribitHandler {
       } else if reader.equals(key, "prev_change_id"), reader.peek() == .number {
         previous = try reader.int64("prev_change_id")
       } else if reader.equals(key, "timestamp") {
-        time = VenueTime.epoch(try reader.int64("timestamp")) ?? now
+        time = try reader.time("timestamp", .epoch) ?? now
       } else {
         try reader.skipValue()
       }
@@ -144,16 +148,8 @@ extension DeribitHandler {
       return
     }
     guard let number else { throw FeedError.missing("change_id", in: "book") }
-    guard let bidSlice else { throw FeedError.missing("bids", in: "book") }
-    guard let askSlice else { throw FeedError.missing("asks", in: "book") }
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
-    var levels = reader.reader(bidSlice)
-    try readLevels(&levels, place, "bids", into: &batch.bids)
-    levels = reader.reader(askSlice)
-    try readLevels(&levels, place, "asks", into: &batch.asks)
-    let bids = bidStart..<batch.bids.count
-    let asks = askStart..<batch.asks.count
+    let mark = BatchMark(batch)
+    try readSides(bids, asks, of: reader, place, Self.bookFormat, into: &batch)
     if isSnapshot {
       seen[place].snapshots += 1
       feeds[place].book.snapshotArrived(now: now)
@@ -162,8 +158,7 @@ extension DeribitHandler {
       guard let previous else { throw FeedError.missing("prev_change_id", in: "book change") }
       seen[place].deltas += 1
       guard follows(place, number, previous, now: now, into: &batch) else {
-        batch.bids.removeSubrange(bidStart...)
-        batch.asks.removeSubrange(askStart...)
+        mark.dropLevels(&batch)
         return
       }
       seen[place].sequenceOK += 1
@@ -171,34 +166,7 @@ extension DeribitHandler {
     }
     feeds[place].last = number
     feeds[place].leading = nil
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta, bidRange: bids, askRange: asks,
-          time: time)))
-  }
-
-  /// `[["new",price,amount],["change",price,amount],["delete",price,0.0],…]`. A level goes with an amount of 0 or with the word, whichever
-  /// says so.
-  private func readLevels(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, into levels: inout [PriceLevel]
-  ) throws(FeedError) {
-    reader.field = field
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      try reader.arrayStart()
-      guard try reader.nextElement() else { throw FeedError.missing("action", in: "level") }
-      let action = try reader.string(field)
-      let isDelete = reader.equals(action, "delete")
-      guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-      let price = try price(&reader, place, field)
-      guard try reader.nextElement() else { throw FeedError.missing("amount", in: "level") }
-      let size = try size(&reader, place, field)
-      while try reader.nextElement() { try reader.skipValue() }
-      levels.append(PriceLevel(price: price, size: isDelete ? 0 : size))
-    }
+    append(isSnapshot ? .snapshot : .delta, place, since: mark, time: time, into: &batch)
   }
 
   /// Whether a change joins the book. If it does not, and is not merely the last one again, the book is rebuilt: what came before it is
@@ -218,42 +186,22 @@ extension DeribitHandler {
 
   // MARK: Quotes, trades and statistics
 
+  private static let quoteFormat = QuoteFormat(
+    title: "quote", symbol: "instrument_name", bid: "best_bid_price", bidSize: "best_bid_amount", ask: "best_ask_price",
+    askSize: "best_ask_amount", time: "timestamp")
+
   /// `{"timestamp":…,"instrument_name":…,"best_ask_price":92288.5,"best_bid_price":92288.0,"best_ask_amount":99470.0,"best_bid_amount":133440.0}`;
   /// a side without orders has an amount of 0, or null.
   private func readQuote(
     _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    var place: Int?
-    var time = now
-    var bid: FieldSlice?
-    var bidSize: FieldSlice?
-    var ask: FieldSlice?
-    var askSize: FieldSlice?
+    var fields = QuoteFields()
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if reader.equals(key, "instrument_name") {
-        let slice = try reader.string("instrument_name")
-        place = try self.place(reader.text(slice))
-      } else if reader.equals(key, "best_bid_price") {
-        bid = try reader.rawValue("best_bid_price")
-      } else if reader.equals(key, "best_bid_amount") {
-        bidSize = try reader.rawValue("best_bid_amount")
-      } else if reader.equals(key, "best_ask_price") {
-        ask = try reader.rawValue("best_ask_price")
-      } else if reader.equals(key, "best_ask_amount") {
-        askSize = try reader.rawValue("best_ask_amount")
-      } else if reader.equals(key, "timestamp") {
-        time = VenueTime.epoch(try reader.int64("timestamp")) ?? now
-      } else {
-        try reader.skipValue()
-      }
+      if try !take(key, of: &reader, Self.quoteFormat, into: &fields) { try reader.skipValue() }
     }
-    guard let place else { throw FeedError.missing("instrument_name", in: "quote") }
-    let bidLevel = try readBest(bid, bidSize, reader, place)
-    let askLevel = try readBest(ask, askSize, reader, place)
-    let quote = Quote(
-      instrument: InstrumentID(place), bid: bidLevel.price, bidSize: bidLevel.size, ask: askLevel.price,
-      askSize: askLevel.size, time: time)
+    let quote = try quote(fields, reader, Self.quoteFormat, now: now)
+    let place = quote.instrument.index
     if let old = feeds[place].quote, feeds[place].book.isLive, feeds[place].leading == nil,
       old.bid != quote.bid || old.bidSize != quote.bidSize || old.ask != quote.ask || old.askSize != quote.askSize
     {
@@ -263,20 +211,10 @@ extension DeribitHandler {
     batch.events.append(.quote(quote))
   }
 
-  /// An empty level where either value is missing, null or 0.
-  private func readBest(
-    _ price: FieldSlice?, _ size: FieldSlice?, _ outer: borrowing FieldReader, _ place: Int
-  ) throws(FeedError) -> PriceLevel {
-    let none = PriceLevel(price: 0, size: 0)
-    guard let price, let size else { return none }
-    var reader = outer.reader(size)
-    if try reader.null() { return none }
-    let amount = try self.size(&reader, place, "amount")
-    reader = outer.reader(price)
-    if try reader.null() { return none }
-    let value = try self.price(&reader, place, "price")
-    return amount > 0 && value > 0 ? PriceLevel(price: value, size: amount) : none
-  }
+  private static let tradeFormat = TradeFormat(
+    symbol: "instrument_name", price: "price", size: "amount", id: "trade_id", side: "direction", buy: "buy",
+    sell: "sell",
+    time: "timestamp")
 
   /// `[{"timestamp":…,"price":…,"amount":…,"direction":"sell","instrument_name":…,"trade_id":"403691825","trade_seq":…,…},…]`;
   /// `direction` is the taker's. Block trades are agreed upon away from the book and are no price of the market; the legs of combos are.
@@ -287,63 +225,24 @@ extension DeribitHandler {
     let start = batch.events.count
     try reader.arrayStart()
     while try reader.nextElement() {
-      if let trade = try readTrade(&reader, now: now) { batch.events.append(.trade(trade)) }
+      var fields = TradeFields()
+      var isBlock = false
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if try take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
+        if reader.equals(key, "block_trade_id") { isBlock = reader.peek() != .null }
+        try reader.skipValue()
+      }
+      var trade = try trade(fields, reader, Self.tradeFormat, now: now)
+      let place = trade.instrument.index
+      trade.isBacklog = !feeds[place].hasTraded && trade.time < feeds[place].subscribed - Market.clockTolerance
+      if !isBlock { batch.events.append(.trade(trade)) }
     }
     for event in batch.events[start...] {
       guard case .trade(let trade) = event else { continue }
-      let place = trade.instrument.index
-      feeds[place].hasTraded = true
-      note(place, price: trade.price, size: trade.size)
-      if trade.isBacklog { seen[place].backlogTrades += 1 } else { seen[place].trades += 1 }
+      feeds[trade.instrument.index].hasTraded = true
+      count(trade)
     }
-  }
-
-  /// Nil for a block trade.
-  private func readTrade(_ reader: inout FieldReader, now: Timestamp) throws(FeedError) -> Trade? {
-    var place: Int?
-    var price: FieldSlice?
-    var size: FieldSlice?
-    var id: JSONSlice?
-    var side: TakerSide?
-    var time = now
-    var isBlock = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "instrument_name") {
-        let slice = try reader.string("instrument_name")
-        place = try self.place(reader.text(slice))
-      } else if reader.equals(key, "price") {
-        price = try reader.rawValue("price")
-      } else if reader.equals(key, "amount") {
-        size = try reader.rawValue("amount")
-      } else if reader.equals(key, "direction") {
-        let slice = try reader.string("direction")
-        side = reader.equals(slice, "buy") ? .buy : reader.equals(slice, "sell") ? .sell : nil
-      } else if reader.equals(key, "trade_id") {
-        id = try reader.string("trade_id")
-      } else if reader.equals(key, "timestamp") {
-        time = VenueTime.epoch(try reader.int64("timestamp")) ?? now
-      } else if reader.equals(key, "block_trade_id") {
-        isBlock = reader.peek() != .null
-        try reader.skipValue()
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let place else { throw FeedError.missing("instrument_name", in: "trade") }
-    guard let price else { throw FeedError.missing("price", in: "trade") }
-    guard let size else { throw FeedError.missing("amount", in: "trade") }
-    guard let side else { throw FeedError.missing("direction (buy or sell)", in: "trade") }
-    guard let id else { throw FeedError.missing("trade_id", in: "trade") }
-    var value = reader.reader(price)
-    let tradePrice = try self.price(&value, place, "price")
-    value = reader.reader(size)
-    let tradeSize = try self.size(&value, place, "amount")
-    if isBlock { return nil }
-    return Trade(
-      instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: tradePrice, size: tradeSize, side: side,
-      time: time,
-      isBacklog: !feeds[place].hasTraded && time < feeds[place].subscribed - Market.clockTolerance)
   }
 
   /// The figures of `stats` are of the last 24 h; any of them may be null or missing. `price_change` is in percent, as the high and low
@@ -371,7 +270,7 @@ extension DeribitHandler {
       } else if reader.equals(key, "best_ask_price") {
         ask = try reader.rawValue("best_ask_price")
       } else if reader.equals(key, "timestamp") {
-        time = VenueTime.epoch(try reader.int64("timestamp")) ?? now
+        time = try reader.time("timestamp", .epoch) ?? now
       } else {
         try reader.skipValue()
       }
@@ -472,119 +371,5 @@ extension DeribitHandler {
       }
     }
     try refusedRequest(id, code: code, message: message, now: now)
-  }
-
-  // MARK: Instruments
-
-  /// `{"jsonrpc":"2.0","result":[{…},…]}`
-  func readInstruments(_ body: RawSpan) throws(FeedError) -> [DeribitInstrument] {
-    var reader = FieldReader(body)
-    var list: [DeribitInstrument]?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      guard reader.equals(key, "result"), reader.peek() == .array else {
-        try reader.skipValue()
-        continue
-      }
-      var found: [DeribitInstrument] = []
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        if let instrument = try readInstrument(&reader) { found.append(instrument) }
-        guard found.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
-      }
-      list = found
-    }
-    guard let list else { throw FeedError.missing("result", in: "get_instruments") }
-    return list
-  }
-
-  /// `{"result":[{"instrument_name":…,"volume_notional":…,"volume":…,"volume_usd":…},…]}`; `volume_notional` is in the quote currency.
-  func readSummaries(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
-    var reader = FieldReader(body)
-    var isRead = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      guard reader.equals(key, "result"), reader.peek() == .array else {
-        try reader.skipValue()
-        continue
-      }
-      isRead = true
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        var name = ""
-        var volume: Decimal64?
-        try reader.objectStart()
-        while let key = try reader.nextKey() {
-          if reader.equals(key, "instrument_name") {
-            name = try reader.decodedString("instrument_name")
-          } else if reader.equals(key, "volume_notional") {
-            volume = try statistic(&reader, "volume_notional")
-          } else {
-            try reader.skipValue()
-          }
-        }
-        try note(volume, of: name, in: &volumes)
-      }
-    }
-    guard isRead else { throw FeedError.missing("result", in: "get_book_summary_by_currency") }
-  }
-
-  /// Nil for options, combos and spot. `instrument_type` says which contracts are linear, in older lists `future_type`; before that, all
-  /// were inverse.
-  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> DeribitInstrument? {
-    var name = ""
-    var base = ""
-    var quote = ""
-    var isFuture = false
-    var isLinear = false
-    var isPerpetual = false
-    var isActive = true
-    var expiry: Int64 = 0
-    var tick: Decimal64?
-    var contract: Decimal64?
-    var step: Decimal64?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "instrument_name") {
-        name = try reader.decodedString("instrument_name")
-      } else if reader.equals(key, "base_currency") {
-        base = try reader.decodedString("base_currency")
-      } else if reader.equals(key, "quote_currency") {
-        quote = try reader.decodedString("quote_currency")
-      } else if reader.equals(key, "kind") {
-        isFuture = reader.equals(try reader.string("kind"), "future")
-      } else if reader.equals(key, "instrument_type") || reader.equals(key, "future_type"), reader.peek() == .string {
-        isLinear = reader.equals(try reader.string("instrument_type"), "linear")
-      } else if reader.equals(key, "settlement_period"), reader.peek() == .string {
-        isPerpetual = reader.equals(try reader.string("settlement_period"), "perpetual")
-      } else if reader.equals(key, "expiration_timestamp"), reader.peek() == .number {
-        expiry = try reader.int64("expiration_timestamp")
-      } else if reader.equals(key, "is_active"), reader.peek() == .bool {
-        isActive = try reader.bool("is_active")
-      } else if reader.equals(key, "tick_size") {
-        tick = try statistic(&reader, "tick_size")
-      } else if reader.equals(key, "contract_size") {
-        contract = try statistic(&reader, "contract_size")
-      } else if reader.equals(key, "amount_step") {
-        step = try statistic(&reader, "amount_step")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard !name.isEmpty else { throw FeedError.missing("instrument_name", in: "instrument") }
-    guard isFuture, !base.isEmpty, !quote.isEmpty else { return nil }
-    let kind: Instrument.Kind
-    if isPerpetual {
-      kind = .perpetual
-    } else if let day = VenueTime.epoch(expiry).map(VenueTime.day) {
-      kind = .future(expiry: day)
-    } else {
-      return nil
-    }
-    // Amounts are whole contracts.
-    return DeribitInstrument(
-      name: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), isLinear: isLinear,
-      isActive: isActive,
-      priceIncrement: tick?.trimmed, sizeIncrement: (step ?? contract)?.trimmed)
   }
 }

@@ -9,7 +9,7 @@ import MarketData
 /// recordings from before 2025 have it: as soon as it comes for a symbol, that symbol's book is bridged to a REST snapshot.
 package final class GateHandler: SymbolHandler {
   /// Which of the venue's books is subscribed.
-  enum Books: Sendable { case streamed, bridged }
+  package enum Books: Sendable { case streamed, bridged }
 
   /// Levels a side of `spot.obu`, to which the book is cut: whether the venue says what falls out is known of its futures only.
   static let depth = 400
@@ -21,10 +21,8 @@ package final class GateHandler: SymbolHandler {
   static let snapshotBodyLimit = 1 << 20
   /// A socket without a word from the client has been seen to close after 30 s.
   static let pingAfter = 15 * Microseconds.second
-  /// Subscriptions sent in one go, of which there are four a second. 150 at once have been taken.
-  static let requestsAtOnce = 50
-  /// Subscriptions without an answer that are remembered: beyond it refusals are told without their symbol.
-  static let requestLimit = 4_096
+  /// How long a connection may last after its end was announced: "soon", and nobody has seen how soon.
+  static let upgradeNotice = 10 * Microseconds.second
   /// A subscription that the venue could not carry out is sent again after this long.
   static let retryAfter = 5 * Microseconds.second
   /// A symbol of whose book nothing came for this long after subscribing is told: `spot.obu` may acknowledge any name.
@@ -35,7 +33,7 @@ package final class GateHandler: SymbolHandler {
   package static let venue = venue(.streamed)
 
   /// The venue with one or the other book.
-  static func venue(_ books: Books) -> Venue {
+  package static func venue(_ books: Books) -> Venue {
     Venue(
       name: "gate", title: "Gate", separator: "_", endpoint: "wss://api.gateio.ws/ws/v4/",
       restEndpoint: "https://api.gateio.ws",
@@ -54,7 +52,8 @@ package final class GateHandler: SymbolHandler {
         ],
         bookDepth: depth, bookCheck: "U and u link each update to the one before",
         connectionLife: "pings every 15 s are answered", requests: [.instruments, .volumes],
-        limits: ["50 subscriptions in one go, four times a second"]),
+        limits: ["50 subscriptions in one go, five times a second"]),
+      replay: replay,
       makeHandler: { GateHandler(books, configuration: $0) })
   }
 
@@ -73,47 +72,53 @@ package final class GateHandler: SymbolHandler {
     var bridge = SnapshotBridge(rule: .gate)
     /// Whether the book comes as `spot.order_book_update`.
     var isBridged = false
+    /// When its book was subscribed on this connection.
     var subscribed = Timestamp.distantFuture
     var isHeard = false
     var reportedSilent = false
+    /// Whether the newest list has it, and it is traded.
+    var isListed = true
+    var isRefused = false
+    /// Whether its streams have been asked for on this connection.
+    var isSubscribed = false
+    var isCarried: Bool { isListed && !isRefused }
+    var isLive: Bool { isBridged ? bridge.isLive : book.isLive }
   }
 
-  private struct Request {
+  /// The beginning or the end of a stream.
+  struct Request {
     var place: Int
     var channel: Channel
+    var isEnd = false
   }
 
   let books: Books
   var feeds: [Feed] = []
-  private var pacer = RequestPacer(weightPerMinute: 300, requestWeight: 1, concurrency: 4)
-  private var isListed = false
-  private var listRequest: Int?
-  private var listDue = Timestamp.distantPast
-  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  /// A fifth of what the venue allows an address on one endpoint (200 in 10 s).
+  var pacer: RequestPacer
+  private var listRequest = ListRequest()
   private var requestID = 0
-  private var isConnected = false
-  private var outbox: [String] = []
-  /// Subscriptions under way, by their number; emptied with the connection, and by the answers.
-  private var requests: [Int: Request] = [:]
-  /// Subscriptions to be sent again: at most one for each channel of each symbol.
-  private var retries: [(due: Timestamp, request: Request)] = []
-  private var flushed = Timestamp.distantPast
+  private(set) var isConnected = false
+  private var isLeaving = false
+  /// 150 at once have been taken. Of a symbol there are four requests, and two for its book when that is subscribed again.
+  private var outbox = RequestOutbox<Request>(atOnce: 50, every: 200 * Microseconds.millisecond, limit: 4_096)
   private var lastPing = Timestamp.distantPast
 
   init(_ books: Books, configuration: FeedConfiguration) {
     self.books = books
+    pacer = RequestPacer(
+      weightPerMinute: max(1, 240 / configuration.connections), requestWeight: 1, concurrency: 4)
     super.init(venue: Self.venue(books), configuration: configuration)
   }
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { isListed }
+  package override var isPrepared: Bool { listRequest.isDone }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
+    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
     requestID += 1
-    listRequest = requestID
-    listDue = now + RequestPacer.answerTimeout
+    listRequest.sent(requestID, now: now)
     actions.append(.get(request: requestID, path: "/api/v4/spot/currency_pairs", bodyLimit: Self.listLimit))
   }
 
@@ -121,23 +126,23 @@ package final class GateHandler: SymbolHandler {
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    if request == listRequest {
-      listRequest = nil
-      do throws(FeedError) {
-        guard status == 200 else { throw FeedError(.refused, "GET currency_pairs: status \(status)") }
-        take(try readInstruments(body), into: &batch)
-        isListed = true
-        listBackoff.reset()
-        listDue = now
-      } catch {
-        rejectAnswer(error)
-        listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
-      }
-      return
+    guard listRequest.isAnswered(by: request) else {
+      guard let place = pacer.answered(request) else { return }
+      takeSnapshot(place, status: status, body: body, now: now, into: &batch)
+      return pump(now)
     }
-    guard let place = pacer.answered(request) else { return }
-    takeSnapshot(place, status: status, body: body, now: now, into: &batch)
-    pump(now)
+    do throws(FeedError) {
+      guard status == 200 else { throw FeedError(.refused, "GET currency_pairs: status \(status)") }
+      take(try readInstruments(body), into: &batch)
+      listRequest.finished()
+    } catch {
+      rejectAnswer(error)
+      return listRequest.failed(status: status, now: now)
+    }
+    if isConnected {
+      subscribeMissing(now)
+      flush(now)
+    }
   }
 
   private func take(_ list: [GateInstrument], into batch: inout EventBatch) {
@@ -147,8 +152,11 @@ package final class GateHandler: SymbolHandler {
           venueSymbol: $0.name, symbol: FeedSymbol(base: $0.base, quote: $0.quote), priceIncrement: $0.priceIncrement,
           sizeIncrement: $0.sizeIncrement, state: $0.isTraded ? .trading : .halted)
       })
+    for place in feeds.indices { feeds[place].isListed = feeds[place].isLive }
     for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
+      // What is live goes on, whatever a list that is asked for meanwhile says of it.
+      if isConnected, let place = place(of: wanted), feeds[place].isLive { continue }
       guard let found = list.first(where: { $0.base == wanted.base && $0.quote == wanted.quote }) else {
         let question = NearNames.question(symbol, among: list.lazy.map { "\($0.base)-\($0.quote)" })
         refuse(symbol, "Gate has no market \(symbol)\(question)")
@@ -167,7 +175,25 @@ package final class GateHandler: SymbolHandler {
         continue
       }
       if place == feeds.count { feeds.append(Feed()) }
+      feeds[place].isListed = true
     }
+  }
+
+  override var asksAgain: Bool { true }
+
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in feeds.indices where symbols.contains(configuredName(place)) {
+      if feeds[place].isRefused {
+        feeds[place].isRefused = false
+        feeds[place].isSubscribed = false
+      } else if feeds[place].reportedSilent {
+        // Its book is subscribed again by itself; if it stays silent, that is told again.
+        feeds[place].reportedSilent = false
+        feeds[place].subscribed = now
+      }
+    }
+    listRequest.again()
+    prepare(now: now, into: &batch)
   }
 
   override var volumeRequests: [String] { ["/api/v4/spot/tickers"] }
@@ -182,133 +208,130 @@ package final class GateHandler: SymbolHandler {
 
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = true
+    isLeaving = false
     lastPing = now
-    flushed = .distantPast
-    // One request for each stream: what a bad name does to the others of its request is not documented. Books first.
+    subscribeMissing(now)
+    flush(now)
+  }
+
+  /// What is carried and has not been asked for on this connection: one request for each stream, as what a bad name does to the others
+  /// of its request is not documented. Books first.
+  private func subscribeMissing(_ now: Timestamp) {
+    let places = feeds.indices.filter { feeds[$0].isCarried && !feeds[$0].isSubscribed }
     let book: Channel = books == .streamed ? .stream : .updates
     for channel in [book, .trades, .quotes, .tickers] {
-      for place in feeds.indices { subscribe(Request(place: place, channel: channel), now) }
+      for place in places { outbox.append(Request(place: place, channel: channel)) }
     }
-    for place in feeds.indices {
-      feeds[place].subscribed = now
+    for place in places {
+      feeds[place].isSubscribed = true
       feeds[place].isBridged = books == .bridged
-      if books == .streamed { feeds[place].book.subscribed(now: now) }
+      if books == .streamed { feeds[place].book.queued(now: now) }
     }
-    flush(now)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
-    // Asked for again before the next connection: markets are listed and delisted.
-    isListed = false
-    if listRequest != nil { listDue = now }
-    listRequest = nil
+    listRequest.restart()
     outbox.removeAll()
-    requests.removeAll()
-    retries.removeAll()
     pacer.removeAll()
     for place in feeds.indices {
-      feeds[place].book.disconnected()
-      feeds[place].last = 0
-      feeds[place].bridge.reset()
-      feeds[place].isBridged = false
-      feeds[place].isHeard = false
-      feeds[place].reportedSilent = false
+      var feed = Feed()
+      feed.book = feeds[place].book
+      feed.book.disconnected()
+      feeds[place] = feed
     }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
-      return
-    }
-    for place in feeds.indices {
-      if feeds[place].book.isDue(now: now) {
-        send(.stream, "unsubscribe", place, now)
-        subscribe(Request(place: place, channel: .stream), now)
-        feeds[place].book.subscribed(now: now)
-      }
-      if feeds[place].isBridged, !feeds[place].bridge.isLive, now - feeds[place].subscribed >= Self.quietBook {
-        pacer.want(place)
-      }
-      if !feeds[place].isHeard, !feeds[place].reportedSilent, now - feeds[place].subscribed >= Self.silenceLimit {
-        feeds[place].reportedSilent = true
-        refuse(
-          symbolText(place), "no book came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
-      }
-    }
-    while let due = retries.first, now >= due.due {
-      subscribe(due.request, now)
-      retries.removeFirst()
-    }
+    if !listRequest.isDone { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
+    for place in feeds.indices where feeds[place].isCarried { tend(place, now) }
     if now - lastPing >= Self.pingAfter {
       lastPing = now
-      outbox.insert(#"{"time":\#(now.rawValue / Microseconds.second),"channel":"spot.ping"}"#, at: 0)
+      actions.append(.send(#"{"time":\#(now.rawValue / Microseconds.second),"channel":"spot.ping"}"#))
     }
     pacer.expire(now: now)
     pump(now)
     flush(now)
   }
 
+  private func tend(_ place: Int, _ now: Timestamp) {
+    if feeds[place].book.isDue(now: now) {
+      feeds[place].book.queued(now: now)
+      outbox.append(
+        together: Request(place: place, channel: .stream, isEnd: true), Request(place: place, channel: .stream))
+    }
+    if feeds[place].isBridged, !feeds[place].bridge.isLive, now - feeds[place].subscribed >= Self.quietBook {
+      pacer.want(place)
+    }
+    if !feeds[place].isHeard, !feeds[place].reportedSilent, now - feeds[place].subscribed >= Self.silenceLimit {
+      feeds[place].reportedSilent = true
+      refuse(
+        configuredName(place), "no book came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
+    }
+  }
+
   func name(_ place: Int) -> String { instruments[place].venueSymbol }
 
-  /// The symbol as it was configured.
-  private func symbolText(_ place: Int) -> String {
-    FeedSymbol(base: instruments[place].base, quote: instruments[place].quote).text
+  private func flush(_ now: Timestamp) {
+    for request in outbox.take(now: now) { send(request, now) }
   }
 
-  private func subscribe(_ request: Request, _ now: Timestamp) {
-    if requests.count >= Self.requestLimit { requests.removeAll() }
-    requests[send(request.channel, "subscribe", request.place, now)] = request
-  }
-
-  @discardableResult
-  private func send(_ channel: Channel, _ event: String, _ place: Int, _ now: Timestamp) -> Int {
+  private func send(_ request: Request, _ now: Timestamp) {
+    let place = request.place
+    guard feeds[place].isCarried else { return }
+    // Its snapshot has come after all.
+    if request.channel == .stream, !feeds[place].book.isQueued { return }
     requestID += 1
     let payload =
-      switch channel {
+      switch request.channel {
       case .stream: ["ob.\(name(place)).\(Self.depth)"]
       case .updates: [name(place), "100ms"]
       case .trades, .quotes, .tickers: [name(place)]
       }
+    let event = request.isEnd ? "unsubscribe" : "subscribe"
     // A time that is more than 60 s off is refused.
-    outbox.append(
-      #"{"time":\#(now.rawValue / Microseconds.second),"id":\#(requestID),"channel":"\#(channel.rawValue)","event":"\#(event)","payload":\#(JSONText.array(payload))}"#
-    )
-    return requestID
-  }
-
-  private func flush(_ now: Timestamp) {
-    guard !outbox.isEmpty, now - flushed >= 200 * Microseconds.millisecond else { return }
-    flushed = now
-    for text in outbox.prefix(Self.requestsAtOnce) { actions.append(.send(text)) }
-    outbox.removeFirst(min(outbox.count, Self.requestsAtOnce))
+    actions.append(
+      .send(
+        #"{"time":\#(now.rawValue / Microseconds.second),"id":\#(requestID),"channel":"\#(request.channel.rawValue)","event":"\#(event)","payload":\#(JSONText.array(payload))}"#
+      ))
+    guard !request.isEnd else { return }
+    outbox.sent(request, as: requestID)
+    guard request.channel == .stream || request.channel == .updates else { return }
+    if feeds[place].subscribed == .distantFuture { feeds[place].subscribed = now }
+    if request.channel == .stream { feeds[place].book.subscribed(now: now) }
   }
 
   // MARK: Replies
 
   /// The answer to a subscription, or to its end.
   func replied(_ reply: GateReply, now: Timestamp) throws(FeedError) {
-    let request = reply.id.flatMap { requests.removeValue(forKey: $0) }
+    let request = reply.id.flatMap { outbox.answered($0) }
     guard reply.failed else { return }
     // Unsubscribed too late, or twice: what was wanted is so.
     if reply.isEnd || reply.message.hasPrefix("Alert sub") { return }
     guard let request else {
       throw FeedError(.refused, "\(reply.channel): code \(reply.code), \(reply.message)")
     }
-    guard reply.code == 2 else {
-      // The server's own trouble (code 3): the same again, later.
-      retries.append((now + Self.retryAfter, request))
+    guard reply.code == 2, !feeds[request.place].isLive else {
+      if reply.code != 2 {
+        // The server's own trouble (code 3): the same again, later.
+        if request.channel == .stream { feeds[request.place].book.queued(now: now) }
+        outbox.append(request, due: now + Self.retryAfter)
+      }
       throw FeedError(.refused, "\(reply.channel) of \(name(request.place)): code \(reply.code), \(reply.message)")
     }
+    feeds[request.place].isRefused = true
     feeds[request.place].book.disconnected()
-    feeds[request.place].reportedSilent = true
-    refuse(symbolText(request.place), reply.message)
+    refuse(configuredName(request.place), reply.message)
   }
 
   /// The venue's servers are about to be replaced.
-  func leave() { actions.append(.reconnect(reason: "the venue announced an upgrade")) }
+  func leave() {
+    guard !isLeaving else { return }
+    isLeaving = true
+    actions.append(.renew(reason: "the venue announced an upgrade", within: Self.upgradeNotice))
+  }
 
   // MARK: Books
 
@@ -326,76 +349,8 @@ package final class GateHandler: SymbolHandler {
     }
   }
 
-  /// The streamed book has a hole.
-  func lost(_ place: Int, _ reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
-    guard feeds[place].book.resync(now: now) else { return }
-    batch.events.append(.bookReset(InstrumentID(place), reason))
-    tick(now: now, into: &batch)
-  }
-
-  /// The bridged book, which was live, is out of sync.
-  func lostBridged(_ place: Int, now: Timestamp) {
-    guard isConnected else { return }
-    pacer.lost(place, now: now)
-    pump(now)
-  }
-
   override func trouble(ofBook place: Int) -> BookTrouble? {
     feeds[place].isBridged ? pacer.trouble(of: place) : feeds[place].book.trouble
-  }
-
-  /// The bridged book wants its first snapshot.
-  func wantSnapshot(_ place: Int, now: Timestamp) {
-    guard isConnected else { return }
-    pacer.want(place)
-    pump(now)
-  }
-
-  private func pump(_ now: Timestamp) {
-    while let (place, request) = pacer.next(now: now) {
-      guard feeds[place].isBridged, !feeds[place].bridge.isLive else {
-        _ = pacer.answered(request)
-        continue
-      }
-      let symbol = BinanceHandler.percentEncoded(name(place))
-      actions.append(
-        .get(
-          request: request,
-          path: "/api/v4/spot/order_book?currency_pair=\(symbol)&limit=\(Self.snapshotLimit)&with_id=true",
-          bodyLimit: Self.snapshotBodyLimit))
-    }
-  }
-
-  private func takeSnapshot(_ place: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
-    guard feeds[place].isBridged, !feeds[place].bridge.isLive else { return pacer.succeeded(place) }
-    guard status == 200 else { return pacer.failed(place, status: status, now: now) }
-    var mark = BatchMark(batch)
-    // Price and size may each widen their scale.
-    for _ in 0..<4 {
-      do throws(FeedError) {
-        let id = try readSnapshot(body, place, into: &batch)
-        guard !feeds[place].bridge.isStale(id) else {
-          mark.rewind(&batch)
-          return pacer.failed(place, status: status, now: now)
-        }
-        feeds[place].isHeard = true
-        if join(&feeds[place].bridge, place, at: id, from: mark, time: now, into: &batch) {
-          pacer.succeeded(place)
-        } else {
-          pacer.failed(place, status: status, now: now)
-        }
-        return
-      } catch {
-        mark.rewind(&batch)
-        guard widenIfNeeded(into: &batch) else {
-          rejectAnswer(error)
-          return pacer.failed(place, status: status, now: now)
-        }
-        mark = BatchMark(batch)
-      }
-    }
-    rejectAnswer(FeedError(.decimal, "order book: scales that were widened four times do not do"))
-    pacer.failed(place, status: status, now: now)
   }
 
   override func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
@@ -421,29 +376,6 @@ package final class GateHandler: SymbolHandler {
       }
     }
   }
-}
-
-extension SequenceRule {
-  /// Gate, "How to maintain local order book": drop `u <= id`; first `U <= id+1 <= u`; then `U == last+1`. Numbers rise by one with every
-  /// change of a book.
-  static let gate = SequenceRule(
-    isOld: { update, snapshot in update.last <= snapshot },
-    joins: { update, snapshot in update.first <= snapshot &+ 1 && update.last >= snapshot &+ 1 },
-    isRepeat: { update, last in update.last == last },
-    follows: { update, last in update.first == last &+ 1 })
-}
-
-/// An entry of the instrument list, as far as it is used.
-struct GateInstrument {
-  var name = ""
-  var base = ""
-  var quote = ""
-  /// Digits after the point of prices and amounts; the increments are one of the last.
-  var priceScale: UInt8 = 0
-  var sizeScale: UInt8 = 0
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  var isTraded = true
 }
 
 /// The answer to a request.

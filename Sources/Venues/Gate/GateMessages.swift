@@ -105,6 +105,8 @@ extension GateHandler {
 
   // MARK: Books
 
+  private static let bookFormat = BookFormat(title: "order book", bids: "b", asks: "a", needsBothSides: false)
+
   private struct BookFields {
     var place: Int?
     var isFull = false
@@ -168,19 +170,11 @@ extension GateHandler {
     guard fields.isFull || fields.first != nil else { throw FeedError.missing("U", in: "order book") }
     let first = fields.isFull ? last : fields.first ?? last
     guard first <= last, first >= 0 else { throw FeedError(.shape, "order book from \(first) to \(last)") }
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
-    if let slice = fields.bids {
-      var levels = reader.reader(slice)
-      try readPairs(&levels, place, "b", into: &batch.bids)
-    }
-    if let slice = fields.asks {
-      var levels = reader.reader(slice)
-      try readPairs(&levels, place, "a", into: &batch.asks)
-    }
+    let mark = BatchMark(batch)
+    try readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
     let event = BookEvent(
-      instrument: InstrumentID(place), kind: fields.isFull ? .snapshot : .delta, bidRange: bidStart..<batch.bids.count,
-      askRange: askStart..<batch.asks.count, time: fields.time ?? time)
+      instrument: InstrumentID(place), kind: fields.isFull ? .snapshot : .delta,
+      bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: fields.time ?? time)
     let numbers = UpdateNumbers(first: first, last: last)
     if isStream {
       accept(event, numbers, now: now, into: &batch)
@@ -261,59 +255,48 @@ extension GateHandler {
     batch.asks.removeSubrange(event.askRange.lowerBound...)
   }
 
+  // MARK: The snapshot by REST
+
+  /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`: the levels go to the end of `batch`, the id is returned.
+  func readSnapshot(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
+    var reader = FieldReader(body)
+    var id: Int64?
+    var sides = 0
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "id") {
+        id = try reader.int64("id")
+      } else if reader.equals(key, "bids") {
+        try readLevels(&reader, place, "bids", Self.bookFormat, into: &batch.bids)
+        sides += 1
+      } else if reader.equals(key, "asks") {
+        try readLevels(&reader, place, "asks", Self.bookFormat, into: &batch.asks)
+        sides += 1
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard let id, id >= 0 else { throw FeedError.missing("id", in: "order book") }
+    guard sides == 2 else { throw FeedError.missing("bids and asks", in: "order book") }
+    return id
+  }
+
   // MARK: Quotes, trades, statistics
+
+  private static let quoteFormat = QuoteFormat(
+    title: "book_ticker", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A", time: "t")
 
   /// `{"t":…,"u":…,"s":"BTC_USDT","b":"19177.79","B":"0.0003341504","a":"19179.38","A":"0.09"}`. What a side without orders looks like has
   /// not been seen: empty texts, zeros and missing fields are all taken for one.
   private func readQuote(
     _ reader: inout FieldReader, _ time: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    var place: Int?
-    var time = time
-    var bid: FieldSlice?
-    var bidSize: FieldSlice?
-    var ask: FieldSlice?
-    var askSize: FieldSlice?
+    var fields = QuoteFields()
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if reader.equals(key, "s") {
-        let slice = try reader.string("s")
-        place = try self.place(reader.text(slice))
-      } else if reader.equals(key, "b") {
-        bid = try reader.rawValue("b")
-      } else if reader.equals(key, "B") {
-        bidSize = try reader.rawValue("B")
-      } else if reader.equals(key, "a") {
-        ask = try reader.rawValue("a")
-      } else if reader.equals(key, "A") {
-        askSize = try reader.rawValue("A")
-      } else if reader.equals(key, "t"), reader.peek() == .number {
-        time = VenueTime.epoch(try reader.int64("t")) ?? time
-      } else {
-        try reader.skipValue()
-      }
+      if try !take(key, of: &reader, Self.quoteFormat, into: &fields) { try reader.skipValue() }
     }
-    guard let place else { throw FeedError.missing("s", in: "book_ticker") }
-    var quote = Quote(instrument: InstrumentID(place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: time)
-    if let best = try best(bid, bidSize, reader, place) { (quote.bid, quote.bidSize) = (best.price, best.size) }
-    if let best = try best(ask, askSize, reader, place) { (quote.ask, quote.askSize) = (best.price, best.size) }
-    batch.events.append(.quote(quote))
-  }
-
-  /// A price and its size; nil if one of them is missing, empty or nothing.
-  private func best(
-    _ price: FieldSlice?, _ size: FieldSlice?, _ outer: borrowing FieldReader, _ place: Int
-  ) throws(FeedError) -> PriceLevel? {
-    // `""` has two bytes, and `null` is no number.
-    guard let price, let size, price.slice.count > 2, size.slice.count > 0 else { return nil }
-    var value = outer.reader(size)
-    if try value.null() { return nil }
-    value = outer.reader(price)
-    if try value.null() { return nil }
-    let bestPrice = try self.price(&value, place, "price")
-    value = outer.reader(size)
-    let bestSize = try self.size(&value, place, "size")
-    return bestPrice > 0 && bestSize > 0 ? PriceLevel(price: bestPrice, size: bestSize) : nil
+    batch.events.append(.quote(try quote(fields, reader, Self.quoteFormat, now: time)))
   }
 
   /// One trade, or several in an array.
@@ -328,40 +311,22 @@ extension GateHandler {
     } else {
       batch.events.append(.trade(try readTrade(&reader, time)))
     }
-    for event in batch.events[start...] {
-      guard case .trade(let trade) = event else { continue }
-      seen[trade.instrument.index].trades += 1
-      note(trade.instrument.index, price: trade.price, size: trade.size)
-    }
+    countTrades(of: batch, from: start)
   }
+
+  private static let tradeFormat = TradeFormat(
+    symbol: "currency_pair", price: "price", size: "amount", id: "id", side: "side", buy: "buy", sell: "sell")
 
   /// `{"id":309143071,"create_time":…,"create_time_ms":"1606292218213.4578","side":"sell","currency_pair":…,"amount":…,"price":…}`; `side` is
   /// the taker's.
   private func readTrade(_ reader: inout FieldReader, _ fallback: Timestamp) throws(FeedError) -> Trade {
-    var place: Int?
-    var price: FieldSlice?
-    var size: FieldSlice?
-    var id: TradeID?
-    var side: TakerSide?
+    var fields = TradeFields()
     var seconds: Timestamp?
-    var time: Timestamp?
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if reader.equals(key, "currency_pair") {
-        let slice = try reader.string("currency_pair")
-        place = try self.place(reader.text(slice))
-      } else if reader.equals(key, "side") {
-        let slice = try reader.string("side")
-        side = reader.equals(slice, "buy") ? .buy : reader.equals(slice, "sell") ? .sell : nil
-      } else if reader.equals(key, "price") {
-        price = try reader.rawValue("price")
-      } else if reader.equals(key, "amount") {
-        size = try reader.rawValue("amount")
-      } else if reader.equals(key, "id") {
-        let slice = reader.peek() == .string ? try reader.string("id") : try reader.number("id")
-        id = TradeID(reader.text(slice))
-      } else if reader.equals(key, "create_time_ms") {
-        time = try statistic(&reader, "create_time_ms").flatMap(VenueTime.milliseconds)
+      if try take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
+      if reader.equals(key, "create_time_ms") {
+        fields.time = try statistic(&reader, "create_time_ms").flatMap(VenueTime.milliseconds)
       } else if reader.equals(key, "create_time"), reader.peek() == .number {
         // The same number as a count of ms, to the second; 12 digits of seconds are beyond any date.
         let value = try reader.int64("create_time")
@@ -370,18 +335,7 @@ extension GateHandler {
         try reader.skipValue()
       }
     }
-    guard let place else { throw FeedError.missing("currency_pair", in: "trade") }
-    guard let price else { throw FeedError.missing("price", in: "trade") }
-    guard let size else { throw FeedError.missing("amount", in: "trade") }
-    guard let id else { throw FeedError.missing("id", in: "trade") }
-    guard let side else { throw FeedError.missing("side (buy or sell)", in: "trade") }
-    var value = reader.reader(price)
-    let tradePrice = try self.price(&value, place, "price")
-    value = reader.reader(size)
-    let tradeSize = try self.size(&value, place, "amount")
-    return Trade(
-      instrument: InstrumentID(place), id: id, price: tradePrice, size: tradeSize, side: side,
-      time: time ?? seconds ?? fallback)
+    return try trade(fields, reader, Self.tradeFormat, now: seconds ?? fallback)
   }
 
   /// 24 h figures, once a second. `change_percentage` is in percent.
@@ -425,100 +379,5 @@ extension GateHandler {
       }
     }
     batch.events.append(.ticker(ticker))
-  }
-
-  // MARK: REST bodies
-
-  /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`: the levels go to the end of `batch`, the id is returned.
-  func readSnapshot(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
-    var reader = FieldReader(body)
-    var id: Int64?
-    var sides = 0
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "id") {
-        id = try reader.int64("id")
-      } else if reader.equals(key, "bids") {
-        try readPairs(&reader, place, "bids", into: &batch.bids)
-        sides += 1
-      } else if reader.equals(key, "asks") {
-        try readPairs(&reader, place, "asks", into: &batch.asks)
-        sides += 1
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let id, id >= 0 else { throw FeedError.missing("id", in: "order book") }
-    guard sides == 2 else { throw FeedError.missing("bids and asks", in: "order book") }
-    return id
-  }
-
-  /// `[{"id":"ETH_USDT","base":"ETH","quote":"USDT","precision":6,"amount_precision":3,"trade_status":"tradable",…},…]`: all of them in one.
-  func readInstruments(_ body: RawSpan) throws(FeedError) -> [GateInstrument] {
-    var reader = FieldReader(body)
-    var list: [GateInstrument] = []
-    reader.field = "currency_pairs"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      list.append(try readInstrument(&reader))
-      guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
-    }
-    return list
-  }
-
-  /// `[{"currency_pair":"ETH_USDT","last":…,"base_volume":…,"quote_volume":"328461488.44111",…},…]`: 24 h figures of all markets.
-  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
-    var reader = FieldReader(body)
-    reader.field = "tickers"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var name = ""
-      var volume: Decimal64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "currency_pair") {
-          name = try reader.decodedString("currency_pair")
-        } else if reader.equals(key, "quote_volume") {
-          volume = try statistic(&reader, "quote_volume")
-        } else {
-          try reader.skipValue()
-        }
-      }
-      try note(volume, of: name, in: &volumes)
-    }
-  }
-
-  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> GateInstrument {
-    var instrument = GateInstrument()
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "id") {
-        instrument.name = try reader.decodedString("id")
-      } else if reader.equals(key, "base") {
-        instrument.base = try reader.decodedString("base")
-      } else if reader.equals(key, "quote") {
-        instrument.quote = try reader.decodedString("quote")
-      } else if reader.equals(key, "precision"), reader.peek() == .number {
-        instrument.priceScale = UInt8(clamping: try reader.int64("precision"))
-        instrument.priceIncrement = Self.increment(instrument.priceScale)
-      } else if reader.equals(key, "amount_precision"), reader.peek() == .number {
-        instrument.sizeScale = UInt8(clamping: try reader.int64("amount_precision"))
-        instrument.sizeIncrement = Self.increment(instrument.sizeScale)
-      } else if reader.equals(key, "trade_status"), reader.peek() == .string {
-        let status = try reader.string("trade_status")
-        instrument.isTraded = !reader.equals(status, "untradable")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard !instrument.name.isEmpty, !instrument.base.isEmpty, !instrument.quote.isEmpty else {
-      throw FeedError.missing("id, base or quote", in: "currency pair")
-    }
-    return instrument
-  }
-
-  /// One of the last digit; nil beyond what a scale may be.
-  private static func increment(_ scale: UInt8) -> Decimal64? {
-    scale <= widestScale ? Decimal64(mantissa: 1, scale: scale) : nil
   }
 }

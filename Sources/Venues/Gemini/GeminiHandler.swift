@@ -21,9 +21,6 @@ package final class GeminiHandler: SymbolHandler {
   static let detailsLimit = 64 << 10
   /// REST requests in a minute, of the 120 that an address may send.
   static let restPerMinute = 60
-  /// Subscriptions sent in one go, and the time between two goes. 347 markets on one socket have been taken; nothing promises it.
-  static let requestsAtOnce = 25
-  static let requestInterval = 200 * Microseconds.millisecond
   /// The pause that a refusal for too many requests costs.
   static let ratePause = 10 * Microseconds.second
   /// How often a market's 24 h figures are asked for, at most.
@@ -38,6 +35,8 @@ package final class GeminiHandler: SymbolHandler {
     staleAfter: 30 * Microseconds.second,
     // A whole book of 16,000 levels is some 500 KB.
     messageLimit: 8 << 20, symbolLimit: 350, kinds: [.spot, .perpetual],
+    // What the venue reports of itself.
+    connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20_000, checksum: nil),
     profile: VenueProfile(
       channels: [
@@ -47,6 +46,7 @@ package final class GeminiHandler: SymbolHandler {
       bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
       connectionLife: "pings after 15 s of silence are answered", requests: [.instruments, .volumes],
       limits: ["120 REST requests a minute"]),
+    replay: replay,
     makeHandler: { GeminiHandler(configuration: $0) })
 
   struct Feed {
@@ -75,10 +75,12 @@ package final class GeminiHandler: SymbolHandler {
     var fetched: Timestamp?
     /// Not to be carried, whatever the connection.
     var isEnded = false
+    /// Whether the newest list has it.
+    var isListed = true
   }
 
   /// What a REST request is for; the numbers of the pacer's subjects.
-  private enum Subject {
+  enum Subject {
     case list
     case details(Int)
     case ticker(Int)
@@ -104,26 +106,33 @@ package final class GeminiHandler: SymbolHandler {
     }
   }
 
-  /// A subscription under way, by its number.
-  private struct Request {
+  /// The beginning or the end of a market's streams.
+  struct Request {
     var place: Int
     var streams: [String]
+    var isEnd = false
+    /// Whether the book is among the streams.
+    var hasBook: Bool { streams.contains { $0.hasSuffix(GeminiHandler.bookStream) } }
   }
 
   var feeds: [Feed] = []
-  private(set) var entries: [Entry] = []
-  private var isListed = false
-  private var pacer = RequestPacer(weightPerMinute: restPerMinute, requestWeight: 1, concurrency: 2)
-  private var isConnected = false
+  var entries: [Entry] = []
+  var isListed = false
+  var pacer: RequestPacer
+  private(set) var isConnected = false
   private var requestID = 0
-  private var requests: [Int: Request] = [:]
-  private var outbox: [String] = []
-  private var sendDue = Timestamp.distantPast
+  /// 347 markets on one socket have been taken; nothing promises it. Of a market there is one request, and two for its book when that is
+  /// subscribed again.
+  var outbox = RequestOutbox<Request>(atOnce: 25, every: 200 * Microseconds.millisecond, limit: 2_048)
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
   private var ping: Int?
 
-  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+  package init(configuration: FeedConfiguration) {
+    pacer = RequestPacer(
+      weightPerMinute: max(1, Self.restPerMinute / configuration.connections), requestWeight: 1, concurrency: 2)
+    super.init(venue: Self.venue, configuration: configuration)
+  }
 
   // MARK: REST
 
@@ -132,22 +141,6 @@ package final class GeminiHandler: SymbolHandler {
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
     if !isListed { pacer.want(Subject.list.number) }
     ask(now)
-  }
-
-  private func ask(_ now: Timestamp) {
-    pacer.expire(now: now)
-    while let (subject, request) = pacer.next(now: now) {
-      switch Subject(subject) {
-      case .list: actions.append(.get(request: request, path: "/v1/symbols", bodyLimit: Self.listLimit))
-      case .details(let market): get(request, "/v1/symbols/details/\(entries[market].name)")
-      case .ticker(let market): get(request, "/v2/ticker/\(entries[market].name)")
-      case .volume(let market): get(request, "/v1/pubticker/\(entries[market].name)")
-      }
-    }
-  }
-
-  private func get(_ request: Int, _ path: String) {
-    actions.append(.get(request: request, path: path, bodyLimit: Self.detailsLimit))
   }
 
   package override func response(
@@ -181,85 +174,20 @@ package final class GeminiHandler: SymbolHandler {
     ask(now)
   }
 
-  private func take(_ names: [String], now: Timestamp, into batch: inout EventBatch) {
-    list(names.compactMap { name in GeminiName.symbol(name).map { ListedMarket(venueSymbol: name, symbol: $0) } })
-    let known = Set(names)
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      let name = GeminiName.text(of: wanted)
-      guard known.contains(name) else {
-        refuse(symbol, "Gemini has no market \(name)\(NearNames.question(name, among: names))")
-        continue
-      }
-      let market = entries.firstIndex { $0.symbol == symbol } ?? entries.count
-      if market == entries.count { entries.append(Entry(symbol: symbol, wanted: wanted, name: name)) }
-      if wanted.kind == .spot, entries[market].place == nil { add(market, now: now, into: &batch) }
-      if entries[market].fetched.map({ now - $0 >= Self.detailsAge }) ?? true {
-        pacer.want(Subject.details(market).number)
-      }
-    }
-    isListed = true
-  }
+  /// Where the URL does not ask for whole books, nothing can be carried however often it is asked for.
+  override var asksAgain: Bool { asksForWholeBooks }
 
-  private func take(_ details: GeminiDetails, of index: Int, now: Timestamp, into batch: inout EventBatch) {
-    let market = entries[index]
-    entries[index].fetched = now
-    guard details.base.uppercased() == market.wanted.base, details.quote.uppercased() == market.wanted.quote else {
-      return end(
-        index, "Gemini's \(market.name) is \(details.base)-\(details.quote), not \(market.symbol)", into: &batch)
-    }
-    guard details.contract != "inverse" else {
-      return end(
-        index, "\(market.name) is an inverse contract: its sizes have no exact value in \(market.wanted.base)",
-        into: &batch)
-    }
-    guard details.status != "closed" else { return end(index, "\(market.name) is closed at Gemini", into: &batch) }
-    entries[index].details = details
-    entries[index].isEnded = false
-    add(index, now: now, into: &batch)
-    if market.isEnded, isConnected, let place = market.place {
-      feeds[place].isRefused = false
-      subscribe(place, now)
-    }
-  }
+  private var asksForWholeBooks: Bool { url.contains("snapshot=-1") }
 
-  /// The market is not to be carried, now or later.
-  private func end(_ index: Int, _ reason: String, into batch: inout EventBatch) {
-    entries[index].isEnded = true
-    if let place = entries[index].place, !feeds[place].isRefused {
-      if feeds[place].book.isLive { batch.events.append(.bookReset(InstrumentID(place), .venueReset)) }
-      stop(place)
-      if isConnected { send(#""method":"unsubscribe","params":\#(JSONText.array(streams(of: place)))"#) }
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for index in entries.indices where symbols.contains(entries[index].symbol) {
+      // What was closed may have been opened, which its details say.
+      entries[index].fetched = nil
+      if let place = entries[index].place, !entries[index].isEnded { feeds[place].isRefused = false }
     }
-    refuse(entries[index].symbol, reason)
-  }
-
-  /// The market is not to be carried on this connection.
-  private func stop(_ place: Int) {
-    feeds[place].isRefused = true
-    feeds[place].book.disconnected()
-    feeds[place].tickerDue = .distantFuture
-  }
-
-  /// Adds a market, or brings it up to date with its details.
-  private func add(_ index: Int, now: Timestamp, into batch: inout EventBatch) {
-    let market = entries[index]
-    let place = add(
-      venueSymbol: market.name, base: market.wanted.base, quote: market.wanted.quote, kind: market.wanted.kind,
-      priceScale: market.details?.priceIncrement?.scale ?? 0, sizeScale: market.details?.sizeIncrement?.scale ?? 0,
-      priceIncrement: market.details?.priceIncrement, sizeIncrement: market.details?.sizeIncrement, into: &batch)
-    guard let place else { return refuse(market.symbol, "too many symbols on one connection") }
-    guard market.place == nil else { return }
-    guard place == feeds.count else {
-      let other = entries[feeds[place].entry].symbol
-      return refuse(market.symbol, "Gemini's \(market.name) is carried as \(other): leave one of them out")
-    }
-    entries[index].place = place
-    feeds.append(Feed(entry: index))
-    if isConnected {
-      subscribe(place, now)
-      flush(now)
-    }
+    isListed = false
+    pacer.want(Subject.list.number)
+    ask(now)
   }
 
   // MARK: Connection
@@ -267,9 +195,8 @@ package final class GeminiHandler: SymbolHandler {
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     heardAt = now
     lastPing = now
-    sendDue = now
     // Without it the first message of a book would be taken for the whole of it.
-    guard url.contains("snapshot=-1") else {
+    guard asksForWholeBooks else {
       for market in entries.indices {
         end(
           market, "\(url) does not ask for whole books: leave the path out of the endpoint, or write \(venue.endpoint)",
@@ -279,7 +206,7 @@ package final class GeminiHandler: SymbolHandler {
       return
     }
     isConnected = true
-    for place in feeds.indices where !entries[feeds[place].entry].isEnded { subscribe(place, now) }
+    subscribeMissing(now)
     flush(now)
   }
 
@@ -288,7 +215,6 @@ package final class GeminiHandler: SymbolHandler {
     // Asked for again before the next connection: markets are listed and delisted.
     isListed = false
     pacer.removeAll()
-    requests.removeAll()
     outbox.removeAll()
     ping = nil
     for place in feeds.indices {
@@ -302,23 +228,25 @@ package final class GeminiHandler: SymbolHandler {
     guard isConnected else { return prepare(now: now, into: &batch) }
     for place in feeds.indices {
       if feeds[place].book.isDue(now: now) {
-        let stream = name(place) + Self.bookStream
-        send(#""method":"unsubscribe","params":\#(JSONText.array([stream]))"#)
-        subscribe(place, [stream])
-        feeds[place].book.subscribed(now: now)
+        let stream = [name(place) + Self.bookStream]
+        feeds[place].book.queued(now: now)
+        outbox.append(
+          together: Request(place: place, streams: stream, isEnd: true), Request(place: place, streams: stream))
       }
       if now >= feeds[place].tickerDue {
         let market = feeds[place].entry
         pacer.want((feeds[place].wantsVolume ? Subject.volume(market) : .ticker(market)).number)
         feeds[place].wantsVolume.toggle()
         // Two requests each; at half of what REST may be asked, so that lists and details find room.
-        let turn = Int64(feeds.count) * 2 * Microseconds.minute / Int64(Self.restPerMinute)
+        let turn = Int64(feeds.count) * 2 * Microseconds.minute / Int64(pacer.weightPerMinute)
         feeds[place].tickerDue = now + max(Self.tickerInterval / 2, turn)
       }
     }
     if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
       lastPing = now
-      ping = send(#""method":"ping""#)
+      requestID += 1
+      ping = requestID
+      actions.append(.send(#"{"id":\#(requestID),"method":"ping"}"#))
     }
     flush(now)
     ask(now)
@@ -344,32 +272,37 @@ package final class GeminiHandler: SymbolHandler {
 
   private func name(_ place: Int) -> String { instruments[place].venueSymbol }
 
-  private func streams(of place: Int) -> [String] { Self.streams.map { name(place) + $0 } }
+  func streams(of place: Int) -> [String] { Self.streams.map { name(place) + $0 } }
 
-  private func subscribe(_ place: Int, _ now: Timestamp) {
-    subscribe(place, streams(of: place))
-    feeds[place].book.subscribed(now: now)
-    // The first figures of all, one after the other.
-    feeds[place].tickerDue = now + Int64(1 + place) * Microseconds.minute / Int64(Self.restPerMinute)
+  /// What is carried and has not been asked for on this connection.
+  func subscribeMissing(_ now: Timestamp) {
+    for place in feeds.indices where feeds[place].book.state == .unsubscribed && !feeds[place].isRefused {
+      let entry = entries[feeds[place].entry]
+      guard entry.isListed, !entry.isEnded else { continue }
+      feeds[place].book.queued(now: now)
+      outbox.append(Request(place: place, streams: streams(of: place)))
+      // The first figures of all, one after the other.
+      feeds[place].tickerDue = now + Int64(1 + place) * Microseconds.minute / Int64(pacer.weightPerMinute)
+    }
   }
 
-  private func subscribe(_ place: Int, _ streams: [String]) {
-    let id = send(#""method":"subscribe","params":\#(JSONText.array(streams))"#)
-    requests[id] = Request(place: place, streams: streams)
+  func flush(_ now: Timestamp) {
+    for request in outbox.take(now: now) { send(request, now) }
   }
 
-  @discardableResult
-  private func send(_ text: String) -> Int {
+  private func send(_ request: Request, _ now: Timestamp) {
+    let place = request.place
+    if request.hasBook, feeds[place].isRefused ? !request.isEnd : !feeds[place].book.isQueued {
+      // Refused since, or its snapshot has come after all.
+      return
+    }
     requestID += 1
-    outbox.append(#"{"id":\#(requestID),\#(text)}"#)
-    return requestID
-  }
-
-  private func flush(_ now: Timestamp) {
-    guard !outbox.isEmpty, now >= sendDue else { return }
-    sendDue = now + Self.requestInterval
-    for text in outbox.prefix(Self.requestsAtOnce) { actions.append(.send(text)) }
-    outbox.removeFirst(min(outbox.count, Self.requestsAtOnce))
+    let method = request.isEnd ? "unsubscribe" : "subscribe"
+    actions.append(
+      .send(#"{"id":\#(requestID),"method":"\#(method)","params":\#(JSONText.array(request.streams))}"#))
+    guard !request.isEnd else { return }
+    outbox.sent(request, as: requestID)
+    if request.hasBook { feeds[place].book.subscribed(now: now) }
   }
 
   // MARK: Replies
@@ -381,25 +314,30 @@ package final class GeminiHandler: SymbolHandler {
       batch.events.append(.heartbeat)
       return
     }
-    let request = reply.id.flatMap { requests.removeValue(forKey: $0) }
+    let request = reply.id.flatMap { outbox.answered($0) }
     guard reply.status != 200 else { return }
     let reason = reply.message.isEmpty ? "status \(reply.status)" : reply.message
     guard let request else { throw FeedError(.refused, reason) }
     if reply.status != 400 || reply.code == -1003 {
       // Too much at once, or the venue's own trouble: the same again later.
-      subscribe(request.place, request.streams)
-      sendDue = now + Self.ratePause
+      again(request, now)
+      outbox.pause(until: now + Self.ratePause)
       throw FeedError(.refused, reason)
     }
     // One bad stream refuses all; without a quote or trades there is still a book.
     let bad = request.streams.filter { reply.message.hasSuffix($0) }
     if !bad.isEmpty, !bad.contains(where: { $0.hasSuffix(Self.bookStream) }) {
-      subscribe(request.place, request.streams.filter { !bad.contains($0) })
+      again(Request(place: request.place, streams: request.streams.filter { !bad.contains($0) }), now)
       return flush(now)
     }
     if feeds[request.place].book.isLive { throw FeedError(.refused, reason) }
     stop(request.place)
     refuse(entries[feeds[request.place].entry].symbol, reason)
+  }
+
+  private func again(_ request: Request, _ now: Timestamp) {
+    if request.hasBook { feeds[request.place].book.queued(now: now) }
+    outbox.append(request)
   }
 
   // MARK: Messages

@@ -52,7 +52,7 @@ extension GeminiHandler {
     try reader.end()
     if fields.isReply { return try replied(fields.reply, now: now, into: &batch) }
     if fields.isBook { return try readBook(fields, reader, now: now, into: &batch) }
-    if !fields.isOther, let trade = fields.trade { return try readTrade(trade, fields, reader, now: now, into: &batch) }
+    if !fields.isOther, fields.trade != nil { return try readTrade(fields, reader, now: now, into: &batch) }
     if !fields.isOther, fields.bids != nil || fields.asks != nil {
       return try readQuote(fields, reader, now: now, into: &batch)
     }
@@ -68,7 +68,7 @@ extension GeminiHandler {
       let name = try reader.string("s")
       fields.place = table.find(reader.text(name))
       fields.hasSymbol = true
-    case UInt8(ascii: "E"): fields.time = Self.time(try reader.int64("E"))
+    case UInt8(ascii: "E"): fields.time = try reader.time("E", .nanoseconds)
     case UInt8(ascii: "U"): fields.first = try reader.int64("U")
     case UInt8(ascii: "u"): fields.last = try reader.int64("u")
     case UInt8(ascii: "b"): fields.bids = try reader.rawValue("b")
@@ -77,8 +77,7 @@ extension GeminiHandler {
     case UInt8(ascii: "A"): fields.askSize = try reader.rawValue("A")
     case UInt8(ascii: "p"): fields.price = try reader.rawValue("p")
     case UInt8(ascii: "q"): fields.size = try reader.rawValue("q")
-    case UInt8(ascii: "t"):
-      fields.trade = reader.peek() == .string ? try reader.string("t") : try reader.number("t")
+    case UInt8(ascii: "t"): fields.trade = try reader.name("t")
     case UInt8(ascii: "m"): fields.isBuyerMaker = try reader.bool("m")
     default: try reader.skipValue()
     }
@@ -98,11 +97,6 @@ extension GeminiHandler {
     }
   }
 
-  /// Nanoseconds since 1970; another market's events come in milliseconds, which are told by their size.
-  private static func time(_ value: Int64) -> Timestamp? {
-    value >= 100_000_000_000_000_000 ? Timestamp(microseconds: value / 1_000) : VenueTime.epoch(value)
-  }
-
   private func place(_ fields: Fields, _ what: StaticString) throws(FeedError) -> Int {
     guard fields.hasSymbol else { throw FeedError.missing("s", in: what) }
     guard fields.place >= 0 else { throw FeedError(.unknownSymbol, "\(what) of a symbol that was not subscribed") }
@@ -111,6 +105,9 @@ extension GeminiHandler {
 
   // MARK: Books
 
+  /// Asks of 10^10 and more are there, which do not fit.
+  private static let bookFormat = BookFormat(title: "depthUpdate", bids: "b", asks: "a", leavesOutBad: true)
+
   /// `{"e":"depthUpdate","E":…,"s":…,"U":…,"u":…,"b":[["price","size"],…],"a":[…]}`
   private func readBook(
     _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
@@ -118,16 +115,8 @@ extension GeminiHandler {
     let place = try place(fields, "depthUpdate")
     guard let first = fields.first else { throw FeedError.missing("U", in: "depthUpdate") }
     guard let last = fields.last else { throw FeedError.missing("u", in: "depthUpdate") }
-    guard let bidSlice = fields.bids else { throw FeedError.missing("b", in: "depthUpdate") }
-    guard let askSlice = fields.asks else { throw FeedError.missing("a", in: "depthUpdate") }
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
-    var bad = 0
-    var levels = reader.reader(bidSlice)
-    try readLevels(&levels, place, "b", &bad, into: &batch.bids)
-    levels = reader.reader(askSlice)
-    try readLevels(&levels, place, "a", &bad, into: &batch.asks)
-    counts.rejectedLevels += bad
+    let mark = BatchMark(batch)
+    try readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
     let kind: BookEvent.Kind
     if case .awaitingSnapshot = feeds[place].book.state, first == last {
       seen[place].snapshots += 1
@@ -147,47 +136,13 @@ extension GeminiHandler {
     }
     feeds[place].first = first
     feeds[place].last = last
-    let time = fields.time ?? now
-    let bids = bidStart..<batch.bids.count
-    let asks = askStart..<batch.asks.count
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    batch.events.append(
-      .book(BookEvent(instrument: InstrumentID(place), kind: kind, bidRange: bids, askRange: asks, time: time)))
-  }
-
-  private func readLevels(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ bad: inout Int, into levels: inout [PriceLevel]
-  ) throws(FeedError) {
-    reader.field = field
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      try reader.arrayStart()
-      guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-      let price = try value(&reader, place, isPrice: true)
-      guard try reader.nextElement() else { throw FeedError.missing("size", in: "level") }
-      let size = try value(&reader, place, isPrice: false)
-      while try reader.nextElement() { try reader.skipValue() }
-      guard let price, let size, price >= 0, size >= 0 else {
-        bad += 1
-        continue
-      }
-      levels.append(PriceLevel(price: price, size: size))
-    }
-  }
-
-  /// Nil for what is no number or does not fit: asks of 10^10 and more are there. More digits than the scale has widen it.
-  private func value(_ reader: inout FieldReader, _ place: Int, isPrice: Bool) throws(FeedError) -> Int64? {
-    do throws(JSONError) {
-      return try reader.json.decimal(scale: isPrice ? instruments[place].priceScale : instruments[place].sizeScale)
-    } catch {
-      guard case .decimal(let reason) = error.reason else { throw reader.failure(error) }
-      guard case .tooPrecise(let digits) = reason else { return nil }
-      throw needs(place, isPrice: isPrice, digits: digits)
-    }
+    append(kind, place, since: mark, time: fields.time ?? now, into: &batch)
   }
 
   // MARK: Quotes and trades
+
+  private static let quoteFormat = QuoteFormat(
+    title: "bookTicker", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A", leavesOutBad: true)
 
   /// `{"u":…,"E":…,"s":…,"b":"price","B":"size","a":"price","A":"size","c":…,"C":…}`; a side without orders is `""`.
   private func readQuote(
@@ -195,51 +150,26 @@ extension GeminiHandler {
   ) throws(FeedError) {
     let place = try place(fields, "bookTicker")
     guard !feeds[place].isRefused else { return }
-    let bid = try readBest(fields.bids, fields.bidSize, reader, place)
-    let ask = try readBest(fields.asks, fields.askSize, reader, place)
-    batch.events.append(
-      .quote(
-        Quote(
-          instrument: InstrumentID(place), bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size,
-          time: fields.time ?? now)))
+    let found = QuoteFields(
+      place: place, bid: fields.bids, bidSize: fields.bidSize, ask: fields.asks, askSize: fields.askSize,
+      time: fields.time)
+    batch.events.append(.quote(try quote(found, reader, Self.quoteFormat, now: now)))
   }
 
-  private func readBest(
-    _ price: FieldSlice?, _ size: FieldSlice?, _ outer: borrowing FieldReader, _ place: Int
-  ) throws(FeedError) -> PriceLevel {
-    let none = PriceLevel(price: 0, size: 0)
-    guard let price, let size else { return none }
-    var reader = outer.reader(price)
-    reader.field = "bookTicker price"
-    let best = try value(&reader, place, isPrice: true)
-    reader = outer.reader(size)
-    reader.field = "bookTicker size"
-    let amount = try value(&reader, place, isPrice: false)
-    guard let best, let amount, best > 0, amount > 0 else { return none }
-    return PriceLevel(price: best, size: amount)
-  }
+  private static let tradeFormat = TradeFormat(price: "p", size: "q", id: "t", side: "m")
 
   /// `{"E":…,"s":…,"t":…,"p":"price","q":"size","m":true}`; `m`: the buyer was there first, so the taker sold.
   private func readTrade(
-    _ id: JSONSlice, _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, "trade")
     guard !feeds[place].isRefused else { return }
-    guard let price = fields.price else { throw FeedError.missing("p", in: "trade") }
-    guard let size = fields.size else { throw FeedError.missing("q", in: "trade") }
-    guard let isBuyerMaker = fields.isBuyerMaker else { throw FeedError.missing("m", in: "trade") }
-    var value = reader.reader(price)
-    let tradePrice = try self.price(&value, place, "p")
-    value = reader.reader(size)
-    let tradeSize = try self.size(&value, place, "q")
-    let time = fields.time ?? now
-    note(place, price: tradePrice, size: tradeSize)
-    seen[place].trades += 1
-    batch.events.append(
-      .trade(
-        Trade(
-          instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: tradePrice, size: tradeSize,
-          side: isBuyerMaker ? .sell : .buy, time: time)))
+    let found = TradeFields(
+      place: place, price: fields.price, size: fields.size, id: fields.trade,
+      side: fields.isBuyerMaker.map { $0 ? TakerSide.sell : .buy }, time: fields.time)
+    let trade = try trade(found, reader, Self.tradeFormat, now: now)
+    count(trade)
+    batch.events.append(.trade(trade))
   }
 
   // MARK: REST

@@ -24,16 +24,17 @@ package final class HyperliquidHandler: SymbolHandler {
   static let pingAfter = 15 * Microseconds.second
   /// How long a list of markets may take before it is asked for again.
   static let listTimeout = 15 * Microseconds.second
-  /// 2,000 messages a minute may be sent from an address: one in 50 ms is 1,200, and 300 at once.
-  static let messageCost = 50 * Microseconds.millisecond
-  static let creditLimit = 300 * messageCost
+  /// Messages a minute, of the 2,000 that may be sent from an address.
+  static let messagesPerMinute = 1_500
   /// After this long without an acknowledgement a subscription is sent again, so often.
   static let acknowledgeTimeout = 15 * Microseconds.second
   static let attemptLimit = 3
   /// The end of a connection is laid to a subscription no older than this; it has been seen to follow within 0.1 s.
   static let blameTime = 3 * Microseconds.second
-  /// How often a connection must end behind a symbol alone before it is refused.
+  /// How often a connection must end behind a symbol alone before it is refused, and how long it is not asked for then: another attempt may
+  /// cost everybody the connection.
   static let strikeLimit = 3
+  static let strikeRest = 6 * Microseconds.hour
   /// Silence of a book after which it is compared, how long that may take, and how long the stream has to catch up if they differ: a little
   /// more than the slowest cadence.
   static let probeAfter = 20 * Microseconds.second
@@ -52,7 +53,9 @@ package final class HyperliquidHandler: SymbolHandler {
     // The list of spot markets and tokens is the largest: some 400 KB.
     messageLimit: 4 << 20,
     // 1,000 subscriptions from an address, four for a symbol.
-    symbolLimit: 200, kinds: [.spot, .perpetual],
+    symbolLimit: 200, addressLimit: 250, kinds: [.spot, .perpetual],
+    // From one address.
+    connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20, checksum: nil),
     profile: VenueProfile(
       channels: [
@@ -62,6 +65,7 @@ package final class HyperliquidHandler: SymbolHandler {
       bookDepth: 5, bookCheck: "every message is the whole book",
       connectionLife: "pings after 15 s of silence are answered", requests: [],
       limits: ["1,000 subscriptions an address", "2,000 messages a minute to the venue"]),
+    replay: replay,
     makeHandler: { HyperliquidHandler(configuration: $0) })
 
   struct Feed {
@@ -90,36 +94,45 @@ package final class HyperliquidHandler: SymbolHandler {
     var strikes = 0
     /// Subscribed alone, because a connection ended behind it and others.
     var isSuspect = false
+    /// Not asked for before this time, on any connection, because several ended behind it.
+    var shunnedUntil = Timestamp.distantPast
+    /// Refused in words, on this connection.
     var isRefused = false
+    /// Whether the newest lists have it.
+    var isListed = true
+    var isCarried: Bool { isListed && !isRefused && shunnedUntil == .distantPast }
   }
 
   /// What is to be sent, or was sent and is not acknowledged.
-  private struct Subscription {
+  struct Subscription {
     var place: Int
     var channel: Channel
-    var isLeaving = false
+    var isEnd = false
     var attempts = 0
     var sent = Timestamp.distantPast
   }
 
   var feeds: [Feed] = []
-  private var isConnected = false
-  private var perpetuals: [HyperliquidMarket]?
-  private var spots: [HyperliquidMarket]?
-  private var hasList = false
-  private var listDue = Timestamp.distantFuture
-  private var listAttempts = 0
-  private var requestID = 0
+  var isConnected = false
+  var perpetuals: [HyperliquidMarket]?
+  var spots: [HyperliquidMarket]?
+  var hasList = false
+  var listDue = Timestamp.distantFuture
+  var listAttempts = 0
+  var requestID = 0
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
-  private var outbox: [Subscription] = []
-  private var probes: [Int] = []
-  private var unacknowledged: [Subscription] = []
-  /// µs of `messageCost` that may be spent; it belongs to the address and outlives the connection.
-  private var credit = creditLimit
-  private var credited = Timestamp.distantPast
+  /// Four subscriptions of a symbol, and two for its book when that is subscribed again.
+  var outbox = RequestOutbox<Subscription>(atOnce: 100, every: 200 * Microseconds.millisecond, limit: 2_048)
+  var probes: [Int] = []
+  var unacknowledged: [Subscription] = []
+  /// Belongs to the address and outlives the connection.
+  var budget: MinuteBudget
 
-  package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
+  package init(configuration: FeedConfiguration) {
+    budget = MinuteBudget(limit: Self.messagesPerMinute / configuration.connections)
+    super.init(venue: Self.venue, configuration: configuration)
+  }
 
   // MARK: Connection
 
@@ -148,6 +161,7 @@ package final class HyperliquidHandler: SymbolHandler {
       feeds[place].differs = nil
       feeds[place].hasTraded = false
       feeds[place].isKnown = false
+      feeds[place].isRefused = false
     }
   }
 
@@ -155,11 +169,10 @@ package final class HyperliquidHandler: SymbolHandler {
     guard isConnected else { return }
     if now >= listDue { askForLists(now, into: &batch) }
     watch(now, into: &batch)
-    for place in feeds.indices where !feeds[place].isRefused && feeds[place].book.isDue(now: now) {
-      // Until it is sent, which may take a moment, it is not due again.
-      feeds[place].book.subscribed(now: now)
-      outbox.append(Subscription(place: place, channel: .book, isLeaving: true))
-      outbox.append(Subscription(place: place, channel: .book))
+    for place in feeds.indices where feeds[place].isCarried && feeds[place].book.isDue(now: now) {
+      feeds[place].book.queued(now: now)
+      outbox.append(
+        together: Subscription(place: place, channel: .book, isEnd: true), Subscription(place: place, channel: .book))
     }
     sendAgain(now)
     nextSuspect(now)
@@ -180,179 +193,25 @@ package final class HyperliquidHandler: SymbolHandler {
     feeds[instrument.index].book.subscribed(now: now)
   }
 
-  // MARK: Lists
+  // MARK: Symbols that were refused
 
-  /// With the 24 h figures of all markets where their volumes are wanted.
-  private func askForLists(_ now: Timestamp, into batch: inout EventBatch) {
-    listDue = now + Self.listTimeout
-    let families = wantedFamilies
-    let hasContexts =
-      marketList.wantsVolumes && (listAttempts < MarketList.attemptLimit || marketList.isRanked)
-    listAttempts += 1
-    if !families.contains(.perpetual) { perpetuals = perpetuals ?? [] }
-    if !families.contains(.spot) { spots = spots ?? [] }
-    if perpetuals == nil { post(hasContexts ? #"{"type":"metaAndAssetCtxs"}"# : #"{"type":"meta"}"#) }
-    if spots == nil { post(hasContexts ? #"{"type":"spotMetaAndAssetCtxs"}"# : #"{"type":"spotMeta"}"#) }
-    // Symbols of no kind that is carried, or none at all: nothing is asked for, and they are refused.
-    takeLists(now, into: &batch)
-  }
+  override var asksAgain: Bool { true }
 
-  private func post(_ payload: String) {
-    requestID += 1
-    actions.append(.send(#"{"method":"post","id":\#(requestID),"request":{"type":"info","payload":\#(payload)}}"#))
-  }
-
-  func received(perpetuals list: [HyperliquidMarket], now: Timestamp, into batch: inout EventBatch) {
-    guard !hasList else { return }
-    perpetuals = list
-    takeLists(now, into: &batch)
-  }
-
-  func received(spots list: [HyperliquidMarket], now: Timestamp, into batch: inout EventBatch) {
-    guard !hasList else { return }
-    spots = list
-    takeLists(now, into: &batch)
-  }
-
-  /// When all lists are there: finds the configured symbols and subscribes them.
-  private func takeLists(_ now: Timestamp, into batch: inout EventBatch) {
-    guard !hasList, let perpetuals, let spots else { return }
-    hasList = true
-    listDue = .distantFuture
-    let list = perpetuals + spots
-    self.list(
-      list.map {
-        ListedMarket(
-          venueSymbol: $0.name, symbol: $0.symbol, sizeIncrement: Decimal64(mantissa: 1, scale: $0.sizeScale),
-          state: $0.isDelisted ? .halted : .trading, quoteVolume: $0.quoteVolume)
-      })
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      // Names that differ in case only: the one that is spelled so.
-      let named = list.first { $0.symbol == wanted && $0.isExact }
-      guard let found = named ?? list.first(where: { $0.symbol == wanted }) else {
-        let question = NearNames.question(symbol, among: list.lazy.map(\.symbol.text))
-        refuse(symbol, "Hyperliquid has no market \(symbol)\(question)")
-        continue
-      }
-      guard !found.isDelisted else {
-        refuse(symbol, "\(found.name) is delisted at Hyperliquid")
-        continue
-      }
-      let place = add(
-        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
-        priceScale: found.priceScale, sizeScale: found.sizeScale,
-        sizeIncrement: Decimal64(mantissa: 1, scale: found.sizeScale), into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
-      if place == feeds.count { feeds.append(Feed()) }
-    }
-    self.perpetuals = []
-    self.spots = []
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
     guard isConnected else { return }
-    let places = feeds.indices.filter { !feeds[$0].isRefused && !feeds[$0].isSuspect }
-    // All books first: they prove the names, and are what is waited for.
-    for channel in Channel.allCases { outbox += places.map { Subscription(place: $0, channel: channel) } }
-    nextSuspect(now)
-    flush(now)
-  }
-
-  // MARK: Subscriptions
-
-  /// One suspect at a time, when nothing else is under way: those that have ended fewest connections first.
-  private func nextSuspect(_ now: Timestamp) {
-    guard hasList, outbox.isEmpty, unacknowledged.allSatisfy({ now - $0.sent >= Self.blameTime }) else { return }
-    let suspects = feeds.indices.filter { place in
-      feeds[place].isSuspect && !feeds[place].isRefused && !feeds[place].isKnown
-        && !unacknowledged.contains { $0.place == place }
+    for place in feeds.indices where symbols.contains(configuredName(place)) {
+      feeds[place].isRefused = false
+      guard feeds[place].shunnedUntil > .distantPast, now >= feeds[place].shunnedUntil else { continue }
+      // Alone, and one end is enough.
+      feeds[place].shunnedUntil = .distantPast
+      feeds[place].isSuspect = true
+      feeds[place].strikes = Self.strikeLimit - 1
     }
-    guard let place = suspects.min(by: { feeds[$0].strikes < feeds[$1].strikes }) else { return }
-    outbox.append(Subscription(place: place, channel: .book))
-  }
-
-  /// The connection is gone. If that came right behind subscriptions of names that the venue has not acknowledged, one of them may have
-  /// ended it.
-  private func layBlame(_ now: Timestamp) {
-    var blamed: [Int] = []
-    for sent in unacknowledged
-    where !sent.isLeaving && now - sent.sent < Self.blameTime && !feeds[sent.place].isKnown
-      && !blamed.contains(sent.place)
-    {
-      blamed.append(sent.place)
-    }
-    for place in blamed { feeds[place].isSuspect = true }
-    guard blamed.count == 1, let place = blamed.first else { return }
-    feeds[place].strikes += 1
-    guard feeds[place].strikes >= Self.strikeLimit else { return }
-    refuse(
-      place,
-      "Hyperliquid ended the connection \(Self.strikeLimit) times right behind the subscription of \(instruments[place].venueSymbol)"
-    )
-  }
-
-  private func sendAgain(_ now: Timestamp) {
-    guard unacknowledged.contains(where: { now - $0.sent >= Self.acknowledgeTimeout }) else { return }
-    for sent in unacknowledged where now - sent.sent >= Self.acknowledgeTimeout {
-      // Books look after themselves.
-      guard !sent.isLeaving, sent.channel != .book, sent.attempts < Self.attemptLimit else { continue }
-      outbox.append(sent)
-    }
-    unacknowledged.removeAll { now - $0.sent >= Self.acknowledgeTimeout }
-  }
-
-  private func flush(_ now: Timestamp) {
-    credit = min(Self.creditLimit, credit + min(max(0, now - credited), Self.creditLimit))
-    credited = now
-    var sent = 0
-    while sent < outbox.count, credit >= Self.messageCost {
-      send(outbox[sent], now)
-      sent += 1
-    }
-    outbox.removeFirst(sent)
-    sent = 0
-    while sent < probes.count, credit >= Self.messageCost {
-      credit -= Self.messageCost
-      let name = JSONText.quoted(instruments[probes[sent]].venueSymbol)
-      post(#"{"type":"l2Book","coin":\#(name)}"#)
-      sent += 1
-    }
-    probes.removeFirst(sent)
-  }
-
-  private func send(_ subscription: Subscription, _ now: Timestamp) {
-    let place = subscription.place
-    guard !feeds[place].isRefused else { return }
-    credit -= Self.messageCost
-    let method = subscription.isLeaving ? "unsubscribe" : "subscribe"
-    actions.append(
-      .send(
-        #"{"method":"\#(method)","subscription":\#(Self.text(subscription.channel, instruments[place].venueSymbol))}"#))
-    guard !subscription.isLeaving else { return }
-    var sent = subscription
-    sent.sent = now
-    sent.attempts += 1
-    unacknowledged.append(sent)
-    switch subscription.channel {
-    case .book: feeds[place].book.subscribed(now: now)
-    case .trades:
-      feeds[place].subscribed = now
-      feeds[place].hasTraded = false
-      feeds[place].knownTime = feeds[place].tradeTime
-      feeds[place].knownIDs = feeds[place].tradeIDs
-    case .quote, .context: break
-    }
-  }
-
-  private static func text(_ channel: Channel, _ name: String) -> String {
-    let coin = JSONText.quoted(name)
-    switch channel {
-    case .book: return #"{"type":"l2Book","coin":\#(coin),"fast":true}"#
-    case .quote: return #"{"type":"bbo","coin":\#(coin)}"#
-    case .trades: return #"{"type":"trades","coin":\#(coin)}"#
-    case .context: return #"{"type":"activeAssetCtx","coin":\#(coin)}"#
-    }
+    guard hasList else { return }
+    hasList = false
+    perpetuals = nil
+    spots = nil
+    askForLists(now, into: &batch)
   }
 
   // MARK: Replies
@@ -388,8 +247,7 @@ package final class HyperliquidHandler: SymbolHandler {
     guard !feeds[place].isRefused else { return }
     feeds[place].isRefused = true
     feeds[place].book.disconnected()
-    let instrument = instruments[place]
-    refuse(FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text, reason)
+    refuse(configuredName(place), reason)
   }
 
   // MARK: Books
@@ -470,22 +328,4 @@ package final class HyperliquidHandler: SymbolHandler {
       batch.events.append(.bookReset(InstrumentID(place), .malformed))
     }
   }
-}
-
-/// A market of a list, as far as it is used.
-struct HyperliquidMarket {
-  /// `BTC`, `kPEPE`, `PURR/USDC`, `@107`
-  var name: String
-  var symbol: FeedSymbol
-  /// Digits after the point that prices have at most: 6 less those of sizes, 8 on spot. A price has at most five significant digits besides,
-  /// unless it is whole: its step grows with it, and there is no increment to tell.
-  var priceScale: UInt8
-  var sizeScale: UInt8
-  var isDelisted = false
-  /// What was traded in the last 24 h, where the list says so.
-  var quoteVolume: Decimal64?
-  /// The place in the list, by which 24 h figures are found.
-  var index = 0
-  /// Whether the symbol is spelled as the name is.
-  var isExact = true
 }

@@ -33,6 +33,7 @@ package final class KrakenHandler: SymbolHandler {
       bookDepth: bookDepth, bookCheck: "CRC-32 of the top ten levels after every message",
       connectionLife: "a heartbeat each second in which nothing else came", requests: [.volumes],
       limits: ["one subscription frame for all symbols; after a refusal for the rate, waits of 5 s to 1 min"]),
+    replay: replay,
     makeHandler: { KrakenHandler(configuration: $0) })
 
   var books: [StreamedBook] = []

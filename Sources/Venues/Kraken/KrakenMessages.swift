@@ -1,17 +1,6 @@
 import Bytes
 import MarketData
 
-/// A pair of the `instrument` channel, as far as it is used.
-struct KrakenPair {
-  var symbol: String
-  var priceScale: UInt8 = 0
-  var sizeScale: UInt8 = 0
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  /// False while orders are not matched: `cancel_only`, `post_only`, `work_in_progress`, `delisted`, `maintenance`.
-  var isTrading = true
-}
-
 /// Reading Kraken's messages: `{"channel":…,"type":…,"data":[…]}`, or a reply `{"method":…}`.
 extension KrakenHandler {
   enum Channel { case book, trade, ticker, instrument, status, heartbeat, other }
@@ -76,6 +65,8 @@ extension KrakenHandler {
     return .other
   }
 
+  private static let bookFormat = BookFormat(title: "book", level: .object(price: "price", size: "qty"))
+
   /// `{"symbol":…,"bids":[{"price":…,"qty":…}],"asks":[…],"checksum":…,"timestamp":…}`
   private func readBook(
     _ reader: inout FieldReader, isSnapshot: Bool, now: Timestamp, into batch: inout EventBatch
@@ -85,8 +76,7 @@ extension KrakenHandler {
     var asks: FieldSlice?
     var checksum: UInt32?
     var time = now
-    let bidStart = batch.bids.count
-    let askStart = batch.asks.count
+    let mark = BatchMark(batch)
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbol") {
@@ -95,15 +85,13 @@ extension KrakenHandler {
       } else if reader.equals(key, "bids") {
         // The symbol comes first; where it does not, the levels wait for it.
         if let place {
-          reader.field = "bids"
-          try readLevels(&reader, place, into: &batch.bids)
+          try readLevels(&reader, place, "bids", Self.bookFormat, into: &batch.bids)
         } else {
           bids = try reader.rawValue("bids")
         }
       } else if reader.equals(key, "asks") {
         if let place {
-          reader.field = "asks"
-          try readLevels(&reader, place, into: &batch.asks)
+          try readLevels(&reader, place, "asks", Self.bookFormat, into: &batch.asks)
         } else {
           asks = try reader.rawValue("asks")
         }
@@ -113,8 +101,7 @@ extension KrakenHandler {
         }
         checksum = value
       } else if reader.equals(key, "timestamp") {
-        let slice = try reader.string("timestamp")
-        time = VenueTime.rfc3339(reader.text(slice)) ?? now
+        time = try reader.time("timestamp", .text) ?? now
       } else {
         try reader.skipValue()
       }
@@ -123,18 +110,17 @@ extension KrakenHandler {
     guard let checksum else { throw FeedError.missing("checksum", in: "book") }
     if let bids {
       var levels = reader.reader(bids)
-      try readLevels(&levels, place, into: &batch.bids)
+      try readLevels(&levels, place, "bids", Self.bookFormat, into: &batch.bids)
     }
     if let asks {
       var levels = reader.reader(asks)
-      try readLevels(&levels, place, into: &batch.asks)
+      try readLevels(&levels, place, "asks", Self.bookFormat, into: &batch.asks)
     }
-    let bidRange = bidStart..<batch.bids.count
-    let askRange = askStart..<batch.asks.count
+    let bidRange = mark.bids..<batch.bids.count
+    let askRange = mark.asks..<batch.asks.count
     guard isSnapshot || books[place].isLive || commits.contains(where: { $0.isSnapshot(of: place) }) else {
       // Still on its way when the book was unsubscribed.
-      batch.bids.removeSubrange(bidStart...)
-      batch.asks.removeSubrange(askStart...)
+      mark.dropLevels(&batch)
       commits.append(.ignoredDelta(place))
       return
     }
@@ -148,74 +134,23 @@ extension KrakenHandler {
           time: time, checksum: checksum)))
   }
 
-  private func readLevels(_ reader: inout FieldReader, _ place: Int, into levels: inout [PriceLevel]) throws(FeedError)
-  {
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var price: Int64?
-      var size: Int64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "price") {
-          price = try self.price(&reader, place, "price")
-        } else if reader.equals(key, "qty") {
-          size = try self.size(&reader, place, "qty")
-        } else {
-          try reader.skipValue()
-        }
-      }
-      guard let price else { throw FeedError.missing("price", in: "book level") }
-      guard let size else { throw FeedError.missing("qty", in: "book level") }
-      levels.append(PriceLevel(price: price, size: size))
-    }
-  }
+  private static let tradeFormat = TradeFormat(
+    symbol: "symbol", price: "price", size: "qty", id: "trade_id", side: "side", buy: "buy", sell: "sell",
+    time: "timestamp", clock: .text)
 
   /// `{"symbol":…,"side":"buy","price":…,"qty":…,"ord_type":…,"trade_id":…,"timestamp":…}`; `side` is the taker's.
   private func readTrade(
     _ reader: inout FieldReader, isSnapshot: Bool, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    var place: Int?
-    var price: FieldSlice?
-    var size: FieldSlice?
-    var side: TakerSide?
-    var id: UInt64?
-    var time = now
+    var fields = TradeFields()
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if reader.equals(key, "symbol") {
-        let slice = try reader.string("symbol")
-        place = try self.place(reader.text(slice))
-      } else if reader.equals(key, "side") {
-        let slice = try reader.string("side")
-        side = reader.equals(slice, "buy") ? .buy : reader.equals(slice, "sell") ? .sell : nil
-      } else if reader.equals(key, "price") {
-        price = try reader.rawValue("price")
-      } else if reader.equals(key, "qty") {
-        size = try reader.rawValue("qty")
-      } else if reader.equals(key, "trade_id") {
-        id = try reader.uint64("trade_id")
-      } else if reader.equals(key, "timestamp") {
-        let slice = try reader.string("timestamp")
-        time = VenueTime.rfc3339(reader.text(slice)) ?? now
-      } else {
-        try reader.skipValue()
-      }
+      if try !take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
     }
-    guard let place else { throw FeedError.missing("symbol", in: "trade") }
-    guard let price else { throw FeedError.missing("price", in: "trade") }
-    guard let size else { throw FeedError.missing("qty", in: "trade") }
-    guard let side else { throw FeedError.missing("side (buy or sell)", in: "trade") }
-    guard let id else { throw FeedError.missing("trade_id", in: "trade") }
-    var value = reader.reader(price)
-    let tradePrice = try self.price(&value, place, "price")
-    value = reader.reader(size)
-    let tradeSize = try self.size(&value, place, "qty")
-    commits.append(.trade(place, id: Int64(clamping: id), isBacklog: isSnapshot))
-    batch.events.append(
-      .trade(
-        Trade(
-          instrument: InstrumentID(place), id: TradeID(id), price: tradePrice, size: tradeSize, side: side, time: time,
-          isBacklog: isSnapshot)))
+    let trade = try trade(fields, reader, Self.tradeFormat, now: now, isBacklog: isSnapshot)
+    commits.append(
+      .trade(trade.instrument.index, id: Int64(clamping: trade.id.number ?? 0), isBacklog: isSnapshot))
+    batch.events.append(.trade(trade))
   }
 
   /// 24 h figures; `trades` and `timestamp` are newer than the rest and may be missing.
@@ -264,134 +199,10 @@ extension KrakenHandler {
     } else if reader.equals(key, "trades") {
       ticker.trades = try reader.int64("trades")
     } else if reader.equals(key, "timestamp") {
-      let slice = try reader.string("timestamp")
-      ticker.time = VenueTime.rfc3339(reader.text(slice)) ?? ticker.time
+      ticker.time = try reader.time("timestamp", .text) ?? ticker.time
     } else {
       try reader.skipValue()
     }
-  }
-
-  /// `{"assets":[…],"pairs":[{"symbol":…,"price_precision":…,"qty_precision":…,…}]}`: an object, not an array.
-  private func readInstruments(
-    _ reader: inout FieldReader, isSnapshot: Bool, now: Timestamp, into batch: inout EventBatch
-  ) throws(FeedError) {
-    // Changes of pairs while subscribed are changes of status or limits; a new precision shows in the values themselves.
-    guard isSnapshot else { return }
-    var pairs: [String: KrakenPair] = [:]
-    reader.field = "data"
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      guard reader.equals(key, "pairs") else {
-        try reader.skipValue()
-        continue
-      }
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        let pair = try readPair(&reader)
-        pairs[pair.symbol] = pair
-        guard pairs.count <= 100_000 else { throw FeedError(.shape, "instrument list of more than 100,000 pairs") }
-      }
-    }
-    received(pairs: pairs, now: now, into: &batch)
-  }
-
-  private func readPair(_ reader: inout FieldReader) throws(FeedError) -> KrakenPair {
-    var pair = KrakenPair(symbol: "")
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "symbol") {
-        pair.symbol = try reader.decodedString("symbol")
-      } else if reader.equals(key, "status"), reader.peek() == .string {
-        let status = try reader.string("status")
-        pair.isTrading =
-          reader.equals(status, "online") || reader.equals(status, "limit_only") || reader.equals(status, "reduce_only")
-      } else if reader.equals(key, "price_precision") {
-        pair.priceScale = UInt8(clamping: try reader.int64("price_precision"))
-      } else if reader.equals(key, "qty_precision") {
-        pair.sizeScale = UInt8(clamping: try reader.int64("qty_precision"))
-      } else if reader.equals(key, "price_increment") {
-        pair.priceIncrement = try statistic(&reader, "price_increment")
-      } else if reader.equals(key, "qty_increment") {
-        pair.sizeIncrement = try statistic(&reader, "qty_increment")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard !pair.symbol.isEmpty else { throw FeedError.missing("symbol", in: "instrument pair") }
-    return pair
-  }
-
-  /// First `{"error":[],"result":{"XXBTZUSD":{"wsname":"XBT/USD",…},…}}`, then `{"error":[],"result":{"XXBTZUSD":{"v":["today","24 h"],
-  /// "p":["today","24 h"],…},…}}`: volume in base units and its average price.
-  func readFigures(
-    _ body: RawSpan, isNames: Bool, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    var reader = FieldReader(body)
-    var result: FieldSlice?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "result"), reader.peek() == .object {
-        result = try reader.rawValue("result")
-      } else if reader.equals(key, "error"), reader.peek() == .array {
-        try reader.arrayStart()
-        while try reader.nextElement() {
-          // Its warnings begin with W.
-          let text = try reader.decodedString("error")
-          if text.hasPrefix("E") { throw FeedError(.refused, text) }
-        }
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let result else { throw FeedError.missing("result", in: "REST answer") }
-    var pairs = reader.reader(result)
-    if isNames { restNames = [:] }
-    try pairs.objectStart()
-    while let pair = try pairs.nextKey() {
-      let name = pairs.plainText(pair)
-      if isNames {
-        restNames[name] = try readFeedName(&pairs)
-      } else if let volume = try readTurnover(&pairs), let known = restNames[name] {
-        try note(volume, of: known, in: &volumes)
-      }
-    }
-    if !isNames { restNames = [:] }
-  }
-
-  /// REST still says XBT and XDG.
-  private func readFeedName(_ reader: inout FieldReader) throws(FeedError) -> String? {
-    var name: String?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "wsname"), reader.peek() == .string {
-        let text = try reader.decodedString("wsname")
-        name = text.split(separator: "/").map { $0 == "XBT" ? "BTC" : $0 == "XDG" ? "DOGE" : $0 }.joined(separator: "/")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    return name
-  }
-
-  private func readTurnover(_ reader: inout FieldReader) throws(FeedError) -> Decimal64? {
-    var volume: Decimal64?
-    var price: Decimal64?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      let isVolume = reader.equals(key, "v")
-      guard isVolume || reader.equals(key, "p"), reader.peek() == .array else {
-        try reader.skipValue()
-        continue
-      }
-      try reader.arrayStart()
-      var number = 0
-      while try reader.nextElement() {
-        let value = try statistic(&reader, "24 h figure")
-        if number == 1 { if isVolume { volume = value } else { price = value } }
-        number += 1
-      }
-    }
-    return volume.flatMap { volume in price.flatMap { volume.product(with: $0) } }
   }
 
   /// `{"system":"online","connection_id":…}`; the id is beyond `Int64` and of no use.

@@ -19,17 +19,14 @@ package final class KuCoinHandler: SymbolHandler {
   static let shortestPing = 2 * Microseconds.second
   /// Subscriptions wait for the venue's welcome, but not for ever.
   static let welcomeLimit = 3 * Microseconds.second
-  /// Requests are limited to 100 in ten seconds by some of the documentation, and to 300 by other: eight a second keep both.
-  static let requestsAtOnce = 2
-  static let requestInterval = 250 * Microseconds.millisecond
-  /// Subscriptions without an answer that are remembered: beyond it refusals are told without their symbol.
-  static let requestLimit = 4_096
   /// A subscription that was one too many is sent again after this long.
   static let retryAfter = 10 * Microseconds.second
   /// A symbol of whose book nothing came for this long after subscribing is told: any name is acknowledged.
   static let silenceLimit = Microseconds.minute
   /// Subscriptions in a row without a snapshot, of a book that has been live, after which the connection is made anew.
   static let silentAttempts = 2
+  /// How long the old connection goes on then, as its other books are good.
+  static let renewalTime = Microseconds.minute
 
   package static let venue = Venue(
     name: "kucoin", title: "KuCoin", separator: "-", endpoint: "wss://x-push-spot.kucoin.com/",
@@ -40,18 +37,21 @@ package final class KuCoinHandler: SymbolHandler {
     messageLimit: 2 << 20,
     // Two topics each; 200 topics a connection is the smallest number in use, 600 the documented one.
     symbolLimit: 100,
+    // The smallest of the documented numbers.
+    connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: depth, checksum: nil),
     profile: VenueProfile(
       channels: [.init("obu", .book, silence: .linked, .contradicted), .init("trade", .trades)],
       bookDepth: depth, bookCheck: "O and C link each update to the one before",
       connectionLife: "pings every 15 s are answered", requests: [.instruments, .volumes],
       limits: ["8 requests a second", "200 topics a connection"]),
+    replay: replay,
     makeHandler: { KuCoinHandler(configuration: $0) })
 
   enum Channel { case book, trades }
 
-  /// Something to be sent.
-  private struct Request {
+  /// The beginning or the end of a topic.
+  struct Request {
     var place: Int
     var channel: Channel
     var isEnd = false
@@ -59,48 +59,43 @@ package final class KuCoinHandler: SymbolHandler {
 
   struct Feed {
     var book = StreamedBook()
-    /// A subscription of the book waits to be sent.
-    var isQueued = false
     /// `C` of the newest book message.
     var last: Int64 = 0
     /// Whether a change has followed the snapshot.
     var isJoined = false
     /// Whether the book has been live on this connection.
     var wasLive = false
+    /// When its book was subscribed on this connection.
     var subscribed = Timestamp.distantFuture
     var isHeard = false
     var reportedSilent = false
+    /// Whether the newest list has it, and it is traded.
+    var isListed = true
+    var isRefused = false
+    var isCarried: Bool { isListed && !isRefused }
   }
 
   var feeds: [Feed] = []
-  private var isListed = false
-  private var listRequest: Int?
-  private var listDue = Timestamp.distantPast
-  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var listRequest = ListRequest()
   private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
-  /// When subscriptions may go out; nil once they may.
-  private var welcomeDue: Timestamp?
   private var pingInterval = KuCoinHandler.pingAfter
-  /// At most two subscriptions and one end for each symbol, and what is sent again.
-  private var outbox: [Request] = []
-  private var requests: [Int: Request] = [:]
-  private var retries: [(due: Timestamp, request: Request)] = []
-  private var flushed = Timestamp.distantPast
+  /// Requests are limited to 100 in ten seconds by some of the documentation, and to 300 by other: eight a second keep both. Of a symbol
+  /// there are two, and two for its book when that is subscribed again.
+  private var outbox = RequestOutbox<Request>(atOnce: 2, every: 250 * Microseconds.millisecond, limit: 1_024)
   private var lastPing = Timestamp.distantPast
 
   package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { isListed }
+  package override var isPrepared: Bool { listRequest.isDone }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
+    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
     requestID += 1
-    listRequest = requestID
-    listDue = now + RequestPacer.answerTimeout
+    listRequest.sent(requestID, now: now)
     actions.append(.get(request: requestID, path: "/api/v2/symbols", bodyLimit: Self.listLimit))
   }
 
@@ -108,17 +103,18 @@ package final class KuCoinHandler: SymbolHandler {
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard request == listRequest else { return }
-    listRequest = nil
+    guard listRequest.isAnswered(by: request) else { return }
     do throws(FeedError) {
       guard status == 200 else { throw FeedError(.refused, "GET symbols: status \(status)") }
       take(try readInstruments(body), into: &batch)
-      isListed = true
-      listBackoff.reset()
-      listDue = now
+      listRequest.finished()
     } catch {
       rejectAnswer(error)
-      listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
+      return listRequest.failed(status: status, now: now)
+    }
+    if isConnected {
+      subscribeMissing(now)
+      flush(now)
     }
   }
 
@@ -129,8 +125,11 @@ package final class KuCoinHandler: SymbolHandler {
           venueSymbol: $0.name, symbol: FeedSymbol(base: $0.base, quote: $0.quote), priceIncrement: $0.priceIncrement,
           sizeIncrement: $0.sizeIncrement, state: $0.isTraded ? .trading : .halted)
       })
+    for place in feeds.indices { feeds[place].isListed = feeds[place].book.isLive }
     for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
+      // What is live goes on, whatever a list that is asked for meanwhile says of it.
+      if isConnected, let place = place(of: wanted), feeds[place].book.isLive { continue }
       guard let found = list.first(where: { $0.base == wanted.base && $0.quote == wanted.quote }) else {
         let question = NearNames.question(symbol, among: list.lazy.map { "\($0.base)-\($0.quote)" })
         refuse(symbol, "KuCoin has no market \(symbol)\(question)")
@@ -149,7 +148,24 @@ package final class KuCoinHandler: SymbolHandler {
         continue
       }
       if place == feeds.count { feeds.append(Feed()) }
+      feeds[place].isListed = true
     }
+  }
+
+  override var asksAgain: Bool { true }
+
+  /// What is acknowledged and silent is subscribed again as well: a name that is none is acknowledged, and whether one that has become one is
+  /// heard of by itself is not known.
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    for place in feeds.indices where symbols.contains(configuredName(place)) && !feeds[place].book.isLive {
+      guard feeds[place].isRefused || feeds[place].reportedSilent else { continue }
+      feeds[place].isRefused = false
+      feeds[place].reportedSilent = false
+      feeds[place].subscribed = .distantFuture
+      feeds[place].book.disconnected()
+    }
+    listRequest.again()
+    prepare(now: now, into: &batch)
   }
 
   override var volumeRequests: [String] { ["/api/v1/market/allTickers"] }
@@ -165,24 +181,24 @@ package final class KuCoinHandler: SymbolHandler {
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = true
     isLeaving = false
-    welcomeDue = now + Self.welcomeLimit
     lastPing = now
-    flushed = .distantPast
-    // Books first: a book is what takes longest.
-    outbox = feeds.indices.map { Request(place: $0, channel: .book) }
-    outbox += feeds.indices.map { Request(place: $0, channel: .trades) }
-    for place in feeds.indices { feeds[place].isQueued = true }
+    outbox.pause(until: now + Self.welcomeLimit)
+    subscribeMissing(now)
+  }
+
+  /// What is carried and has not been asked for on this connection. Books first: a book is what takes longest.
+  private func subscribeMissing(_ now: Timestamp) {
+    let places = feeds.indices.filter { feeds[$0].isCarried && feeds[$0].book.state == .unsubscribed }
+    for channel in [Channel.book, .trades] {
+      for place in places { outbox.append(Request(place: place, channel: channel)) }
+    }
+    for place in places { feeds[place].book.queued(now: now) }
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
-    // Asked for again before the next connection: markets are listed and delisted.
-    isListed = false
-    if listRequest != nil { listDue = now }
-    listRequest = nil
+    listRequest.restart()
     outbox.removeAll()
-    requests.removeAll()
-    retries.removeAll()
     pingInterval = Self.pingAfter
     for place in feeds.indices {
       var feed = Feed()
@@ -193,22 +209,15 @@ package final class KuCoinHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected else {
-      if listRequest != nil, now >= listDue { listRequest = nil }
-      prepare(now: now, into: &batch)
-      return
-    }
-    for place in feeds.indices {
-      if !feeds[place].isQueued, feeds[place].book.isDue(now: now) { renew(place) }
+    if !listRequest.isDone { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
+    for place in feeds.indices where feeds[place].isCarried {
+      if feeds[place].book.isDue(now: now) { renew(place, now) }
       if !feeds[place].isHeard, !feeds[place].reportedSilent, now - feeds[place].subscribed >= Self.silenceLimit {
         feeds[place].reportedSilent = true
         refuse(
-          symbolText(place), "no book came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
+          configuredName(place), "no book came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
       }
-    }
-    while let due = retries.first, now >= due.due {
-      outbox.append(due.request)
-      retries.removeFirst()
     }
     if now - lastPing >= pingInterval {
       lastPing = now
@@ -220,22 +229,21 @@ package final class KuCoinHandler: SymbolHandler {
 
   /// Ends the subscription of a book and begins it again: before whatever else waits, if it has been live. That this brings a new
   /// snapshot is what the documentation says of a first subscription; where it does not, only another connection helps.
-  private func renew(_ place: Int) {
+  private func renew(_ place: Int, _ now: Timestamp) {
     let wasLive = feeds[place].wasLive
     if wasLive, feeds[place].book.silentAttempts >= Self.silentAttempts {
       return leave("\(name(place)) got no snapshot by subscribing again")
     }
-    feeds[place].isQueued = true
-    outbox.insert(
-      contentsOf: [
-        Request(place: place, channel: .book, isEnd: true), Request(place: place, channel: .book),
-      ], at: wasLive ? 0 : outbox.count)
+    feeds[place].book.queued(now: now)
+    outbox.append(
+      together: Request(place: place, channel: .book, isEnd: true), Request(place: place, channel: .book),
+      isFirst: wasLive)
   }
 
   private func leave(_ reason: String) {
     guard !isLeaving else { return }
     isLeaving = true
-    actions.append(.reconnect(reason: reason))
+    actions.append(.renew(reason: reason, within: Self.renewalTime))
   }
 
   override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
@@ -258,26 +266,18 @@ package final class KuCoinHandler: SymbolHandler {
 
   func name(_ place: Int) -> String { instruments[place].venueSymbol }
 
-  /// The symbol as it was configured.
-  private func symbolText(_ place: Int) -> String {
-    FeedSymbol(base: instruments[place].base, quote: instruments[place].quote).text
-  }
-
   private func flush(_ now: Timestamp) {
-    if let due = welcomeDue {
-      guard now >= due else { return }
-      welcomeDue = nil
-    }
-    guard !outbox.isEmpty, now - flushed >= Self.requestInterval else { return }
-    flushed = now
-    for request in outbox.prefix(Self.requestsAtOnce) { send(request, now) }
-    outbox.removeFirst(min(outbox.count, Self.requestsAtOnce))
+    for request in outbox.take(now: now) { send(request, now) }
   }
 
   private func send(_ request: Request, _ now: Timestamp) {
+    let place = request.place
+    guard feeds[place].isCarried else { return }
+    // Its snapshot has come after all.
+    if request.channel == .book, !feeds[place].book.isQueued { return }
     requestID += 1
     let action = request.isEnd ? "unsubscribe" : "subscribe"
-    let symbol = JSONText.quoted(name(request.place))
+    let symbol = JSONText.quoted(name(place))
     let channel = request.channel == .book ? "obu" : "trade"
     let depth = request.channel == .book ? #","depth":"increment@10ms""# : ""
     actions.append(
@@ -285,13 +285,10 @@ package final class KuCoinHandler: SymbolHandler {
         #"{"id":"\#(requestID)","action":"\#(action)","channel":"\#(channel)","tradeType":"SPOT","symbol":\#(symbol)\#(depth)}"#
       ))
     guard !request.isEnd else { return }
-    if requests.count >= Self.requestLimit { requests.removeAll() }
-    requests[requestID] = request
-    if request.channel == .book {
-      if feeds[request.place].subscribed == .distantFuture { feeds[request.place].subscribed = now }
-      feeds[request.place].isQueued = false
-      feeds[request.place].book.subscribed(now: now)
-    }
+    outbox.sent(request, as: requestID)
+    guard request.channel == .book else { return }
+    if feeds[place].subscribed == .distantFuture { feeds[place].subscribed = now }
+    feeds[place].book.subscribed(now: now)
   }
 
   // MARK: Replies
@@ -303,24 +300,27 @@ package final class KuCoinHandler: SymbolHandler {
       let wanted = milliseconds * Microseconds.millisecond * 5 / 6
       pingInterval = max(Self.shortestPing, min(Self.pingAfter, wanted))
     }
-    welcomeDue = nil
+    outbox.resume()
     flush(now)
   }
 
   func replied(_ reply: KuCoinReply, now: Timestamp) throws(FeedError) {
-    let request = reply.id.flatMap { requests.removeValue(forKey: $0) }
+    let request = reply.id.flatMap { outbox.answered($0) }
     guard reply.failed else { return }
     guard let request else { throw FeedError(.refused, "request refused: \(reply.message)") }
     let text = reply.message.lowercased()
     if ["exceed", "too many", "limit"].contains(where: { text.contains($0) }) {
       // One too many, which is no word about the symbol: the same again, later.
-      retries.append((now + Self.retryAfter, request))
-      if request.channel == .book { feeds[request.place].isQueued = true }
+      if request.channel == .book { feeds[request.place].book.queued(now: now) }
+      outbox.append(request, due: now + Self.retryAfter)
       throw FeedError(.refused, "\(name(request.place)): \(reply.message)")
     }
+    guard !feeds[request.place].book.isLive else {
+      throw FeedError(.refused, "\(name(request.place)): \(reply.message)")
+    }
+    feeds[request.place].isRefused = true
     feeds[request.place].book.disconnected()
-    feeds[request.place].reportedSilent = true
-    refuse(symbolText(request.place), reply.message)
+    refuse(configuredName(request.place), reply.message)
   }
 
   // MARK: Messages

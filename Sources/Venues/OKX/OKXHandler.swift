@@ -19,7 +19,6 @@ package final class OKXHandler: SymbolHandler {
   static let operationLimit = 470
   /// Arguments in one request: 100 of them are about 5 KB of the 64 KB that are allowed.
   static let argumentsPerRequest = 100
-  static let requestInterval = 250 * Microseconds.millisecond
   static let channels = ["books", "bbo-tbt", "trades", "tickers"]
 
   package static let venue = Venue(
@@ -42,6 +41,7 @@ package final class OKXHandler: SymbolHandler {
       bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
       connectionLife: "a ping after 20 s of silence is answered", requests: [.instruments, .volumes],
       limits: ["480 subscriptions an hour and connection", "64 KB a request"]),
+    replay: replay,
     makeHandler: { OKXHandler(configuration: $0) })
 
   struct Feed {
@@ -58,20 +58,19 @@ package final class OKXHandler: SymbolHandler {
   }
 
   var feeds: [Feed] = []
+  /// How many fills each trade of the message being read stands for; kept for its memory.
+  var fillCounts: [Int64] = []
   /// Instrument lists that are still to be asked for.
   private var missing: [String] = []
   private var listed: [OKXInstrument] = []
-  private var isListed = false
-  private var listRequest: Int?
-  private var listDue = Timestamp.distantPast
-  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var listRequest = ListRequest()
   private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
-  private var outbox: [String] = []
-  private var sendDue = Timestamp.distantPast
+  /// Three requests a second are allowed; those of a pair count as one here, four times a second, as they are few.
+  private var outbox = RequestOutbox<String>(atOnce: 2, every: 250 * Microseconds.millisecond, limit: 256)
   private var operations = 0
   private var hour = Timestamp.distantPast
 
@@ -79,18 +78,17 @@ package final class OKXHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { isListed }
+  package override var isPrepared: Bool { listRequest.isDone }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
+    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
     if missing.isEmpty {
       listed = []
       missing = types
     }
     guard let type = missing.first else { return finishList(now, into: &batch) }
     requestID += 1
-    listRequest = requestID
-    listDue = now + RequestPacer.answerTimeout
+    listRequest.sent(requestID, now: now)
     actions.append(
       .get(request: requestID, path: "/api/v5/public/instruments?instType=\(type)", bodyLimit: Self.listLimit))
   }
@@ -106,23 +104,21 @@ package final class OKXHandler: SymbolHandler {
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard request == listRequest else { return }
-    listRequest = nil
+    guard listRequest.isAnswered(by: request) else { return }
     do throws(FeedError) {
       guard status == 200 else { throw FeedError(.refused, "GET instruments: status \(status)") }
       listed += try readInstruments(body)
       missing.removeFirst()
-      listDue = now
+      listRequest.goesOn()
       if missing.isEmpty { finishList(now, into: &batch) } else { prepare(now: now, into: &batch) }
     } catch {
       rejectAnswer(error)
-      listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
+      listRequest.failed(status: status, now: now)
     }
   }
 
   private func finishList(_ now: Timestamp, into batch: inout EventBatch) {
-    isListed = true
-    listBackoff.reset()
+    listRequest.finished()
     take(listed, into: &batch)
     listed = []
     if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
@@ -176,7 +172,6 @@ package final class OKXHandler: SymbolHandler {
     isLeaving = false
     heardAt = now
     lastPing = now
-    sendDue = now
     operations = 0
     hour = now
     subscribe(Array(feeds.indices), now)
@@ -187,7 +182,9 @@ package final class OKXHandler: SymbolHandler {
     let places = wanted.filter { !feeds[$0].isRefused }
     let arguments = places.flatMap { place in Self.channels.map { argument($0, place) } }
     for start in stride(from: 0, to: arguments.count, by: Self.argumentsPerRequest) {
-      send("subscribe", Array(arguments[start..<min(start + Self.argumentsPerRequest, arguments.count)]), now)
+      let some = Array(arguments[start..<min(start + Self.argumentsPerRequest, arguments.count)])
+      guard mayAsk(some.count, now) else { return }
+      outbox.append(text("subscribe", some))
     }
     for place in places {
       feeds[place].book.subscribed(now: now)
@@ -199,17 +196,14 @@ package final class OKXHandler: SymbolHandler {
 
   override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
     for place in feeds.indices where symbols.contains(configuredName(place)) { feeds[place].isRefused = false }
-    guard listRequest == nil else { return }
-    isListed = false
-    missing = []
+    if listRequest.isDone { missing = [] }
+    listRequest.again()
     prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
-    isListed = false
-    if listRequest != nil { listDue = now }
-    listRequest = nil
+    listRequest.restart()
     missing = []
     outbox.removeAll()
     for place in feeds.indices {
@@ -223,17 +217,15 @@ package final class OKXHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    if listRequest != nil, now >= listDue { listRequest = nil }
-    if !isListed { prepare(now: now, into: &batch) }
+    if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard isConnected else { return }
     for place in feeds.indices where feeds[place].updates.isDead(now: now, connectionHeard: connectionHeard) {
       if feeds[place].book.resync(now: now) { batch.events.append(.bookReset(InstrumentID(place), .stale)) }
     }
     let due = feeds.indices.filter { !feeds[$0].isRefused && feeds[$0].book.isDue(now: now) }
-    if !due.isEmpty {
+    if !due.isEmpty, mayAsk(2 * due.count, now) {
       let arguments = due.map { argument("books", $0) }
-      send("unsubscribe", arguments, now)
-      send("subscribe", arguments, now)
+      outbox.append(together: text("unsubscribe", arguments), text("subscribe", arguments))
       for place in due { feeds[place].book.subscribed(now: now) }
     }
     if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
@@ -258,25 +250,25 @@ package final class OKXHandler: SymbolHandler {
     #"{"channel":"\#(channel)","instId":"\#(instruments[place].venueSymbol)"}"#
   }
 
-  private func send(_ operation: String, _ arguments: [String], _ now: Timestamp) {
+  private func text(_ operation: String, _ arguments: [String]) -> String {
+    requestID += 1
+    return #"{"id":"\#(requestID)","op":"\#(operation)","args":[\#(arguments.joined(separator: ","))]}"#
+  }
+
+  /// Counts so many arguments; false if they would be more than an hour may have, and another connection is made.
+  private func mayAsk(_ count: Int, _ now: Timestamp) -> Bool {
     if now - hour >= Microseconds.hour {
       hour = now
       operations = 0
     }
-    operations += arguments.count
-    guard operations <= Self.operationLimit else {
-      return leave("the subscriptions of an hour are used up", within: 5 * Microseconds.minute)
-    }
-    requestID += 1
-    outbox.append(#"{"id":"\#(requestID)","op":"\#(operation)","args":[\#(arguments.joined(separator: ","))]}"#)
+    operations += count
+    guard operations > Self.operationLimit else { return true }
+    leave("the subscriptions of an hour are used up", within: 5 * Microseconds.minute)
+    return false
   }
 
   private func flush(_ now: Timestamp) {
-    guard !outbox.isEmpty, now >= sendDue else { return }
-    sendDue = now + Self.requestInterval
-    // An unsubscription and the subscription that follows it are of one piece.
-    for text in outbox.prefix(2) { actions.append(.send(text)) }
-    outbox.removeFirst(min(outbox.count, 2))
+    for text in outbox.take(now: now) { actions.append(.send(text)) }
   }
 
   private func leave(_ reason: String, within: Int64) {
@@ -339,16 +331,4 @@ package final class OKXHandler: SymbolHandler {
     }
     tick(now: now, into: &batch)
   }
-}
-
-/// An entry of an instrument list, as far as it is used.
-struct OKXInstrument {
-  var name: String
-  var symbol: FeedSymbol
-  /// Base units in a contract, 1 on spot; nil for inverse contracts.
-  var contractSize: Decimal64?
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  /// Whether `state` is `live`; the others are `suspend`, `preopen`, `test`.
-  var isTrading = true
 }

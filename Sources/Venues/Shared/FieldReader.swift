@@ -1,4 +1,5 @@
 import Bytes
+import MarketData
 
 /// A `JSONScanner` whose errors say which field of a venue's message was wrong, and where.
 struct FieldReader: ~Copyable, ~Escapable {
@@ -64,6 +65,39 @@ struct FieldReader: ~Copyable, ~Escapable {
     do throws(JSONError) { return try json.decimal64() } catch { throw failure(error) }
   }
 
+  /// A number that may be in quotes, or a text: as it stands.
+  mutating func name(_ field: StaticString) throws(FeedError) -> JSONSlice {
+    json.peek() == .string ? try string(field) : try number(field)
+  }
+
+  /// The step of a market's prices or sizes in quotes, nil if it is no number, and the digits that it is printed with.
+  mutating func step(_ field: StaticString) throws(FeedError) -> (increment: Decimal64?, scale: UInt8) {
+    let slice = try string(field)
+    return (try? DecimalText.parse(json.text(slice)), DecimalText.printedScale(json.text(slice)))
+  }
+
+  /// A moment as the venue writes it; nil for what is none, as null, the year 0001 and 1970 are.
+  mutating func time(_ field: StaticString, _ clock: VenueClock) throws(FeedError) -> Timestamp? {
+    self.field = field
+    do throws(JSONError) {
+      if try json.null() { return nil }
+      switch clock {
+      case .epoch: return VenueTime.epoch(try json.int64())
+      case .nanoseconds: return VenueTime.nanoseconds(try json.int64())
+      case .text:
+        guard json.peek() == .string else {
+          try json.skipValue()
+          return nil
+        }
+        let slice = try json.string()
+        return VenueTime.rfc3339(json.text(slice))
+      }
+    } catch {
+      if case .decimal = error.reason { return nil }
+      throw failure(error)
+    }
+  }
+
   mutating func bool(_ field: StaticString) throws(FeedError) -> Bool {
     self.field = field
     do throws(JSONError) { return try json.bool() } catch { throw failure(error) }
@@ -95,6 +129,21 @@ struct FieldReader: ~Copyable, ~Escapable {
   mutating func peek() -> JSONKind? { json.peek() }
 
   func equals(_ slice: JSONSlice, _ literal: StaticString) -> Bool { json.equals(slice, literal) }
+
+  /// As `equals`, in capitals or not.
+  func equalsInAnyCase(_ slice: JSONSlice, _ literal: StaticString) -> Bool {
+    if equals(slice, literal) { return true }
+    let count = literal.utf8CodeUnitCount
+    guard slice.count == count else { return false }
+    let bytes = json.text(slice)
+    for index in 0..<count {
+      let byte = bytes.unsafeLoad(fromUncheckedByteOffset: index, as: UInt8.self)
+      let wanted = literal.utf8Start[index]
+      let isLetter = wanted | 0x20 >= UInt8(ascii: "a") && wanted | 0x20 <= UInt8(ascii: "z")
+      guard byte == wanted || (isLetter && byte | 0x20 == wanted | 0x20) else { return false }
+    }
+    return true
+  }
 
   @_lifetime(borrow self)
   func text(_ slice: JSONSlice) -> RawSpan { json.text(slice) }

@@ -29,6 +29,8 @@ package class SymbolHandler: FeedHandler {
   final private(set) var refusedSymbols: Set<String> = []
   /// Those that no venue's list can change: no symbols, or of a kind that is not carried here.
   private final var hopelessSymbols: Set<String> = []
+  /// Levels that were left out of the message being read; counted when all of it has been.
+  final var badLevels = 0
   /// Set when a value had more digits than its instrument's scale.
   private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
 
@@ -74,6 +76,11 @@ package class SymbolHandler: FeedHandler {
   final func configuredName(_ place: Int) -> String {
     let instrument = instruments[place]
     return FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
+  }
+
+  /// The place of a symbol that is carried, or was; nil if it has none. O(instruments).
+  final func place(of symbol: FeedSymbol) -> Int? {
+    instruments.firstIndex { $0.base == symbol.base && $0.quote == symbol.quote && $0.kind == symbol.kind }
   }
 
   // MARK: For subclasses
@@ -188,10 +195,36 @@ package class SymbolHandler: FeedHandler {
     try decimal(&reader, place, isPrice: false, field)
   }
 
+  /// Reads a price or size where others of the message are good without it: nil for what is no number, does not fit or is below zero.
+  /// More digits than the scale has widen it.
+  final func amount(
+    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
+  ) throws(FeedError) -> Int64? {
+    reader.field = field
+    do throws(JSONError) {
+      let value = try scaled(&reader, place, isPrice: isPrice)
+      return value >= 0 ? value : nil
+    } catch {
+      guard case .decimal(let reason) = error.reason else { throw reader.failure(error) }
+      if case .tooPrecise = reason { throw reader.failure(error) }
+      return nil
+    }
+  }
+
   private final func decimal(
     _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
   ) throws(FeedError) -> Int64 {
     reader.field = field
+    do throws(JSONError) {
+      return try scaled(&reader, place, isPrice: isPrice)
+    } catch {
+      throw reader.failure(error)
+    }
+  }
+
+  private final func scaled(
+    _ reader: inout FieldReader, _ place: Int, isPrice: Bool
+  ) throws(JSONError) -> Int64 {
     let unit = sizeUnits[place]
     let added = isPrice ? 0 : unit.scale
     let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale - added
@@ -200,14 +233,24 @@ package class SymbolHandler: FeedHandler {
       value = try reader.json.decimal(scale: scale)
     } catch {
       if case .decimal(.tooPrecise(let needed)) = error.reason { widening = (place, isPrice, needed + added) }
-      throw reader.failure(error)
+      throw error
     }
     if isPrice || unit.factor == 1 { return value }
     let (product, overflow) = value.multipliedReportingOverflow(by: unit.factor)
-    guard !overflow else {
-      throw FeedError(.decimal, "field \(field) at offset \(reader.offset): \(FeedError.words(.overflow))")
-    }
+    guard !overflow else { throw JSONError(reason: .decimal(.overflow), offset: reader.json.offset) }
     return product
+  }
+
+  /// Widens the scale to the digits that a number above zero is printed with, zeros at the end included: the message will be read
+  /// again. Eight is the most that venues print a real price or size with.
+  final func learnDigits(of text: RawSpan, _ place: Int, isPrice: Bool) throws(FeedError) {
+    let digits = DecimalText.printedScale(text)
+    let added = isPrice ? 0 : sizeUnits[place].scale
+    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale - added
+    guard digits > scale, digits <= 8, let value = try? DecimalText.parse(text, scale: digits), value > 0 else {
+      return
+    }
+    throw needs(place, isPrice: isPrice, digits: digits + added)
   }
 
   /// A price of the venue's own statistics: what does not fit the scale is left out, it widens nothing.
@@ -237,7 +280,7 @@ package class SymbolHandler: FeedHandler {
   }
 
   /// Asks for a wider scale from inside `read`: the message will be read again.
-  final func needs(_ place: Int, isPrice: Bool, digits: UInt8) -> FeedError {
+  private final func needs(_ place: Int, isPrice: Bool, digits: UInt8) -> FeedError {
     widening = (place, isPrice, digits)
     return FeedError(.decimal, FeedError.words(.tooPrecise(needed: digits)))
   }
@@ -270,7 +313,9 @@ package class SymbolHandler: FeedHandler {
     while true {
       do throws(FeedError) {
         widening = nil
+        badLevels = 0
         try read(message, now: now, into: &batch)
+        counts.rejectedLevels += badLevels
         return
       } catch {
         mark.rewind(&batch)
@@ -339,6 +384,12 @@ struct BatchMark {
     bids = batch.bids.count
     asks = batch.asks.count
     instruments = batch.instruments.count
+  }
+
+  /// Takes back the levels of what is not applied.
+  func dropLevels(_ batch: inout EventBatch) {
+    batch.bids.removeSubrange(bids...)
+    batch.asks.removeSubrange(asks...)
   }
 
   func rewind(_ batch: inout EventBatch) {

@@ -8,7 +8,8 @@ extension Venue {
 
   /// Symbols that one feed may have: as many as all its connections carry, of all kinds of market.
   package var feedSymbolLimit: Int {
-    parts.isEmpty ? symbolLimit * Self.connectionLimit : parts.reduce(0) { $0 + $1.feedSymbolLimit }
+    guard parts.isEmpty else { return parts.reduce(0) { $0 + $1.feedSymbolLimit } }
+    return min(symbolLimit * Self.connectionLimit, addressLimit ?? .max)
   }
 
   /// Why so many symbols cannot be carried; nil if they can.
@@ -17,7 +18,10 @@ extension Venue {
       let kinds = parts.isEmpty ? nil : part.kinds
       let count = symbols.count { symbol in kinds.map { $0.contains(FeedSymbol(symbol)?.kind.family ?? .spot) } ?? true
       }
-      guard count > part.symbolLimit * Self.connectionLimit else { continue }
+      guard count > part.feedSymbolLimit else { continue }
+      if let limit = part.addressLimit {
+        return "\(part.title) lets an address have \(limit) symbols, over all of its connections, not \(count)"
+      }
       let needed = (count + part.symbolLimit - 1) / part.symbolLimit
       return "\(count) symbols need \(needed) connections of \(part.symbolLimit) to \(part.title)"
     }

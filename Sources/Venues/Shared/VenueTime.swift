@@ -1,6 +1,16 @@
 import Bytes
 import MarketData
 
+/// How a venue writes the time of an event.
+enum VenueClock {
+  /// A count of ms or µs since 1970, bare or in quotes.
+  case epoch
+  /// A count of ns since 1970, bare or in quotes.
+  case nanoseconds
+  /// RFC 3339.
+  case text
+}
+
 /// Times as venues write them.
 enum VenueTime {
   /// Reads `2026-08-25T03:35:57.096368Z` (RFC 3339 section 5.6, offset `Z` or `±hh:mm`, any number of fraction digits, cut

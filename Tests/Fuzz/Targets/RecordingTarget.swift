@@ -10,7 +10,9 @@ extension FuzzTarget {
     "recording",
     words: [
       "\"recording\":1", "\"venue\":\"coinbase\"", "\"market\":\"spot\"", "\"symbols\":[\"BTC-USD\"]", "\"started\":1",
-      "\"t\":", "\"c\":0", "\"k\":\"text\"", "\"k\":\"open\"", "\"k\":\"http\"", "\"k\":\"close\"", "\"m\":\"",
+      "\"t\":", "\"c\":0", "\"k\":\"text\"", "\"k\":\"open\"", "\"k\":\"http\"", "\"k\":\"close\"", "\"k\":\"gap\"",
+      "\"lost\":3",
+      "\"again\":1", "\"part\":2", "\"set\":\"x\"", "\"m\":\"",
       "\"url\":\"", "\"status\":200", "\n", "\\u00e9",
     ]
   ) { (bytes) throws(FuzzFailure) in

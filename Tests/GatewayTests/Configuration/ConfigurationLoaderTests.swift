@@ -162,13 +162,13 @@ struct ConfigurationLoaderTests {
       Self.problems(
         "listn: 1\nlimits:\n  clients: many\nfeeds:\n  krakn: [BTC-USD]\n",
         environment: ["TIDEGATE_LIMIT_CLIENTS": "1", "TIDEGATE_LOOPS": "0", "TIDEGATE_RECORDINGS": "/x"],
-        flags: [ConfigurationFlag("--speed", sets: "speed", to: ["2"])]) == [
+        flags: [ConfigurationFlag("--speed", sets: "speed", to: ["fast"])]) == [
           "feeds.krakn: there is no venue \"krakn\" (file t.yaml, key feeds.krakn); allowed: binance, coinbase, kraken; did you mean kraken?",
           "limits.clients: \"many\" is not allowed (file t.yaml, key limits.clients); allowed: a whole number, 1…1000000",
           "listn: unknown key (file t.yaml, key listn); did you mean listen?",
           "TIDEGATE_LIMIT_CLIENTS: unknown variable (variable TIDEGATE_LIMIT_CLIENTS); did you mean TIDEGATE_LIMITS_CLIENTS?",
           "TIDEGATE_LOOPS: \"0\" is not allowed (variable TIDEGATE_LOOPS); allowed: a whole number, 1…64",
-          "--speed: \"2\" is not allowed (flag --speed); allowed: 1, max",
+          "--speed: \"fast\" is not allowed (flag --speed); allowed: max, or times as fast as recorded, 0.01x to 10000x",
         ])
   }
 
@@ -185,7 +185,8 @@ struct ConfigurationLoaderTests {
     arguments: [
       ("listen", "localhost", "\"localhost\""), ("listen", "example.com:80", "\"example.com:80\""),
       ("internal-listen", "127.0.0.1:70000", "70000"), ("loops", "65", "1…64"), ("loops", "1.5", "\"1.5\""),
-      ("demo", "maybe", "true or false"), ("seed", "-1", "\"-1\""), ("rate", "0", "1…100000"),
+      ("demo", "maybe", "true or false"), ("reuse-port", "1", "true or false"), ("seed", "-1", "\"-1\""),
+      ("rate", "0", "1…100000"),
       ("heartbeat-seconds", "61", "1…60"), ("origins", "[example.com]", "https://example.com"),
       ("origins", "[\"https://a.b/\"]", "without a path"), ("node", "\"a b\"", "letters"),
       ("log-level", "loud", "trace, debug"),

@@ -51,6 +51,29 @@ struct HTTPTests {
     await harness.stop()
   }
 
+  @Test("a request that waits for a status before it sends its body has its answer at once")
+  func expectation() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    let waiting = [HTTPField("Expect", "100-continue"), HTTPField("Content-Length", "5")]
+    let upgrade = [
+      HTTPField("Upgrade", "websocket"), HTTPField("Connection", "Upgrade"), HTTPField("Sec-WebSocket-Version", "13"),
+      HTTPField("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ]
+    // The bodies never come: were they waited for, there would be no answers.
+    for (method, path, more, status) in [
+      ("POST", "/v1/status", [], 405), ("PATCH", "/nowhere", [], 405), ("BREW", "/", [], 501),
+      ("GET", "/nowhere", [], 404),
+      ("GET", "/v1/status", [], 200), ("GET", "/v1/stream", [], 426), ("GET", "/v1/stream", upgrade, 400),
+      ("POST", "/v1/stream", upgrade, 405),
+    ] {
+      let answer = try await HTTPProbe.send(
+        method, path, to: harness.gateway.address, fields: waiting + more, closes: false, loop: harness.clientLoop)
+      #expect(answer.status == status, "\(method) \(path): \(answer.text)")
+      #expect(answer.fields["Connection"] == "close", "\(method) \(path): \(answer.fields)")
+    }
+    await harness.stop()
+  }
+
   @Test("the internal port tells health and metrics, the client port does not")
   func internalPort() async throws {
     let harness = try GatewayHarness(venues: ["coinbase"])

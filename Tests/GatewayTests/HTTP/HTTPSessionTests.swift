@@ -169,15 +169,36 @@ struct HTTPSessionTests {
     await harness.stop()
   }
 
-  @Test("100 Continue is sent to a client that waits for it, and not to one of HTTP/1.0")
+  @Test(
+    "a client that waits for a status before it sends a body gets the final one and no 100, and the connection ends")
   func expectation() async throws {
     let harness = try SessionHarness()
-    let head = "POST /a HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\n"
-    let final = Self.response(EchoResponder.answer("POST", "/a"), keepAlive: false)
-    let whole = try await harness.converse(head + "ab")
-    #expect(whole == final)
-    let old = try await harness.converse([Array(head.replacing("1.1", with: "1.0").utf8), Array("ab".utf8)])
-    #expect(old == final)
+    func head(_ line: String, _ body: String = "Content-Length: 2") -> String {
+      "\(line) HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\(body)\r\n\r\n"
+    }
+    // It answers later, or at once; served, refused for the method, refused for the length.
+    let served = Self.response(EchoResponder.answer("POST", "/a"), keepAlive: false)
+    let late = Self.response(EchoResponder.answer("POST", "/late"), keepAlive: false)
+    for (request, expected) in [
+      (head("POST /a"), served), (head("POST /a", "Transfer-Encoding: chunked"), served), (head("POST /late"), late),
+    ] {
+      #expect(try await harness.converse(request) == expected)
+      let first = Self.response(EchoResponder.answer("GET", "/late"), keepAlive: true)
+      #expect(try await harness.converse("GET /late HTTP/1.1\r\nHost: a\r\n\r\n" + request) == first + expected)
+    }
+    for (request, status) in [
+      (head("DELETE /a"), 405), (head("BREW /a"), 501), (head("POST /a", "Content-Length: 65537"), 413),
+    ] {
+      let answer = try await harness.converse(request)
+      #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.contains("\r\nConnection: close\r\n"), "\(answer)")
+      #expect(answer.components("HTTP/1.1 ") == 1)
+    }
+    // Who does not wait keeps the connection, as does one of HTTP/1.0, which knows no expectations.
+    #expect(
+      try await harness.converse(head("POST /a") + "ab" + head("POST /a"))
+        == Self.response(EchoResponder.answer("POST", "/a"), keepAlive: true) + served)
+    let old = head("POST /a", "Connection: close\r\nContent-Length: 2").replacing("1.1", with: "1.0")
+    #expect(try await harness.converse([Array(old.utf8), Array("ab".utf8)]) == served)
     await harness.stop()
   }
 

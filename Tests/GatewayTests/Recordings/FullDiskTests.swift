@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Logging
 import MarketData
@@ -81,32 +82,103 @@ struct FullDiskTests {
     }
   }
 
-  @Test("the log says it once, with what was kept, and what comes after is dropped")
+  @Test("the log says it once, writing goes on when there is room, and the gap says what is missing")
   func told() async throws {
     var random = SeededGenerator(seed: 5)
     let path = Self.temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: path) }
     let log = LogCapture()
+    let disk = SmallDisk(capacity: 500_000)
+    let clock = Mutex(Timestamp(microseconds: 1_000))
     let sink = try RecordingSink(
-      file: try Self.file(path, capacity: 500_000), venue: try #require(VenueRegistry.venue(named: "coinbase")),
-      configuration: FeedConfiguration(symbols: ["BTC-USD"]), log: log.logger)
-    for time in 0..<600 {
-      Self.noise(4000, &random).withUnsafeBytes { sink.received($0, at: Timestamp(microseconds: Int64(time))) }
+      to: .file(path), venue: try #require(VenueRegistry.venue(named: "coinbase")),
+      configuration: FeedConfiguration(symbols: ["BTC-USD"]), policy: RecordingPolicy(), log: log.logger,
+      clock: { clock.withLock { $0 } },
+      makeFile: { (path, mode) throws(RecordingError) in try disk.file(path, mode) })
+    func send(_ times: Range<Int>) {
+      for time in times {
+        Self.noise(4000, &random).withUnsafeBytes {
+          sink.received($0, at: Timestamp(microseconds: Int64(1_000 + time)))
+        }
+      }
     }
+    send(0..<600)
+    sink.tickNow()
+    #expect(log.lines.count == 2, "\(log.lines)")
+    #expect(log.lines.last?.contains("error recording paused; the feed goes on without it") == true)
+    #expect(log.lines.last?.contains("No space left on device") == true)
+    #expect(log.lines.last?.contains(path) == true)
+    let paused = sink.figures
+    #expect(paused.pausedBy?.contains("No space left on device") == true && paused.failures == 1)
+    #expect(paused.records + paused.lost == 600)
+    #expect(try Self.records(path) == paused.records)
+
+    // Time passes, but there is no room yet: nothing more is said.
+    clock.withLock { $0 = $0 + 5 * Microseconds.second }
+    sink.tickNow()
+    #expect(log.lines.count == 2, "\(log.lines)")
+    #expect(sink.figures.failures == 2)
+    disk.grow(to: 100_000_000)
+    clock.withLock { $0 = $0 + 60 * Microseconds.second }
+    sink.tickNow()
+    #expect(sink.figures.pausedBy == nil)
+    #expect(log.lines.last?.contains("recording goes on") == true)
+    #expect(log.lines.last?.contains("records_lost=\(paused.lost)") == true)
+    send(600..<700)
     await withCheckedContinuation { continuation in sink.finish { continuation.resume() } }
-    #expect(sink.isEnded)
-    let lines = log.lines
-    #expect(lines.count == 1, "\(lines)")
-    let kept = try Self.records(path)
-    #expect(kept > 0 && kept == sink.records)
-    #expect(lines.first?.contains("recording ended; the feed goes on without it") == true)
-    #expect(lines.first?.contains("No space left on device") == true)
-    #expect(lines.first?.contains("records_kept=\(kept)") == true)
-    #expect(lines.first?.contains(path) == true)
+    #expect(sink.isEnded && log.lines.count == 3)
+
+    let reader = try RecordingReader(path: path)
+    var texts = 0
+    var gaps: [Int] = []
+    while let record = try reader.next() {
+      if record.kind == .gap {
+        gaps.append(record.lost)
+        #expect(texts == paused.records)
+      } else {
+        texts += 1
+      }
+    }
+    #expect(gaps == [paused.lost])
+    #expect(texts == paused.records + 100)
+    #expect(!reader.isCutOff)
+  }
+
+  @Test("what the disk is too slow for is counted and marked where it is missing")
+  func slow() async throws {
+    let path = Self.temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let log = LogCapture()
+    let disk = SmallDisk(capacity: .max)
+    let sink = try RecordingSink(
+      to: .file(path), venue: try #require(VenueRegistry.venue(named: "coinbase")),
+      configuration: FeedConfiguration(symbols: ["BTC-USD"]), policy: RecordingPolicy(), log: log.logger,
+      pendingLimit: 100_000, clock: { Timestamp(microseconds: 1) },
+      makeFile: { (path, mode) throws(RecordingError) in try disk.file(path, mode) })
+    let frame = [UInt8](repeating: 0x61, count: 1_000)
+    // The queue is kept busy, so that nothing is taken from it.
+    let gate = DispatchSemaphore(value: 0)
+    sink.hold(until: gate)
+    for _ in 0..<200 { frame.withUnsafeBytes { sink.received($0, at: Timestamp(microseconds: 1)) } }
+    let lost = sink.figures.lost
+    #expect(lost > 50 && lost < 150)
+    gate.signal()
+    sink.tickNow()
+    frame.withUnsafeBytes { sink.received($0, at: Timestamp(microseconds: 1)) }
+    await withCheckedContinuation { continuation in sink.finish { continuation.resume() } }
+    var kinds: [RecordKind] = []
+    let reader = try RecordingReader(path: path)
+    while let record = try reader.next() {
+      kinds.append(record.kind)
+      if record.kind == .gap { #expect(record.lost == lost) }
+    }
+    #expect(kinds == Array(repeating: .text, count: 200 - lost) + [.gap, .text])
+    #expect(log.lines.count { $0.contains("too slow") } == 1, "\(log.lines)")
   }
 
   @Test(
-    "a gateway whose disk is full goes on serving", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    "a gateway whose disk is full goes on serving, and its metrics say that nothing is recorded",
+    .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
   func gateway() async throws {
     let log = LogCapture()
     let sinks = Mutex<[RecordingSink]>([])
@@ -123,16 +195,40 @@ struct FullDiskTests {
     probe.send(
       #"{"op":"subscribe","id":1,"streams":[{"channel":"book","symbols":["coinbase:BTC-USD"],"interval_ms":0}]}"#)
     try await probe.first("an update") { $0.type == "update" }
+    let metrics = try await harness.get("/metrics", internal: true).text
+    #expect(metrics.contains("tidegate_recording_paused{set=\"full\"} 1\n"))
     let sink = try #require(sinks.withLock { $0.first })
-    // What was recorded so far is to be written now.
     await withCheckedContinuation { continuation in sink.finish { continuation.resume() } }
-    #expect(sink.isEnded)
+    #expect(sink.isEnded && sink.records == 0 && sink.figures.lost > 0)
     #expect(log.lines.count == 1)
     #expect(log.lines.first?.contains("No space left on device") == true, "\(log.lines)")
     let before = probe.count
     try await probe.first("updates go on", from: before) { $0.type == "update" }
     #expect(Links.problems(probe.messages) == [])
     await harness.stop()
+  }
+}
+
+/// A disk that takes so many bytes, over all its files; the last write in part.
+final class SmallDisk: Sendable {
+  private let left: Mutex<Int>
+
+  init(capacity: Int) { left = Mutex(capacity) }
+
+  func grow(to capacity: Int) { left.withLock { $0 = capacity } }
+
+  func file(_ path: String, _ mode: RecordingFile.Mode) throws(RecordingError) -> RecordingFile {
+    try RecordingFile(path: path, mode: mode) { [self] descriptor, bytes in
+      left.withLock { left in
+        guard left > 0 else {
+          errno = ENOSPC
+          return -1
+        }
+        let count = write(descriptor, bytes.baseAddress, min(left, bytes.count))
+        left -= max(0, count)
+        return count
+      }
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import Bytes
 import Foundation
 import MarketData
+import TestSupport
 import Testing
 import Venues
 
@@ -87,10 +88,10 @@ struct RecordingTests {
       (#"{"t":-5,"c":0,"k":"close"}"#, "line 2, field t: -5 is no time"),
       (#"{"t":9223372036854775807,"c":0,"k":"close"}"#, "line 2, field t"),
       (#"{"t":5,"c":0,"k":"close""#, "line 2"),
-      (#"{"t":5,"c":0,"k":"close"}"# + "\n" + #"{"t":4,"c":0,"k":"close"}"#, "line 3, field t"),
+      (#"{"t":5,"c":0,"k":"close"}"# + "\n" + #"{"t":4,"c":0,"k":"close"}"#, "line 3, field t: goes back by 1 µs"),
     ])
   func errors(_ lines: String, _ place: String) throws {
-    try withFile(headerLine + "\n" + lines) { path in
+    try withFile(headerLine + "\n" + lines + "\n") { path in
       let reader = try RecordingReader(path: path)
       var thrown: RecordingError?
       do throws(RecordingError) { while try reader.next() != nil {} } catch { thrown = error }
@@ -111,25 +112,79 @@ struct RecordingTests {
     }
   }
 
-  @Test("a compressed file that was cut off says so")
-  func cutOff() throws {
+  @Test(
+    "a compressed file that was cut off anywhere reads up to its last whole record and says so", arguments: testSeeds(6)
+  )
+  func cutOff(_ seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
     let path = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: path) }
     let writer = try RecordingWriter(path: path, header: header)
-    var text = ""
-    for index in 0..<20_000 { text += "\(index &* 7919) " }
-    try Array(text.utf8).withUnsafeBytes { try writer.text($0, connection: 0, at: Timestamp(microseconds: 5)) }
+    try writer.flush()
+    let headerBytes = writer.savedBytes
+    for time in 0..<200 {
+      let noise = (0..<Int.random(in: 0...400, using: &random)).map { _ in UInt8.random(in: 0x20...0x7A, using: &random)
+      }
+      try noise.withUnsafeBytes { try writer.text($0, connection: 0, at: Timestamp(microseconds: Int64(time))) }
+      if Int.random(in: 0..<20, using: &random) == 0 { try writer.flush() }
+    }
     try writer.finish()
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
-    try data.prefix(data.count / 2).write(to: URL(fileURLWithPath: path))
-    var thrown: RecordingError?
-    do throws(RecordingError) {
+    var last = 0
+    for _ in 0..<12 {
+      let length = Int.random(in: headerBytes..<data.count, using: &random)
+      // A file system may have left zeros where it had not written yet.
+      let tail = Data(count: Bool.random(using: &random) ? 100 : 0)
+      try (data.prefix(length) + tail).write(to: URL(fileURLWithPath: path))
       let reader = try RecordingReader(path: path)
-      while try reader.next() != nil {}
-    } catch {
-      thrown = error
+      var next: Int64 = 0
+      do throws(RecordingError) {
+        while let record = try reader.next() {
+          #expect(record.time.microseconds == next, "seed \(seed)")
+          next += 1
+        }
+      } catch {
+        // Zeros in the middle of a member are no deflate stream.
+        #expect(!tail.isEmpty, "seed \(seed): \(error)")
+        continue
+      }
+      #expect(next < 200, "seed \(seed)")
+      last = max(last, Int(next))
     }
-    #expect(thrown?.reason.contains("ends too early") == true)
+    #expect(last > 0, "seed \(seed)")
+    try data.prefix(headerBytes / 2).write(to: URL(fileURLWithPath: path))
+    #expect(throws: RecordingError.self) { _ = try RecordingReader(path: path) }
+  }
+
+  @Test("a plain file that was cut off reads up to its last whole record")
+  func cutOffPlain() throws {
+    let text = headerLine + "\n" + #"{"t":5,"c":0,"k":"text","m":"a"}"# + "\n" + #"{"t":6,"c":0,"k":"text","m":"b"#
+    try withFile(text) { path in
+      let reader = try RecordingReader(path: path)
+      #expect(try reader.next()?.time.microseconds == 5)
+      #expect(!reader.isCutOff)
+      #expect(try reader.next() == nil)
+      #expect(reader.isCutOff)
+    }
+  }
+
+  @Test("a gap is written and read")
+  func gap() throws {
+    let path = temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    var header = header
+    header.part = .init(set: "coinbase-spot", run: 7, number: 3, follows: "x.ndjson.gz")
+    let writer = try RecordingWriter(path: path, header: header)
+    try writer.open(url: "wss://x", connection: 2, at: Timestamp(microseconds: 1), isRepeated: true)
+    try writer.gap(records: 17, reason: "No \"space\"", connection: 2, at: Timestamp(microseconds: 2))
+    try writer.finish()
+    let reader = try RecordingReader(path: path)
+    #expect(reader.header == header)
+    let open = try #require(try reader.next())
+    #expect(open.isRepeated && open.connection == 2)
+    let gap = try #require(try reader.next())
+    #expect(gap.kind == .gap && gap.lost == 17 && !gap.isRepeated)
+    #expect(reader.payload.description == "No \"space\"")
   }
 
   @Test("a missing file is told as such")

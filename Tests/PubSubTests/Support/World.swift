@@ -27,13 +27,13 @@ final class World {
 
   init(
     loops: Int = 1, instruments: Int = 1, limits: ClientLimits = ClientLimits(), bookDepthLimit: Int? = nil,
-    quotesFromBook: Bool = false
+    quotesFromBook: Bool = false, remembers: Bool = true
   ) {
     self.loops = loops
     markets = (0..<loops).map { _ in
       Market(configuration: .init(quotesFromBook: quotesFromBook, bookDepthLimit: bookDepthLimit, checksum: nil))
     }
-    hubs = (0..<loops).map { Hub(loop: $0, loops: loops, epoch: "k7") }
+    hubs = (0..<loops).map { Hub(loop: $0, loops: loops, epoch: "k7", remembers: remembers) }
     fanOuts = (0..<loops).map {
       FanOut(loop: $0, loops: loops, identity: .init(node: "gw-a", version: "1.0"), limits: limits)
     }

@@ -81,7 +81,7 @@ package final class SimulatedHost: Kernel, @unchecked Sendable {
     guard let socket = sockets[descriptor] else { return -EBADF }
     var port = address.socketAddress.port
     if port == 0 { port = ephemeralPort() }
-    guard listeners[port] == nil else { return -EADDRINUSE }
+    if let other = listeners[port], !other.sharesPort || !socket.sharesPort { return -EADDRINUSE }
     socket.local = kernelAddress(port: port)
     return 0
   }
@@ -91,6 +91,15 @@ package final class SimulatedHost: Kernel, @unchecked Sendable {
     return nextPort
   }
 
+  package func sharePort(_ descriptor: Int32) -> Int32 {
+    guard let socket = sockets[descriptor] else { return -EBADF }
+    socket.sharesPort = true
+    return 0
+  }
+
+  package func hasWaiting(_ descriptor: Int32) -> Bool { sockets[descriptor]?.hasWaiting ?? false }
+
+  /// Of several that share a port, the last one gets the connections.
   package func listen(_ descriptor: Int32, backlog: Int32) -> Int32 {
     guard let socket = sockets[descriptor] else { return -EBADF }
     socket.listen(backlog: backlog)

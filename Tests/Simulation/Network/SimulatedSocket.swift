@@ -22,6 +22,8 @@ final class SimulatedSocket {
   private var incoming: Pipe?
   /// Bytes that the sender's side of a connection may hold (`TCP_NOTSENT_LOWAT`).
   var sendLimit = 64 << 10
+  /// `SO_REUSEPORT`.
+  var sharesPort = false
   /// The pending error, an `errno`.
   private var error: Int32 = 0
   private var isReset = false
@@ -74,6 +76,8 @@ final class SimulatedSocket {
   func notify() { poller?.report(self) }
 
   // MARK: - Connecting
+
+  var hasWaiting: Bool { if case .listening(let backlog, _) = state { !backlog.isEmpty } else { false } }
 
   func listen(backlog: Int32) { state = .listening(backlog: [], limit: Int(backlog)) }
 

@@ -29,6 +29,8 @@ package struct Scenario: Sendable, CustomStringConvertible {
   package var clockSteps: [(at: UInt64, by: Int64)]
   /// Clients only subscribe, and read what they get.
   package var isSteady = false
+  /// How many times longer than usual clients wait between one thing that they do and the next.
+  package var leisure = 1
   /// When the gateway runs out of descriptors, and for how long, ns.
   package var shortage: (at: UInt64, span: UInt64)?
   /// Nil: the gateway stops at once, after the comparison.
@@ -151,6 +153,45 @@ package struct Scenario: Sendable, CustomStringConvertible {
     scenario.clockSteps = []
     scenario.shortage = nil
     scenario.drain = nil
+    return scenario
+  }
+
+  /// A world for a whole day: venues and clients that come and go, all kinds of faults again and again, at a pace that a machine gets
+  /// through in minutes.
+  package static func day(seed: UInt64) -> Scenario {
+    var scenario = Scenario(seed: seed)
+    scenario.loops = 2
+    scenario.venues = ["kraken", "coinbase", "binance", "okx"]
+    scenario.bases = ["BTC", "ZEC"]
+    scenario.rate = 1
+    scenario.clients = 4
+    scenario.leisure = 20
+    scenario.network = FaultRates()
+    scenario.network.fineGrain = 0.1
+    scenario.network.reset = 0.3
+    scenario.network.halfOpen = 0.1
+    scenario.network.stall = 0.3
+    scenario.network.faultWithin = 3_600_000_000_000
+    scenario.clockSteps = []
+    scenario.shortage = nil
+    scenario.drain = nil
+    scenario.venueFaults = [:]
+    for (index, venue) in scenario.venues.enumerated() {
+      let offset = Double(index) * 97
+      var faults = [
+        Fault(.drop, at: 700 + offset, every: 1_500), Fault(.malformed, at: 100 + offset, every: 400),
+        Fault(.serverReset, at: 900 + offset, every: 5_400), Fault(.halfOpen, at: 2_000 + offset, every: 7_200),
+        Fault(.silence, seconds: 4, at: 1_200 + offset, every: 3_000),
+        Fault(.ban, seconds: 3, at: 3_000 + offset, every: 9_000),
+      ]
+      // Nothing in Coinbase's protocol says that an update is missing.
+      if venue != "coinbase" { faults.append(Fault(.gap, at: 60 + offset, every: 240)) }
+      if venue == "kraken" { faults.append(Fault(.checksum, at: 80 + offset, every: 600)) }
+      if venue == "binance" || venue == "okx" {
+        faults.append(Fault(.plannedShutdown, seconds: 5, at: 1_000 + offset, every: 4_000))
+      }
+      scenario.venueFaults[venue] = faults
+    }
     return scenario
   }
 

@@ -14,20 +14,20 @@ import VenueSimulator
 /// each client checks what it gets against the protocol.
 package final class World {
   package let scenario: Scenario
-  private let network: FaultyTransport
-  private let gatewayHost: SimulatedHost
-  private var loops: [EventLoop] = []
+  let network: FaultyTransport
+  let gatewayHost: SimulatedHost
+  var loops: [EventLoop] = []
   private var exchanges: [(venue: String, exchange: SimulatedExchange, loop: EventLoop)] = []
-  private var clients: [ScriptedClient] = []
-  private var gateway: Gateway?
-  private var observer: Operator!
-  private var faults: [String] = []
+  var clients: [ScriptedClient] = []
+  var gateway: Gateway?
+  var observer: Operator!
+  var faults: [String] = []
   private var report = Report()
   private var isStopped = false
   /// Faults of venues so far, and when they were first that many, ns.
   private var venueFaults = (count: 0, since: UInt64(0))
 
-  private static let second: UInt64 = 1_000_000_000
+  static let second: UInt64 = 1_000_000_000
   /// The simulated market's book levels a side; a real one's hundreds only take time here.
   private static let levels = 40
 
@@ -73,7 +73,7 @@ package final class World {
     return world.finish()
   }
 
-  private init(_ scenario: Scenario, prints: Bool) {
+  init(_ scenario: Scenario, prints: Bool) {
     self.scenario = scenario
     network = FaultyTransport(seed: scenario.seed, prints: prints)
     gatewayHost = network.host("10.0.0.1")
@@ -94,13 +94,13 @@ package final class World {
     guard goesOn else { return }
     compare()
     guard goesOn else { return }
-    countHandovers()
+    readMetrics()
     if let plan = scenario.drain { drain(plan) } else { stop() }
   }
 
-  private var goesOn: Bool { network.livelock == nil && faults.isEmpty }
+  var goesOn: Bool { network.livelock == nil && faults.isEmpty }
 
-  private func build() throws {
+  func build() throws {
     var log = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
     log.logLevel = .critical
     var configuration = GatewayConfiguration()
@@ -136,7 +136,7 @@ package final class World {
       clients.append(
         ScriptedClient(
           name: "client \(index + 1)", network: network, host: network.host("10.0.2.\(index + 1)"), market: market,
-          gateway: gateway.address, seed: seeds.next(), isSteady: scenario.isSteady))
+          gateway: gateway.address, seed: seeds.next(), isSteady: scenario.isSteady, leisure: scenario.leisure))
     }
   }
 
@@ -161,7 +161,7 @@ package final class World {
   }
 
   /// The faults end. Everyone comes back, and every book is live.
-  private func calm() {
+  func calm() {
     network.faults = FaultRates()
     // What was planned for connections in the storm does not happen any more.
     network.faults.isOn = false
@@ -231,7 +231,7 @@ package final class World {
   }
 
   /// The markets stand still: clients, the HTTP interface and the venues must show the same books.
-  private func compare() {
+  func compare() {
     var missing = comeToRest()
     for _ in 0..<4 where !missing.isEmpty && goesOn {
       // A feed lost its connection, or its loss came out, just then.
@@ -270,14 +270,18 @@ package final class World {
     }
   }
 
-  private func countHandovers() {
+  func readMetrics() {
+    let descriptors = gatewayHost.openDescriptors
     guard let answer = observer.get("/metrics", from: gateway!.internalAddress), answer.status == 200 else {
       return faults.append("/metrics is not answered")
     }
-    for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
-    where line.hasPrefix("tidegate_feed_handovers_total") {
+    for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n") {
       let count = line.split(separator: " ").last.flatMap { Int($0) } ?? 0
-      if line.contains("\"replaced\"") { report.linesReplaced += count } else { report.handoversFailed += count }
+      if line.hasPrefix("tidegate_feed_handovers_total") {
+        if line.contains("\"replaced\"") { report.linesReplaced += count } else { report.handoversFailed += count }
+      } else if line.hasPrefix("tidegate_connections "), count > max(descriptors, gatewayHost.openDescriptors) {
+        faults.append("the gateway counts \(count) connections and has \(descriptors) descriptors")
+      }
     }
   }
 
@@ -395,7 +399,7 @@ package final class World {
   }
 
   /// The gateway goes down at once: every client is told, and nothing stays behind.
-  private func stop() {
+  func stop() {
     for client in clients { client.leave() }
     network.run(for: 50_000_000)
     gateway!.stop(LoopCall { [unowned self] in isStopped = true }.body)
@@ -447,7 +451,7 @@ package final class World {
 
   // MARK: - The end
 
-  private func finish() -> Report {
+  func finish() -> Report {
     network.faults.isOn = false
     for client in clients { client.end(isStopped) }
     network.run(for: 100_000_000)

@@ -32,6 +32,9 @@ struct HandoverTests {
     Setup("bybit", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
     Setup("bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"]),
     Setup("okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"]),
+    Setup("gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
+    Setup("kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
+    Setup("coinbase-advanced", ["BTC-USD", "ETH-USD", "ZEC-USD"]),
   ]
 
   @Test("no trade is lost or doubled, and books are continuous and true, under light and heavy load", arguments: setups)

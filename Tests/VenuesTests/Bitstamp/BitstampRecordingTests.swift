@@ -12,7 +12,7 @@ struct BitstampRecordingTests {
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"),
     arguments: ["bitstamp-spot-20210417-book10", "bitstamp-spot-20220105-book10"])
   func books(_ name: String) throws {
-    let recording = try RecordedFeed(name)
+    let recording = try Recording(name)
     let list = try #require(recording.records.first { $0.url.contains("trading-pairs-info") }).text
     let markets = try BitstampMarket.list(Array(list.utf8).span.bytes)
     let symbols = recording.symbols.compactMap { name in markets.first { $0.name == name }?.symbol.text }
@@ -24,7 +24,7 @@ struct BitstampRecordingTests {
       return recording.records[...index].last { $0.url.hasSuffix("/order_book/\(wanted)") }?.text
     }
     #expect(refused == 0)
-    for (symbol, want) in try RecordedFeed.expected(name) where !Self.isUnproven(name, symbol) {
+    for (symbol, want) in try recording.expected() where !Self.isUnproven(name, symbol) {
       let state = try #require(feed.market.instruments.first { $0.instrument.venueSymbol == symbol })
       let counts = feed.handler.symbolCounts[state.instrument.id.index]
       #expect(counts.deltas == want.deltas && counts.snapshots == want.snapshots, "\(symbol)")

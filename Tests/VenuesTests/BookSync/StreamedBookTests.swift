@@ -72,4 +72,25 @@ struct StreamedBookTests {
     #expect(now - lost == BookCircuit.firstRest)
     #expect(book.isLive && book.trouble == nil)
   }
+
+  @Test("a subscription that waits for its turn is not due again; a snapshot that comes meanwhile is good")
+  func queued() {
+    var book = StreamedBook()
+    book.queued(now: start)
+    #expect(book.isQueued && !book.isDue(now: start + Microseconds.hour))
+    book.subscribed(now: start)
+    #expect(!book.isQueued && book.isDue(now: start + StreamedBook.snapshotTimeout))
+    book.queued(now: start + StreamedBook.snapshotTimeout)
+    book.snapshotArrived(now: start + StreamedBook.snapshotTimeout)
+    #expect(book.isLive && !book.isQueued)
+    book.queued(now: start)
+    #expect(book.isLive, "what is live stays so")
+    // What was silent too often goes on being told while it waits.
+    var silent = StreamedBook()
+    for _ in 0..<StreamedBook.silentLimit { silent.subscribed(now: start) }
+    silent.queued(now: start)
+    #expect(silent.trouble?.failures == StreamedBook.silentLimit)
+    silent.disconnected()
+    #expect(silent.state == .unsubscribed && silent.trouble == nil)
+  }
 }

@@ -12,7 +12,7 @@ struct CoinbaseAdvancedRecordingTests {
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"),
     arguments: ["coinbase-mixed-20260702-frames-nautilus", "coinbase-mixed-20260806-frames-jkorf"])
   func frames(_ name: String) throws {
-    let records = try RecordedFrame.all(of: name)
+    let recording = try Recording(name)
     let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, ["BTC-USD", "ETH-USDT"])
     feed.prepare()
     feed.respond(
@@ -24,7 +24,7 @@ struct CoinbaseAdvancedRecordingTests {
     var trades = 0
     var tickers = 0
     var isAlive = false
-    for record in records where record.kind == "text" {
+    for record in recording.texts {
       // Each is from a connection of its own, whatever its number.
       (feed.handler as? CoinbaseAdvancedHandler)?.sequence = nil
       feed.receive(record.text)
@@ -47,7 +47,7 @@ struct CoinbaseAdvancedRecordingTests {
     "product lists are read, futures left out",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func products() throws {
-    let records = try RecordedFrame.all(of: "coinbase-mixed-20260702-frames-nautilus")
+    let records = try Recording("coinbase-mixed-20260702-frames-nautilus").records
     let handler = CoinbaseAdvancedHandler(configuration: FeedConfiguration(symbols: []))
     func list(_ name: String) throws -> [CoinbaseAdvancedProduct] {
       let record = try #require(records.first { $0.name == name })

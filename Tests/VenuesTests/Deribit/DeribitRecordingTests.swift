@@ -1,5 +1,4 @@
 import Bytes
-import Foundation
 import MarketData
 import TestSupport
 import Testing
@@ -25,38 +24,25 @@ struct DeribitRecordingTests {
     "ten recorded books: every link, count and level",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func books() throws {
-    let recording = try RecordedTexts("deribit-options-20210722-book10")
-    let names = recording.expected.keys.sorted()
+    let recording = try Recording("deribit-options-20210722-book10")
+    let expected = try recording.expected()
+    let names = expected.keys.sorted()
     #expect(names.count == 10)
     let feed = Self.feed(names)
     feed.connect()
-    for (text, time, _) in recording.texts {
-      feed.now = Timestamp(microseconds: time)
-      feed.receive(text)
+    for record in recording.texts {
+      feed.now = record.time
+      feed.receive(record.text)
       #expect(feed.error == nil, "\(feed.error?.detail ?? "")")
       #expect(feed.resets.isEmpty && feed.failures.isEmpty)
     }
     for (place, name) in names.enumerated() {
-      let want = try #require(recording.expected[name])
+      let want = try #require(expected[name])
       let counts = feed.handler.symbolCounts[place]
-      #expect(counts.deltas == want["deltas"] as? Int && counts.snapshots == want["snapshots"] as? Int, "\(name)")
-      #expect(counts.sequenceOK == want["sequence_ok"] as? Int && counts.gaps == want["gaps"] as? Int, "\(name)")
-      #expect(counts.trades == want["trades"] as? Int, "\(name)")
-      let state = feed.market.instruments[place]
-      #expect(state.bookState == .live)
-      #expect([state.book.bids.count, state.book.asks.count] == want["levels"] as? [Int], "\(name)")
-      let sides = [(state.book.bids, "final_bids"), (state.book.asks, "final_asks")]
-      for (levels, key) in sides {
-        let got = levels.reversed().prefix(5).map {
-          [
-            Decimal64(mantissa: $0.price, scale: state.instrument.priceScale).trimmed,
-            Decimal64(mantissa: $0.size, scale: state.instrument.sizeScale).trimmed,
-          ]
-        }
-        let texts = try #require(want[key] as? [[String]])
-        let wanted = try texts.map { try $0.map { try DecimalText.parse(Array($0.utf8).span.bytes).trimmed } }
-        #expect(got == wanted, "\(key) of \(name)")
-      }
+      #expect(counts.deltas == want.deltas && counts.snapshots == want.snapshots, "\(name)")
+      #expect(counts.sequenceOK == want.sequence_ok && counts.gaps == want.gaps, "\(name)")
+      #expect(counts.trades == want.trades, "\(name)")
+      try want.check(feed.market.instruments[place], name)
     }
   }
 
@@ -65,12 +51,13 @@ struct DeribitRecordingTests {
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"),
     arguments: ["deribit-mixed-20260702-frames-nautilus", "deribit-mixed-20260821-frames-gct"])
   func frames(_ name: String) throws {
-    let recording = try RecordedTexts(name)
+    let recording = try Recording(name)
     let feed = Self.feed(["BTC-PERPETUAL", "BTC-CS-19MAY26-70000_75000"])
     feed.connect()
     var understood = 0
-    for (text, _, name) in recording.texts {
-      feed.receive(text)
+    for record in recording.texts {
+      let name = record.name
+      feed.receive(record.text)
       if name == "ws_error.json" {
         // It answers no request of this feed.
         #expect(feed.error?.detail.contains("10028") == true)
@@ -92,14 +79,10 @@ struct DeribitRecordingTests {
   func lists() throws {
     var listed: [DeribitInstrument] = []
     for name in ["deribit-options-20210722-book10", "deribit-mixed-20260702-frames-nautilus"] {
-      for record in try RecordedTexts(name).records where record["k"] as? String == "http" {
-        guard let body = record["m"] as? String else { continue }
-        let isList =
-          (record["url"] as? String)?.contains("get_instruments") == true
-          || (record["n"] as? String)?.contains("get_instruments") == true
-        guard isList else { continue }
+      for record in try Recording(name).answers {
+        guard record.url.contains("get_instruments") || record.name.contains("get_instruments") else { continue }
         let handler = DeribitHandler(configuration: FeedConfiguration(symbols: []))
-        listed += try handler.readInstruments(Array(body.utf8).span.bytes)
+        listed += try handler.readInstruments(Array(record.text.utf8).span.bytes)
       }
     }
     let perpetual = listed.filter { $0.name == "BTC_USDC-PERPETUAL" }

@@ -420,14 +420,16 @@ struct GateHandlerTests {
     #expect(feed.error?.detail.contains("need json scheme") == true)
   }
 
-  @Test("an announced upgrade is answered by another connection")
+  @Test("an announced upgrade: another connection is made before this one is left, once")
   func upgrade() {
     let feed = Self.live()
     feed.receive(
       #"{"time":1,"time_ms":1,"channel":"spot.system","event":"update","result":{"type":"upgrade","msg":"The connection will soon be closed. Please reconnect"}}"#
     )
-    #expect(
-      feed.actions.contains { if case .reconnect(let reason) = $0 { reason.contains("upgrade") } else { false } })
+    #expect(feed.renewals == ["the venue announced an upgrade"] && feed.state(0) == .live)
+    feed.receive(
+      #"{"time":2,"time_ms":1,"channel":"spot.system","event":"update","result":{"type":"upgrade","msg":"again"}}"#)
+    #expect(feed.actions.isEmpty)
     feed.receive(#"{"channel":"spot.system","event":"update","result":{"type":"other"}}"#)
     #expect(feed.actions.isEmpty && feed.handler.counts.ignored == 1)
   }

@@ -27,24 +27,20 @@ struct GeminiRecordingTests {
     arguments: ["gemini-spot-20210417-book10", "gemini-spot-20210624-book10"])
   func replays(_ name: String) throws {
     var tallies: [String: Tally] = [:]
-    for record in try RecordedFrame.all(of: name) where record.kind == "text" {
+    let recording = try Recording(name)
+    for record in recording.texts {
       try Self.read(Array(record.text.utf8), into: &tallies)
     }
-    let expected = try RecordedFrame.expected(of: name)
+    let expected = try recording.expected()
     #expect(expected.count == 10)
     for (symbol, want) in expected {
       let got = try #require(tallies[symbol])
-      #expect(got.deltas == want["deltas"] as? Int && got.snapshots == want["snapshots"] as? Int, "\(symbol)")
-      #expect(got.trades == want["trades"] as? Int && got.backlog == want["backlog_trades"] as? Int, "\(symbol)")
-      #expect(got.book.unknownDeletes == want["unknown_deletes"] as? Int ?? 0, "\(symbol)")
-      #expect([got.book.bids.count, got.book.asks.count] == want["levels"] as? [Int], "\(symbol)")
-      #expect(got.lastPrice == want["last_trade_price"] as? String ?? "", "\(symbol)")
+      #expect(got.deltas == want.deltas && got.snapshots == want.snapshots, "\(symbol)")
+      #expect(got.trades == want.trades && got.backlog == want.backlog_trades, "\(symbol)")
+      #expect(got.book.unknownDeletes == want.unknown_deletes ?? 0, "\(symbol)")
+      #expect(got.lastPrice == want.last_trade_price ?? "", "\(symbol)")
       #expect(!got.book.isCrossed)
-      for (side, levels) in [("final_bids", got.book.bids), ("final_asks", got.book.asks)] {
-        let best = try #require(want[side] as? [[String]])
-        let values = try best.map { PriceLevel(price: try Self.value($0[0]), size: try Self.value($0[1])) }
-        #expect(values == levels.suffix(best.count).reversed(), "\(symbol) \(side)")
-      }
+      try want.check(got.book, priceScale: Self.scale, sizeScale: Self.scale, symbol)
     }
   }
 
@@ -54,7 +50,7 @@ struct GeminiRecordingTests {
   func details() throws {
     let handler = GeminiHandler(configuration: FeedConfiguration(symbols: []))
     var count = 0
-    for record in try RecordedFrame.all(of: "gemini-spot-20210624-book10") where record.kind == "http" {
+    for record in try Recording("gemini-spot-20210624-book10").answers {
       let body = Array(record.text.utf8)
       if record.url.hasSuffix("/v1/symbols") {
         #expect(try handler.readNames(body.span.bytes).contains("zecltc"))
@@ -68,10 +64,6 @@ struct GeminiRecordingTests {
       count += 1
     }
     #expect(count == 71)
-  }
-
-  private static func value(_ text: String) throws -> Int64 {
-    try DecimalText.parse(Array(text.utf8).span.bytes, scale: scale)
   }
 
   /// `l2_updates` with `trades` is the book, one without a change of it.

@@ -109,7 +109,7 @@ struct HyperliquidHandlerTests {
     #expect(feed.sent.filter { $0.contains("l2Book") }.count == 2)
   }
 
-  @Test("messages are paced: 300 at once, then twenty a second")
+  @Test("messages are paced: a hundred at once, five times a second, and no minute has more than the address may send")
   func pacing() {
     let names = (0..<150).map { "C\($0)" }
     let universe = names.map { #"{"name":"\#($0)","szDecimals":2}"# }.joined(separator: ",")
@@ -118,17 +118,30 @@ struct HyperliquidHandlerTests {
     feed.receive(
       #"{"channel":"post","data":{"id":1,"response":{"type":"info","payload":{"type":"meta","data":{"universe":[\#(universe)]}}}}}"#
     )
-    #expect(feed.sent.count == 300)
+    #expect(feed.sent.count == 100 && feed.sent.allSatisfy { $0.contains("l2Book") }, "books first")
+    var sent = [(feed.now, 1 + feed.sent.count)]
     for name in names { feed.receive(Self.book(coin: name)) }
-    feed.wait(5)
-    #expect((95...105).contains(feed.sent.count))
+    feed.wait(0.25)
+    #expect(feed.sent.count == 100)
+    sent.append((feed.now, 100))
     // A new connection has no new allowance.
-    feed.disconnect()
-    feed.connect()
-    feed.receive(
-      #"{"channel":"post","data":{"id":1,"response":{"type":"info","payload":{"type":"meta","data":{"universe":[\#(universe)]}}}}}"#
-    )
-    #expect(feed.sent.count <= 1)
+    for _ in 0..<5 {
+      for _ in 0..<80 {
+        feed.wait(0.25)
+        sent.append((feed.now, feed.sent.count))
+      }
+      feed.disconnect()
+      feed.connect()
+      sent.append((feed.now, feed.sent.count))
+      feed.receive(
+        #"{"channel":"post","data":{"id":1,"response":{"type":"info","payload":{"type":"meta","data":{"universe":[\#(universe)]}}}}}"#
+      )
+      sent.append((feed.now, feed.sent.count))
+    }
+    let heaviest = sent.map { first in
+      sent.reduce(0) { $1.0 >= first.0 && $1.0 - first.0 < Microseconds.minute ? $0 + $1.1 : $0 }
+    }.max()!
+    #expect(heaviest > 1_400 && heaviest <= HyperliquidHandler.messagesPerMinute + 10, "\(heaviest)")
   }
 
   // MARK: Books
@@ -407,6 +420,7 @@ struct HyperliquidHandlerTests {
         guard let text = asked.first else { break }
         #expect(asked.count == 1, "one at a time")
         if text.contains("kPEPE") {
+          feed.now = feed.now + 200_000
           feed.receive(Self.acknowledgement("l2Book", "kPEPE"))
           #expect(feed.sent.count == 3, "all the others of what is known")
         } else {
@@ -419,9 +433,31 @@ struct HyperliquidHandlerTests {
     }
     #expect(failures.keys.sorted() == ["ETH-USDC-PERP"])
     #expect(failures["ETH-USDC-PERP"]?.contains("ended the connection 3 times") == true)
+    // Told again on each connection, and remembered over all of them.
+    for _ in 0..<5 {
+      feed.handler.forgetRefusals()
+      feed.connect()
+      feed.receive(Self.meta)
+      #expect(books(feed.sent).count == 2 && !feed.sent.contains { $0.contains("ETH") })
+      #expect(feed.failures["ETH-USDC-PERP"]?.contains("is left alone for 6 h") == true)
+      for coin in ["BTC", "kPEPE"] { feed.receive(Self.acknowledgement("l2Book", coin)) }
+      feed.wait(60)
+      feed.retry(["ETH-USDC-PERP"])
+      feed.receive(Self.meta)
+      feed.wait(5)
+      #expect(!feed.sent.contains { $0.contains("ETH") }, "asking again may cost everybody the connection")
+      feed.disconnect()
+    }
     feed.connect()
     feed.receive(Self.meta)
-    #expect(books(feed.sent).count == 2 && !feed.sent.contains { $0.contains("ETH") })
+    for coin in ["BTC", "kPEPE"] { feed.receive(Self.acknowledgement("l2Book", coin)) }
+    feed.now = feed.now + HyperliquidHandler.strikeRest
+    feed.retry(["ETH-USDC-PERP"])
+    feed.receive(Self.meta)
+    #expect(books(feed.sent).filter { $0.contains("ETH") }.count == 1, "after a long while, and alone")
+    feed.now = feed.now + 100_000
+    feed.disconnect()
+    #expect(feed.failures.keys.sorted() == ["ETH-USDC-PERP"], "one end is enough then")
   }
 
   @Test("the end of a connection that comes long after its subscriptions is nobody's fault")

@@ -1,5 +1,4 @@
 import Bytes
-import Foundation
 import MarketData
 import TestSupport
 import Testing
@@ -13,36 +12,26 @@ struct HyperliquidRecordingTests {
     "a recorded session: every book, trade and level",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func session() throws {
-    let recording = try RecordedTexts("hyperliquid-perp-20250126-btc")
-    let want = try #require(recording.expected["BTC"])
+    let recording = try Recording("hyperliquid-perp-20250126-btc")
+    let want = try #require(try recording.expected()["BTC"])
     let feed = HandlerHarness(HyperliquidHandler.venue, ["BTC-USDC-PERP"])
-    feed.now = Timestamp(microseconds: try #require(recording.texts.first).time)
+    feed.now = try #require(recording.texts.first).time
     feed.connect()
     feed.receive(HyperliquidHandlerTests.meta)
     var last: Int64?
-    for (text, time, _) in recording.texts {
-      feed.now = Timestamp(microseconds: time)
-      feed.receive(text)
+    for record in recording.texts {
+      feed.now = record.time
+      feed.receive(record.text)
       #expect(feed.error == nil && feed.resets.isEmpty, "\(feed.error?.detail ?? "")")
       last = feed.trades.last?.price ?? last
     }
     let counts = feed.handler.symbolCounts[0]
-    #expect(counts.snapshots == want["snapshots"] as? Int && counts.dropped == 0 && counts.gaps == 0)
+    #expect(counts.snapshots == want.snapshots && counts.dropped == 0 && counts.gaps == 0)
     // The expectation does not tell what the first message repeats from what is new.
-    #expect(counts.trades + counts.backlogTrades == want["trades"] as? Int && counts.backlogTrades > 20)
+    #expect(counts.trades + counts.backlogTrades == want.trades && counts.backlogTrades > 20)
     let state = feed.market.instruments[0]
-    #expect(state.bookState == .live)
-    #expect([state.book.bids.count, state.book.asks.count] == want["levels"] as? [Int])
-    for (levels, key) in [(state.book.bids, "final_bids"), (state.book.asks, "final_asks")] {
-      let texts = try #require(want[key] as? [[String]])
-      let wanted = try texts.map { level in
-        PriceLevel(
-          price: try DecimalText.parse(Array(level[0].utf8).span.bytes, scale: state.instrument.priceScale),
-          size: try DecimalText.parse(Array(level[1].utf8).span.bytes, scale: state.instrument.sizeScale))
-      }
-      #expect(Array(levels.reversed().prefix(5)) == wanted, "\(key)")
-    }
-    let price = try #require(want["last_trade_price"] as? String)
+    try want.check(state, "BTC")
+    let price = try #require(want.last_trade_price)
     #expect(last == (try DecimalText.parse(Array(price.utf8).span.bytes, scale: state.instrument.priceScale)))
   }
 
@@ -51,16 +40,16 @@ struct HyperliquidRecordingTests {
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"),
     arguments: ["hyperliquid-mixed-20260702-frames-nautilus", "hyperliquid-mixed-20260821-frames-jkorf"])
   func frames(_ name: String) throws {
-    let recording = try RecordedTexts(name)
+    let recording = try Recording(name)
     let feed = HandlerHarness(HyperliquidHandler.venue, ["HYPE-USDC-PERP"])
     feed.connect()
     feed.receive(
       #"{"channel":"post","data":{"id":1,"response":{"type":"info","payload":{"type":"meta","data":{"universe":[{"name":"HYPE","szDecimals":2}]}}}}}"#
     )
     var understood = 0
-    for (text, _, name) in recording.texts {
-      feed.receive(text)
-      #expect(feed.error == nil, "\(name): \(feed.error?.detail ?? "")")
+    for record in recording.texts {
+      feed.receive(record.text)
+      #expect(feed.error == nil, "\(record.name): \(feed.error?.detail ?? "")")
       understood += feed.books.count + feed.trades.count + feed.quotes.count
     }
     if name.hasSuffix("jkorf") {
@@ -76,15 +65,14 @@ struct HyperliquidRecordingTests {
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func lists() throws {
     let handler = HyperliquidHandler(configuration: FeedConfiguration(symbols: []))
-    for record in try RecordedTexts("hyperliquid-mixed-20260702-frames-nautilus").records {
-      guard let body = record["m"] as? String, let name = record["n"] as? String else { continue }
-      let bytes = Array(body.utf8)
+    for record in try Recording("hyperliquid-mixed-20260702-frames-nautilus").records {
+      let bytes = Array(record.text.utf8)
       var reader = FieldReader(bytes.span.bytes)
-      if name == "http_meta_perp_sample.json" {
+      if record.name == "http_meta_perp_sample.json" {
         let list = try handler.readPerpetuals(&reader)
         #expect(list.map(\.symbol.text) == ["BTC-USDC-PERP", "ETH-USDC-PERP", "ATOM-USDC-PERP"])
         #expect(list.map(\.priceScale) == [1, 2, 4] && list.allSatisfy { !$0.isDelisted })
-      } else if name == "http_spot_meta_non_usdc_collateral.json" {
+      } else if record.name == "http_spot_meta_non_usdc_collateral.json" {
         #expect(try handler.readSpots(&reader).isEmpty)
       }
     }

@@ -14,16 +14,13 @@ struct KrakenRecordingTests {
     "every checksum of ten recorded books is reproduced",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func recorded() throws {
-    let folder = try #require(recordingsFolder)
-    let lines = try unpacked("\(folder)/kraken-spot-20210417-book10.ndjson.gz")
     var books: [String: OrderBook] = [:]
     var scales: [String: UInt8] = [:]
     var good = 0
     var levels = 0
-    for line in lines {
-      guard let record = try JSONSerialization.jsonObject(with: line) as? [String: Any],
-        record["k"] as? String == "text",
-        let text = record["m"] as? String, text.hasPrefix("["), text.contains("\"book-1000\""),
+    for record in try Recording("kraken-spot-20210417-book10").texts {
+      let text = record.text
+      guard text.hasPrefix("["), text.contains("\"book-1000\""),
         let message = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [Any],
         let pair = message.last as? String
       else { continue }
@@ -79,36 +76,17 @@ struct KrakenRecordingTests {
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"),
     arguments: ["kraken-mixed-20260702-frames-nautilus", "kraken-mixed-20260723-frames-jkorf"])
   func frames(_ name: String) throws {
-    let folder = try #require(recordingsFolder)
     let feed = HandlerHarness(KrakenHandler.venue, ["BTC-USD", "ETH-USDT"])
     feed.connect()
     feed.receive(
       #"{"channel":"instrument","type":"snapshot","data":{"pairs":[{"symbol":"BTC/USD","qty_precision":8,"price_precision":1},{"symbol":"ETH/USDT","qty_precision":8,"price_precision":4}]}}"#
     )
     var understood = 0
-    for line in try unpacked("\(folder)/\(name).ndjson.gz") {
-      guard let record = try JSONSerialization.jsonObject(with: line) as? [String: Any],
-        record["k"] as? String == "text",
-        let text = record["m"] as? String, text.contains("\"channel\"")
-      else { continue }
-      feed.receive(text)
-      #expect(feed.error == nil, "\(record["n"] ?? ""): \(feed.error?.detail ?? "")")
+    for record in try Recording(name).texts where record.text.contains("\"channel\"") {
+      feed.receive(record.text)
+      #expect(feed.error == nil, "\(record.name): \(feed.error?.detail ?? "")")
       understood += 1
     }
     #expect(understood >= 5)
-  }
-
-  /// The lines of a gzip file.
-  private func unpacked(_ path: String) throws -> [Data] {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["gzip", "-dc", path]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    return data.split(separator: 0x0A)
   }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 
@@ -10,38 +9,20 @@ struct KuCoinRecordingTests {
     "every spot frame of the unified API is understood, and none of the classic one is taken",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func frames() throws {
-    let folder = try #require(recordingsFolder)
     let feed = HandlerHarness(KuCoinHandler.venue, ["ETH-USDT", "BTC-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, KuCoinHandlerTests.list)
     feed.connect()
     var understood = 0
-    for line in try unpacked("\(folder)/kucoin-mixed-20260807-frames-jkorf.ndjson.gz") {
-      guard let record = try JSONSerialization.jsonObject(with: line) as? [String: Any],
-        record["k"] as? String == "text",
-        let text = record["m"] as? String, (record["n"] as? String)?.hasPrefix("Futures") == false
-      else { continue }
-      feed.receive(text)
-      #expect(feed.error == nil, "\(record["n"] ?? ""): \(feed.error?.detail ?? "")")
+    for record in try Recording("kucoin-mixed-20260807-frames-jkorf").texts {
+      guard !record.name.isEmpty, !record.name.hasPrefix("Futures") else { continue }
+      feed.receive(record.text)
+      #expect(feed.error == nil, "\(record.name): \(feed.error?.detail ?? "")")
       understood += 1
     }
     #expect(understood >= 10)
     #expect(feed.handler.symbolCounts[0].trades == 1 && feed.handler.symbolCounts[0].snapshots == 1)
     #expect(feed.handler.counts.ignored == understood - 2)
     #expect(feed.handler.symbolCounts[1] == SymbolCounts())
-  }
-
-  /// The lines of a gzip file.
-  private func unpacked(_ path: String) throws -> [Data] {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["gzip", "-dc", path]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    return data.split(separator: 0x0A)
   }
 }

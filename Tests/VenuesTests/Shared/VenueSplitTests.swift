@@ -48,6 +48,18 @@ struct VenueSplitTests {
     #expect(words == "3001 symbols need 21 connections of 150 to Bybit linear")
   }
 
+  @Test("where an address may have so many symbols only, no number of connections carries more")
+  func address() throws {
+    let hyperliquid = try #require(VenueRegistry.venue(named: "hyperliquid"))
+    #expect(hyperliquid.feedSymbolLimit == 250)
+    let connections = hyperliquid.connections(for: FeedConfiguration(symbols: Self.names(250)))
+    #expect(connections.map(\.configuration.symbols.count) == [125, 125])
+    #expect(hyperliquid.objection(to: Self.names(250)) == nil)
+    #expect(
+      hyperliquid.objection(to: Self.names(251))
+        == "Hyperliquid lets an address have 250 symbols, over all of its connections, not 251")
+  }
+
   @Test("selections stay on the first connection")
   func selections() throws {
     let kraken = try #require(VenueRegistry.venue(named: "kraken"))

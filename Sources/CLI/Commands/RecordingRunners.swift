@@ -1,0 +1,165 @@
+import Bytes
+import Dispatch
+import Foundation
+import Gateway
+import Logging
+import MarketData
+import Transport
+
+// What record and replay do.
+
+/// Tells how far something is: on a terminal in one line that is written anew, elsewhere in a line now and then.
+final class ProgressLine {
+  private let isTerminal = isatty(STDERR_FILENO) == 1
+  private let seconds: Double
+  private var shownAt = ProgressLine.now
+  private var isShown = false
+
+  /// - Parameter seconds: between lines where standard error is no terminal.
+  init(everySeconds seconds: Double) { self.seconds = seconds }
+
+  private static var now: Double { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
+
+  /// Shows `text` if it is time.
+  func show(_ text: () -> String) {
+    let now = Self.now
+    guard now - shownAt >= (isTerminal ? 0.5 : seconds) else { return }
+    shownAt = now
+    isShown = true
+    FileHandle.standardError.write(Data((isTerminal ? "\r\u{1B}[K\(text())" : "\(text())\n").utf8))
+  }
+
+  /// Takes the line away, so that something else can be written.
+  func clear() {
+    guard isTerminal, isShown else { return }
+    isShown = false
+    FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+  }
+}
+
+/// Plays recordings and reports what they hold.
+func replay(_ command: ReplayCommand, speed: GatewayConfiguration.ReplaySpeed) async throws {
+  let plan = try ReplayPlan(command.files)
+  for note in plan.notes + plan.tracks.flatMap(\.notes) { FileHandle.standardError.write(Data("note: \(note)\n".utf8)) }
+  let file = try command.published.map { try PublishedFile($0) }
+  let publisher =
+    command.digest || file != nil
+    ? ReplayPublisher(output: { (text) throws(RecordingError) in try file?.write(text) }) : nil
+  let run = try ReplayRun(plan, publisher: publisher)
+  let progress = ProgressLine(everySeconds: 10)
+  let start = DispatchTime.now().uptimeNanoseconds
+  let results = try run.run(speed: speed) { elapsed in
+    // In steps, so that there is something to see of a long wait.
+    while true {
+      let left = elapsed - Int64((DispatchTime.now().uptimeNanoseconds - start) / 1_000)
+      guard left > 0 else { return }
+      usleep(UInt32(min(left, 500_000)))
+    }
+  } onProgress: { state in
+    progress.show { "replay: \(state.description)" }
+  }
+  progress.clear()
+  try file?.close()
+  for result in results {
+    if command.json {
+      var out = ByteBuffer(capacity: 16 << 10)
+      result.append(to: &out)
+      print(out.description)
+    } else {
+      print(ReplayReport.text(result))
+    }
+  }
+  guard let publisher else { return }
+  let digest = String(publisher.digest, radix: 16)
+  let padded = String(repeating: "0", count: 16 - digest.count) + digest
+  if command.json {
+    print(
+      "{\"published\": {\"messages\": \(publisher.count), \"bytes\": \(publisher.bytes), \"digest\": \"\(padded)\"}}")
+  } else {
+    print("published: \(publisher.count) messages, \(publisher.bytes) bytes, digest \(padded)")
+  }
+}
+
+/// Where published messages are written, one a line.
+private final class PublishedFile {
+  private static let blockSize = 256 << 10
+  private let path: String
+  private let descriptor: Int32
+  private var text = ByteBuffer(capacity: 2 * blockSize)
+
+  init(_ path: String) throws {
+    self.path = path
+    descriptor = path == "-" ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw failure }
+  }
+
+  func write(_ message: UnsafeRawBufferPointer) throws(RecordingError) {
+    text.append(message)
+    text.append(0x0A as UInt8)
+    if text.count >= Self.blockSize { try flush() }
+  }
+
+  func close() throws(RecordingError) {
+    try flush()
+    if descriptor != STDOUT_FILENO, Foundation.close(descriptor) != 0 { throw failure }
+  }
+
+  private func flush() throws(RecordingError) {
+    while !text.isEmpty {
+      let bytes = text.unsafeBytes
+      let count = Foundation.write(descriptor, bytes.baseAddress, bytes.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw failure }
+      text.consume(count)
+    }
+  }
+
+  private var failure: RecordingError {
+    RecordingError(path: path, "cannot be written: \(String(cString: strerror(errno)))")
+  }
+}
+
+/// Records feeds, without serving clients, until Ctrl-C or for so many seconds.
+func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {
+  guard let path = configuration.record else { throw CommandFailure("--out is missing") }
+  let connections = configuration.feedConnections.count
+  guard connections == 1 || path.hasSuffix("/") else {
+    throw CommandFailure("\(connections) connections need a folder: give --out FOLDER/ to get files for each")
+  }
+  var configuration = configuration
+  // The client port is of no use here; any free one on loopback.
+  configuration.listen = SocketAddress(host: "127.0.0.1", port: 0)
+  configuration.loops = 1
+  let log = makeLog(configuration.logLevel)
+  let gateway = try Gateway(configuration: configuration, log: log)
+  let recorders = Recorders(path: path, policy: configuration.recording, log: log)
+  try gateway.start { recorders.make($0, $1) }
+  log.notice("metrics", metadata: ["url": "http://\(gateway.internalAddress.description)/metrics"])
+  let progress = Task {
+    let line = ProgressLine(everySeconds: 60)
+    while !Task.isCancelled {
+      try? await Task.sleep(for: .seconds(1))
+      line.show { recordingStatus(recorders.figures) }
+    }
+    line.clear()
+  }
+  _ = await waitForEnd(seconds: seconds)
+  progress.cancel()
+  await progress.value
+  await withCheckedContinuation { continuation in gateway.stop { continuation.resume() } }
+  await recorders.finish()
+}
+
+/// `12345 records, 3.4 MB in 2 files`, and what is wrong.
+private func recordingStatus(_ recorders: [RecordingFigures]) -> String {
+  let records = recorders.reduce(0) { $0 + $1.records }
+  let bytes = recorders.reduce(0) { $0 + $1.bytes }
+  let files = recorders.reduce(0) { $0 + $1.files }
+  let lost = recorders.reduce(0) { $0 + $1.lost }
+  var text = "\(records) records, \(Double(bytes / 100_000) / 10) MB in \(files) file\(files == 1 ? "" : "s")"
+  if lost > 0 { text += ", \(lost) lost" }
+  for recorder in recorders {
+    if let reason = recorder.pausedBy { text += "; \(recorder.set) PAUSED: \(reason)" }
+  }
+  return text
+}

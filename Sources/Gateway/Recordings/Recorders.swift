@@ -1,0 +1,68 @@
+import Foundation
+import Logging
+import Synchronization
+import Venues
+
+/// The recordings of a run: one file, or files in a folder for each connection.
+package final class Recorders: Sendable {
+  private let path: String?
+  private let policy: RecordingPolicy
+  private let log: Logger
+  private let sinks = Mutex<[RecordingSink]>([])
+
+  /// - Parameter path: a file, or a folder (ends in `/`), which is made if it is not there; nil: nothing is recorded.
+  package init(path: String?, policy: RecordingPolicy, log: Logger) {
+    self.path = path
+    self.policy = policy
+    self.log = log
+  }
+
+  /// The recorder of a connection; nil, and the log says why, if there can be none.
+  package func make(_ venue: Venue, _ configuration: FeedConfiguration) -> RecordingSink? {
+    guard let path else { return nil }
+    do throws(RecordingError) {
+      let sink: RecordingSink
+      if path.hasSuffix("/") {
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        sink = try RecordingSink(
+          folder: path, suffix: suffix(of: venue), venue: venue, configuration: configuration, policy: policy, log: log)
+      } else {
+        guard sinks.withLock({ $0.isEmpty }) else {
+          throw RecordingError(path: path, "is another connection's; record into a folder/")
+        }
+        sink = try RecordingSink(path: path, venue: venue, configuration: configuration, policy: policy, log: log)
+      }
+      sinks.withLock { $0.append(sink) }
+      return sink
+    } catch {
+      log.error("cannot record", metadata: ["venue": "\(venue.label)", "reason": "\(error.description)"])
+      return nil
+    }
+  }
+
+  /// What tells a venue's connections of one market apart.
+  private func suffix(of venue: Venue) -> String {
+    let set = "\(venue.name)-\(venue.marketName)"
+    let taken = sinks.withLock { sinks in sinks.map(\.figures.set) }
+    var number = venue.number
+    func suffix() -> String { number > 1 ? "-\(number)" : "" }
+    while taken.contains(set + suffix()) { number += 1 }
+    return suffix()
+  }
+
+  /// What each has done so far.
+  package var figures: [RecordingFigures] { sinks.withLock { $0 }.map(\.figures) }
+
+  /// Writes what waits, makes the files whole, and says what they hold.
+  package func finish() async {
+    for sink in sinks.withLock({ $0 }) {
+      await withCheckedContinuation { continuation in sink.finish { continuation.resume() } }
+      let figures = sink.figures
+      var metadata: Logger.Metadata = [
+        "file": "\(figures.path)", "files": "\(figures.files)", "records": "\(figures.records)",
+      ]
+      if figures.lost > 0 { metadata["records_lost"] = "\(figures.lost)" }
+      log.notice("recorded", metadata: metadata)
+    }
+  }
+}

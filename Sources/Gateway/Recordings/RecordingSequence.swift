@@ -1,0 +1,91 @@
+import Bytes
+import MarketData
+
+/// Recordings read one after the other as if they were one: the files of a set. Where one does not go on from the one before it,
+/// because that is missing, was cut off, or belongs to an earlier run, a `gap` record stands between them.
+package final class RecordingSequence {
+  private let paths: [String]
+  private var index = 0
+  private var reader: RecordingReader
+  private var last = Timestamp.distantPast
+  /// Of the files before the present one.
+  private var bytesBefore = 0
+  /// Whether repeated records of the present file are passed over.
+  private var isContinued = false
+  /// A record that was read but not handed over: a gap stood before it.
+  private var held: RecordingReader.Record?
+  /// Files that ended in the middle of a record.
+  package private(set) var cutOff: [String] = []
+
+  /// - Parameter paths: at least one, in the order of time.
+  /// - Throws: what is wrong with the first.
+  package init(paths: [String]) throws(RecordingError) {
+    precondition(!paths.isEmpty, "a sequence has a file")
+    self.paths = paths
+    reader = try RecordingReader(path: paths[0])
+  }
+
+  /// Of the first file.
+  package var firstPath: String { paths[0] }
+  /// The present file.
+  package var path: String { reader.path }
+  package var lineNumber: Int { reader.lineNumber }
+  /// Of the last record; empty for a gap between files.
+  package var payload: UnsafeRawBufferPointer {
+    isBetween ? UnsafeRawBufferPointer(start: nil, count: 0) : reader.payload.unsafeBytes
+  }
+  /// Bytes of the files that were read so far.
+  package var bytesRead: Int { bytesBefore + reader.bytesRead }
+  private var isBetween = false
+
+  /// The next record, nil at the end of the last file.
+  package func next() throws(RecordingError) -> RecordingReader.Record? {
+    isBetween = false
+    if let record = held {
+      held = nil
+      return record
+    }
+    while true {
+      while let record = try reader.next() {
+        if isContinued, record.isRepeated { continue }
+        guard record.time >= last else { throw overlap(record.time) }
+        last = record.time
+        return record
+      }
+      if reader.isCutOff { cutOff.append(reader.path) }
+      guard index + 1 < paths.count else { return nil }
+      if let gap = try enterNext() { return gap }
+    }
+  }
+
+  /// Opens the next file; the gap before it, if there is one.
+  private func enterNext() throws(RecordingError) -> RecordingReader.Record? {
+    let before = reader
+    index += 1
+    reader = try RecordingReader(path: paths[index])
+    bytesBefore += before.bytesRead
+    isContinued = Self.continues(reader.header, before.header) && !before.isCutOff
+    guard !isContinued else { return nil }
+    guard let first = try reader.next() else { return nil }
+    guard first.time >= last else { throw overlap(first.time) }
+    held = first
+    isBetween = true
+    last = first.time
+    var gap = RecordingReader.Record(kind: .gap, time: first.time, connection: first.connection, url: nil, status: 0)
+    gap.lost = 1
+    return gap
+  }
+
+  private func overlap(_ time: Timestamp) -> RecordingError {
+    RecordingError(
+      path: reader.path, line: reader.lineNumber, field: "t",
+      "is \((last - time) / Microseconds.millisecond) ms before the end of \(paths[index - 1]): they overlap; replay each by itself"
+    )
+  }
+
+  /// Whether a file goes on where another ended.
+  private static func continues(_ header: RecordingHeader, _ before: RecordingHeader) -> Bool {
+    guard let part = header.part, let old = before.part else { return false }
+    return part.set == old.set && part.run == old.run && part.number == old.number + 1
+  }
+}

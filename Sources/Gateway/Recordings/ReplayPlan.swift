@@ -1,0 +1,143 @@
+import Foundation
+import MarketData
+
+/// What is to be replayed, from the names of files and folders: which files follow each other, and which run side by side.
+package struct ReplayPlan: Sendable {
+  /// One venue's connection: a recording, or the files of a set in the order of time.
+  package struct Track: Sendable, Equatable {
+    package var paths: [String]
+    /// Bytes of all files.
+    package var bytes: Int
+    /// Something about it that whoever replays it should know.
+    package var notes: [String]
+  }
+
+  /// Files at the most.
+  package static let fileLimit = 100_000
+  /// Tracks at the most.
+  package static let trackLimit = 256
+  private static let endings = [".ndjson.gz", ".ndjson", ".jsonl.gz", ".jsonl"]
+
+  /// In the order in which they were named; tracks with equal times are played in it.
+  package let tracks: [Track]
+  /// Files that were left out, and why.
+  package let notes: [String]
+
+  private struct File {
+    var path: String
+    var bytes: Int
+    var header: RecordingHeader
+  }
+
+  private struct SetName: Hashable {
+    var folder: String
+    var venue: String
+    var market: String
+    var set: String
+    var symbols: [String]
+  }
+
+  /// Looks at the files' headers.
+  /// - Parameter paths: recordings, and folders of them (not of folders).
+  /// - Throws: what is wrong with the first that cannot be used.
+  package init(_ paths: [String]) throws(RecordingError) {
+    var notes: [String] = []
+    var files: [File] = []
+    for path in paths {
+      var isFolder: ObjCBool = false
+      guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+        throw RecordingError(path: path, "is not there; give a recording, or a folder of recordings")
+      }
+      guard isFolder.boolValue else {
+        files.append(try Self.file(path))
+        continue
+      }
+      for inside in try Self.recordings(in: path) {
+        guard Self.size(inside) > 0 else {
+          notes.append("\(inside): is empty, left out")
+          continue
+        }
+        do throws(RecordingError) {
+          files.append(try Self.file(inside))
+        } catch {
+          guard error.reason == RecordingReader.noHeader else { throw error }
+          notes.append("\(inside): was cut off in its first line, left out")
+        }
+      }
+      guard files.count <= Self.fileLimit else {
+        throw RecordingError(path: path, "has too many files: \(Self.fileLimit) can be replayed at a time")
+      }
+    }
+    var tracks: [[File]] = []
+    var places: [SetName: Int] = [:]
+    var seen: Set<String> = []
+    for file in files where seen.insert(file.path).inserted {
+      guard let part = file.header.part else {
+        tracks.append([file])
+        continue
+      }
+      let name = SetName(
+        folder: String(file.path[..<(file.path.lastIndex(of: "/") ?? file.path.startIndex)]), venue: file.header.venue,
+        market: file.header.market,
+        set: part.set, symbols: file.header.symbols)
+      if let place = places[name] {
+        tracks[place].append(file)
+      } else {
+        places[name] = tracks.count
+        tracks.append([file])
+      }
+    }
+    guard tracks.count <= Self.trackLimit else {
+      throw RecordingError(
+        path: paths.first ?? "",
+        "with the others makes \(tracks.count) recordings side by side; \(Self.trackLimit) can be")
+    }
+    self.tracks = tracks.map { files in
+      let files = files.sorted(by: Self.precedes)
+      return Track(paths: files.map(\.path), bytes: files.reduce(0) { $0 + $1.bytes }, notes: Self.holes(in: files))
+    }
+    self.notes = notes
+  }
+
+  private static func precedes(_ a: File, _ b: File) -> Bool {
+    let (x, y) = (a.header.part, b.header.part)
+    return (a.header.started, x?.number ?? 0, a.path) < (b.header.started, y?.number ?? 0, b.path)
+  }
+
+  private static func holes(in files: [File]) -> [String] {
+    var notes: [String] = []
+    var previous: File?
+    for file in files {
+      defer { previous = file }
+      guard let part = file.header.part, let follows = part.follows else { continue }
+      if let before = previous?.header.part, before.run == part.run, before.number + 1 == part.number { continue }
+      notes.append(
+        "\(file.path): follows \(follows), which is missing: its books are out of sync until the venue sends a snapshot"
+      )
+    }
+    return notes
+  }
+
+  private static func file(_ path: String) throws(RecordingError) -> File {
+    File(path: path, bytes: size(path), header: try RecordingReader(path: path).header)
+  }
+
+  private static func size(_ path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : 0
+  }
+
+  private static func recordings(in folder: String) throws(RecordingError) -> [String] {
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    } catch {
+      throw RecordingError(path: folder, "cannot be read: \(error.localizedDescription)")
+    }
+    let found = names.filter { name in endings.contains { name.hasSuffix($0) } }.sorted()
+    guard !found.isEmpty else {
+      throw RecordingError(path: folder, "has no recordings: files that end in \(endings.joined(separator: ", "))")
+    }
+    return found.map { folder.hasSuffix("/") ? folder + $0 : "\(folder)/\($0)" }
+  }
+}

@@ -1,0 +1,55 @@
+/// Connections of one loop in the order they came, for finding the one that has waited longest. They are not held; those that are
+/// gone, or not of interest any more, are left out when they are met. A place holds 16 bytes.
+package struct ArrivalQueue {
+  private struct Entry {
+    weak var connection: Connection?
+    let came: UInt64
+  }
+
+  /// What to do with a connection that is met.
+  package enum Verdict {
+    case take
+    /// Leave it where it is and look further.
+    case keep
+    case forget
+  }
+
+  private var entries: [Entry] = []
+  private var first = 0
+  /// How many places there are when those of no interest are looked for next.
+  private var sweepsAt = 64
+
+  package init() {}
+
+  /// Adds a connection that came at `time` (ns, at least that of the one before). `isOfInterest` is asked of the others now and then.
+  /// O(1) amortised.
+  package mutating func append(_ connection: Connection, at time: UInt64, isOfInterest: (Connection) -> Bool) {
+    if entries.count >= sweepsAt {
+      entries.removeSubrange(..<first)
+      first = 0
+      entries.removeAll { $0.connection.map { !isOfInterest($0) } ?? true }
+      // At most twice as many places as there were connections of interest.
+      sweepsAt = max(64, entries.count * 2)
+    }
+    entries.append(Entry(connection: connection, came: time))
+  }
+
+  /// The first connection to be taken of those that came before `time`; it is forgotten. O(1) amortised, plus those that are kept.
+  package mutating func popFirst(before time: UInt64, _ verdict: (Connection, _ came: UInt64) -> Verdict) -> Connection?
+  {
+    var index = first
+    while index < entries.count, entries[index].came < time {
+      let connection = entries[index].connection
+      let found = connection.map { verdict($0, entries[index].came) } ?? .forget
+      if found == .keep {
+        index += 1
+        continue
+      }
+      entries[index].connection = nil
+      if index == first { first += 1 }
+      if found == .take { return connection }
+      index += 1
+    }
+    return nil
+  }
+}

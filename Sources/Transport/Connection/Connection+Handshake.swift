@@ -1,0 +1,74 @@
+/// From the first byte to the first byte of the application: the TLS handshake, where there is one.
+extension Connection {
+  /// Goes on with the TLS handshake; its owner is told the end through `TLSSession.whenReady`.
+  func continueHandshake() {
+    guard state == .handshaking, let tls else { return }
+    switch tls.handshake() {
+    case .bytes:
+      state = .open
+      tls.place = nil
+      timer?.cancel()
+      timer = nil
+      tellServer(.success(tls.isResumed))
+      let whenReady = tls.whenReady
+      tls.whenReady = nil
+      whenReady?(.success(self))
+      // What came in the same packet as the end of the handshake is in OpenSSL's hands and no event will announce it.
+      if state == .open { loop.markUnfinished(self) }
+    case .wouldBlock: break
+    case .ended: failHandshake(TLSFailure.closedDuringHandshake)
+    case .broken(let error): failHandshake(TLSFailure(.closed, error.description))
+    case .failed(let failure): failHandshake(failure)
+    }
+  }
+
+  /// Starts the handshake; it fails after `timeout` ns.
+  func startHandshake(timeout: UInt64, whenReady: @escaping (Result<Connection, TransportError>) -> Void) {
+    tls?.whenReady = whenReady
+    timer = loop.schedule(after: timeout) { [unowned self] in
+      failHandshake(TLSFailure(.timeout, "no handshake within the time allowed"))
+    }
+    continueHandshake()
+  }
+
+  /// Whether the handshake has not ended.
+  package var isHandshaking: Bool { state == .handshaking }
+
+  /// Ends a handshake that has taken long, for the sake of others that wait to begin.
+  func endCrowdedHandshake() {
+    failHandshake(TLSFailure(.timeout, "others waited for its place, and it had had its time"))
+  }
+
+  private func failHandshake(_ failure: TLSFailure) {
+    guard state == .handshaking, let tls else { return }
+    let whenReady = tls.whenReady
+    tls.whenReady = nil
+    tellServer(.failure(failure))
+    if failure.kind == .timeout {
+      let error = TransportError.handshakeTimeout(peer: tls.peerName ?? peer.description)
+      finish(.failed(error))
+      whenReady?(.failure(error))
+    } else {
+      let error = TransportError.tlsFailed(peer: tls.peerName ?? peer.description, failure)
+      if failure.kind == .plainHTTP {
+        _ = Self.plainAnswer.withUnsafeBytes { loop.kernel.send(descriptor, $0.baseAddress!, $0.count) }
+      }
+      fail(failure)
+      whenReady?(.failure(error))
+    }
+  }
+
+  /// The server's context counts how handshakes end.
+  private func tellServer(_ result: Result<Bool, TLSFailure>) {
+    guard let tls, case .server(let context, _) = tls.role else { return }
+    context.ended(result, peer: peer, serverName: tls.serverName)
+  }
+
+  /// What a client that speaks plain HTTP to a TLS port is told, in its own words.
+  private static let plainAnswer: [UInt8] = {
+    let body = "This port speaks TLS: use https:// or wss://.\n"
+    return Array(
+      ("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n"
+        + "Connection: close\r\n\r\n" + body).utf8)
+  }()
+}

@@ -1,0 +1,94 @@
+import Glibc
+
+/// From the kernel's hands to the handler's.
+extension Connection {
+  /// Takes what the kernel has, up to one buffer a turn. `toEnd`: until it says that there is no more; otherwise a read that
+  /// does not fill the buffer is known to have taken everything.
+  func read(toEnd: Bool) {
+    guard state == .open || state == .closing else { return }
+    if isPaused && state == .open {
+      hasUnread = true
+      return
+    }
+    hasUnread = false
+    var budget = loop.readBuffer.count
+    while budget > 0 {
+      let count: Int
+      var isEmptied = false
+      if let tls {
+        switch tls.read(into: loop.readBuffer) {
+        case .bytes(let taken):
+          count = taken
+          isEmptied = !toEnd && tls.isDrained
+        case .wouldBlock: return
+        case .ended: return peerEnded()
+        case .broken(let error): return finish(.failed(error))
+        case .failed(let failure): return fail(failure)
+        }
+      } else {
+        count = loop.kernel.receive(descriptor, into: loop.readBuffer)
+        if count < 0 {
+          let error = Int32(truncatingIfNeeded: -count)
+          if error == EINTR { continue }
+          if error != EAGAIN { finish(.failed(.system(call: "recv", errno: error))) }
+          return
+        }
+        if count == 0 { return peerEnded() }
+        isEmptied = !toEnd && count < loop.readBuffer.count
+      }
+      bytesRead &+= UInt64(count)
+      budget -= count
+      if state == .open {
+        handler?.connection(self, didReceive: UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer[..<count]))
+        guard state == .open || state == .closing else { return }
+        if isPaused && state == .open {
+          hasUnread = true
+          return
+        }
+      }
+      if isEmptied { return }
+    }
+    loop.markUnfinished(self)
+  }
+
+  /// The peer will send no more. What is queued is still sent: it may only have ended its own direction.
+  private func peerEnded() {
+    peerHasEnded = true
+    if state == .open, unsent.count > 0 {
+      state = .closing
+      flush()
+      if state == .closing { armTimer(5_000_000_000) }
+    } else if state == .open || unsent.count == 0 {
+      // The answer to the peer's own; best effort, for it may have gone already.
+      _ = tls?.sendCloseNotify()
+      finish(.closedByPeer)
+    }
+  }
+
+  func failFromSocket() {
+    let error = loop.kernel.takeError(descriptor)
+    if error != 0 { finish(.failed(.system(call: "recv", errno: error))) }
+  }
+
+  /// Stops taking bytes from the kernel, so that a peer that sends too much waits there.
+  package func pauseReading() {
+    loop.assertOnLoop()
+    isPaused = true
+  }
+
+  /// Takes bytes again, from the next turn on.
+  package func resumeReading() {
+    loop.assertOnLoop()
+    guard isPaused else { return }
+    isPaused = false
+    if hasUnread, state == .open {
+      hasUnread = false
+      loop.markUnfinished(self)
+    }
+  }
+
+  /// Looks for bytes that came before anyone listened.
+  func readFromNextTurn() {
+    if state == .open { loop.markUnfinished(self) }
+  }
+}

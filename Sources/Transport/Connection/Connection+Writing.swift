@@ -1,0 +1,132 @@
+import Bytes
+import Glibc
+
+/// From the owner's hands to the kernel's.
+extension Connection {
+  /// Whether nothing is waiting for the kernel: what is written now goes out this turn, if the socket takes it.
+  package var isWritable: Bool { state == .open && !isBlocked }
+  /// Bytes that were written and that the kernel has not taken.
+  package var queuedBytes: Int { unsent.count }
+  /// Bytes the kernel has taken and the peer has not acknowledged (`SIOCOUTQ`, tcp(7)); nil where it does not say.
+  package var kernelQueuedBytes: Int? {
+    let count = loop.kernel.queuedBytes(descriptor)
+    return count >= 0 ? count : nil
+  }
+
+  /// Queues bytes that are shared with other connections; they are retained, not copied (in the clear). Dropped when not open.
+  package func write(_ bytes: SharedBytes) {
+    loop.assertOnLoop()
+    if admit(bytes.count) { unsent.append(bytes, on: loop) }
+  }
+
+  /// Queues a copy of `bytes`. Dropped when not open.
+  package func write(_ bytes: RawSpan) {
+    loop.assertOnLoop()
+    if admit(bytes.byteCount) { unsent.append(bytes, on: loop) }
+  }
+
+  /// Sees to it that bytes that are about to be queued are sent. False if they are not to be queued.
+  @inline(__always)
+  private func admit(_ count: Int) -> Bool {
+    guard state == .open, count > 0 else { return false }
+    guard unsent.count &+ count <= queueLimit else {
+      finish(.failed(.writeQueueFull(limit: queueLimit)))
+      return false
+    }
+    if !isDirty, !isBlocked {
+      isDirty = true
+      loop.markDirty(self)
+    }
+    return true
+  }
+
+  /// Sends now what is queued rather than at the end of the turn.
+  package func flush() {
+    loop.assertOnLoop()
+    if !isBlocked { sendQueued() }
+  }
+
+  /// The kernel takes bytes again.
+  func becameWritable() {
+    guard isBlocked else { return }
+    isBlocked = false
+    sendQueued()
+    if unsent.count == 0, state == .open { handler?.connectionDidDrain(self) }
+  }
+
+  /// Sends as much as the kernel takes. In a closing connection, ends it when all is gone.
+  func sendQueued() {
+    guard state == .open || state == .closing else { return }
+    if unsent.count > 0 {
+      if tls == nil, let piece = unsent.only {
+        let sent = loop.kernel.send(descriptor, piece.baseAddress.unsafelyUnwrapped, piece.count)
+        guard sent == piece.count else {
+          took(sent)
+          isBlocked = state == .open || state == .closing
+          return
+        }
+        unsent.removeOnly()
+        bytesWritten &+= UInt64(truncatingIfNeeded: sent)
+      } else {
+        let isAllSent = tls.map { sendEncrypted($0) } ?? sendGathered()
+        guard isAllSent else { return }
+      }
+    }
+    if state == .closing { endStream() }
+  }
+
+  /// Several items: small ones side by side in one send, large ones in place. True if nothing is left.
+  private func sendGathered() -> Bool {
+    while unsent.count > 0 {
+      let sent: Int
+      let offered: Int
+      if unsent.count <= loop.gatherBuffer.count {
+        offered = unsent.gather(into: loop.gatherBuffer)
+        sent = loop.kernel.send(descriptor, loop.gatherBuffer.baseAddress.unsafelyUnwrapped, offered)
+      } else {
+        let (kernel, descriptor) = (loop.kernel, descriptor)
+        (sent, offered) = unsent.withVectors(Self.vectorLimit) { (kernel.send(descriptor, pieces: $0), $1) }
+      }
+      took(sent)
+      guard state == .open || state == .closing else { return false }
+      guard sent == offered else {
+        isBlocked = true
+        return false
+      }
+    }
+    return true
+  }
+
+  /// Pieces handed to one `sendmsg`.
+  private static let vectorLimit = 64
+
+  /// Books the result of a send: drops what is sent, fails on an error.
+  private func took(_ sent: Int) {
+    guard sent >= 0 else {
+      let error = Int32(truncatingIfNeeded: -sent)
+      if error != EAGAIN && error != EINTR { finish(.failed(.system(call: "send", errno: error))) }
+      return
+    }
+    bytesWritten &+= UInt64(sent)
+    unsent.consume(sent, on: loop)
+  }
+
+  /// True if nothing is left.
+  private func sendEncrypted(_ tls: TLSSession) -> Bool {
+    while unsent.count > 0 {
+      let offered = unsent.gather(
+        into: UnsafeMutableRawBufferPointer(rebasing: loop.gatherBuffer[..<TLSSession.recordLimit]))
+      switch tls.write(UnsafeRawBufferPointer(start: loop.gatherBuffer.baseAddress, count: offered)) {
+      case .bytes(let count): took(count)
+      case .wouldBlock:
+        isBlocked = true
+        return false
+      case .ended: finish(.closedByPeer)
+      case .broken(let error): finish(.failed(error))
+      case .failed(let failure): fail(failure)
+      }
+      guard state == .open || state == .closing else { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,138 @@
+/// Why a connection ended.
+package enum CloseReason: Sendable {
+  /// The peer ended its stream.
+  case closedByPeer
+  /// This side closed it.
+  case closedLocally
+  case failed(TransportError)
+}
+
+/// Who reads from a connection. Called on the connection's loop only, never from inside one of the connection's own methods.
+package protocol ConnectionHandler: AnyObject {
+  /// Bytes arrived. They stand in a buffer of the loop that may be changed in place and is gone after the call.
+  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer)
+  /// All that was unsent after a full socket buffer has now been taken by the kernel.
+  func connectionDidDrain(_ connection: Connection)
+  /// The connection is gone; the last call.
+  func connectionDidClose(_ connection: Connection, reason: CloseReason)
+}
+
+/// What let a connection in; whoever gave it learns from its end that the connection's descriptor is closed.
+package protocol ConnectionPermit: AnyObject, Sendable {}
+
+/// A TCP connection, in the clear or under TLS. Owned by one loop and used only there.
+///
+/// Writes are queued and go out at the end of the turn in one gathered send. What the kernel does not take stays queued, up to
+/// `Limits.queuedBytes`; the owner of the data sees `isWritable` fall and keeps what can still be merged on its own side.
+///
+/// The loop holds an open connection, and the connection holds its handler until `connectionDidClose` has been called, so neither
+/// has to be kept by anyone else.
+package final class Connection: PolledDescriptor {
+  package struct Limits: Sendable {
+    /// Unsent bytes this connection may hold. A write beyond it closes the connection (`.writeQueueFull`).
+    package var queuedBytes: Int
+    /// `TCP_NOTSENT_LOWAT`: unsent bytes the kernel holds before the socket counts as full; it is writable again below half of it
+    /// (tcp(7)). One send may exceed it, so that the kernel holds up to this and one portion of its writer.
+    package var kernelUnsentBytes: Int
+    /// `SO_SNDBUF`: bytes the kernel holds for the peer, sent and unacknowledged included. It doubles the value for its own
+    /// overhead (socket(7)).
+    package var kernelBytes: Int
+    /// The defaults let 128 KiB be on the way, 10 Mbit/s at 100 ms, and 16 KiB be behind it.
+    package init(queuedBytes: Int = 1 << 20, kernelUnsentBytes: Int = 16 << 10, kernelBytes: Int = 128 << 10) {
+      self.queuedBytes = queuedBytes
+      self.kernelUnsentBytes = kernelUnsentBytes
+      self.kernelBytes = kernelBytes
+    }
+  }
+
+  enum State: UInt8 {
+    /// Under TLS, before the first byte of the application.
+    case handshaking
+    case open
+    /// `close` was called, or the peer has ended its stream; what is queued is still being sent.
+    case closing
+    /// Everything is sent and the handler knows. The descriptor waits for the peer's end, because closing one with unread
+    /// bytes resets the connection, and the reset would destroy what the peer has not read yet (RFC 9112 §9.6).
+    case lingering
+    case closed
+  }
+
+  package let loop: EventLoop
+  /// The peer's address for logs and limits: `127.0.0.1:50432`.
+  package let peer: SocketAddress
+  /// Held until `connectionDidClose` has been called.
+  package var handler: (any ConnectionHandler)?
+  /// Of an accepted connection: what the listener's gate gave. Let go of when the descriptor is closed.
+  package var permit: (any ConnectionPermit)?
+
+  // `@exclusivity(unchecked)`: confined to the loop, and every delivery passes here.
+  @exclusivity(unchecked) var state: State
+  @exclusivity(unchecked) var tls: TLSSession?
+  /// Of the handshake, or of the end.
+  var timer: LoopTimer?
+
+  // Writing
+  @exclusivity(unchecked) var unsent = UnsentBytes()
+  let queueLimit: Int
+  @exclusivity(unchecked) var isDirty = false
+  /// The socket buffer was full; `.writable` ends it.
+  @exclusivity(unchecked) var isBlocked = false
+  /// Bytes written so far, before encryption.
+  @exclusivity(unchecked) package internal(set) var bytesWritten: UInt64 = 0
+
+  // Reading
+  @exclusivity(unchecked) var isPaused = false
+  /// The kernel may have bytes that no further event will announce.
+  @exclusivity(unchecked) var hasUnread = false
+  @exclusivity(unchecked) var peerHasEnded = false
+  /// Bytes read so far, decrypted.
+  @exclusivity(unchecked) package internal(set) var bytesRead: UInt64 = 0
+
+  init(loop: EventLoop, peer: SocketAddress, descriptor: Int32, limits: Limits, tls: TLSSession? = nil) {
+    self.loop = loop
+    self.peer = peer
+    self.queueLimit = limits.queuedBytes
+    self.tls = tls
+    self.state = tls == nil ? .open : .handshaking
+    super.init(descriptor: descriptor)
+  }
+
+  deinit {
+    if descriptor >= 0 { loop.kernel.close(descriptor) }
+  }
+
+  /// Whether it can still be written to.
+  package var isOpen: Bool { state == .open }
+  /// `TLSv1.3`, or nil in the clear.
+  package var tlsVersion: String? { tls?.version }
+  /// Whether TLS went on from an earlier session.
+  package var tlsIsResumed: Bool { tls?.isResumed ?? false }
+  /// Of an accepted connection: the name that the client asked for, printable ASCII.
+  package var tlsServerName: String? { tls?.serverName }
+  /// The name on the peer's certificate, which was found good; nil where it showed none.
+  package var tlsPeerSubject: String? { tls?.peerSubject }
+
+  // MARK: - What the loop tells it
+
+  override func ready(_ readiness: Readiness) {
+    switch state {
+    case .handshaking: continueHandshake()
+    case .open, .closing:
+      if readiness.contains(.writable) || (tls?.writeWaitsForRead ?? false) { becameWritable() }
+      if !readiness.isDisjoint(with: [.readable, .peerEnded, .hangUp, .error]) || (tls?.readWaitsForWrite ?? false) {
+        if readiness.contains(.error), isPaused { failFromSocket() }
+        read(toEnd: !readiness.isDisjoint(with: [.peerEnded, .hangUp, .error]))
+      }
+    case .lingering: discard()
+    case .closed: break
+    }
+  }
+
+  override func flushIfDirty() {
+    guard isDirty else { return }
+    isDirty = false
+    sendQueued()
+  }
+
+  override func loopEnds() { abort() }
+}

@@ -1,0 +1,127 @@
+import Bytes
+import Glibc
+
+/// What a connection was given to send and the kernel has not taken, in order.
+///
+/// The first item stands by itself: one shared frame is what most turns owe most clients. What comes after it is in a queue that is
+/// borrowed from the loop for as long as there is any.
+struct UnsentBytes: ~Copyable {
+  private(set) var count = 0
+  private var first: SharedBytes?
+  /// Bytes of `first` that are sent.
+  private var firstSent = 0
+  /// What comes after `first`.
+  private var rest: WriteQueue?
+
+  /// Adds bytes that are shared with others; they are retained, not copied.
+  @inline(__always)
+  mutating func append(_ bytes: SharedBytes, on loop: EventLoop) {
+    count &+= bytes.count
+    if first == nil, rest == nil {
+      first = bytes
+    } else {
+      openRest(on: loop).append(bytes)
+    }
+  }
+
+  /// Adds a copy of `bytes`.
+  @inline(__always)
+  mutating func append(_ bytes: RawSpan, on loop: EventLoop) {
+    count &+= bytes.byteCount
+    let rest = openRest(on: loop)
+    bytes.withUnsafeBytes { rest.append($0) }
+  }
+
+  @inline(__always)
+  private mutating func openRest(on loop: EventLoop) -> WriteQueue {
+    if let rest { return rest }
+    let queue = loop.borrowQueue()
+    rest = queue
+    return queue
+  }
+
+  /// All there is, where that is one shared item.
+  @inline(__always)
+  var only: UnsafeRawBufferPointer? {
+    guard rest == nil, let first else { return nil }
+    return UnsafeRawBufferPointer(start: first.start + firstSent, count: first.count &- firstSent)
+  }
+
+  /// Drops what `only` shows.
+  @inline(__always)
+  mutating func removeOnly() {
+    first = nil
+    firstSent = 0
+    count = 0
+  }
+
+  /// The pieces in order, until `body` returns false.
+  @inline(__always)
+  func forEachPiece(_ body: (UnsafeRawBufferPointer) -> Bool) {
+    if let first {
+      guard body(UnsafeRawBufferPointer(start: first.start + firstSent, count: first.count - firstSent)) else { return }
+    }
+    rest?.forEachPiece(body)
+  }
+
+  /// Copies to `target` until it is full; returns how many bytes.
+  func gather(into target: UnsafeMutableRawBufferPointer) -> Int {
+    var filled = 0
+    forEachPiece { piece in
+      let count = min(piece.count, target.count - filled)
+      (target.baseAddress.unsafelyUnwrapped + filled).copyMemory(
+        from: piece.baseAddress.unsafelyUnwrapped, byteCount: count)
+      filled += count
+      return filled < target.count
+    }
+    return filled
+  }
+
+  /// Calls `body` with as many pieces, where they stand, as `vectors` has room for, and how many bytes they are.
+  func withVectors<Result>(
+    _ limit: Int, _ body: (_ pieces: UnsafeMutableBufferPointer<iovec>, _ bytes: Int) -> Result
+  ) -> Result {
+    withUnsafeTemporaryAllocation(of: iovec.self, capacity: limit) { vectors in
+      var count = 0
+      var offered = 0
+      forEachPiece { piece in
+        vectors[count] = iovec(iov_base: UnsafeMutableRawPointer(mutating: piece.baseAddress), iov_len: piece.count)
+        count += 1
+        offered += piece.count
+        return count < limit
+      }
+      return body(UnsafeMutableBufferPointer(start: vectors.baseAddress, count: count), offered)
+    }
+  }
+
+  /// Drops the first `sent` bytes, at most `count`.
+  mutating func consume(_ sent: Int, on loop: EventLoop) {
+    count -= sent
+    var left = sent
+    if let item = first {
+      let taken = min(left, item.count - firstSent)
+      firstSent += taken
+      left -= taken
+      if firstSent == item.count {
+        first = nil
+        firstSent = 0
+      }
+    }
+    if left > 0 { rest?.consume(left) }
+    if count == 0 { giveBack(to: loop) }
+  }
+
+  /// Drops everything.
+  mutating func removeAll(on loop: EventLoop) {
+    first = nil
+    firstSent = 0
+    count = 0
+    giveBack(to: loop)
+  }
+
+  private mutating func giveBack(to loop: EventLoop) {
+    guard let queue = rest else { return }
+    rest = nil
+    loop.giveBack(queue)
+  }
+}

@@ -1,0 +1,109 @@
+import Bytes
+import MarketData
+
+/// A pair of the list.
+package struct BitfinexPair {
+  /// As it is subscribed: `tBTCUST`, `tAVAX:USD`.
+  package var name: String
+  /// The currencies by Bitfinex' names.
+  package var base: String
+  package var quote: String
+  /// By the names that they have elsewhere: `BTC-USDT`.
+  package var symbol: FeedSymbol
+
+  /// `BTCUST`, or `AVAX:USD` where a currency has more than three letters; nil for another shape.
+  package init?(pair: String, names: [String: String] = [:]) {
+    let parts = pair.split(separator: ":", omittingEmptySubsequences: false)
+    if parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty {
+      base = String(parts[0])
+      quote = String(parts[1])
+    } else if parts.count == 1, pair.utf8.count == 6, pair.count == 6 {
+      base = String(pair.prefix(3))
+      quote = String(pair.suffix(3))
+    } else {
+      return nil
+    }
+    name = "t" + pair
+    func common(_ currency: String) -> String { names[currency] ?? Self.names[currency] ?? currency }
+    symbol = FeedSymbol(base: common(base), quote: common(quote))
+  }
+
+  /// The names that most depends on, for where the venue's own list of them is missing.
+  private static let names = ["UST": "USDT", "UDC": "USDC", "DSH": "DASH"]
+  /// More pairs than this are no list.
+  private static let limit = 20_000
+
+  /// Reads `[["BTCUSD","BTCUST",…],[["UST","USDt"],…]]`: the pairs, and if it is there the names of currencies.
+  package static func list(_ body: RawSpan) throws(FeedError) -> [BitfinexPair] {
+    var pairs: [String] = []
+    var names: [String: String] = [:]
+    var reader = FieldReader(body)
+    reader.field = "list"
+    try reader.arrayStart()
+    var part = 0
+    while try reader.nextElement() {
+      guard part < 2, reader.peek() == .array else {
+        try reader.skipValue()
+        continue
+      }
+      try reader.arrayStart()
+      while try reader.nextElement() {
+        if part == 0 {
+          pairs.append(try reader.decodedString("pair"))
+        } else {
+          let (currency, name) = try readName(&reader)
+          names[currency] = name.uppercased()
+        }
+        guard pairs.count <= limit, names.count <= limit else {
+          throw FeedError(.shape, "list of more than \(limit) pairs or currencies")
+        }
+      }
+      part += 1
+    }
+    guard part > 0 else { throw FeedError.missing("pairs", in: "list") }
+    let all = pairs.compactMap { BitfinexPair(pair: $0, names: names) }
+    // Of two currencies with one name, the one that is called so by the venue comes first.
+    return all.filter { $0.isPlain } + all.filter { !$0.isPlain }
+  }
+
+  private var isPlain: Bool { symbol.base == base && symbol.quote == quote }
+
+  private static func readName(_ reader: inout FieldReader) throws(FeedError) -> (String, String) {
+    try reader.arrayStart()
+    guard try reader.nextElement() else { throw FeedError.missing("currency", in: "name") }
+    let currency = try reader.decodedString("currency")
+    guard try reader.nextElement() else { throw FeedError.missing("name", in: "name") }
+    let name = try reader.decodedString("name")
+    while try reader.nextElement() { try reader.skipValue() }
+    return (currency, name)
+  }
+}
+
+/// Reading the 24 h figures of all pairs.
+extension BitfinexHandler {
+  /// `[["tBTCUSD",BID,BID_SIZE,ASK,ASK_SIZE,CHANGE,CHANGE_RELATIVE,LAST,VOLUME,HIGH,LOW],["fUSD",…],…]`: volumes are in base units.
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    reader.field = "tickers"
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var name = ""
+      var last: Decimal64?
+      var volume: Decimal64?
+      try reader.arrayStart()
+      var index = 0
+      while try reader.nextElement() {
+        switch index {
+        case 0: name = try reader.decodedString("symbol")
+        case 7: last = try statistic(&reader, "LAST_PRICE")
+        case 8: volume = try statistic(&reader, "VOLUME")
+        default: try reader.skipValue()
+        }
+        index += 1
+      }
+      // Those of funding have other fields.
+      guard name.hasPrefix("t"), let last, let volume else { continue }
+      try note(volume.product(with: last), of: name, in: &volumes)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Bytes
+import MarketData
+
+/// Reading Advanced Trade's list of products.
+extension CoinbaseAdvancedHandler {
+  /// The spot products of `{"products":[…]}`.
+  func readProducts(_ body: RawSpan) throws(FeedError) -> [CoinbaseAdvancedProduct] {
+    var reader = FieldReader(body)
+    var list: [CoinbaseAdvancedProduct]?
+    reader.field = "products"
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      guard reader.equals(key, "products"), reader.peek() == .array else {
+        try reader.skipValue()
+        continue
+      }
+      var products: [CoinbaseAdvancedProduct] = []
+      try reader.arrayStart()
+      while try reader.nextElement() {
+        if let product = try readProduct(&reader) { products.append(product) }
+        guard products.count <= 100_000 else { throw FeedError(.shape, "product list of more than 100,000 products") }
+      }
+      list = products
+    }
+    guard let list else { throw FeedError.missing("products", in: "product list") }
+    return list
+  }
+
+  /// Nil for what is no spot product, and for one that was delisted.
+  private func readProduct(_ reader: inout FieldReader) throws(FeedError) -> CoinbaseAdvancedProduct? {
+    var product = CoinbaseAdvancedProduct()
+    var isSpot = true
+    var isDelisted = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "product_id") {
+        product.id = try reader.decodedString("product_id")
+      } else if reader.equals(key, "base_currency_id"), reader.peek() == .string {
+        product.base = try reader.decodedString("base_currency_id")
+      } else if reader.equals(key, "quote_currency_id"), reader.peek() == .string {
+        product.quote = try reader.decodedString("quote_currency_id")
+      } else if reader.equals(key, "alias"), reader.peek() == .string {
+        product.alias = try reader.decodedString("alias")
+      } else if reader.equals(key, "product_type"), reader.peek() == .string {
+        isSpot = reader.equals(try reader.string("product_type"), "SPOT")
+      } else if reader.equals(key, "status"), reader.peek() == .string {
+        isDelisted = reader.equals(try reader.string("status"), "delisted")
+      } else if reader.equals(key, "approximate_quote_24h_volume") {
+        product.quoteVolume = try statistic(&reader, "approximate_quote_24h_volume")
+      } else if reader.equals(key, "trading_disabled") || reader.equals(key, "is_disabled")
+        || reader.equals(key, "view_only") || reader.equals(key, "cancel_only") || reader.equals(key, "post_only")
+        || reader.equals(key, "auction_mode"), reader.peek() == .bool
+      {
+        if try reader.bool("trading_disabled") { product.isTrading = false }
+      } else if reader.equals(key, "price_increment") {
+        guard let step = try increment(&reader, "price_increment") else { continue }
+        product.priceIncrement = step
+        product.priceScale = max(product.priceScale, step.scale)
+      } else if reader.equals(key, "quote_increment") {
+        guard let step = try increment(&reader, "quote_increment") else { continue }
+        product.priceIncrement = product.priceIncrement ?? step
+        product.priceScale = max(product.priceScale, step.scale)
+      } else if reader.equals(key, "base_increment") {
+        guard let step = try increment(&reader, "base_increment") else { continue }
+        product.sizeIncrement = step
+        product.sizeScale = step.scale
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard !product.id.isEmpty else { throw FeedError.missing("product_id", in: "product") }
+    return isSpot && !isDelisted ? product : nil
+  }
+
+  /// Nil for what is no number above zero.
+  private func increment(_ reader: inout FieldReader, _ field: StaticString) throws(FeedError) -> Decimal64? {
+    guard reader.peek() == .string else {
+      try reader.skipValue()
+      return nil
+    }
+    let slice = try reader.string(field)
+    guard let value = try? DecimalText.parse(reader.text(slice)), value.mantissa > 0,
+      value.scale <= Self.widestScale
+    else { return nil }
+    return value
+  }
+}

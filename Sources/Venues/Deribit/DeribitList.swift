@@ -1,0 +1,117 @@
+import Bytes
+import MarketData
+
+/// Reading Deribit's lists: instruments, and the 24 h figures of all of them.
+extension DeribitHandler {
+  /// `{"jsonrpc":"2.0","result":[{…},…]}`
+  func readInstruments(_ body: RawSpan) throws(FeedError) -> [DeribitInstrument] {
+    var reader = FieldReader(body)
+    var list: [DeribitInstrument]?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      guard reader.equals(key, "result"), reader.peek() == .array else {
+        try reader.skipValue()
+        continue
+      }
+      var found: [DeribitInstrument] = []
+      try reader.arrayStart()
+      while try reader.nextElement() {
+        if let instrument = try readInstrument(&reader) { found.append(instrument) }
+        guard found.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
+      }
+      list = found
+    }
+    guard let list else { throw FeedError.missing("result", in: "get_instruments") }
+    return list
+  }
+
+  /// `{"result":[{"instrument_name":…,"volume_notional":…,"volume":…,"volume_usd":…},…]}`; `volume_notional` is in the quote currency.
+  func readSummaries(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    var isRead = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      guard reader.equals(key, "result"), reader.peek() == .array else {
+        try reader.skipValue()
+        continue
+      }
+      isRead = true
+      try reader.arrayStart()
+      while try reader.nextElement() {
+        var name = ""
+        var volume: Decimal64?
+        try reader.objectStart()
+        while let key = try reader.nextKey() {
+          if reader.equals(key, "instrument_name") {
+            name = try reader.decodedString("instrument_name")
+          } else if reader.equals(key, "volume_notional") {
+            volume = try statistic(&reader, "volume_notional")
+          } else {
+            try reader.skipValue()
+          }
+        }
+        try note(volume, of: name, in: &volumes)
+      }
+    }
+    guard isRead else { throw FeedError.missing("result", in: "get_book_summary_by_currency") }
+  }
+
+  /// Nil for options, combos and spot. `instrument_type` says which contracts are linear, in older lists `future_type`; before that, all
+  /// were inverse.
+  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> DeribitInstrument? {
+    var name = ""
+    var base = ""
+    var quote = ""
+    var isFuture = false
+    var isLinear = false
+    var isPerpetual = false
+    var isActive = true
+    var expiry: Int64 = 0
+    var tick: Decimal64?
+    var contract: Decimal64?
+    var step: Decimal64?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "instrument_name") {
+        name = try reader.decodedString("instrument_name")
+      } else if reader.equals(key, "base_currency") {
+        base = try reader.decodedString("base_currency")
+      } else if reader.equals(key, "quote_currency") {
+        quote = try reader.decodedString("quote_currency")
+      } else if reader.equals(key, "kind") {
+        isFuture = reader.equals(try reader.string("kind"), "future")
+      } else if reader.equals(key, "instrument_type") || reader.equals(key, "future_type"), reader.peek() == .string {
+        isLinear = reader.equals(try reader.string("instrument_type"), "linear")
+      } else if reader.equals(key, "settlement_period"), reader.peek() == .string {
+        isPerpetual = reader.equals(try reader.string("settlement_period"), "perpetual")
+      } else if reader.equals(key, "expiration_timestamp"), reader.peek() == .number {
+        expiry = try reader.int64("expiration_timestamp")
+      } else if reader.equals(key, "is_active"), reader.peek() == .bool {
+        isActive = try reader.bool("is_active")
+      } else if reader.equals(key, "tick_size") {
+        tick = try statistic(&reader, "tick_size")
+      } else if reader.equals(key, "contract_size") {
+        contract = try statistic(&reader, "contract_size")
+      } else if reader.equals(key, "amount_step") {
+        step = try statistic(&reader, "amount_step")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard !name.isEmpty else { throw FeedError.missing("instrument_name", in: "instrument") }
+    guard isFuture, !base.isEmpty, !quote.isEmpty else { return nil }
+    let kind: Instrument.Kind
+    if isPerpetual {
+      kind = .perpetual
+    } else if let day = VenueTime.epoch(expiry).map(VenueTime.day) {
+      kind = .future(expiry: day)
+    } else {
+      return nil
+    }
+    // Amounts are whole contracts.
+    return DeribitInstrument(
+      name: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), isLinear: isLinear,
+      isActive: isActive,
+      priceIncrement: tick?.trimmed, sizeIncrement: (step ?? contract)?.trimmed)
+  }
+}

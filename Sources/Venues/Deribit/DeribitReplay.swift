@@ -1,0 +1,56 @@
+import Bytes
+import MarketData
+
+extension DeribitHandler {
+  /// A name is one of the venue (`BTC_USDC-PERPETUAL`, `BTC_USDC-25DEC26`), or a symbol as it was configured.
+  static let replay = VenueReplay(
+    title: "Deribit's linear contracts", names: ["deribit"], lists: ["/api/v2/public/get_instruments"]
+  ) { (start) throws(RecordedNameError) in
+    var markets: [NamedMarket] = []
+    for name in start.names {
+      if let symbol = FeedSymbol(name), symbol.kind != .spot {
+        markets.append(NamedMarket(name: recordedName(symbol), symbol: symbol))
+        continue
+      }
+      let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+      let pair = parts[0].split(separator: "_").map(String.init)
+      guard pair.count == 2, parts.count == 2, let kind = recordedKind(parts[1]) else {
+        throw RecordedNameError(
+          "\(name) is no linear perpetual or future of Deribit; options and inverse contracts are not carried")
+      }
+      markets.append(NamedMarket(name: name, symbol: FeedSymbol(base: pair[0], quote: pair[1], kind: kind)))
+    }
+    let symbols = markets.map(\.symbol.text)
+    if let list = start.list { return ReplayStart(symbols: symbols, instruments: list) }
+    if let future = markets.first(where: { $0.symbol.kind != .perpetual }) {
+      throw RecordedNameError(
+        "\(future.name) is a dated future, and the recording has no instrument list that says when it expires")
+    }
+    let list = NamedMarket.list(#"{"result":["#, markets, "]}") { market, out in
+      out.append(#""kind":"future","instrument_type":"linear","settlement_period":"perpetual","#)
+      market.append("instrument_name", "base_currency", "quote_currency", to: &out)
+    }
+    return ReplayStart(symbols: symbols, instruments: list)
+  }
+
+  private static let months = [
+    "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
+  ]
+
+  /// `PERPETUAL`, `25DEC26`, `3JUN22`
+  private static func recordedKind(_ text: Substring) -> Instrument.Kind? {
+    if text == "PERPETUAL" { return .perpetual }
+    guard (6...7).contains(text.utf8.count), let day = Int(text.dropLast(5)), let year = Int(text.suffix(2)),
+      let month = months.firstIndex(of: String(text.suffix(5).prefix(3)))
+    else { return nil }
+    return .future(expiry: String((2000 + year) * 10_000 + (month + 1) * 100 + day))
+  }
+
+  private static func recordedName(_ symbol: FeedSymbol) -> String {
+    var suffix = "PERPETUAL"
+    if case .future(let expiry) = symbol.kind, let number = Int(expiry), (1...12).contains(number / 100 % 100) {
+      suffix = "\(number % 100)\(months[number / 100 % 100 - 1])\(expiry.dropFirst(2).prefix(2))"
+    }
+    return "\(symbol.base)_\(symbol.quote)-\(suffix)"
+  }
+}

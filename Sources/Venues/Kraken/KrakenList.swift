@@ -1,0 +1,139 @@
+import Bytes
+import MarketData
+
+/// A pair of the `instrument` channel, as far as it is used.
+struct KrakenPair {
+  var symbol: String
+  var priceScale: UInt8 = 0
+  var sizeScale: UInt8 = 0
+  var priceIncrement: Decimal64?
+  var sizeIncrement: Decimal64?
+  /// False while orders are not matched: `cancel_only`, `post_only`, `work_in_progress`, `delisted`, `maintenance`.
+  var isTrading = true
+}
+
+/// Reading Kraken's list of pairs, which is a channel, and the 24 h figures of all of them, which come by REST.
+extension KrakenHandler {
+  /// `{"assets":[…],"pairs":[{"symbol":…,"price_precision":…,"qty_precision":…,…}]}`: an object, not an array.
+  func readInstruments(
+    _ reader: inout FieldReader, isSnapshot: Bool, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    // Changes of pairs while subscribed are changes of status or limits; a new precision shows in the values themselves.
+    guard isSnapshot else { return }
+    var pairs: [String: KrakenPair] = [:]
+    reader.field = "data"
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      guard reader.equals(key, "pairs") else {
+        try reader.skipValue()
+        continue
+      }
+      try reader.arrayStart()
+      while try reader.nextElement() {
+        let pair = try readPair(&reader)
+        pairs[pair.symbol] = pair
+        guard pairs.count <= 100_000 else { throw FeedError(.shape, "instrument list of more than 100,000 pairs") }
+      }
+    }
+    received(pairs: pairs, now: now, into: &batch)
+  }
+
+  private func readPair(_ reader: inout FieldReader) throws(FeedError) -> KrakenPair {
+    var pair = KrakenPair(symbol: "")
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "symbol") {
+        pair.symbol = try reader.decodedString("symbol")
+      } else if reader.equals(key, "status"), reader.peek() == .string {
+        let status = try reader.string("status")
+        pair.isTrading =
+          reader.equals(status, "online") || reader.equals(status, "limit_only") || reader.equals(status, "reduce_only")
+      } else if reader.equals(key, "price_precision") {
+        pair.priceScale = UInt8(clamping: try reader.int64("price_precision"))
+      } else if reader.equals(key, "qty_precision") {
+        pair.sizeScale = UInt8(clamping: try reader.int64("qty_precision"))
+      } else if reader.equals(key, "price_increment") {
+        pair.priceIncrement = try statistic(&reader, "price_increment")
+      } else if reader.equals(key, "qty_increment") {
+        pair.sizeIncrement = try statistic(&reader, "qty_increment")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard !pair.symbol.isEmpty else { throw FeedError.missing("symbol", in: "instrument pair") }
+    return pair
+  }
+
+  /// First `{"error":[],"result":{"XXBTZUSD":{"wsname":"XBT/USD",…},…}}`, then `{"error":[],"result":{"XXBTZUSD":{"v":["today","24 h"],
+  /// "p":["today","24 h"],…},…}}`: volume in base units and its average price.
+  func readFigures(
+    _ body: RawSpan, isNames: Bool, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    var reader = FieldReader(body)
+    var result: FieldSlice?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "result"), reader.peek() == .object {
+        result = try reader.rawValue("result")
+      } else if reader.equals(key, "error"), reader.peek() == .array {
+        try reader.arrayStart()
+        while try reader.nextElement() {
+          // Its warnings begin with W.
+          let text = try reader.decodedString("error")
+          if text.hasPrefix("E") { throw FeedError(.refused, text) }
+        }
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard let result else { throw FeedError.missing("result", in: "REST answer") }
+    var pairs = reader.reader(result)
+    if isNames { restNames = [:] }
+    try pairs.objectStart()
+    while let pair = try pairs.nextKey() {
+      let name = pairs.plainText(pair)
+      if isNames {
+        restNames[name] = try readFeedName(&pairs)
+      } else if let volume = try readTurnover(&pairs), let known = restNames[name] {
+        try note(volume, of: known, in: &volumes)
+      }
+    }
+    if !isNames { restNames = [:] }
+  }
+
+  /// REST still says XBT and XDG.
+  private func readFeedName(_ reader: inout FieldReader) throws(FeedError) -> String? {
+    var name: String?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "wsname"), reader.peek() == .string {
+        let text = try reader.decodedString("wsname")
+        name = text.split(separator: "/").map { $0 == "XBT" ? "BTC" : $0 == "XDG" ? "DOGE" : $0 }.joined(separator: "/")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    return name
+  }
+
+  private func readTurnover(_ reader: inout FieldReader) throws(FeedError) -> Decimal64? {
+    var volume: Decimal64?
+    var price: Decimal64?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      let isVolume = reader.equals(key, "v")
+      guard isVolume || reader.equals(key, "p"), reader.peek() == .array else {
+        try reader.skipValue()
+        continue
+      }
+      try reader.arrayStart()
+      var number = 0
+      while try reader.nextElement() {
+        let value = try statistic(&reader, "24 h figure")
+        if number == 1 { if isVolume { volume = value } else { price = value } }
+        number += 1
+      }
+    }
+    return volume.flatMap { volume in price.flatMap { volume.product(with: $0) } }
+  }
+}

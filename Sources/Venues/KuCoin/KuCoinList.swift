@@ -1,0 +1,108 @@
+import Bytes
+import MarketData
+
+/// Reading KuCoin's lists: instruments, and the 24 h figures of all of them.
+extension KuCoinHandler {
+  /// `{"code":"200000","data":[{"symbol":"BTC-USDT","baseCurrency":…,"quoteCurrency":…,"baseIncrement":…,"priceIncrement":…,"enableTrading":true},…]}`: all
+  /// of them in one.
+  func readInstruments(_ body: RawSpan) throws(FeedError) -> [KuCoinInstrument] {
+    var reader = FieldReader(body)
+    var code = "200000"
+    var message = "no reason given"
+    var list: [KuCoinInstrument]?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "code"), reader.peek() == .string {
+        code = try reader.decodedString("code")
+      } else if reader.equals(key, "msg"), reader.peek() == .string {
+        message = try reader.decodedString("msg")
+      } else if reader.equals(key, "data"), reader.peek() == .array {
+        var entries: [KuCoinInstrument] = []
+        try reader.arrayStart()
+        while try reader.nextElement() {
+          entries.append(try readInstrument(&reader))
+          guard entries.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
+        }
+        list = entries
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard code == "200000" else { throw FeedError(.refused, "symbols: code \(code), \(message)") }
+    guard let list else { throw FeedError.missing("data", in: "symbols") }
+    return list
+  }
+
+  /// `{"code":"200000","data":{"time":…,"ticker":[{"symbol":"BTC-USDT","vol":…,"volValue":"133988049.45",…},…]}}`: 24 h figures of all
+  /// markets; `volValue` is in the quote currency.
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    var code = "200000"
+    var isThere = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "code"), reader.peek() == .string {
+        code = try reader.decodedString("code")
+      } else if reader.equals(key, "data"), reader.peek() == .object {
+        try reader.objectStart()
+        while let key = try reader.nextKey() {
+          if reader.equals(key, "ticker"), reader.peek() == .array {
+            isThere = true
+            try reader.arrayStart()
+            while try reader.nextElement() { try readVolume(&reader, into: &volumes) }
+          } else {
+            try reader.skipValue()
+          }
+        }
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard code == "200000" else { throw FeedError(.refused, "allTickers: code \(code)") }
+    guard isThere else { throw FeedError.missing("ticker", in: "allTickers") }
+  }
+
+  private func readVolume(
+    _ reader: inout FieldReader, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    var name = ""
+    var volume: Decimal64?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "symbol") {
+        name = try reader.decodedString("symbol")
+      } else if reader.equals(key, "volValue") {
+        volume = try statistic(&reader, "volValue")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    try note(volume, of: name, in: &volumes)
+  }
+
+  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> KuCoinInstrument {
+    var instrument = KuCoinInstrument()
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "symbol") {
+        instrument.name = try reader.decodedString("symbol")
+      } else if reader.equals(key, "baseCurrency") {
+        instrument.base = try reader.decodedString("baseCurrency")
+      } else if reader.equals(key, "quoteCurrency") {
+        instrument.quote = try reader.decodedString("quoteCurrency")
+      } else if reader.equals(key, "priceIncrement"), reader.peek() == .string {
+        (instrument.priceIncrement, instrument.priceScale) = try reader.step("priceIncrement")
+      } else if reader.equals(key, "baseIncrement"), reader.peek() == .string {
+        (instrument.sizeIncrement, instrument.sizeScale) = try reader.step("baseIncrement")
+      } else if reader.equals(key, "enableTrading"), reader.peek() == .bool {
+        instrument.isTraded = try reader.bool("enableTrading")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard !instrument.name.isEmpty, !instrument.base.isEmpty, !instrument.quote.isEmpty else {
+      throw FeedError.missing("symbol, baseCurrency or quoteCurrency", in: "symbol")
+    }
+    return instrument
+  }
+}

@@ -1,0 +1,147 @@
+import Bytes
+import MarketData
+
+/// An entry of an instrument list, as far as it is used.
+struct OKXInstrument {
+  var name: String
+  var symbol: FeedSymbol
+  /// Base units in a contract, 1 on spot; nil for inverse contracts.
+  var contractSize: Decimal64?
+  var priceIncrement: Decimal64?
+  var sizeIncrement: Decimal64?
+  /// Whether `state` is `live`; the others are `suspend`, `preopen`, `test`.
+  var isTrading = true
+}
+
+/// Reading OKX's lists: instruments, and the 24 h figures of all of them.
+extension OKXHandler {
+  /// `{"code":"0","msg":"","data":[{…}]}`
+  func readInstruments(_ body: RawSpan) throws(FeedError) -> [OKXInstrument] {
+    var reader = FieldReader(body)
+    var code = ""
+    var message = ""
+    var list: [OKXInstrument]?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "code") {
+        code = try reader.decodedString("code")
+      } else if reader.equals(key, "msg") {
+        message = try reader.decodedString("msg")
+      } else if reader.equals(key, "data"), reader.peek() == .array {
+        var found: [OKXInstrument] = []
+        try reader.arrayStart()
+        while try reader.nextElement() {
+          if let instrument = try readInstrument(&reader) { found.append(instrument) }
+          guard found.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
+        }
+        list = found
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard code == "0" else { throw FeedError(.refused, "instruments: code \(code), \(message)") }
+    guard let list else { throw FeedError.missing("data", in: "instruments") }
+    return list
+  }
+
+  /// `{"code":"0","data":[{"instType":…,"instId":…,"last":…,"volCcy24h":…},…]}`; `volCcy24h` is in the quote currency on spot and in
+  /// base units on contracts, where the last price makes it one of the quote currency.
+  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+    var reader = FieldReader(body)
+    var code = ""
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "code") {
+        code = try reader.decodedString("code")
+      } else if reader.equals(key, "data"), reader.peek() == .array {
+        try reader.arrayStart()
+        while try reader.nextElement() { try readVolume(&reader, into: &volumes) }
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard code == "0" else { throw FeedError(.refused, "tickers: code \(code)") }
+  }
+
+  private func readVolume(
+    _ reader: inout FieldReader, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    var name = ""
+    var isSpot = false
+    var last: Decimal64?
+    var volume: Decimal64?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "instId") {
+        name = try reader.decodedString("instId")
+      } else if reader.equals(key, "instType") {
+        let type = try reader.string("instType")
+        isSpot = reader.equals(type, "SPOT")
+      } else if reader.equals(key, "last") {
+        last = try statistic(&reader, "last")
+      } else if reader.equals(key, "volCcy24h") {
+        volume = try statistic(&reader, "volCcy24h")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    if !isSpot { volume = volume.flatMap { volume in last.flatMap { volume.product(with: $0) } } }
+    try note(volume, of: name, in: &volumes)
+  }
+
+  /// By its name, which says all that is needed: `BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`. Nil for options and what else has
+  /// another form of name.
+  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> OKXInstrument? {
+    var name = ""
+    var type = ""
+    var contractType = ""
+    var value: Decimal64?
+    var multiplier: Decimal64?
+    var price: Decimal64?
+    var size: Decimal64?
+    var isTrading = true
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "instId") {
+        name = try reader.decodedString("instId")
+      } else if reader.equals(key, "instType") {
+        type = try reader.decodedString("instType")
+      } else if reader.equals(key, "ctType") {
+        contractType = try reader.decodedString("ctType")
+      } else if reader.equals(key, "ctVal") {
+        value = try statistic(&reader, "ctVal")
+      } else if reader.equals(key, "ctMult") {
+        multiplier = try statistic(&reader, "ctMult")
+      } else if reader.equals(key, "state") {
+        let state = try reader.string("state")
+        isTrading = reader.equals(state, "live")
+      } else if reader.equals(key, "tickSz") {
+        price = try statistic(&reader, "tickSz")
+      } else if reader.equals(key, "lotSz") {
+        size = try statistic(&reader, "lotSz")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard !name.isEmpty else { throw FeedError.missing("instId", in: "instrument") }
+    let parts = name.split(separator: "-").map(String.init)
+    guard (2...3).contains(parts.count) else { return nil }
+    let kind: Instrument.Kind
+    switch (parts.count, type) {
+    case (2, "SPOT"): kind = .spot
+    case (3, "SWAP") where parts[2] == "SWAP": kind = .perpetual
+    case (3, "FUTURES") where parts[2].utf8.count == 6: kind = .future(expiry: "20" + parts[2])
+    default: return nil
+    }
+    var contract: Decimal64? = Decimal64(mantissa: 1, scale: 0)
+    if kind != .spot {
+      contract =
+        contractType == "linear"
+        ? value.flatMap { $0.multiplied(by: multiplier ?? Decimal64(mantissa: 1, scale: 0)) } : nil
+      if let size = contract, size.mantissa <= 0 || size.scale > Self.widestScale { contract = nil }
+    }
+    return OKXInstrument(
+      name: name, symbol: FeedSymbol(base: parts[0], quote: parts[1], kind: kind), contractSize: contract,
+      priceIncrement: price, sizeIncrement: size, isTrading: isTrading)
+  }
+}

@@ -1,0 +1,38 @@
+import Bytes
+import MarketData
+
+extension OKXHandler {
+  /// A name is one of the venue (`BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`), or a symbol as it was configured. There is a list for each
+  /// kind of instrument, told apart by its query.
+  static let replay = VenueReplay(
+    title: "OKX v5 spot, swaps and futures", names: ["okx"], lists: ["/api/v5/public/instruments"]
+  ) { (start) throws(RecordedNameError) in
+    var markets: [NamedMarket] = []
+    for name in start.names {
+      guard let symbol = recordedSymbol(name) else {
+        throw RecordedNameError("\(name) is no spot market, swap or future of OKX; options are not carried")
+      }
+      markets.append(NamedMarket(name: name, symbol: symbol))
+    }
+    let symbols = markets.map(\.symbol.text)
+    if let list = start.list { return ReplayStart(symbols: symbols, instruments: list) }
+    if let contract = markets.first(where: { $0.symbol.kind != .spot }) {
+      throw RecordedNameError(
+        "\(contract.name) is a contract, and the recording has no instrument list that says what one is worth")
+    }
+    return ReplayStart(
+      symbols: symbols,
+      instruments: NamedMarket.list(#"{"code":"0","data":["#, markets, "]}") { market, out in
+        out.append(#""instType":"SPOT","#)
+        market.append("instId", "baseCcy", "quoteCcy", to: &out)
+      })
+  }
+
+  private static func recordedSymbol(_ name: String) -> FeedSymbol? {
+    let parts = name.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 3, parts[2] != "PERP", parts[2].utf8.count <= 6 else { return FeedSymbol(name) }
+    if parts[2] == "SWAP" { return FeedSymbol(base: parts[0], quote: parts[1], kind: .perpetual) }
+    guard parts[2].utf8.count == 6, parts[2].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return FeedSymbol(base: parts[0], quote: parts[1], kind: .future(expiry: "20" + parts[2]))
+  }
+}

@@ -1,0 +1,161 @@
+import Bytes
+import MarketData
+
+/// How recordings of a venue are told from others and played: what their symbols are in the gateway's words, which of their answers are
+/// instrument lists, and what stands for a list that was not recorded.
+package struct VenueReplay: Sendable {
+  /// What can be replayed, for whoever tries what cannot: `Bybit v5 spot and linear`.
+  package var title: String
+  /// The venues in headers that are meant: `binance`, `binanceus`.
+  package var names: [String]
+  /// The markets in headers that are meant: `spot`, a part's name, `mixed`. Empty if any is.
+  package var markets: Set<String> = []
+  /// How the paths of instrument lists end; the first is the path of the list that is asked for. Empty where it comes in the stream.
+  package var lists: [String] = []
+  /// What stands before the market's name in the path of an answer about a single market, where lists have names only.
+  package var details: String?
+  /// Texts near the beginning of a frame that tell the venue's protocols apart.
+  package var marks: [String] = []
+  /// Requests for snapshots of books.
+  package var books: [BookRequest] = []
+  /// What is to be played, made from the beginning of a recording; nil if it is in a protocol that is not read any more.
+  package var start: @Sendable (RecordedStart) throws(RecordedNameError) -> ReplayStart?
+
+  /// Whether a header's recording is one of these, as far as it says so.
+  package func isMeant(venue: String, market: String) -> Bool {
+    names.contains(venue) && (markets.isEmpty || markets.contains(market))
+  }
+
+  /// Whether the answer to a GET of `path`, which may have a query, is an instrument list.
+  package func isList(_ path: String) -> Bool {
+    var bare = path.prefix { $0 != "?" }
+    while bare.last == "/" { bare.removeLast() }
+    return lists.contains { bare.hasSuffix($0.last == "/" ? String($0.dropLast()) : $0) }
+  }
+}
+
+/// A request for the snapshot of a book.
+package struct BookRequest: Sendable {
+  /// What its path has in it.
+  package var path: String
+  /// The parameter that names the market; nil where the name stands in the path, behind `path`.
+  package var parameter: String?
+
+  package init(_ path: String, parameter: String? = nil) {
+    self.path = path
+    self.parameter = parameter
+  }
+
+  /// The market whose book a URL, or its path, asks for; nil if it asks for something else.
+  package func market(_ url: String) -> String? {
+    guard let place = url.firstRange(of: path) else { return nil }
+    guard let parameter else { return String(url[place.upperBound...].prefix { $0 != "/" && $0 != "?" }) }
+    guard let query = url[place.upperBound...].split(separator: "?").last else { return nil }
+    for part in query.split(separator: "&") where part.hasPrefix(parameter + "=") {
+      return String(part.dropFirst(parameter.count + 1))
+    }
+    return nil
+  }
+}
+
+/// What the beginning of a recording says.
+package struct RecordedStart: Sendable {
+  /// In its header.
+  package var market: String
+  /// The symbols of its header that are no selections: the venue's own names, or as they were configured.
+  package var names: [String]
+  /// Of the first connection.
+  package var url: String?
+  /// The instrument list, if it was recorded.
+  package var list: [UInt8]?
+  /// By the market's name: answers about single markets.
+  package var details: [String: [UInt8]] = [:]
+  /// Those of `VenueReplay.marks` that were met.
+  package var marks: Set<String> = []
+
+  package init(market: String, names: [String]) {
+    self.market = market
+    self.names = names
+  }
+}
+
+/// What a replay begins with.
+package struct ReplayStart: Sendable {
+  /// In the gateway's words: `BTC-USDT`.
+  package var symbols: [String]
+  /// The instrument list to answer with: the recorded one, or one made from the header. Without increments: values widen the scales.
+  package var instruments: [UInt8] = []
+  /// A message that comes first on every connection: a list that is part of the stream and was not recorded. Mostly empty.
+  package var preamble: [UInt8] = []
+
+  package init(symbols: [String], instruments: [UInt8] = [], preamble: [UInt8] = []) {
+    self.symbols = symbols
+    self.instruments = instruments
+    self.preamble = preamble
+  }
+}
+
+/// Why a name of a recording's header is of no use.
+package struct RecordedNameError: Error, Sendable {
+  package let detail: String
+  init(_ detail: String) { self.detail = detail }
+}
+
+/// A market by the venue's name and the gateway's.
+struct NamedMarket {
+  var name: String
+  var symbol: FeedSymbol
+}
+
+extension NamedMarket {
+  /// Quote currencies by which a name that runs base and quote together is taken apart where the recording has no list; the longest
+  /// counts.
+  private static let quotes = [
+    "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "USDP", "BTC", "ETH", "BNB", "TRY", "EUR", "BRL", "RUB", "GBP", "AUD",
+    "JPY", "USD", "DAI", "XRP", "TRX", "DOGE",
+  ]
+
+  /// Takes `BTCUSDT` apart, or `BTCUSDT_261225` as far as its underscore.
+  static func joined(_ name: String, _ kind: Instrument.Kind = .spot) throws(RecordedNameError) -> NamedMarket {
+    guard let pair = name.split(separator: "_").first,
+      let quote = quotes.filter({ pair.hasSuffix($0) && pair != $0 }).max(by: { $0.count < $1.count })
+    else {
+      throw RecordedNameError(
+        "\(name) cannot be taken apart into base and quote, and the recording has no instrument list")
+    }
+    return NamedMarket(
+      name: name, symbol: FeedSymbol(base: String(pair.dropLast(quote.count)), quote: quote, kind: kind))
+  }
+
+  /// Takes `BTC_USDT` apart at `separator`; a name without one is both.
+  static func separated(_ name: String, by separator: Character) -> NamedMarket {
+    let parts = name.split(separator: separator, maxSplits: 1).map(String.init)
+    return NamedMarket(name: name, symbol: FeedSymbol(base: parts.first ?? name, quote: parts.last ?? name))
+  }
+
+  /// A list of markets as JSON: `head`, an object for each with what `fields` appends to its braces, `tail`.
+  static func list(
+    _ head: StaticString, _ markets: [NamedMarket], _ tail: StaticString,
+    _ fields: (NamedMarket, inout ByteBuffer) -> Void
+  ) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append(head)
+    for (index, market) in markets.enumerated() {
+      out.append(index > 0 ? ",{" : "{")
+      fields(market, &out)
+      out.append("}")
+    }
+    out.append(tail)
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Appends the market's name, base and quote as the fields that are called so.
+  func append(_ name: StaticString, _ base: StaticString, _ quote: StaticString, to out: inout ByteBuffer) {
+    for (index, (field, value)) in [(name, self.name), (base, symbol.base), (quote, symbol.quote)].enumerated() {
+      out.append(index > 0 ? ",\"" : "\"")
+      out.append(field)
+      out.append("\":")
+      out.append(json: value)
+    }
+  }
+}

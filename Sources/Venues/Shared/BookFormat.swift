@@ -1,0 +1,218 @@
+import Bytes
+import MarketData
+
+/// How a venue prints the sides of a book: what differs between venues in reading them, as data.
+struct BookFormat {
+  enum Level {
+    /// `[price, size, …]`, behind a word if there is one.
+    case array
+    /// An object; `word` is the field of the word, if there is one.
+    case object(price: StaticString, size: StaticString, word: StaticString = "")
+  }
+
+  /// What a word in each level says.
+  enum Word {
+    case none
+    /// What becomes of the level: it is gone if the word is this one, whatever its size is.
+    case action(removal: StaticString)
+    /// Its side, where levels of both sides stand in one list.
+    case side(bid: StaticString, ask: StaticString)
+
+    @inline(__always)
+    fileprivate var isThere: Bool { if case .none = self { false } else { true } }
+  }
+
+  /// Of which numbers the printed digits are the scale, zeros at the end included, eight at most.
+  enum Learning {
+    case nothing, sizes, all
+  }
+
+  /// What the message is called in errors.
+  var title: StaticString
+  var bids: StaticString = "bids"
+  var asks: StaticString = "asks"
+  /// Whether a message without one of the sides is refused; otherwise that side did not change.
+  var needsBothSides = true
+  var level = Level.array
+  var word = Word.none
+  /// Whether a level whose numbers are none, do not fit or are below zero is left out and counted, instead of costing its message.
+  var leavesOutBad = false
+  var learns = Learning.nothing
+
+  /// The same, as a message prints it whose digits are the scale.
+  func learning(_ learns: Learning) -> BookFormat {
+    var format = self
+    format.learns = learns
+    return format
+  }
+}
+
+extension SymbolHandler {
+  /// Appends the levels of the sides that were passed over in `reader` before. O(levels).
+  final func readSides(
+    _ bids: FieldSlice?, _ asks: FieldSlice?, of reader: borrowing FieldReader, _ place: Int, _ format: BookFormat,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
+    if format.needsBothSides {
+      guard bids != nil else { throw FeedError.missing(format.bids, in: format.title) }
+      guard asks != nil else { throw FeedError.missing(format.asks, in: format.title) }
+    }
+    if let bids {
+      var levels = reader.reader(bids)
+      try readLevels(&levels, place, format.bids, format, into: &batch.bids)
+    }
+    if let asks {
+      var levels = reader.reader(asks)
+      try readLevels(&levels, place, format.asks, format, into: &batch.asks)
+    }
+  }
+
+  /// Reads one side of a book; null is one without levels. O(levels).
+  final func readLevels(
+    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat,
+    into levels: inout [PriceLevel]
+  ) throws(FeedError) {
+    reader.field = field
+    if try reader.null() { return }
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var word: JSONSlice?
+      guard var level = try readLevel(&reader, place, field, format, &word) else { continue }
+      if let word, case .action(let removal) = format.word, reader.equals(word, removal) { level.size = 0 }
+      levels.append(level)
+    }
+  }
+
+  /// Reads a list of levels that say which side each is of. O(levels).
+  final func readChanges(
+    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
+    guard case .side(let bid, let ask) = format.word else { preconditionFailure("levels that do not say their side") }
+    reader.field = field
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var word: JSONSlice?
+      let level = try readLevel(&reader, place, field, format, &word)
+      guard let word else { throw FeedError.missing("side", in: "level") }
+      let isBid = reader.equals(word, bid)
+      guard isBid || reader.equals(word, ask) else {
+        throw FeedError(.shape, "side of the level before offset \(reader.offset) is neither \(bid) nor \(ask)")
+      }
+      guard let level else { continue }
+      if isBid { batch.bids.append(level) } else { batch.asks.append(level) }
+    }
+  }
+
+  /// The best level of a side that was passed over in `outer` before: the first that has a size, or the last one without; nil if there is
+  /// none at all.
+  final func readBest(
+    _ side: FieldSlice?, of outer: borrowing FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat
+  ) throws(FeedError) -> PriceLevel? {
+    guard let side else { return nil }
+    var best: PriceLevel?
+    var reader = outer.reader(side)
+    reader.field = field
+    if try reader.null() { return nil }
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var word: JSONSlice?
+      let level = try readLevel(&reader, place, field, format, &word)
+      if (best?.size ?? 0) == 0 { best = level ?? best }
+    }
+    return best
+  }
+
+  /// Reads a level; nil, and counted, for a bad one where those are left out.
+  @inline(__always)
+  final func readLevel(
+    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat, _ word: inout JSONSlice?
+  ) throws(FeedError) -> PriceLevel? {
+    var price: Int64?
+    var size: Int64?
+    switch format.level {
+    case .array:
+      try reader.arrayStart()
+      if format.word.isThere {
+        guard try reader.nextElement() else { throw FeedError.missing("word", in: "level") }
+        word = try reader.string(field)
+      }
+      guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
+      price = try number(&reader, place, isPrice: true, field, format)
+      guard try reader.nextElement() else { throw FeedError.missing("size", in: "level") }
+      size = try number(&reader, place, isPrice: false, field, format)
+      while try reader.nextElement() { try reader.skipValue() }
+    case .object(let priceField, let sizeField, let wordField):
+      var hasPrice = false
+      var hasSize = false
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if reader.equals(key, priceField) {
+          price = try number(&reader, place, isPrice: true, priceField, format)
+          hasPrice = true
+        } else if reader.equals(key, sizeField) {
+          size = try number(&reader, place, isPrice: false, sizeField, format)
+          hasSize = true
+        } else if format.word.isThere, reader.equals(key, wordField) {
+          word = try reader.string(wordField)
+        } else {
+          try reader.skipValue()
+        }
+      }
+      guard hasPrice else { throw FeedError.missing(priceField, in: "level") }
+      guard hasSize else { throw FeedError.missing(sizeField, in: "level") }
+    }
+    guard let price, let size else {
+      badLevels += 1
+      return nil
+    }
+    return PriceLevel(price: price, size: size)
+  }
+
+  @inline(__always)
+  private final func number(
+    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
+  ) throws(FeedError) -> Int64? {
+    switch format.learns {
+    case .nothing: break
+    case .sizes where isPrice: break
+    case .sizes, .all: return try learntNumber(&reader, place, isPrice: isPrice, field, format)
+    }
+    if format.leavesOutBad { return try amount(&reader, place, isPrice: isPrice, field) }
+    return isPrice ? try price(&reader, place, field) : try size(&reader, place, field)
+  }
+
+  /// Looks at the digits first. Not for every message: snapshots show them.
+  @inline(never)
+  private final func learntNumber(
+    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
+  ) throws(FeedError) -> Int64? {
+    let slice = try reader.rawValue(field)
+    var value = reader.reader(slice)
+    if value.peek() == .string {
+      let text = try value.string(field)
+      try learnDigits(of: value.text(text), place, isPrice: isPrice)
+      value = reader.reader(slice)
+    }
+    if format.leavesOutBad { return try amount(&value, place, isPrice: isPrice, field) }
+    return isPrice ? try price(&value, place, field) : try size(&value, place, field)
+  }
+
+  // MARK: The event
+
+  /// Appends the event of a book whose levels are all that stands in `batch` since `mark`. O(levels).
+  final func append(
+    _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, time: Timestamp, checksum: UInt32? = nil,
+    into batch: inout EventBatch
+  ) {
+    let bids = mark.bids..<batch.bids.count
+    let asks = mark.asks..<batch.asks.count
+    note(place, batch.bids[bids])
+    note(place, batch.asks[asks])
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: kind, bidRange: bids, askRange: asks, time: time,
+          checksum: checksum)))
+  }
+}

@@ -1,0 +1,63 @@
+import MarketData
+
+/// The request for a venue's list of markets: one at a time, again after a failure, ever more rarely, until it has come; and anew
+/// whenever it is wanted again.
+struct ListRequest {
+  /// The list is there.
+  private(set) var isDone = false
+  private var number: Int?
+  private var due = Timestamp.distantPast
+  private var backoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+
+  /// Whether it is to be sent now. One that no answer came to within `RequestPacer.answerTimeout` is sent again.
+  mutating func isDue(now: Timestamp) -> Bool {
+    guard !isDone, now >= due else { return false }
+    number = nil
+    return true
+  }
+
+  /// It was sent with this number.
+  mutating func sent(_ number: Int, now: Timestamp) {
+    self.number = number
+    due = now + RequestPacer.answerTimeout
+  }
+
+  /// Whether an answer is to this; true once. `finished`, `goesOn` or `failed` says what it was worth.
+  mutating func isAnswered(by number: Int) -> Bool {
+    guard number == self.number else { return false }
+    self.number = nil
+    return true
+  }
+
+  /// The list has come.
+  mutating func finished() {
+    isDone = true
+    backoff.reset()
+    due = .distantPast
+  }
+
+  /// A part of the list has come; the next may be asked for at once.
+  mutating func goesOn() { due = .distantPast }
+
+  /// The answer was of no use. 429 (too many requests) waits for a minute, 403 and 418 (banned) for five.
+  mutating func failed(status: Int, now: Timestamp) {
+    let wait = backoff.next()
+    switch status {
+    case 429: due = now + Microseconds.minute
+    case 403, 418: due = now + 5 * Microseconds.minute
+    default: due = now + wait
+    }
+  }
+
+  /// The list is wanted again. One that is on its way will do.
+  mutating func again() { isDone = false }
+
+  /// The connection is gone, and with it what was under way: the list is wanted again for the next one, as markets are listed and
+  /// delisted.
+  mutating func restart() {
+    isDone = false
+    guard number != nil else { return }
+    number = nil
+    due = .distantPast
+  }
+}

@@ -1,0 +1,90 @@
+import Bytes
+import MarketData
+
+/// How a venue names the fields of a quote that is one object.
+struct QuoteFormat {
+  /// What a quote is called in errors.
+  var title: StaticString
+  var symbol: StaticString
+  var bid: StaticString
+  var bidSize: StaticString
+  var ask: StaticString
+  var askSize: StaticString
+  /// Nil where the handler reads the time itself, or there is none.
+  var time: StaticString?
+  var clock = VenueClock.epoch
+  /// Whether a side whose numbers are none, or do not fit, is one without orders.
+  var leavesOutBad = false
+}
+
+/// The fields of one quote, as far as they have been met.
+struct QuoteFields {
+  var place: Int?
+  var bid: FieldSlice?
+  var bidSize: FieldSlice?
+  var ask: FieldSlice?
+  var askSize: FieldSlice?
+  var time: Timestamp?
+}
+
+extension SymbolHandler {
+  /// Takes the value of `key` if it is one of a quote's fields; false, and nothing is read, if it is not.
+  final func take(
+    _ key: JSONSlice, of reader: inout FieldReader, _ format: QuoteFormat, into fields: inout QuoteFields
+  ) throws(FeedError) -> Bool {
+    if reader.equals(key, format.bid) {
+      fields.bid = try reader.rawValue(format.bid)
+    } else if reader.equals(key, format.bidSize) {
+      fields.bidSize = try reader.rawValue(format.bidSize)
+    } else if reader.equals(key, format.ask) {
+      fields.ask = try reader.rawValue(format.ask)
+    } else if reader.equals(key, format.askSize) {
+      fields.askSize = try reader.rawValue(format.askSize)
+    } else if let time = format.time, reader.equals(key, time) {
+      fields.time = try reader.time(time, format.clock)
+    } else if reader.equals(key, format.symbol) {
+      let name = try reader.string(format.symbol)
+      fields.place = try place(reader.text(name))
+    } else {
+      return false
+    }
+    return true
+  }
+
+  /// The quote of `fields`, which were met in `reader`; one without a time is of `now`. A side whose price or size is missing, null, an
+  /// empty text or 0 has no orders: venues spell that in each of these ways.
+  final func quote(
+    _ fields: QuoteFields, _ reader: borrowing FieldReader, _ format: QuoteFormat, now: Timestamp
+  ) throws(FeedError) -> Quote {
+    guard let place = fields.place else { throw FeedError.missing(format.symbol, in: format.title) }
+    let bid = try best(fields.bid, fields.bidSize, reader, place, format.bid, format.bidSize, format.leavesOutBad)
+    let ask = try best(fields.ask, fields.askSize, reader, place, format.ask, format.askSize, format.leavesOutBad)
+    return Quote(
+      instrument: InstrumentID(place), bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size,
+      time: fields.time ?? now)
+  }
+
+  private final func best(
+    _ priceSlice: FieldSlice?, _ sizeSlice: FieldSlice?, _ outer: borrowing FieldReader, _ place: Int,
+    _ priceField: StaticString, _ sizeField: StaticString, _ leavesOutBad: Bool
+  ) throws(FeedError) -> PriceLevel {
+    let none = PriceLevel(price: 0, size: 0)
+    guard let priceSlice, let sizeSlice else { return none }
+    let price = try bestNumber(priceSlice, outer, place, isPrice: true, priceField, leavesOutBad)
+    let size = try bestNumber(sizeSlice, outer, place, isPrice: false, sizeField, leavesOutBad)
+    guard let price, let size, price > 0, size > 0 else { return none }
+    return PriceLevel(price: price, size: size)
+  }
+
+  private final func bestNumber(
+    _ slice: FieldSlice, _ outer: borrowing FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString,
+    _ leavesOutBad: Bool
+  ) throws(FeedError) -> Int64? {
+    var reader = outer.reader(slice)
+    // An empty text has its two quotes.
+    if slice.slice.count == 2, reader.peek() == .string { return nil }
+    if try reader.null() { return nil }
+    if leavesOutBad { return try amount(&reader, place, isPrice: isPrice, field) }
+    return isPrice ? try price(&reader, place, field) : try size(&reader, place, field)
+  }
+}

@@ -1,0 +1,225 @@
+import Bytes
+import MarketData
+import Testing
+
+@testable import Venues
+
+/// A handler whose only message is a book, a quote or trades, in a format of the test's.
+final class FormatHandler: SymbolHandler {
+  var readAny: (FormatHandler, inout FieldReader, inout EventBatch) throws(FeedError) -> Void = { _, _, _ in }
+
+  /// With one market, `BTCUSD`, of the scales given.
+  static func harness(
+    priceScale: UInt8 = 2, sizeScale: UInt8 = 3, contractSize: Decimal64? = nil,
+    _ read: @escaping (FormatHandler, inout FieldReader, inout EventBatch) throws(FeedError) -> Void
+  ) -> (
+    handler: FormatHandler,
+    receive: (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
+  ) {
+    let handler = FormatHandler(venue: KrakenHandler.venue, configuration: FeedConfiguration(symbols: []))
+    var first = EventBatch()
+    _ = handler.add(
+      venueSymbol: "BTCUSD", base: "BTC", quote: "USD", contractSize: contractSize, priceScale: priceScale,
+      sizeScale: sizeScale, into: &first)
+    handler.readAny = read
+    return (
+      handler,
+      { text in
+        var batch = EventBatch()
+        let bytes = Array(text.utf8)
+        var failure: FeedError?
+        do throws(FeedError) {
+          try handler.receive(bytes.span.bytes, now: Timestamp(microseconds: 7), into: &batch)
+        } catch {
+          failure = error
+        }
+        return (batch.events, batch.bids, batch.asks, failure)
+      }
+    )
+  }
+
+  override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    var reader = FieldReader(message)
+    try readAny(self, &reader, &batch)
+    try reader.end()
+  }
+}
+
+@Suite("Sides of a book in a venue's format")
+struct BookFormatTests {
+  private static func side(
+    _ format: BookFormat
+  ) -> (
+    FormatHandler, (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
+  ) {
+    FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
+      try handler.readLevels(&reader, 0, "bids", format, into: &batch.bids)
+    }
+  }
+
+  private static func level(_ price: Int64, _ size: Int64) -> PriceLevel { PriceLevel(price: price, size: size) }
+
+  @Test(
+    "a level is an array or an object, with whatever else stands in it",
+    arguments: [
+      (BookFormat(title: "book"), #"[["100.5","2"],[101,0.5,"0","3",{"a":[1]}]]"#),
+      (BookFormat(title: "book", word: .action(removal: "delete")), #"[["new",100.5,2],["change",101,5e-1,null]]"#),
+      (
+        BookFormat(title: "book", level: .object(price: "px", size: "sz")),
+        #"[{"px":"100.5","sz":"2","n":36},{"x":{"px":1},"sz":0.5,"px":"101"}]"#
+      ),
+    ])
+  func shapes(_ format: BookFormat, _ text: String) {
+    let (_, receive) = Self.side(format)
+    let got = receive(text)
+    #expect(got.error == nil, "\(got.error?.detail ?? "")")
+    #expect(got.bids == [Self.level(10_050, 2_000), Self.level(10_100, 500)])
+  }
+
+  @Test("null and an empty list are sides without levels")
+  func empty() {
+    let (_, receive) = Self.side(BookFormat(title: "book"))
+    for text in ["null", "[]"] {
+      let got = receive(text)
+      #expect(got.error == nil && got.bids.isEmpty)
+    }
+  }
+
+  @Test("a level goes with the word for it, or with a size of 0")
+  func removal() {
+    let (_, receive) = Self.side(BookFormat(title: "book", word: .action(removal: "delete")))
+    let got = receive(#"[["delete",100,4],["change",101,0.0],["Delete",102,1]]"#)
+    #expect(got.bids == [Self.level(10_000, 0), Self.level(10_100, 0), Self.level(10_200, 1_000)])
+  }
+
+  @Test(
+    "what is missing or bad costs the message, which says what it was",
+    arguments: [
+      (#"[["100"]]"#, "level without field size"), ("[[]]", "level without field price"),
+      (#"[["100","-1"]]"#, "field bids at offset 12: negative size"),
+      (#"[["0.-1","1"]]"#, "field bids at offset 3: not a decimal number"),
+      (#"[["99999999999999999999","1"]]"#, "too large"), (#"[["100","1"]"#, "ends too early"),
+      ("{}", "unexpected byte"),
+    ])
+  func strict(_ text: String, _ reason: String) {
+    let (handler, receive) = Self.side(BookFormat(title: "book"))
+    let got = receive(text)
+    #expect(got.error?.detail.contains(reason) == true, "\(got.error?.detail ?? "nothing")")
+    #expect(got.bids.isEmpty && handler.counts.rejected == 1 && handler.counts.rejectedLevels == 0)
+  }
+
+  @Test("an object without a number says which")
+  func strictObject() {
+    let (_, receive) = Self.side(BookFormat(title: "book", level: .object(price: "px", size: "sz")))
+    #expect(receive(#"[{"px":"1"}]"#).error?.detail == "level without field sz")
+    #expect(receive(#"[{"sz":"1"}]"#).error?.detail == "level without field px")
+  }
+
+  @Test("where bad levels are left out they are counted, once, however often the message is read")
+  func lenient() {
+    let (handler, receive) = Self.side(BookFormat(title: "book", leavesOutBad: true))
+    let got = receive(#"[["0.-1","1"],["100","-1"],["1e30","1"],["100.123","2.5"],["","1"]]"#)
+    #expect(got.error == nil)
+    // The fourth has one digit more than the scale: the message was read twice.
+    #expect(got.bids == [Self.level(100_123, 2_500)] && handler.instruments[0].priceScale == 3)
+    #expect(handler.counts.rejectedLevels == 4)
+    #expect(receive(#"[["100","1"],[true,"1"]]"#).error?.kind == .json, "what is no number at all is no level")
+    #expect(receive(#"[["100"]]"#).error?.detail == "level without field size")
+    #expect(handler.counts.rejectedLevels == 4, "a message that is refused counts no levels")
+  }
+
+  @Test("printed digits are the scale where a format learns them, eight at most, and not those of zero")
+  func learning() {
+    let sizes = BookFormat(title: "book", learns: .sizes)
+    var (handler, receive) = Self.side(sizes)
+    #expect(receive(#"[["100.5000","1.50000000"],["100","0.000000000"]]"#).error == nil)
+    #expect(handler.instruments[0].priceScale == 2 && handler.instruments[0].sizeScale == 8)
+    (handler, receive) = Self.side(BookFormat(title: "book").learning(.all))
+    let got = receive(#"[["100.5000","0.00000000"]]"#)
+    #expect(handler.instruments[0].priceScale == 4 && handler.instruments[0].sizeScale == 3)
+    #expect(got.bids == [Self.level(1_005_000, 0)])
+    (handler, receive) = Self.side(sizes)
+    #expect(receive(#"[["100",1.500000]]"#).error == nil)
+    #expect(handler.instruments[0].sizeScale == 3, "bare numbers show nothing")
+  }
+
+  @Test("sizes of contracts are in base units, and what is learnt of them too")
+  func contracts() {
+    let (handler, receive) = FormatHandler.harness(
+      sizeScale: 0, contractSize: Decimal64(mantissa: 5, scale: 2)
+    ) { (handler, reader, batch) throws(FeedError) in
+      try handler.readLevels(&reader, 0, "asks", BookFormat(title: "book", learns: .sizes), into: &batch.asks)
+    }
+    #expect(receive(#"[["100","3"]]"#).asks == [Self.level(10_000, 15)] && handler.instruments[0].sizeScale == 2)
+    #expect(receive(#"[["100","3.0"]]"#).asks == [Self.level(10_000, 150)] && handler.instruments[0].sizeScale == 3)
+  }
+
+  @Test("levels of both sides in one list; a side that is none costs the message")
+  func changes() {
+    let format = BookFormat(title: "l2", word: .side(bid: "buy", ask: "sell"), leavesOutBad: true)
+    let (handler, receive) = FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
+      try handler.readChanges(&reader, 0, "changes", format, into: &batch)
+    }
+    let got = receive(#"[["buy","100","1"],["sell","101","2"],["sell","x","2"],["buy","99","0"]]"#)
+    #expect(got.error == nil && handler.counts.rejectedLevels == 1)
+    #expect(got.bids == [Self.level(10_000, 1_000), Self.level(9_900, 0)] && got.asks == [Self.level(10_100, 2_000)])
+    #expect(receive(#"[["hold","100","1"]]"#).error?.detail.hasSuffix("neither buy nor sell") == true)
+    let objects = BookFormat(
+      title: "l2", level: .object(price: "p", size: "q", word: "side"), word: .side(bid: "bid", ask: "offer"))
+    handler.readAny = { (handler, reader, batch) throws(FeedError) in
+      try handler.readChanges(&reader, 0, "updates", objects, into: &batch)
+    }
+    #expect(receive(#"[{"q":"1","side":"offer","p":"100"}]"#).asks == [Self.level(10_000, 1_000)])
+    #expect(receive(#"[{"q":"1","p":"100"}]"#).error?.detail == "level without field side")
+  }
+
+  @Test("both sides are wanted unless a side that is not there did not change")
+  func sides() {
+    func harness(
+      _ needsBothSides: Bool
+    ) -> (String) -> (
+      batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?
+    ) {
+      let format = BookFormat(title: "depth", bids: "b", asks: "a", needsBothSides: needsBothSides)
+      return FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
+        var bids: FieldSlice?
+        var asks: FieldSlice?
+        try reader.objectStart()
+        while let key = try reader.nextKey() {
+          if reader.equals(key, "b") { bids = try reader.rawValue("b") } else { asks = try reader.rawValue("a") }
+        }
+        let mark = BatchMark(batch)
+        try handler.readSides(bids, asks, of: reader, 0, format, into: &batch)
+        handler.append(.delta, 0, since: mark, time: Timestamp(microseconds: 5), into: &batch)
+      }.receive
+    }
+    let whole = harness(true)(#"{"b":[["100","1"]],"a":[]}"#)
+    #expect(whole.error == nil && whole.bids.count == 1 && whole.asks.isEmpty)
+    guard case .book(let event)? = whole.batch.first else {
+      Issue.record("no book")
+      return
+    }
+    #expect(event.bidRange == 0..<1 && event.askRange == 0..<0 && event.time.microseconds == 5)
+    #expect(harness(true)(#"{"b":[]}"#).error?.detail == "depth without field a")
+    #expect(harness(true)(#"{"a":[]}"#).error?.detail == "depth without field b")
+    #expect(harness(false)(#"{"b":[["100","1"]]}"#).bids.count == 1)
+    #expect(harness(false)(#"{"b":[["100"]]}"#).error != nil)
+  }
+
+  @Test(
+    "the best level is the first with a size; a side of removals is one without orders, and an empty one says nothing")
+  func best() {
+    var best: PriceLevel?
+    let (_, receive) = FormatHandler.harness { (handler, reader, _) throws(FeedError) in
+      let side = try reader.rawValue("b")
+      best = try handler.readBest(side, of: reader, 0, "b", BookFormat(title: "quote"))
+    }
+    for (text, wanted) in [
+      (#"[["100","1"],["99","2"]]"#, Self.level(10_000, 1_000)),
+      (#"[["100","0"],["99","2"]]"#, Self.level(9_900, 2_000)),
+      (#"[["100","0"]]"#, Self.level(10_000, 0)), ("[]", nil), ("null", nil),
+    ] as [(String, PriceLevel?)] {
+      #expect(receive(text).error == nil && best == wanted, "\(text)")
+    }
+  }
+}
