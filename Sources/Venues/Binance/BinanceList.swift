@@ -26,11 +26,13 @@ struct BinanceList {
 extension BinanceHandler {
   func readList(_ body: RawSpan) throws(FeedError) -> BinanceList {
     var list = BinanceList()
+    var isRead = false
     var reader = FieldReader(body)
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbols") {
         reader.field = "symbols"
+        isRead = true
         try reader.arrayStart()
         while try reader.nextElement() {
           list.symbols.append(try readSymbol(&reader))
@@ -46,6 +48,8 @@ extension BinanceHandler {
         try reader.skipValue()
       }
     }
+    // Without it every market would be taken for one that is not listed.
+    guard isRead else { throw FeedError.missing("symbols", in: "exchangeInfo") }
     return list
   }
 

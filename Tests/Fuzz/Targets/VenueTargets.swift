@@ -51,6 +51,7 @@ extension FuzzTarget {
     let (venue, script) = try script(of: label)
     let model = StackModel(venue, FeedConfiguration(symbols: script.symbols))
     try model.prepare()
+    try model.connectIfPrepared()
     for line in script.prelude { try feed(Array(line.utf8), to: model) }
     try require(
       model.pipeline.market.instruments.contains { $0.bookState == .live }, "no book is live after the script's lines")
