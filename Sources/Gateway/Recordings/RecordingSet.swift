@@ -51,13 +51,6 @@ final class RecordingSet {
     var body: [UInt8]
   }
 
-  private struct Complete {
-    var path: String
-    var bytes: Int
-    var started: Timestamp
-    var number: Int
-  }
-
   let destination: Destination
   private let policy: RecordingPolicy
   private let template: RecordingHeader
@@ -92,7 +85,7 @@ final class RecordingSet {
   private var failures = 0
   private var filesDeleted = 0
   /// Complete files that this recorder, or an earlier run of it, made; oldest first. Kept where there is a bound on them.
-  private var complete: [Complete] = []
+  private var complete: [RecordingPart] = []
 
   /// Makes the first file.
   /// - Parameters:
@@ -118,7 +111,7 @@ final class RecordingSet {
     case .folder(let folder, _): self.path = folder
     }
     if case .folder(let folder, let set) = destination, policy.keepFiles > 0 || policy.keepMegabytes > 0 {
-      complete = Self.earlier(in: folder, set: set)
+      complete = RecordingPart.earlier(in: folder, set: set)
     }
     let file = try makeNext(at: now)
     begin(file, at: now)
@@ -217,14 +210,7 @@ final class RecordingSet {
     case .file(let path):
       return try makeFile(path, number == 0 ? .replace : .append(at: resumeLength))
     case .folder(let folder, let set):
-      let stem = "\(folder)\(set)-\(Self.stamp(now))"
-      var name = "\(stem).ndjson.gz"
-      var copy = 2
-      while FileManager.default.fileExists(atPath: name), copy < 1_000 {
-        name = "\(stem)_\(copy).ndjson.gz"
-        copy += 1
-      }
-      return try makeFile(name, .new)
+      return try makeFile(RecordingPart.unusedPath(in: folder, set: set, at: now), .new)
     }
   }
 
@@ -318,7 +304,7 @@ final class RecordingSet {
     closedBytes += writer.savedBytes
     previous = writer.path.split(separator: "/").last.map(String.init)
     if policy.keepFiles > 0 || policy.keepMegabytes > 0 {
-      complete.append(Complete(path: writer.path, bytes: writer.savedBytes, started: partStarted, number: number))
+      complete.append(RecordingPart(path: writer.path, bytes: writer.savedBytes, started: partStarted, number: number))
     }
   }
 
@@ -408,44 +394,6 @@ final class RecordingSet {
         report(.notDeleted(path: oldest.path, reason: RecordingFile.reason(errno)))
       }
     }
-  }
-
-  /// The files in `folder` that earlier runs made for this set: told by their name and their header. Oldest first.
-  private static func earlier(in folder: String, set: String) -> [Complete] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    var found: [Complete] = []
-    for name in names where isName(name, of: set) {
-      let path = folder + name
-      var status = stat()
-      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-        let reader = try? RecordingReader(path: path),
-        let part = reader.header.part, part.set == set
-      else { continue }
-      found.append(
-        Complete(path: path, bytes: Int(status.st_size), started: reader.header.started, number: part.number))
-    }
-    return found.sorted { ($0.started, $0.number, $0.path) < ($1.started, $1.number, $1.path) }
-  }
-
-  /// `SET-20260821T101500Z.ndjson.gz`, or with `_2` before the point.
-  static func isName(_ name: String, of set: String) -> Bool {
-    guard name.hasPrefix(set + "-"), name.hasSuffix(".ndjson.gz") else { return false }
-    let stamp = Array(name.dropFirst(set.count + 1).dropLast(10).prefix { $0 != "_" }.utf8)
-    return stamp.count == 16 && stamp[8] == UInt8(ascii: "T") && stamp[15] == UInt8(ascii: "Z")
-      && stamp.indices.allSatisfy { $0 == 8 || $0 == 15 || (0x30...0x39).contains(stamp[$0]) }
-  }
-
-  /// `20260821T101500Z`
-  static func stamp(_ time: Timestamp) -> String {
-    var seconds = time_t(max(0, time.microseconds) / Microseconds.second)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    func digits(_ value: Int32, _ count: Int) -> String {
-      let text = String(value)
-      return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-    return digits(parts.tm_year + 1900, 4) + digits(parts.tm_mon + 1, 2) + digits(parts.tm_mday, 2) + "T"
-      + digits(parts.tm_hour, 2) + digits(parts.tm_min, 2) + digits(parts.tm_sec, 2) + "Z"
   }
 
   private static func withBytes(

@@ -19,7 +19,7 @@ package struct ReplayProgress: Sendable {
 
   /// `2026-08-21T10:15:00Z, 12 %, 1200000 records`
   package var description: String {
-    let stamp = RecordingSet.stamp(time)
+    let stamp = RecordingPart.stamp(time)
     return "\(stamp), \(bytes > 0 ? min(100, 100 * bytesRead / bytes) : 100) %, \(records) records"
   }
 }

@@ -190,11 +190,11 @@ struct RecordingSetTests {
 
   @Test("names tell the files of a set from others")
   func names() {
-    #expect(RecordingSet.isName("kraken-spot-20260821T101500Z.ndjson.gz", of: "kraken-spot"))
-    #expect(RecordingSet.isName("kraken-spot-20260821T101500Z_2.ndjson.gz", of: "kraken-spot"))
-    #expect(!RecordingSet.isName("kraken-spot-2-20260821T101500Z.ndjson.gz", of: "kraken-spot"))
-    #expect(!RecordingSet.isName("kraken-spot-20260821.ndjson.gz", of: "kraken-spot"))
-    #expect(!RecordingSet.isName("kraken-spot.ndjson.gz", of: "kraken-spot"))
-    #expect(RecordingSet.stamp(Timestamp(microseconds: 951_782_400_000_000)) == "20000229T000000Z")
+    #expect(RecordingPart.isName("kraken-spot-20260821T101500Z.ndjson.gz", of: "kraken-spot"))
+    #expect(RecordingPart.isName("kraken-spot-20260821T101500Z_2.ndjson.gz", of: "kraken-spot"))
+    #expect(!RecordingPart.isName("kraken-spot-2-20260821T101500Z.ndjson.gz", of: "kraken-spot"))
+    #expect(!RecordingPart.isName("kraken-spot-20260821.ndjson.gz", of: "kraken-spot"))
+    #expect(!RecordingPart.isName("kraken-spot.ndjson.gz", of: "kraken-spot"))
+    #expect(RecordingPart.stamp(Timestamp(microseconds: 951_782_400_000_000)) == "20000229T000000Z")
   }
 }

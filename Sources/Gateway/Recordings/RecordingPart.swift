@@ -1,0 +1,60 @@
+import Foundation
+import MarketData
+
+/// A complete file of a recorder's folder, and how such files are named.
+struct RecordingPart: Equatable {
+  var path: String
+  var bytes: Int
+  var started: Timestamp
+  var number: Int
+
+  /// The files in `folder` that earlier runs made for this set: told by their name and their header. Oldest first.
+  static func earlier(in folder: String, set: String) -> [RecordingPart] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    var found: [RecordingPart] = []
+    for name in names where isName(name, of: set) {
+      let path = folder + name
+      var status = stat()
+      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+        let reader = try? RecordingReader(path: path),
+        let part = reader.header.part, part.set == set
+      else { continue }
+      found.append(
+        RecordingPart(path: path, bytes: Int(status.st_size), started: reader.header.started, number: part.number))
+    }
+    return found.sorted { ($0.started, $0.number, $0.path) < ($1.started, $1.number, $1.path) }
+  }
+
+  /// `SET-20260821T101500Z.ndjson.gz`, or with `_2` before the point.
+  static func isName(_ name: String, of set: String) -> Bool {
+    guard name.hasPrefix(set + "-"), name.hasSuffix(".ndjson.gz") else { return false }
+    let stamp = Array(name.dropFirst(set.count + 1).dropLast(10).prefix { $0 != "_" }.utf8)
+    return stamp.count == 16 && stamp[8] == UInt8(ascii: "T") && stamp[15] == UInt8(ascii: "Z")
+      && stamp.indices.allSatisfy { $0 == 8 || $0 == 15 || (0x30...0x39).contains(stamp[$0]) }
+  }
+
+  /// `20260821T101500Z`
+  static func stamp(_ time: Timestamp) -> String {
+    var seconds = time_t(max(0, time.microseconds) / Microseconds.second)
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    func digits(_ value: Int32, _ count: Int) -> String {
+      let text = String(value)
+      return String(repeating: "0", count: max(0, count - text.count)) + text
+    }
+    return digits(parts.tm_year + 1900, 4) + digits(parts.tm_mon + 1, 2) + digits(parts.tm_mday, 2) + "T"
+      + digits(parts.tm_hour, 2) + digits(parts.tm_min, 2) + digits(parts.tm_sec, 2) + "Z"
+  }
+
+  /// The path of a file of `set` that begins at `time`, with a number at its end where that is taken: `_2`…`_999`.
+  static func unusedPath(in folder: String, set: String, at time: Timestamp) -> String {
+    let stem = "\(folder)\(set)-\(stamp(time))"
+    var path = "\(stem).ndjson.gz"
+    var copy = 2
+    while FileManager.default.fileExists(atPath: path), copy < 1_000 {
+      path = "\(stem)_\(copy).ndjson.gz"
+      copy += 1
+    }
+    return path
+  }
+}
