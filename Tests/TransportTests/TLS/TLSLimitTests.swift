@@ -230,7 +230,7 @@ struct TLSLimitTests {
     let authority = try Authority()
     let stranger = try Authority()
     try withLoops(2) { loops in
-      let listener = try echoListener([loops[0]], tls: authority.server { $0.handshakeTimeout = 20_000_000 })
+      let listener = try echoListener([loops[0]], tls: authority.server { $0.handshakeTimeout = 1_000_000_000 })
       for round in 0..<20 {
         switch round % 4 {
         case 0:
