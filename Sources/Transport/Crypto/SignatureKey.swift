@@ -27,18 +27,8 @@ package final class SignatureKey: @unchecked Sendable {
   /// Reads `-----BEGIN PUBLIC KEY-----`, or the key of a `-----BEGIN CERTIFICATE-----`, whose dates and issuer do not matter here.
   /// A private key is refused: it has no business on a machine that only checks.
   package init(pem: [UInt8]) throws(Problem) {
-    guard let bio = BIO_new_mem_buf(pem, Int32(clamping: pem.count)) else { throw .notPEM(reason: "no memory") }
-    defer { BIO_free(bio) }
-    // A callback that gives no passphrase; the default one would ask on the terminal.
-    var found = PEM_read_bio_PUBKEY(bio, nil, { _, _, _, _ in 0 }, nil)
-    if found == nil, let second = BIO_new_mem_buf(pem, Int32(clamping: pem.count)) {
-      ERR_clear_error()
-      if let certificate = PEM_read_bio_X509(second, nil, { _, _, _, _ in 0 }, nil) {
-        found = X509_get_pubkey(certificate)
-        X509_free(certificate)
-      }
-      BIO_free(second)
-    }
+    // A BIO reads from the array's own memory (BIO_new_mem_buf(3)), which has to live as long as it does.
+    let found = pem.withUnsafeBytes { bytes in Self.publicKey(in: bytes) ?? Self.certifiedKey(in: bytes) }
     guard let key = found else { throw .notPEM(reason: OpenSSLErrors.drain() ?? "unreadable") }
     ERR_clear_error()
     let bits = Int(EVP_PKEY_get_bits(key))
@@ -74,6 +64,22 @@ package final class SignatureKey: @unchecked Sendable {
   }
 
   deinit { EVP_PKEY_free(key) }
+
+  private static func publicKey(in pem: UnsafeRawBufferPointer) -> OpaquePointer? {
+    guard let bio = BIO_new_mem_buf(pem.baseAddress, Int32(clamping: pem.count)) else { return nil }
+    defer { BIO_free(bio) }
+    // A callback that gives no passphrase; the default one would ask on the terminal.
+    return PEM_read_bio_PUBKEY(bio, nil, { _, _, _, _ in 0 }, nil)
+  }
+
+  private static func certifiedKey(in pem: UnsafeRawBufferPointer) -> OpaquePointer? {
+    ERR_clear_error()
+    guard let bio = BIO_new_mem_buf(pem.baseAddress, Int32(clamping: pem.count)) else { return nil }
+    defer { BIO_free(bio) }
+    guard let certificate = PEM_read_bio_X509(bio, nil, { _, _, _, _ in 0 }, nil) else { return nil }
+    defer { X509_free(certificate) }
+    return X509_get_pubkey(certificate)
+  }
 
   /// Whether `signature` is one of `message` by this key's owner: RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 section 8.2), or ECDSA with
   /// SHA-256 as 32 bytes of r and 32 of s (RFC 7518 section 3.4). About 30 and 90 µs.
