@@ -49,7 +49,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 version = subprocess.run([browser, "--version", "--no-sandbox"], capture_output=True, text=True).stdout.strip()
-with tempfile.TemporaryDirectory() as profile:
+with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
     process = subprocess.Popen(
         [
             browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",

@@ -56,22 +56,7 @@ extension BinanceHandler {
   /// `[{"symbol":"BTCUSDT","quoteVolume":"15.30000000",…},…]`
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var name = ""
-      var volume: Decimal64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "symbol") {
-          name = try reader.decodedString("symbol")
-        } else if reader.equals(key, "quoteVolume") {
-          volume = try statistic(&reader, "quoteVolume")
-        } else {
-          try reader.skipValue()
-        }
-      }
-      try note(volume, of: name, in: &volumes)
-    }
+    try readVolumes(&reader, of: "symbol", "quoteVolume", into: &volumes)
   }
 
   private func readSymbol(_ reader: inout FieldReader) throws(FeedError) -> BinanceList.Symbol {

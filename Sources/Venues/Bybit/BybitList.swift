@@ -60,7 +60,7 @@ extension BybitHandler {
         try reader.objectStart()
         while let key = try reader.nextKey() {
           if reader.equals(key, "list"), reader.peek() == .array {
-            try readTurnovers(&reader, into: &volumes)
+            try readVolumes(&reader, of: "symbol", "turnover24h", into: &volumes)
           } else {
             try reader.skipValue()
           }
@@ -70,27 +70,6 @@ extension BybitHandler {
       }
     }
     guard code == 0 else { throw FeedError(.refused, "tickers: code \(code)") }
-  }
-
-  private func readTurnovers(
-    _ reader: inout FieldReader, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var name = ""
-      var volume: Decimal64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "symbol") {
-          name = try reader.decodedString("symbol")
-        } else if reader.equals(key, "turnover24h") {
-          volume = try statistic(&reader, "turnover24h")
-        } else {
-          try reader.skipValue()
-        }
-      }
-      try note(volume, of: name, in: &volumes)
-    }
   }
 
   private func readList(_ reader: inout FieldReader) throws(FeedError) -> [BybitInstrument] {

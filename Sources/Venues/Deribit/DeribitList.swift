@@ -36,22 +36,7 @@ extension DeribitHandler {
         continue
       }
       isRead = true
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        var name = ""
-        var volume: Decimal64?
-        try reader.objectStart()
-        while let key = try reader.nextKey() {
-          if reader.equals(key, "instrument_name") {
-            name = try reader.decodedString("instrument_name")
-          } else if reader.equals(key, "volume_notional") {
-            volume = try statistic(&reader, "volume_notional")
-          } else {
-            try reader.skipValue()
-          }
-        }
-        try note(volume, of: name, in: &volumes)
-      }
+      try readVolumes(&reader, of: "instrument_name", "volume_notional", into: &volumes)
     }
     guard isRead else { throw FeedError.missing("result", in: "get_book_summary_by_currency") }
   }

@@ -20,22 +20,7 @@ extension GateHandler {
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
     reader.field = "tickers"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var name = ""
-      var volume: Decimal64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "currency_pair") {
-          name = try reader.decodedString("currency_pair")
-        } else if reader.equals(key, "quote_volume") {
-          volume = try statistic(&reader, "quote_volume")
-        } else {
-          try reader.skipValue()
-        }
-      }
-      try note(volume, of: name, in: &volumes)
-    }
+    try readVolumes(&reader, of: "currency_pair", "quote_volume", into: &volumes)
   }
 
   private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> GateInstrument {

@@ -48,8 +48,7 @@ extension KuCoinHandler {
         while let key = try reader.nextKey() {
           if reader.equals(key, "ticker"), reader.peek() == .array {
             isThere = true
-            try reader.arrayStart()
-            while try reader.nextElement() { try readVolume(&reader, into: &volumes) }
+            try readVolumes(&reader, of: "symbol", "volValue", into: &volumes)
           } else {
             try reader.skipValue()
           }
@@ -60,24 +59,6 @@ extension KuCoinHandler {
     }
     guard code == "200000" else { throw FeedError(.refused, "allTickers: code \(code)") }
     guard isThere else { throw FeedError.missing("ticker", in: "allTickers") }
-  }
-
-  private func readVolume(
-    _ reader: inout FieldReader, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    var name = ""
-    var volume: Decimal64?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "symbol") {
-        name = try reader.decodedString("symbol")
-      } else if reader.equals(key, "volValue") {
-        volume = try statistic(&reader, "volValue")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    try note(volume, of: name, in: &volumes)
   }
 
   private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> KuCoinInstrument {

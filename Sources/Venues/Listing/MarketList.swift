@@ -170,6 +170,29 @@ extension SymbolHandler {
     return true
   }
 
+  /// Reads an array of objects, each with a market's name in one field and its volume of 24 h, in the quote currency, in another.
+  final func readVolumes(
+    _ reader: inout FieldReader, of nameField: StaticString, _ volumeField: StaticString,
+    into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      var name = ""
+      var volume: Decimal64?
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if reader.equals(key, nameField) {
+          name = try reader.decodedString(nameField)
+        } else if reader.equals(key, volumeField) {
+          volume = try statistic(&reader, volumeField)
+        } else {
+          try reader.skipValue()
+        }
+      }
+      try note(volume, of: name, in: &volumes)
+    }
+  }
+
   /// What a market's 24 h volume is, read by `readVolumes`.
   final func note(
     _ volume: Decimal64?, of name: String, in volumes: inout [String: Decimal64]
