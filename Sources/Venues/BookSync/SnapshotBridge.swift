@@ -45,6 +45,8 @@ struct SnapshotBridge {
   private(set) var updates: [Update] = []
   private var bids: [PriceLevel] = []
   private var asks: [PriceLevel] = []
+  /// The number of the newest update that came.
+  private var newest: Int64 = -1
 
   init(rule: SequenceRule) { self.rule = rule }
 
@@ -58,6 +60,7 @@ struct SnapshotBridge {
     _ numbers: UpdateNumbers, bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>,
     time: Timestamp
   ) -> Verdict {
+    newest = numbers.last
     guard case .live(let last, let joined) = state else {
       keep(numbers, newBids, newAsks, time)
       return .buffered
@@ -72,9 +75,11 @@ struct SnapshotBridge {
     return .gap
   }
 
-  /// Whether a snapshot at `id` is too old for the first update that was kept (it must be asked for again).
+  /// Whether a snapshot at `id` is too old for the first update that was kept, or, where none was, for what had come before the book
+  /// was lost: on a connection that has gone silent nothing else would tell. Then it must be asked for again.
   func isStale(_ id: Int64) -> Bool {
-    guard let first = updates.first, id >= 0 else { return false }
+    guard id >= 0 else { return false }
+    guard let first = updates.first else { return id < newest }
     return !rule.isOld(first.numbers, id) && !rule.joins(first.numbers, id)
   }
 

@@ -37,6 +37,23 @@ struct SnapshotBridgeTests {
     }
   }
 
+  @Test("a snapshot from before what the book has had is stale, also where nothing has come since it was lost")
+  func olderThanTheLost() {
+    var bridge = SnapshotBridge(rule: .binanceSpot)
+    for id in Int64(1)...5 { _ = receive(&bridge, id, id) }
+    let isWhole = bridge.bridge(2) { _, _, _, _ in }
+    #expect(isWhole)
+    let verdict = receive(&bridge, 6, 6)
+    #expect(verdict == .followed)
+    bridge.reset()
+    #expect(bridge.isStale(5))
+    #expect(!bridge.isStale(6) && !bridge.isStale(7))
+    // What comes decides, whatever was before: a venue may have begun its numbers anew.
+    let kept = receive(&bridge, 2, 2)
+    #expect(kept == .buffered)
+    #expect(!bridge.isStale(1) && bridge.isStale(0))
+  }
+
   @Test("a hole among the kept updates keeps what comes after it")
   func holeInBuffer() {
     var bridge = SnapshotBridge(rule: .binanceSpot)
