@@ -254,6 +254,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.clients += 1
     metrics.clientsTotal += 1
     if deflate != nil { metrics.compressingClients += 1 }
+    session.greet()
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
   }
 

@@ -69,6 +69,10 @@ package final class FanOut {
   package var isFull: Bool { clientCount >= limits.clients }
 
   var lists = SubscriberLists()
+  /// Bytes of all their backlogs.
+  var backlogBytes = 0
+  /// Clients that leave a list after the message that is being delivered.
+  var leaving: [UInt32] = []
   var scratch = ByteBuffer(capacity: 1024)
   /// Buffers of queues that drained, for the next that fill.
   var spareQueues: [[QueuedItem]] = []
@@ -165,7 +169,7 @@ package final class FanOut {
     park(state, isPaused: slots[Int(client.slot)].flags.contains(.paused), into: &actions)
     let subscriptions = state.subscriptions
     state.subscriptions = []
-    for subscription in subscriptions { leave(subscription, into: &actions) }
+    for subscription in subscriptions { leave(subscription, state, into: &actions) }
     state.queue.removeAll()
     let pointer = slots + Int(client.slot)
     pointer.pointee.state = nil
@@ -241,43 +245,49 @@ package final class FanOut {
     }
     if slots[Int(slot)].first?.stream.rawValue == subscription.stream { slots[Int(slot)].first = nil }
     if !state.queue.isEmpty { _ = state.queue.removeAll(of: subscription.stream) }
-    if state.queue.isEmpty { slots[Int(slot)].flags.remove(.queued) }
-    leave(subscription, into: &actions)
+    leave(subscription, state, into: &actions)
+    if state.isDrained { slots[Int(slot)].flags.remove(.queued) }
   }
 
-  /// Takes a subscription out of the stream's list; the last one out tells the hub.
-  private func leave(_ subscription: Subscription, into actions: inout [FanOutAction]) {
-    let stream = subscription.stream
-    let position = Int(subscription.position)
-    let last = lists[stream].slots.removeLast()
-    if position < lists[stream].slots.count {
-      lists[stream].slots[position] = last
-      if let moved = slots[Int(last)].state, let index = moved.index(of: stream) {
-        moved.subscriptions[index].position = UInt32(position)
-      }
+  /// Ends a subscription that its client no longer has; the stream's last one tells the hub.
+  private func leave(_ subscription: Subscription, _ state: ClientState, into actions: inout [FanOutAction]) {
+    if subscription.mark == .behind { leaveBacklog(of: subscription.stream, state) }
+    if subscription.isAway {
+      lists[subscription.stream].away -= 1
+    } else {
+      unlist(subscription.stream, at: subscription.position)
     }
-    leaveIfEmpty(stream, into: &actions)
+    leaveIfEmpty(subscription.stream, into: &actions)
   }
 
   func leaveIfEmpty(_ stream: UInt32, into actions: inout [FanOutAction]) {
-    guard lists[stream].slots.isEmpty, lists[stream].holds == 0, !lists.isJoining(lists[stream].key) else { return }
+    guard !lists[stream].hasSubscribers, lists[stream].holds == 0, !lists.isJoining(lists[stream].key) else { return }
     lists.drop(stream)
     actions.append(
       .command(.leave(StreamID(rawValue: stream), loop: loop), loop: Int(stream) % loops))
   }
 
+  /// Changes what a subscription waits for. One that is away is put back into the list when it waits for nothing more.
   /// - Parameter reason: of the snapshot that a marked stream will get; nil leaves it as it is.
   func setMark(
     _ mark: Subscription.Mark, of index: Int, _ state: ClientState, slot: UInt32, reason: SnapshotReason? = nil
   ) {
-    let old = state.subscriptions[index].mark
+    let old = state.subscriptions[index]
     state.subscriptions[index].mark = mark
     if let reason { state.subscriptions[index].reason = reason }
-    if old == .awaiting { state.awaited -= 1 }
+    if old.mark == .awaiting { state.awaited -= 1 }
     if mark == .awaiting { state.awaited += 1 }
-    if old == .none, mark != .none { state.marks += 1 }
-    if old != .none, mark == .none { state.marks -= 1 }
+    if old.mark == .none, mark != .none { state.marks += 1 }
+    if old.mark != .none, mark == .none { state.marks -= 1 }
     if state.marks == 0 { slots[Int(slot)].flags.remove(.marked) } else { slots[Int(slot)].flags.insert(.marked) }
+    guard old.isAway else { return }
+    if old.mark == .behind, mark != .behind {
+      leaveBacklog(of: old.stream, state)
+      state.subscriptions[index].seq = lists[old.stream].seq
+    } else if mark == .none {
+      state.merged += Int(lists[old.stream].seq - old.seq)
+    }
+    if mark == .none { putBack(slot, state, index: index) }
   }
 
   // MARK: Queues
@@ -344,7 +354,7 @@ package final class FanOut {
     while let item = state.queue.removeFirstControl() {
       if let bytes = item.bytes { frames.append(bytes) }
     }
-    if state.queue.isEmpty { slots[Int(client.slot)].flags.remove(.queued) }
+    if state.isDrained { slots[Int(client.slot)].flags.remove(.queued) }
   }
 
   /// Hands over queued frames of a client in order, at most about `byteLimit` bytes (at least one frame), appending to `frames`.
@@ -371,7 +381,9 @@ package final class FanOut {
     }
     guard pointer.pointee.first == nil, pointer.pointee.flags.rawValue != 0 else { return }
     let hadQueue = pointer.pointee.flags.contains(.queued)
-    while room > 0, let item = state.queue.removeFirst() {
+    while room > 0 {
+      if state.behind > 0, state.queue.events.isEmpty { refill(client, state) }
+      guard let item = state.queue.removeFirst() else { break }
       state.progress = steady(now)
       switch item.kind {
       case .snapshot, .update: pointer.pointee.sent += 1
@@ -387,8 +399,9 @@ package final class FanOut {
       }
     }
     if hadQueue { state.queue.release { keep($0) } }
-    if state.replayed.events > 0 { state.replayed.shrink(to: state.queue.events) }
-    if state.queue.isEmpty {
+    // What was replayed is the oldest: the lane's last bytes are of it at most.
+    if state.replayedBytes > 0 { state.replayedBytes = min(state.replayedBytes, state.queue.events.bytes) }
+    if state.isDrained {
       pointer.pointee.flags.remove(.queued)
       if state.unsent == 0 { pointer.pointee.flags.remove(.blocked) }
     }

@@ -133,18 +133,21 @@ struct SlowClientTests {
     #expect(world.closed.map(\.code) == [4108])
   }
 
-  @Test("over the hard limit closes with 4108 at once")
+  @Test("over the hard limit, which only replies can reach, closes with 4108")
   func hardLimit() {
     var limits = ClientLimits()
-    limits.hardQueuedBytes = 4000
+    limits.hardQueuedBytes = 2000
     let world = World(limits: limits)
     let client = subscribed(world, "trades")
     client.isStuck = true
     client.unsent(500)
-    for id in 1...40 {
+    for id in 1...400 {
       world.trade(id: UInt64(id), price: 1)
       world.carry()
     }
+    #expect(world.closed.isEmpty, "what is published waits in the stream's backlog")
+    for _ in 0..<20 { client.send("{\"op\":\"list\"}") }
+    world.run(milliseconds: 100)
     #expect(world.closed.map(\.code) == [4108])
   }
 }

@@ -322,11 +322,25 @@ struct ClientCoreTests {
     it.live("sparkline")
     _ = it.receive(
       text("snapshot", #""seq":1"#, #"{"range":"24h","from":0,"step_s":10,"points":["1","2","3"],"trend":"up"}"#))
-    let events = it.receive(text("update", #""prev":1,"seq":2"#, #"{"index":2,"price":"0.5","from":10000000}"#)).events
-    guard case .update(_, .sparkline(let line))? = events.first else { return #expect(Bool(false), "\(events)") }
-    #expect(line.points.map { $0?.description } == ["2", "3", "0.5"])
-    #expect(line.from == 10_000_000)
-    #expect(line.trend == .down)
+    func update(_ seq: Int, _ data: String) -> Sparkline? {
+      guard
+        case .update(_, .sparkline(let line))? =
+          it.receive(text("update", #""prev":\#(seq - 1),"seq":\#(seq)"#, data)).events.first
+      else { return nil }
+      return line
+    }
+    let moved = update(2, #"{"index":2,"price":"0.5","from":10000000}"#)
+    #expect(moved?.points.map { $0?.description } == ["2", "3", "0.5"])
+    #expect(moved?.from == 10_000_000)
+    #expect(moved?.trend == .down)
+    let repeated = update(3, #"{"index":2,"price":"4","from":30000000}"#)
+    #expect(repeated?.points.map { $0?.description } == ["0.5", "0.5", "4"])
+    // A line of less than 24 h: the next slice begins, and one without trades lies between.
+    let grown = update(4, #"{"index":4,"price":"5","from":30000000}"#)
+    #expect(grown?.points.map { $0?.description } == ["0.5", "0.5", "4", "4", "5"])
+    #expect(grown?.from == 30_000_000)
+    #expect(
+      update(5, #"{"index":3,"price":"9","from":30000000}"#) == nil, "a point that is not the newest does not fit")
   }
 
   @Test("a status tells of each feed what is syncing and what was refused")

@@ -22,8 +22,8 @@ extension LoopNode {
   private func writeDirty(_ now: Timestamp) {
     for client in fanOut.dirty {
       guard let session = sessions[Int(client.slot)], session.client == client else { continue }
-      if session.connection.isWritable, let frame = fanOut.takeOnly(from: client) {
-        session.connection.write(compression.form(frame, for: session))
+      if session.mayTake, let frame = fanOut.takeOnly(from: client) {
+        session.write(compression.form(frame, for: session))
         metrics.framesSent &+= 1
       } else {
         write(to: session, now)
@@ -38,12 +38,12 @@ extension LoopNode {
     let connection = session.connection
     let portion =
       fanOut.isWatched(session.client) ? StreamSession.slowHandOverBytes : StreamSession.handOverBytes
-    while connection.isWritable {
+    while session.mayTake {
       fanOut.take(from: session.client, byteLimit: portion, now: now, into: &frames, actions: &actions)
       var bytes = 0
       for frame in frames {
         bytes += frame.count
-        connection.write(compression.form(frame, for: session))
+        session.write(compression.form(frame, for: session))
       }
       metrics.framesSent &+= UInt64(truncatingIfNeeded: frames.count)
       frames.removeAll(keepingCapacity: true)

@@ -23,18 +23,28 @@ final class StreamSession: ConnectionHandler {
   private var owedPong: [UInt8]?
   /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.
   private var heardAt: Int64
+  private let openedAt: Int64
   private var pingedAt: Int64 = 0
   private var closingAt: Int64 = 0
   /// What the peer had taken when the ping went out.
   private var takenAtPing: Int64 = 0
   /// What the kernel held for the peer when it was last asked.
   var kernelQueuedBytes = 0
+  /// Bytes handed over before the client had shown that it reads, and whether it has.
+  private var unprovenBytes = 0
+  private var isProven = false
 
   /// A quiet client is pinged after this long, and closed with 4110 if nothing comes for as long again, or twice as long where
   /// something lies before the ping, µs.
   static let pingAfter: Int64 = 30_000_000
   /// A client that does not answer a close frame is cut off after this long, µs.
   private static let closeLimit: Int64 = 5_000_000
+  /// Bytes that a client is given before it has shown that it reads, by the pong to the ping that it is greeted with: a kernel takes 200 KB
+  /// for a peer that does not read, and ten thousand such peers would be served at full rate until then. Whoever reads answers before
+  /// its first request goes out, and waits for nothing.
+  static let unprovenLimit = 4 << 10
+  /// For clients behind something that swallows pongs: what they say this long after they came counts as much, µs.
+  private static let proofAfter: Int64 = 1_000_000
   /// Bytes handed to the socket at a time; what is behind them can still be merged.
   static let handOverBytes = 32 << 10
   /// The same for a client that has not taken the last ones at once.
@@ -53,11 +63,30 @@ final class StreamSession: ConnectionHandler {
       requestsPerSecond: node.settings.clientLimits.requestsPerSecond, messageBytes: limits.messageBytes,
       now: connection.loop.moment)
     self.heardAt = connection.loop.moment
+    self.openedAt = heardAt
+  }
+
+  /// Asks the client to show that it reads. Once, right behind the answer to its handshake.
+  func greet() { send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes) }
+
+  /// Whether the client may be given something now.
+  var mayTake: Bool { connection.isWritable && (isProven || unprovenBytes < StreamSession.unprovenLimit) }
+
+  func write(_ frame: SharedBytes) {
+    connection.write(frame)
+    if !isProven { unprovenBytes += frame.count }
+  }
+
+  private func prove() {
+    if isProven { return }
+    isProven = true
+    if unprovenBytes >= StreamSession.unprovenLimit, connection.isWritable { node.drained(self) }
   }
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
     heardAt = connection.loop.moment
     pingedAt = 0
+    if heardAt - openedAt >= StreamSession.proofAfter { prove() }
     var input = bytes
     do throws(WebSocketError) {
       while connection.isOpen, let event = try webSocket.next(&input) {
@@ -76,7 +105,7 @@ final class StreamSession: ConnectionHandler {
         case .ping(let payload):
           if isClosing { break }
           if connection.isWritable { send(.pong, payload.bytes) } else { owedPong = Array(payload) }
-        case .pong: break
+        case .pong: if !isClosing { prove() }
         case .close(let code, _, let mustReply):
           if mustReply {
             var frame = ByteBuffer(capacity: 16)

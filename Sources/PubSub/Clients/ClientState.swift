@@ -12,15 +12,26 @@ struct Subscription {
     case marked
     /// That snapshot has been asked for.
     case awaiting
+    /// Of an event channel: what comes waits in the stream's backlog, for all that are behind together.
+    case behind
   }
+  /// The position of one that is not in the list.
+  static let away = UInt32.max
+
   var stream: UInt32
-  /// The place in the stream's list of subscribers.
+  /// The place in the stream's list of subscribers, or `away`.
   var position: UInt32
   /// The rate class that the client asked for; it may be in a slower one.
   var wanted: UInt16
   var mark: Mark
   /// What that snapshot will say.
   var reason = SnapshotReason.slow
+  /// Of one that is away: the last message before those that it misses, and, if it is behind, the events in the backlog's count up
+  /// to that.
+  var seq: UInt64 = 0
+  var events: UInt64 = 0
+
+  var isAway: Bool { position == Self.away }
 }
 
 /// What of a client is looked at for every frame: one cache line. All else is in `ClientState`.
@@ -32,7 +43,7 @@ struct ClientSlot {
     static let paused = Flags(rawValue: 2)
     /// Some subscription has a mark.
     static let marked = Flags(rawValue: 4)
-    /// `ClientState.queue` is not empty.
+    /// Something waits in `ClientState.queue`, or in the backlog of a stream.
     static let queued = Flags(rawValue: 8)
     /// No client, or one that is being closed.
     static let closed = Flags(rawValue: 16)
@@ -90,7 +101,8 @@ final class PendingRequest {
   /// Of a `resume`: what is to be joined once the session is answered for, whether it was, and what of `held` is replayed.
   var positions: [ClientRequest.Item] = []
   var isResumed = false
-  var replayed = ClientState.Replayed()
+  /// Of event channels.
+  var replayedBytes = 0
   var replayedFrames = 0
 
   /// Whether its reply says what failed.
@@ -134,9 +146,13 @@ final class ClientState {
   /// By stream number, rising.
   var subscriptions: [Subscription] = []
   var queue = SubscriberQueue()
-  /// Subscriptions with a mark, and those of them whose snapshot has been asked for.
+  /// Subscriptions with a mark, those of them whose snapshot has been asked for, and those that are behind.
   var marks: UInt32 = 0
   var awaited: UInt32 = 0
+  var behind: UInt32 = 0
+  /// The stream that last had its turn of those that are behind, and about when what now waits of them came.
+  var lastRefilled: UInt32 = 0
+  var behindSince = Timestamp.distantPast
   /// The streams that were last asked for: the next has a higher number, so that each gets its turn.
   var lastAsked: UInt32 = 0
   var lastAskedLarge: UInt32 = 0
@@ -174,18 +190,11 @@ final class ClientState {
   /// Messages merged away, and lost, since it connected: for heartbeats and the farewell.
   var merged = 0
   var lost = 0
-  /// What of its queue was replayed to it, which does not count against the bounds.
-  var replayed = Replayed()
+  /// Bytes of its queue that were replayed to it, which do not count against the bounds.
+  var replayedBytes = 0
 
-  struct Replayed {
-    var events = 0
-    var bytes = 0
-    /// What has been taken from the lane was of it first: it is the oldest.
-    mutating func shrink(to lane: QueueLane) {
-      events = min(events, lane.events)
-      bytes = min(bytes, lane.bytes)
-    }
-  }
+  /// Whether nothing waits for it, beside what its connection has.
+  var isDrained: Bool { queue.isEmpty && behind == 0 }
 
   init(session: String, heartbeatTicks: Int32) {
     self.session = session

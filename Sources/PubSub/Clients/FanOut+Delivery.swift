@@ -29,6 +29,7 @@ extension FanOut {
     guard lists.has(stream) else { return }
     lists[stream].seq = frame.seq
     let isEvent = isEvent(frame)
+    if lists[stream].behind > 0 { keep(frame, now: now) }
     let slots = slots
     let moment = steady(now)
     // The list of the dirty is taken out of the object for the loop, so that each append is a plain store.
@@ -46,18 +47,54 @@ extension FanOut {
             dirty.append(ClientID(slot: slot, generation: client.pointee.generation))
           }
         } else {
-          enqueue(frame, isEvent: isEvent, slot, now: now, into: &actions)
+          offer(frame, isEvent: isEvent, slot, now: now, into: &actions)
         }
       }
+    }
+    if !leaving.isEmpty {
+      takeOut(leaving, after: frame, now: now)
+      leaving.removeAll(keepingCapacity: true)
     }
     if !self.dirty.isEmpty { dirty.append(contentsOf: self.dirty) }
     self.dirty = dirty
   }
 
-  /// How much more than a client may hold that is blocked one may be given in a turn, before its connection was asked.
+  /// How many times what a client may hold of events that is blocked one may be given in a turn, before its connection was asked.
   static let turnFactor = 4
 
-  /// One frame to a client that has something queued, or whose subscription is in a special state.
+  /// A frame that is for all, to a client that has something queued, or whose subscription is in a special state. Where the next ones are
+  /// not for the client, it leaves the list after this one.
+  private func offer(
+    _ frame: StreamFrame, isEvent: Bool, _ slot: UInt32, now: Timestamp, into actions: inout [FanOutAction]
+  ) {
+    let pointer = slots + Int(slot)
+    let flags = pointer.pointee.flags
+    guard let state = pointer.pointee.state, flags.isDisjoint(with: [.closed, .paused]) else { return }
+    let stream = frame.stream.rawValue
+    let isOver =
+      flags.contains(.blocked)
+      || state.queue.events.bytes - state.replayedBytes > Self.turnFactor * limits.queuedEventBytes
+    let fallsBehind = isEvent && isOver
+    if frame.kind == .update, fallsBehind || flags.contains(.marked), let index = state.index(of: stream) {
+      switch state.subscriptions[index].mark {
+      case .marked, .awaiting:
+        state.merged += 1
+        leaving.append(slot)
+        return
+      case .none where fallsBehind:
+        setMark(.behind, of: index, state, slot: slot)
+        pointer.pointee.flags.insert(.queued)
+        leaving.append(slot)
+        touch(slot)
+        return
+      case .none, .holding, .behind: break
+      }
+    }
+    enqueue(frame, isEvent: isEvent, slot, now: now, into: &actions)
+  }
+
+  /// One frame to a client that shall have it, in the order of its queue; of a state channel one that finds no room, or cannot follow what was
+  /// merged away for it, makes the subscription wait for a snapshot instead.
   ///
   /// - Parameter start: why the stream is begun, where this is its first snapshot: one that finds no room comes later.
   func enqueue(
@@ -72,9 +109,7 @@ extension FanOut {
     if flags.contains(.marked), let index = state.index(of: stream) {
       switch state.subscriptions[index].mark {
       case .none: break
-      case .holding:
-        hold(frame, of: index, state, slot: slot)
-        return
+      case .holding: return hold(frame, of: index, state, slot: slot)
       case .marked, .awaiting:
         guard frame.kind == .snapshot else {
           state.merged += 1
@@ -82,6 +117,8 @@ extension FanOut {
         }
         wasAwaited = state.subscriptions[index].mark == .awaiting
         setMark(.none, of: index, state, slot: slot)
+      // A snapshot that was asked for before: the backlog has more.
+      case .behind: return
       }
     }
     let isBlocked = flags.contains(.blocked)
@@ -105,25 +142,15 @@ extension FanOut {
       if cannotLink || (isFull && !wasAwaited), let index = state.index(of: stream) {
         state.merged += 1
         setMark(.marked, of: index, state, slot: slot, reason: .slow)
-        if state.queue.isEmpty { pointer.pointee.flags.remove(.queued) }
+        if state.isDrained { pointer.pointee.flags.remove(.queued) }
         touch(slot)
         return
       }
     }
     push(QueuedItem(frame, time: steady(now)), to: isEvent ? .events : .state, slot, state)
-    if isEvent { boundEvents(state, isBlocked: isBlocked) }
-    if isBlocked, state.queue.bytes - state.replayed.bytes > limits.hardQueuedBytes {
+    if isBlocked, state.queue.bytes - state.replayedBytes > limits.hardQueuedBytes {
       expelSlow(slot, state, "over \(limits.hardQueuedBytes) bytes", into: &actions)
     }
-  }
-
-  /// Drops the oldest events over the bound, to be told by a notice in their place. What a resumed client is owed counts beside it.
-  private func boundEvents(_ state: ClientState, isBlocked: Bool) {
-    let factor = isBlocked ? 1 : Self.turnFactor
-    let events = limits.queuedEvents * factor + state.replayed.events
-    let bytes = limits.queuedEventBytes * factor + state.replayed.bytes
-    guard state.queue.events.events > events || state.queue.events.bytes > bytes else { return }
-    state.lost += state.queue.dropEvents(over: events, bytes: bytes)
   }
 
   /// Keeps a frame of a subscription whose reply is not out. At the bound the subscription is marked instead.
@@ -169,11 +196,10 @@ extension FanOut {
     _ frames: [StreamFrame], _ pending: PendingRequest, _ client: ClientID, _ state: ClientState
   ) -> Bool {
     if slots[Int(client.slot)].flags.contains(.paused) { return false }
-    let events = frames.reduce(0) { $0 + Int($1.events) }
     let bytes = frames.reduce(0) { $0 + $1.bytes.count }
     guard let first = frames.first else { return true }
     guard pending.replayedFrames + frames.count <= Self.replayLimit,
-      pending.replayed.bytes + bytes <= Self.replayBytesLimit
+      pending.replayedBytes + bytes <= Self.replayBytesLimit
     else {
       if let index = state.index(of: first.stream.rawValue) {
         setMark(.marked, of: index, state, slot: client.slot, reason: .resume)
@@ -181,10 +207,7 @@ extension FanOut {
       return false
     }
     pending.replayedFrames += frames.count
-    if isEvent(first) {
-      pending.replayed.events += events
-      pending.replayed.bytes += bytes
-    }
+    if isEvent(first) { pending.replayedBytes += bytes }
     pending.held.append(contentsOf: frames)
     return true
   }
@@ -195,8 +218,7 @@ extension FanOut {
     into actions: inout [FanOutAction]
   ) {
     state.pending = nil
-    state.replayed.events += pending.replayed.events
-    state.replayed.bytes += pending.replayed.bytes
+    state.replayedBytes += pending.replayedBytes
     reply(to: pending, client, state, now: now)
     for index in state.subscriptions.indices where state.subscriptions[index].mark == .holding {
       setMark(.none, of: index, state, slot: client.slot)

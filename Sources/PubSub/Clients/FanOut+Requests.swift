@@ -117,7 +117,10 @@ extension FanOut {
       slots[Int(client.slot)].flags.insert(.paused)
       slots[Int(client.slot)].first = nil
       state.queue.removeData()
-      if state.queue.isEmpty { slots[Int(client.slot)].flags.remove(.queued) }
+      for index in state.subscriptions.indices where state.subscriptions[index].mark == .behind {
+        setMark(.marked, of: index, state, slot: client.slot, reason: .resume)
+      }
+      if state.isDrained { slots[Int(client.slot)].flags.remove(.queued) }
       send(to: client, now: now) {
         Replies.begin("paused", id: parsed.id, to: &$0)
         $0.append(UInt8(ascii: "}"))

@@ -24,7 +24,7 @@ extension FanOut {
     if bytes > 0 {
       pointer.pointee.flags.insert(.blocked)
       watch(client.slot, state)
-    } else if state.queue.isEmpty, pointer.pointee.first == nil {
+    } else if state.isDrained, pointer.pointee.first == nil {
       pointer.pointee.flags.remove(.blocked)
     }
   }
@@ -86,13 +86,14 @@ extension FanOut {
     let first = pointer.pointee.first
     let waiting = state.queue.bytes + (first?.bytes.count ?? 0)
     let queued = waiting + state.unsent
-    guard queued > 0 || state.degraded != 0 else { return false }
-    if queued == 0 {
+    let isWaiting = queued > 0 || state.behind > 0
+    guard isWaiting || state.degraded != 0 else { return false }
+    if !isWaiting {
       // Nothing to send is no stall: a later one counts from here.
       state.progress = moment
     } else {
       // Without what the connection has: a single message may be larger than any limit, and a client that reads it is not slow.
-      if waiting - state.replayed.bytes > limits.hardQueuedBytes {
+      if waiting - state.replayedBytes > limits.hardQueuedBytes {
         expelSlow(client.slot, state, "over \(limits.hardQueuedBytes) bytes", into: &actions)
         return false
       }
@@ -103,6 +104,7 @@ extension FanOut {
       var oldest = moment
       if first != nil { oldest = min(oldest, pointer.pointee.firstTime) }
       if let time = state.queue.oldest { oldest = min(oldest, time) }
+      if state.behind > 0 { oldest = min(oldest, state.behindSince) }
       if state.unsent > 0 { oldest = min(oldest, state.unsentSince) }
       if queued > limits.softQueuedBytes || moment - oldest > Self.ageLimit {
         state.pressedAt = moment

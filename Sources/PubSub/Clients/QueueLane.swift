@@ -7,7 +7,7 @@ struct QueuedItem {
     case snapshot, update
     /// A reply, a notice or an error: belongs to no stream.
     case control
-    /// Messages of a stream that were dropped: `prev` is the first of them, `seq` the last.
+    /// Messages of a stream that there was no room for: `prev` is the first of them, `seq` the last.
     case lost
     /// Was removed; stands until the queue is next compacted.
     case removed
@@ -31,6 +31,16 @@ struct QueuedItem {
     self.time = time
   }
 
+  /// - Parameter events: that were in the messages from `first` to `last`.
+  init(lost stream: UInt32, from first: UInt64, to last: UInt64, events: UInt64, time: Timestamp) {
+    self.kind = .lost
+    self.stream = stream
+    self.prev = first
+    self.seq = last
+    self.events = UInt32(clamping: events)
+    self.time = time
+  }
+
   init(control bytes: SharedBytes, time: Timestamp) {
     self.kind = .control
     self.stream = 0
@@ -50,12 +60,8 @@ struct QueueLane {
   private(set) var items: [QueuedItem] = []
   private var head = 0
   private var removed = 0
-  /// Before this place nothing is left that `dropEvents` could drop.
-  private var dropStart = 0
   /// Bytes of all items.
   private(set) var bytes = 0
-  /// Events of all items that are not lost.
-  private(set) var events = 0
 
   var isEmpty: Bool { items.count - head == removed }
   var count: Int { items.count - head - removed }
@@ -79,7 +85,6 @@ struct QueueLane {
     items.removeAll(keepingCapacity: true)
     head = 0
     removed = 0
-    dropStart = 0
     let spare = items
     items = []
     return spare
@@ -88,19 +93,17 @@ struct QueueLane {
   mutating func append(_ item: QueuedItem) {
     items.append(item)
     bytes += item.bytes?.count ?? 0
-    if item.kind != .lost { events += Int(item.events) }
   }
 
   mutating func removeFirst() -> QueuedItem? {
     while head < items.count {
-      var item = items[head]
+      let item = items[head]
       items[head].bytes = nil
       items[head].kind = .removed
       head += 1
       if head == items.count {
         items.removeAll(keepingCapacity: true)
         head = 0
-        dropStart = 0
         if item.kind == .removed { removed -= 1 }
         assert(removed == 0)
       } else if item.kind == .removed {
@@ -110,11 +113,8 @@ struct QueueLane {
       if head > 256, head * 2 > items.count {
         items.removeFirst(head)
         head = 0
-        dropStart = 0
       }
       bytes -= item.bytes?.count ?? 0
-      if item.kind != .lost { events -= Int(item.events) }
-      if item.kind == .lost { item.bytes = nil }
       return item
     }
     return nil
@@ -133,39 +133,8 @@ struct QueueLane {
 
   mutating func removeAll() { self = QueueLane() }
 
-  /// Drops the oldest event messages until at most `limit` events of at most `byteLimit` bytes wait. In the place of the first
-  /// dropped message of a stream stands a `lost` item that says which. The last message stays whatever it carries. Returns how
-  /// many messages were dropped. O(dropped + streams with a `lost` item).
-  mutating func dropEvents(over limit: Int, bytes byteLimit: Int) -> Int {
-    var dropped = 0
-    var index = max(head, dropStart)
-    while events > limit || bytes > byteLimit, index < items.count - 1 {
-      defer { index += 1 }
-      guard items[index].kind == .update || items[index].kind == .snapshot, items[index].events > 0 else { continue }
-      dropped += 1
-      let item = items[index]
-      bytes -= item.bytes?.count ?? 0
-      events -= Int(item.events)
-      items[index].bytes = nil
-      if let note = (head..<index).first(where: { items[$0].kind == .lost && items[$0].stream == item.stream }) {
-        items[note].seq = item.seq
-        items[note].events &+= item.events
-        items[index].kind = .removed
-        items[index].events = 0
-        removed += 1
-      } else {
-        items[index].kind = .lost
-        items[index].prev = item.seq
-      }
-    }
-    dropStart = index
-    compact()
-    return dropped
-  }
-
   private mutating func remove(at index: Int) {
     bytes -= items[index].bytes?.count ?? 0
-    if items[index].kind != .lost { events -= Int(items[index].events) }
     items[index].bytes = nil
     items[index].kind = .removed
     removed += 1
@@ -175,7 +144,6 @@ struct QueueLane {
     guard removed > Self.removedLimit, removed * 2 > items.count - head else { return }
     items.removeSubrange(..<head)
     head = 0
-    dropStart = 0
     items.removeAll { $0.kind == .removed }
     removed = 0
   }

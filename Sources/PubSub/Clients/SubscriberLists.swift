@@ -1,13 +1,20 @@
 /// Who subscribes to a stream on this loop, and what the fan-out knows of it.
 struct SubscriberList {
-  /// Slots of clients, without gaps, in no order: a delivery runs through them.
+  /// Slots of the clients that what is published is for, without gaps, in no order: a delivery runs through them.
   var slots: [UInt32] = []
+  /// Subscribers beside those: nothing is for them until they have room and ask for it, so that they cost nothing meanwhile.
+  var away: UInt32 = 0
+  /// Of those the ones that will want what came meanwhile: it is kept in `backlog`.
+  var behind: UInt32 = 0
+  var backlog = ReplayRing()
   var key = StreamKey(channel: .status, symbol: "")
   /// Sessions without a client that may come back for what they missed of it.
   var holds: UInt32 = 0
   var epoch = ""
   /// The last `seq` seen.
   var seq: UInt64 = 0
+
+  var hasSubscribers: Bool { !slots.isEmpty || away > 0 }
 }
 
 /// The lists by stream number, and the numbers by key. Stream numbers are dense per loop, so a list is found by index.

@@ -7,8 +7,8 @@ import MarketData
 /// two take turns by bytes, so that a long line of old trades does not keep the newest prices from a slow client, nor the reverse. No message
 /// depends on one of another stream, and what announces a stream goes before all data, so the order across lanes is free.
 ///
-/// Bounds: `ClientLimits.queuedStateBytes`, one message a stream, of a client that is blocked; `queuedEvents` and `queuedEventBytes`;
-/// and all of it together by `hardQueuedBytes`.
+/// Bounds: of a client that is blocked `ClientLimits.queuedStateBytes`, one message a stream; of events what the streams that it is behind
+/// with gave it at a time (`FanOut.refill`); and all of it together by `hardQueuedBytes`.
 struct SubscriberQueue {
   enum Lane { case control, state, events }
 
@@ -76,7 +76,4 @@ struct SubscriberQueue {
   }
 
   mutating func removeAll() { self = SubscriberQueue() }
-
-  /// See `QueueLane.dropEvents`.
-  mutating func dropEvents(over limit: Int, bytes: Int) -> Int { events.dropEvents(over: limit, bytes: bytes) }
 }

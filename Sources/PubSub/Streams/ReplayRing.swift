@@ -1,7 +1,8 @@
 import Bytes
 import MarketData
 
-/// The last messages of a stream, without a hole, for clients that come back. Bounded by its `Limits`.
+/// The last messages of a stream, without a hole: for clients that come back, and for those that cannot take them yet. Bounded by its
+/// `Limits`.
 struct ReplayRing {
   struct Limits {
     /// Events that messages carry; on state channels every message counts as one.
@@ -15,32 +16,49 @@ struct ReplayRing {
     static func differences(snapshotBytes: Int) -> Limits { Limits(events: 500, bytes: snapshotBytes) }
   }
 
+  struct Item {
+    var frame: StreamFrame
+    var time: Timestamp
+    /// Events and bytes of all messages that were added before it, also of those that are forgotten.
+    fileprivate(set) var eventsBefore: UInt64
+    fileprivate(set) var bytesBefore: UInt64
+
+    /// Events of all messages up to and with it.
+    var eventsAfter: UInt64 { eventsBefore + ReplayRing.events(of: frame) }
+  }
+
   /// The age beyond which a message is forgotten, µs.
   static let ageLimit = 120 * Microseconds.second
 
-  private var items: [(frame: StreamFrame, time: Timestamp)] = []
+  private var items: [Item] = []
   private var head = 0
-  private var events = 0
-  private(set) var bytes = 0
+  /// Events of all messages that were ever added, and their bytes.
+  private(set) var totalEvents: UInt64 = 0
+  private var totalBytes: UInt64 = 0
+
+  /// The same without the last message.
+  var eventsBeforeLast: UInt64 { items.last?.eventsBefore ?? totalEvents }
 
   var count: Int { items.count - head }
+  /// Bytes of the messages that are held.
+  var bytes: Int { head < items.count ? Int(totalBytes - items[head].bytesBefore) : 0 }
 
   /// Adds the message that follows the last one. Amortised O(1).
   mutating func append(_ frame: StreamFrame, time: Timestamp, limits: Limits) {
-    items.append((frame, time))
-    events += Self.events(of: frame)
-    bytes += frame.bytes.count
+    items.append(Item(frame: frame, time: time, eventsBefore: totalEvents, bytesBefore: totalBytes))
+    totalEvents += Self.events(of: frame)
+    totalBytes += UInt64(frame.bytes.count)
     while head < items.count,
-      events > limits.events || bytes > limits.bytes || time - items[head].time > Self.ageLimit
+      isBeyond(items[head], limits) || time - items[head].time > Self.ageLimit
     {
-      removeFirst()
+      head += 1
     }
     compact()
   }
 
   /// Forgets the oldest until at most `limit` bytes are held.
   mutating func trim(toBytes limit: Int) {
-    while head < items.count, bytes > limit { removeFirst() }
+    while head < items.count, bytes > limit { head += 1 }
     compact()
   }
 
@@ -48,23 +66,38 @@ struct ReplayRing {
 
   /// The messages after `seq` up to the last one; nil if one of them is not here any more. O(log n) to find them.
   func frames(after seq: UInt64, now: Timestamp) -> [StreamFrame]? {
+    let index = firstIndex { $0.frame.prev >= seq }
+    guard index < items.count, items[index].frame.prev == seq, now - items[index].time <= Self.ageLimit else {
+      return nil
+    }
+    return items[index...].map(\.frame)
+  }
+
+  /// Of the messages after `seq` those that are here, without the oldest beyond `limits`, but always the last one. O(log n).
+  func items(after seq: UInt64, limits: Limits) -> ArraySlice<Item> {
+    let known = firstIndex { $0.frame.seq > seq }
+    guard known < items.count else { return [] }
+    let near = firstIndex { !isBeyond($0, limits) }
+    return items[min(max(known, near), items.count - 1)...]
+  }
+
+  /// The first item for which `isThere` holds, if it holds for all behind it.
+  private func firstIndex(where isThere: (Item) -> Bool) -> Int {
     var low = head
     var high = items.count
     while low < high {
       let middle = (low + high) / 2
-      if items[middle].frame.prev < seq { low = middle + 1 } else { high = middle }
+      if isThere(items[middle]) { high = middle } else { low = middle + 1 }
     }
-    guard low < items.count, items[low].frame.prev == seq, now - items[low].time <= Self.ageLimit else { return nil }
-    return items[low...].map(\.frame)
+    return low
   }
 
-  private static func events(of frame: StreamFrame) -> Int { max(1, Int(frame.events)) }
-
-  private mutating func removeFirst() {
-    events -= Self.events(of: items[head].frame)
-    bytes -= items[head].frame.bytes.count
-    head += 1
+  /// Whether it and what follows it are more than `limits`.
+  private func isBeyond(_ item: Item, _ limits: Limits) -> Bool {
+    totalEvents - item.eventsBefore > UInt64(limits.events) || totalBytes - item.bytesBefore > UInt64(limits.bytes)
   }
+
+  private static func events(of frame: StreamFrame) -> UInt64 { max(1, UInt64(frame.events)) }
 
   /// Frames before `head` are held until now; half of what is used at most.
   private mutating func compact() {

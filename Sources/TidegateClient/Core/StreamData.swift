@@ -303,18 +303,24 @@ extension JSONScanner {
 }
 
 extension Sparkline {
-  /// Applies a change of one point. When the window has moved, the points move with it; those that nobody reported stay nil.
-  /// False if it does not fit this line.
+  /// As many points as a line may have, as the protocol says.
+  private static let pointsLimit: Int64 = 1440
+
+  /// Applies a change of the newest point: drops as many from the front as `from` moved by, and repeats the last one up to `index`, so that
+  /// a line of less than the whole span grows. False if it does not fit this line.
   mutating func apply(index: Int64, price: ExactDecimal, from newFrom: Int64?) -> Bool {
-    guard index >= 0, index < Int64(points.count) else { return false }
+    guard let last = points.last, (0..<Self.pointsLimit).contains(index) else { return false }
+    var moved = 0
     if let newFrom, newFrom != from {
+      // Where the span does not divide evenly, a step is up to a second longer than it says.
       let step = stepSeconds * 1_000_000
-      guard step > 0, newFrom > from, (newFrom - from) % step == 0 else { return false }
-      let moved = Int(min((newFrom - from) / step, Int64(points.count)))
-      points.removeFirst(moved)
-      points.append(contentsOf: repeatElement(nil, count: moved))
-      from = newFrom
+      guard step > 0, newFrom > from else { return false }
+      moved = Int(min((newFrom - from + step / 2) / step, Int64(points.count)))
     }
+    guard Int(index) >= points.count - moved - 1 else { return false }
+    points.removeFirst(moved)
+    if let newFrom { from = newFrom }
+    while points.count <= Int(index) { points.append(last) }
     points[Int(index)] = price
     if let first = points.lazy.compactMap({ $0 }).first, let last = points.lazy.compactMap({ $0 }).last {
       let order = ExactDecimal.order(first, last)
