@@ -41,10 +41,6 @@ package final class BinanceHandler: SymbolHandler {
   private var pacer: RequestPacer
   /// Levels of the snapshots that are asked for.
   private var snapshotLevels: Int
-  private var isListed = false
-  private var listRequest: Int?
-  private var listDue = Timestamp.distantPast
-  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
   private var asksWholeList = false
   private var requestID = 0
   private var connectedAt: Timestamp?
@@ -63,13 +59,12 @@ package final class BinanceHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { isListed }
+  package override var isPrepared: Bool { listRequest.isDone }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
+    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
     requestID += 1
-    listRequest = requestID
-    listDue = now + RequestPacer.answerTimeout
+    listRequest.sent(requestID, now: now)
     var path = market.infoPath
     let names = marketList.named.compactMap(FeedSymbol.init).map { Self.percentEncoded($0.base + $0.quote) }
     // A list of one name too many is refused whole, and a URL has its limit too: then the whole list is asked for.
@@ -100,30 +95,23 @@ package final class BinanceHandler: SymbolHandler {
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    if request == listRequest {
-      listRequest = nil
-      do throws(FeedError) {
-        guard status == 200 else {
-          if status == 400 { asksWholeList = true }
-          throw FeedError(.refused, "GET \(market.infoPath): status \(status)")
-        }
-        take(try readList(body), into: &batch)
-        chooseDepth()
-        isListed = true
-        if connectedAt != nil { subscribe(feeds.indices.filter { feeds[$0].subscribed == .distantFuture }, now) }
-        asksWholeList = false
-        listBackoff.reset()
-        listDue = now
-      } catch {
-        rejectAnswer(error)
-        listDue =
-          now + (status == 418 ? 5 * Microseconds.minute : status == 429 ? Microseconds.minute : listBackoff.next())
+    if listRequest.isAnswered(by: request) {
+      if status == 400 { asksWholeList = true }
+      guard takeList(market.infoPath, status: status, body: body, now: now, into: &batch), connectedAt != nil else {
+        return
       }
-      return
+      return subscribe(feeds.indices.filter { feeds[$0].subscribed == .distantFuture }, now)
     }
     guard let place = pacer.answered(request) else { return }
     takeSnapshot(place, status: status, body: body, now: now, into: &batch)
     pump(now)
+  }
+
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    take(try readList(body), into: &batch)
+    chooseDepth()
+    asksWholeList = false
+    return true
   }
 
   private func take(_ list: BinanceList, into batch: inout EventBatch) {
@@ -216,17 +204,13 @@ package final class BinanceHandler: SymbolHandler {
       feeds[place].reportedSilent = false
       feeds[place].subscribed = .distantFuture
     }
-    guard listRequest == nil else { return }
-    isListed = false
+    listRequest.again()
     prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     connectedAt = nil
-    isListed = false
-    // A request that was under way has been dropped with the connection: ask again at the next.
-    if listRequest != nil { listDue = now }
-    listRequest = nil
+    listRequest.restart()
     outbox.removeAll()
     pacer.removeAll()
     for place in feeds.indices {
@@ -238,8 +222,7 @@ package final class BinanceHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    if listRequest != nil, now >= listDue { listRequest = nil }
-    if !isListed { prepare(now: now, into: &batch) }
+    if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard connectedAt != nil else {
       return
     }

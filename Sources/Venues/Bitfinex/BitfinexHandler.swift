@@ -95,10 +95,6 @@ package final class BitfinexHandler: SymbolHandler {
   var numbers: [Int64] = []
   /// The count of the newest data message; nil before the first, or if the venue does not count.
   var lastCount: Int64?
-  private var isListed = false
-  private var listRequest: Int?
-  private var listDue = Timestamp.distantPast
-  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
   private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
@@ -111,13 +107,12 @@ package final class BitfinexHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { isListed }
+  package override var isPrepared: Bool { listRequest.isDone }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
+    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
     requestID += 1
-    listRequest = requestID
-    listDue = now + RequestPacer.answerTimeout
+    listRequest.sent(requestID, now: now)
     actions.append(.get(request: requestID, path: Self.listPath, bodyLimit: Self.listLimit))
   }
 
@@ -125,20 +120,14 @@ package final class BitfinexHandler: SymbolHandler {
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard request == listRequest else { return }
-    listRequest = nil
-    do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "GET the list of pairs: status \(status)") }
-      take(try BitfinexPair.list(body), into: &batch)
-      isListed = true
-      if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
-      listBackoff.reset()
-      listDue = now
-    } catch {
-      rejectAnswer(error)
-      // Asked too often, an address is shut out for up to a minute.
-      listDue = now + (status == 429 ? Microseconds.minute : listBackoff.next())
-    }
+    guard listRequest.isAnswered(by: request) else { return }
+    guard takeList("the list of pairs", status: status, body: body, now: now, into: &batch), isConnected else { return }
+    subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now)
+  }
+
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    take(try BitfinexPair.list(body), into: &batch)
+    return true
   }
 
   /// Amounts have at most eight digits after the point, and no list says a step of prices.
@@ -210,17 +199,14 @@ package final class BitfinexHandler: SymbolHandler {
 
   override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
     for place in feeds.indices where symbols.contains(configuredName(place)) { feeds[place].isRefused = false }
-    guard listRequest == nil else { return }
-    isListed = false
+    listRequest.again()
     prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
     inMaintenance = false
-    isListed = false
-    if listRequest != nil { listDue = now }
-    listRequest = nil
+    listRequest.restart()
     for place in feeds.indices {
       feeds[place].book.disconnected()
       // What was refused is asked for again.
@@ -233,8 +219,7 @@ package final class BitfinexHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    if listRequest != nil, now >= listDue { listRequest = nil }
-    if !isListed { prepare(now: now, into: &batch) }
+    if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard isConnected else { return }
     if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
       lastPing = now

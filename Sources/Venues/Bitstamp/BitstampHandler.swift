@@ -101,7 +101,6 @@ package final class BitstampHandler: SymbolHandler {
   var feeds: [Feed] = []
   var renewing: BitstampRenewal?
   var pacer: RequestPacer
-  private var listRequest = ListRequest()
   private var listPath = 0
   private var requestID = 0
   private var isConnected = false
@@ -134,24 +133,22 @@ package final class BitstampHandler: SymbolHandler {
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     if listRequest.isAnswered(by: request) {
-      do throws(FeedError) {
-        guard status == 200 else {
-          throw FeedError(.refused, "GET \(Self.listPaths[listPath]): status \(status)")
-        }
-        take(try BitstampMarket.list(body), into: &batch)
-        listRequest.finished()
+      if takeList(Self.listPaths[listPath], status: status, body: body, now: now, into: &batch) {
         if isConnected { subscribeMissing() }
-      } catch {
-        rejectAnswer(error)
+      } else if status == 404 || status == 410 || status == 200 {
         // Not there, or not what it was: by its other address. A failing server is no reason for that.
-        if status == 404 || status == 410 || status == 200 { listPath = 1 - listPath }
-        listRequest.failed(status: status, now: now)
+        listPath = 1 - listPath
       }
       return
     }
     guard let place = pacer.answered(request) else { return }
     takeSnapshot(place, status: status, body: body, now: now, into: &batch)
     pump(now)
+  }
+
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    take(try BitstampMarket.list(body), into: &batch)
+    return true
   }
 
   override var volumeRequests: [String] { ["/api/v2/ticker/"] }

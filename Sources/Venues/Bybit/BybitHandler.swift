@@ -70,10 +70,6 @@ package final class BybitHandler: SymbolHandler {
 
   let part: String
   var feeds: [Feed] = []
-  private var isListed = false
-  private var listRequest: Int?
-  private var listDue = Timestamp.distantPast
-  private var listBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
   private var listed: [BybitInstrument] = []
   private var pages = 0
   private var cursor = ""
@@ -87,17 +83,18 @@ package final class BybitHandler: SymbolHandler {
   init(part: String, configuration: FeedConfiguration) {
     self.part = part
     super.init(venue: part == "spot" ? Self.spot : Self.linear, configuration: configuration)
+    // 403 is "access too frequent", for ten minutes.
+    listRequest = ListRequest(banPause: 10 * Microseconds.minute)
   }
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { isListed }
+  package override var isPrepared: Bool { listRequest.isDone }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !isListed, listRequest == nil, now >= listDue, hasVolumes(now: now) else { return }
+    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
     requestID += 1
-    listRequest = requestID
-    listDue = now + RequestPacer.answerTimeout
+    listRequest.sent(requestID, now: now)
     var path = "/v5/market/instruments-info?category=\(part)"
     // Spot has no pages.
     if part != "spot" { path += "&limit=1000" }
@@ -109,32 +106,26 @@ package final class BybitHandler: SymbolHandler {
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard request == listRequest else { return }
-    listRequest = nil
-    do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "GET instruments-info: status \(status)") }
-      let page = try readInstruments(body)
-      listed += page.instruments
-      pages += 1
-      listDue = now
-      // A cursor that does not end is not followed for ever.
-      if page.cursor.isEmpty || page.cursor == cursor || pages >= Self.pageLimit {
-        take(listed, into: &batch)
-        isListed = true
-        restartList()
-        listBackoff.reset()
-        if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
-      } else {
-        cursor = page.cursor
-        prepare(now: now, into: &batch)
-      }
-    } catch {
-      rejectAnswer(error)
-      restartList()
-      // 403 is "access too frequent", for ten minutes.
-      listDue =
-        now + (status == 403 ? 10 * Microseconds.minute : status == 429 ? Microseconds.minute : listBackoff.next())
+    guard listRequest.isAnswered(by: request) else { return }
+    let isListed = takeList("instruments-info", status: status, body: body, now: now, into: &batch)
+    // A failure begins with the first page again.
+    if answerError != nil { restartList() }
+    guard isListed, isConnected else { return }
+    subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now)
+  }
+
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    let page = try readInstruments(body)
+    listed += page.instruments
+    pages += 1
+    // A cursor that does not end is not followed for ever.
+    guard page.cursor.isEmpty || page.cursor == cursor || pages >= Self.pageLimit else {
+      cursor = page.cursor
+      return false
     }
+    take(listed, into: &batch)
+    restartList()
+    return true
   }
 
   private func restartList() {
@@ -198,18 +189,13 @@ package final class BybitHandler: SymbolHandler {
   override var asksAgain: Bool { true }
 
   override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest == nil else { return }
-    isListed = false
-    restartList()
+    listRequest.again()
     prepare(now: now, into: &batch)
   }
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
-    // Asked for again before the next connection: contracts are listed and delisted.
-    isListed = false
-    if listRequest != nil { listDue = now }
-    listRequest = nil
+    listRequest.restart()
     restartList()
     outbox.removeAll()
     requests.removeAll()
@@ -223,8 +209,7 @@ package final class BybitHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    if listRequest != nil, now >= listDue { listRequest = nil }
-    if !isListed { prepare(now: now, into: &batch) }
+    if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard isConnected else { return }
     for place in feeds.indices where feeds[place].book.isDue(now: now) {
       let topic = Self.bookTopic + name(place)

@@ -57,10 +57,6 @@ package final class CoinbaseHandler: SymbolHandler {
   }
 
   var products: [Product] = []
-  private var hasProducts = false
-  private var productsRequest: Int?
-  private var productsDue = Timestamp.distantPast
-  private var productsBackoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
   private var requestID = 0
   private var isConnected = false
 
@@ -68,13 +64,12 @@ package final class CoinbaseHandler: SymbolHandler {
 
   // MARK: Products
 
-  package override var isPrepared: Bool { hasProducts }
+  package override var isPrepared: Bool { listRequest.isDone }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard !hasProducts, productsRequest == nil, now >= productsDue, hasVolumes(now: now) else { return }
+    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
     requestID += 1
-    productsRequest = requestID
-    productsDue = now + RequestPacer.answerTimeout
+    listRequest.sent(requestID, now: now)
     actions.append(.get(request: requestID, path: "/products", bodyLimit: Self.productsLimit))
   }
 
@@ -82,20 +77,14 @@ package final class CoinbaseHandler: SymbolHandler {
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard request == productsRequest else { return }
-    productsRequest = nil
-    do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "GET /products: status \(status)") }
-      let list = try readProducts(body)
-      take(list, into: &batch)
-      hasProducts = true
-      if isConnected { subscribeSuspects(now) }
-      productsBackoff.reset()
-      productsDue = now
-    } catch {
-      rejectAnswer(error)
-      productsDue = now + productsBackoff.next()
-    }
+    guard listRequest.isAnswered(by: request) else { return }
+    guard takeList("/products", status: status, body: body, now: now, into: &batch), isConnected else { return }
+    subscribeSuspects(now)
+  }
+
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    take(try readProducts(body), into: &batch)
+    return true
   }
 
   private func take(_ list: [String: CoinbaseProduct], into batch: inout EventBatch) {
@@ -141,11 +130,8 @@ package final class CoinbaseHandler: SymbolHandler {
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
-    // Products are asked for again before the next connection: increments and status change.
-    hasProducts = false
-    // A request that was under way has been dropped with the connection.
-    if productsRequest != nil { productsDue = now }
-    productsRequest = nil
+    // Increments and status change.
+    listRequest.restart()
     for place in products.indices {
       products[place].book.disconnected()
       products[place].heartbeats.disconnected()
@@ -158,8 +144,7 @@ package final class CoinbaseHandler: SymbolHandler {
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
-    if productsRequest != nil, now >= productsDue { productsRequest = nil }
-    if !hasProducts { prepare(now: now, into: &batch) }
+    if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard isConnected else { return }
     let dead = products.indices.filter {
       products[$0].heartbeats.isDead(now: now, connectionHeard: connectionHeard)
@@ -209,7 +194,7 @@ package final class CoinbaseHandler: SymbolHandler {
       products[place].isRefused = false
       products[place].isSuspect = true
     }
-    hasProducts = false
+    listRequest.again()
     prepare(now: now, into: &batch)
   }
 

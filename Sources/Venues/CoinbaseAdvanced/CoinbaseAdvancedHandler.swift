@@ -86,7 +86,6 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
   /// Book messages of the text that is being read, until it is known that all of it can be.
   var pending: [PendingBook] = []
 
-  private var listRequest = ListRequest()
   private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
@@ -117,18 +116,14 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     guard listRequest.isAnswered(by: request) else { return }
-    do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "GET products: status \(status)") }
-      take(try readProducts(body), into: &batch)
-      listRequest.finished()
-    } catch {
-      rejectAnswer(error)
-      return listRequest.failed(status: status, now: now)
-    }
-    if isConnected {
-      subscribeMissing(now)
-      pump(now)
-    }
+    guard takeList("products", status: status, body: body, now: now, into: &batch), isConnected else { return }
+    subscribeMissing(now)
+    pump(now)
+  }
+
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    take(try readProducts(body), into: &batch)
+    return true
   }
 
   private func take(_ list: [CoinbaseAdvancedProduct], into batch: inout EventBatch) {

@@ -67,7 +67,6 @@ package final class DeribitHandler: SymbolHandler {
   }
 
   var feeds: [Feed] = []
-  private var listRequest = ListRequest()
   private var requestID = 0
   private var isConnected = false
   private var outbox: RequestOutbox<Request>
@@ -104,18 +103,14 @@ package final class DeribitHandler: SymbolHandler {
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     guard listRequest.isAnswered(by: request) else { return }
-    do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "GET get_instruments: status \(status)") }
-      take(try readInstruments(body), into: &batch)
-      listRequest.finished()
-    } catch {
-      rejectAnswer(error)
-      return listRequest.failed(status: status, now: now)
-    }
-    if isConnected {
-      subscribeMissing(now)
-      flush(now)
-    }
+    guard takeList("get_instruments", status: status, body: body, now: now, into: &batch), isConnected else { return }
+    subscribeMissing(now)
+    flush(now)
+  }
+
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    take(try readInstruments(body), into: &batch)
+    return true
   }
 
   private func take(_ list: [DeribitInstrument], into batch: inout EventBatch) {

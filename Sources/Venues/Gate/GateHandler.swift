@@ -96,7 +96,6 @@ package final class GateHandler: SymbolHandler {
   var feeds: [Feed] = []
   /// A fifth of what the venue allows an address on one endpoint (200 in 10 s).
   var pacer: RequestPacer
-  private var listRequest = ListRequest()
   private var requestID = 0
   private(set) var isConnected = false
   private var isLeaving = false
@@ -131,18 +130,14 @@ package final class GateHandler: SymbolHandler {
       takeSnapshot(place, status: status, body: body, now: now, into: &batch)
       return pump(now)
     }
-    do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "GET currency_pairs: status \(status)") }
-      take(try readInstruments(body), into: &batch)
-      listRequest.finished()
-    } catch {
-      rejectAnswer(error)
-      return listRequest.failed(status: status, now: now)
-    }
-    if isConnected {
-      subscribeMissing(now)
-      flush(now)
-    }
+    guard takeList("currency_pairs", status: status, body: body, now: now, into: &batch), isConnected else { return }
+    subscribeMissing(now)
+    flush(now)
+  }
+
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    take(try readInstruments(body), into: &batch)
+    return true
   }
 
   private func take(_ list: [GateInstrument], into batch: inout EventBatch) {

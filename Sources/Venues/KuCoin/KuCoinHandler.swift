@@ -76,7 +76,6 @@ package final class KuCoinHandler: SymbolHandler {
   }
 
   var feeds: [Feed] = []
-  private var listRequest = ListRequest()
   private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
@@ -104,18 +103,14 @@ package final class KuCoinHandler: SymbolHandler {
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     guard listRequest.isAnswered(by: request) else { return }
-    do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "GET symbols: status \(status)") }
-      take(try readInstruments(body), into: &batch)
-      listRequest.finished()
-    } catch {
-      rejectAnswer(error)
-      return listRequest.failed(status: status, now: now)
-    }
-    if isConnected {
-      subscribeMissing(now)
-      flush(now)
-    }
+    guard takeList("symbols", status: status, body: body, now: now, into: &batch), isConnected else { return }
+    subscribeMissing(now)
+    flush(now)
+  }
+
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    take(try readInstruments(body), into: &batch)
+    return true
   }
 
   private func take(_ list: [KuCoinInstrument], into batch: inout EventBatch) {

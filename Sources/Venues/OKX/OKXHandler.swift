@@ -63,7 +63,6 @@ package final class OKXHandler: SymbolHandler {
   /// Instrument lists that are still to be asked for.
   private var missing: [String] = []
   private var listed: [OKXInstrument] = []
-  private var listRequest = ListRequest()
   private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
@@ -86,7 +85,10 @@ package final class OKXHandler: SymbolHandler {
       listed = []
       missing = types
     }
-    guard let type = missing.first else { return finishList(now, into: &batch) }
+    guard let type = missing.first else {
+      take([], into: &batch)
+      return listRequest.finished()
+    }
     requestID += 1
     listRequest.sent(requestID, now: now)
     actions.append(
@@ -105,23 +107,18 @@ package final class OKXHandler: SymbolHandler {
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     guard listRequest.isAnswered(by: request) else { return }
-    do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "GET instruments: status \(status)") }
-      listed += try readInstruments(body)
-      missing.removeFirst()
-      listRequest.goesOn()
-      if missing.isEmpty { finishList(now, into: &batch) } else { prepare(now: now, into: &batch) }
-    } catch {
-      rejectAnswer(error)
-      listRequest.failed(status: status, now: now)
-    }
+    guard takeList("instruments", status: status, body: body, now: now, into: &batch), isConnected else { return }
+    subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now)
   }
 
-  private func finishList(_ now: Timestamp, into batch: inout EventBatch) {
-    listRequest.finished()
+  /// One kind of instrument after the other.
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    listed += try readInstruments(body)
+    missing.removeFirst()
+    guard missing.isEmpty else { return false }
     take(listed, into: &batch)
     listed = []
-    if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
+    return true
   }
 
   private func take(_ list: [OKXInstrument], into batch: inout EventBatch) {

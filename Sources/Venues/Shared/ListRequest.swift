@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// The request for a venue's list of markets: one at a time, again after a failure, ever more rarely, until it has come; and anew
@@ -8,6 +9,10 @@ struct ListRequest {
   private var number: Int?
   private var due = Timestamp.distantPast
   private var backoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private let banPause: Int64
+
+  /// - Parameter banPause: how long an address that was shut out leaves the venue alone, µs.
+  init(banPause: Int64 = 5 * Microseconds.minute) { self.banPause = banPause }
 
   /// Whether it is to be sent now. One that no answer came to within `RequestPacer.answerTimeout` is sent again.
   mutating func isDue(now: Timestamp) -> Bool {
@@ -39,12 +44,12 @@ struct ListRequest {
   /// A part of the list has come; the next may be asked for at once.
   mutating func goesOn() { due = .distantPast }
 
-  /// The answer was of no use. 429 (too many requests) waits for a minute, 403 and 418 (banned) for five.
+  /// The answer was of no use. 429 (too many requests) waits for a minute, 403 and 418 (banned) for `banPause`.
   mutating func failed(status: Int, now: Timestamp) {
     let wait = backoff.next()
     switch status {
     case 429: due = now + Microseconds.minute
-    case 403, 418: due = now + 5 * Microseconds.minute
+    case 403, 418: due = now + banPause
     default: due = now + wait
     }
   }
@@ -59,5 +64,29 @@ struct ListRequest {
     guard number != nil else { return }
     number = nil
     due = .distantPast
+  }
+}
+
+extension SymbolHandler {
+  /// Takes the answer to the list's request: what `readList` cannot read is asked for again later, what it says is not all is gone on with.
+  /// - Parameter name: what was asked for, for errors.
+  /// - Returns: whether the list is there now.
+  final func takeList(
+    _ name: String, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) -> Bool {
+    do throws(FeedError) {
+      guard status == 200 else { throw FeedError(.refused, "GET \(name): status \(status)") }
+      guard try readList(body, into: &batch) else {
+        listRequest.goesOn()
+        prepare(now: now, into: &batch)
+        return false
+      }
+      listRequest.finished()
+      return true
+    } catch {
+      rejectAnswer(error)
+      listRequest.failed(status: status, now: now)
+      return false
+    }
   }
 }

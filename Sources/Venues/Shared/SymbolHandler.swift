@@ -34,6 +34,8 @@ package class SymbolHandler: FeedHandler {
   /// Set when a value had more digits than its instrument's scale.
   private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
 
+  /// The request for the venue's list, where it is by REST and one at a time.
+  final var listRequest = ListRequest()
   /// Selections and the venue's whole list.
   final lazy var marketList = MarketList(configuration, limit: venue.symbolLimit)
   /// Room for the 24 h volumes of all markets: some 3,000 of 600 bytes at the largest venue.
@@ -103,6 +105,9 @@ package class SymbolHandler: FeedHandler {
   package final override func trouble(of instrument: InstrumentID) -> BookTrouble? {
     instruments.indices.contains(instrument.index) ? trouble(ofBook: instrument.index) : nil
   }
+
+  /// Reads an answer to `listRequest` and takes the markets that it lists; false if that is not all: `prepare` asks for the rest.
+  func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool { true }
 
   /// The paths whose answers together hold the 24 h volume of every market, asked for one after the other. Empty if the venue has no
   /// such request, or its list says the volumes already.
@@ -369,33 +374,5 @@ package class SymbolHandler: FeedHandler {
     widened(place, priceBy: isPrice ? factor : 1, sizeBy: isPrice ? 1 : factor)
     batch.append(instrument: instruments[place])
     return true
-  }
-}
-
-/// How far a batch was filled, to take back what came after.
-struct BatchMark {
-  let events: Int
-  let bids: Int
-  let asks: Int
-  let instruments: Int
-
-  init(_ batch: borrowing EventBatch) {
-    events = batch.events.count
-    bids = batch.bids.count
-    asks = batch.asks.count
-    instruments = batch.instruments.count
-  }
-
-  /// Takes back the levels of what is not applied.
-  func dropLevels(_ batch: inout EventBatch) {
-    batch.bids.removeSubrange(bids...)
-    batch.asks.removeSubrange(asks...)
-  }
-
-  func rewind(_ batch: inout EventBatch) {
-    batch.events.removeSubrange(events...)
-    batch.bids.removeSubrange(bids...)
-    batch.asks.removeSubrange(asks...)
-    batch.instruments.removeSubrange(instruments...)
   }
 }

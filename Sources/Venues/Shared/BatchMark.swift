@@ -1,0 +1,29 @@
+import MarketData
+
+/// How far a batch was filled, to take back what came after.
+struct BatchMark {
+  let events: Int
+  let bids: Int
+  let asks: Int
+  let instruments: Int
+
+  init(_ batch: borrowing EventBatch) {
+    events = batch.events.count
+    bids = batch.bids.count
+    asks = batch.asks.count
+    instruments = batch.instruments.count
+  }
+
+  /// Takes back the levels of what is not applied.
+  func dropLevels(_ batch: inout EventBatch) {
+    batch.bids.removeSubrange(bids...)
+    batch.asks.removeSubrange(asks...)
+  }
+
+  func rewind(_ batch: inout EventBatch) {
+    batch.events.removeSubrange(events...)
+    batch.bids.removeSubrange(bids...)
+    batch.asks.removeSubrange(asks...)
+    batch.instruments.removeSubrange(instruments...)
+  }
+}
