@@ -201,62 +201,26 @@ extension BybitHandler {
     countTrades(of: batch, from: start)
   }
 
+  private static let tickerFormat = TickerFormat(
+    last: "lastPrice", bid: "bid1Price", ask: "ask1Price", open: "prevPrice24h", high: "highPrice24h",
+    low: "lowPrice24h", volume: "volume24h", quoteVolume: "turnover24h", changePercent: "price24hPcnt",
+    isFraction: true)
+
   /// 24 h figures: whole on spot; on linear whole once, then only what changed.
   private func readTicker(
     _ data: FieldSlice, _ outer: borrowing FieldReader, isSnapshot: Bool, _ time: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    var reader = outer.reader(data)
-    var place: Int?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      guard reader.equals(key, "symbol") else {
-        try reader.skipValue()
-        continue
-      }
-      let slice = try reader.string("symbol")
-      place = try self.place(reader.text(slice))
-    }
-    guard let place else { throw FeedError.missing("symbol", in: "ticker") }
+    let place = try place("symbol", of: data, in: outer)
     var ticker = isSnapshot ? nil : feeds[place].ticker
     // A change of what is not known yet says too little.
     guard isSnapshot || ticker != nil else { return }
     ticker = ticker ?? Ticker(instrument: InstrumentID(place), time: time)
     guard var ticker else { return }
     ticker.time = time
-    var fields = outer.reader(data)
-    try fields.objectStart()
-    while let key = try fields.nextKey() { try readTickerField(key, &ticker, &fields) }
+    var reader = outer.reader(data)
+    try readFigures(&reader, Self.tickerFormat, into: &ticker)
     feeds[place].ticker = ticker
     batch.events.append(.ticker(ticker))
-  }
-
-  private func readTickerField(
-    _ key: JSONSlice, _ ticker: inout Ticker, _ reader: inout FieldReader
-  ) throws(FeedError) {
-    let place = ticker.instrument.index
-    if reader.equals(key, "lastPrice") {
-      ticker.last = try statisticsPrice(&reader, place, "lastPrice")
-    } else if reader.equals(key, "prevPrice24h") {
-      ticker.open = try statisticsPrice(&reader, place, "prevPrice24h")
-    } else if reader.equals(key, "highPrice24h") {
-      ticker.high = try statisticsPrice(&reader, place, "highPrice24h")
-    } else if reader.equals(key, "lowPrice24h") {
-      ticker.low = try statisticsPrice(&reader, place, "lowPrice24h")
-    } else if reader.equals(key, "bid1Price") {
-      ticker.bid = try statisticsPrice(&reader, place, "bid1Price")
-    } else if reader.equals(key, "ask1Price") {
-      ticker.ask = try statisticsPrice(&reader, place, "ask1Price")
-    } else if reader.equals(key, "volume24h") {
-      ticker.volume = try statistic(&reader, "volume24h")
-    } else if reader.equals(key, "turnover24h") {
-      ticker.quoteVolume = try statistic(&reader, "turnover24h")
-    } else if reader.equals(key, "price24hPcnt") {
-      // A fraction: 0.0196 is 1.96 %.
-      let fraction = try statistic(&reader, "price24hPcnt")
-      ticker.changePercent = fraction.flatMap { $0.multiplied(by: Decimal64(mantissa: 100, scale: 0)) }
-    } else {
-      try reader.skipValue()
-    }
   }
 }

@@ -196,6 +196,10 @@ extension CoinbaseHandler {
     products[place].heartbeatTrade = id
   }
 
+  private static let tickerFormat = TickerFormat(
+    last: "price", bid: "best_bid", ask: "best_ask", open: "open_24h", high: "high_24h", low: "low_24h",
+    volume: "volume_24h")
+
   /// Sent with trades, so no quote feed; time and last size are missing in the first one.
   private func readTicker(
     _ message: RawSpan, _ fields: Fields, _ outer: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
@@ -204,26 +208,7 @@ extension CoinbaseHandler {
     let time = fields.time.flatMap { VenueTime.rfc3339(outer.text($0)) } ?? now
     var ticker = Ticker(instrument: InstrumentID(place), time: time)
     var reader = FieldReader(message)
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "price") {
-        ticker.last = try statisticsPrice(&reader, place, "price")
-      } else if reader.equals(key, "best_bid") {
-        ticker.bid = try statisticsPrice(&reader, place, "best_bid")
-      } else if reader.equals(key, "best_ask") {
-        ticker.ask = try statisticsPrice(&reader, place, "best_ask")
-      } else if reader.equals(key, "open_24h") {
-        ticker.open = try statisticsPrice(&reader, place, "open_24h")
-      } else if reader.equals(key, "high_24h") {
-        ticker.high = try statisticsPrice(&reader, place, "high_24h")
-      } else if reader.equals(key, "low_24h") {
-        ticker.low = try statisticsPrice(&reader, place, "low_24h")
-      } else if reader.equals(key, "volume_24h") {
-        ticker.volume = try statistic(&reader, "volume_24h")
-      } else {
-        try reader.skipValue()
-      }
-    }
+    try readFigures(&reader, Self.tickerFormat, into: &ticker)
     batch.events.append(.ticker(ticker))
   }
 }

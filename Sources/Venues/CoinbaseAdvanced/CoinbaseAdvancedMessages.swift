@@ -349,6 +349,10 @@ extension CoinbaseAdvancedHandler {
     }
   }
 
+  private static let tickerFormat = TickerFormat(
+    last: "price", bid: "best_bid", ask: "best_ask", high: "high_24_h", low: "low_24_h", volume: "volume_24_h",
+    changePercent: "price_percent_chg_24_h")
+
   private func readTicker(
     _ slice: FieldSlice, _ outer: borrowing FieldReader, _ time: Timestamp
   ) throws(FeedError) -> Ticker? {
@@ -367,26 +371,7 @@ extension CoinbaseAdvancedHandler {
     guard place >= 0 else { return nil }
     var ticker = Ticker(instrument: InstrumentID(place), time: time)
     var reader = outer.reader(slice)
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "price") {
-        ticker.last = try statisticsPrice(&reader, place, "price")
-      } else if reader.equals(key, "best_bid") {
-        ticker.bid = try statisticsPrice(&reader, place, "best_bid")
-      } else if reader.equals(key, "best_ask") {
-        ticker.ask = try statisticsPrice(&reader, place, "best_ask")
-      } else if reader.equals(key, "high_24_h") {
-        ticker.high = try statisticsPrice(&reader, place, "high_24_h")
-      } else if reader.equals(key, "low_24_h") {
-        ticker.low = try statisticsPrice(&reader, place, "low_24_h")
-      } else if reader.equals(key, "volume_24_h") {
-        ticker.volume = try statistic(&reader, "volume_24_h")
-      } else if reader.equals(key, "price_percent_chg_24_h") {
-        ticker.changePercent = try statistic(&reader, "price_percent_chg_24_h")
-      } else {
-        try reader.skipValue()
-      }
-    }
+    try readFigures(&reader, Self.tickerFormat, into: &ticker)
     return ticker
   }
 }

@@ -282,7 +282,7 @@ extension DeribitHandler {
     ticker.ask = try readPrice(ask, reader, place, "best_ask_price")
     if let stats {
       var value = reader.reader(stats)
-      if try !value.null() { try readStatistics(&value, &ticker) }
+      if try !value.null() { try readFigures(&value, Self.statisticsFormat, into: &ticker) }
     }
     batch.events.append(.ticker(ticker))
   }
@@ -296,25 +296,8 @@ extension DeribitHandler {
     return try statisticsPrice(&reader, place, field).flatMap { $0 == 0 ? nil : $0 }
   }
 
-  private func readStatistics(_ reader: inout FieldReader, _ ticker: inout Ticker) throws(FeedError) {
-    let place = ticker.instrument.index
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "high") {
-        ticker.high = try statisticsPrice(&reader, place, "high")
-      } else if reader.equals(key, "low") {
-        ticker.low = try statisticsPrice(&reader, place, "low")
-      } else if reader.equals(key, "volume") {
-        ticker.volume = try statistic(&reader, "volume")
-      } else if reader.equals(key, "volume_notional") {
-        ticker.quoteVolume = try statistic(&reader, "volume_notional")
-      } else if reader.equals(key, "price_change") {
-        ticker.changePercent = try statistic(&reader, "price_change")
-      } else {
-        try reader.skipValue()
-      }
-    }
-  }
+  private static let statisticsFormat = TickerFormat(
+    high: "high", low: "low", volume: "volume", quoteVolume: "volume_notional", changePercent: "price_change")
 
   /// `{"maintenance":true}`; other states have other fields.
   private func readPlatform(_ reader: inout FieldReader) throws(FeedError) {

@@ -338,46 +338,18 @@ extension GateHandler {
     return try trade(fields, reader, Self.tradeFormat, now: seconds ?? fallback)
   }
 
-  /// 24 h figures, once a second. `change_percentage` is in percent.
+  private static let tickerFormat = TickerFormat(
+    last: "last", bid: "highest_bid", ask: "lowest_ask", high: "high_24h", low: "low_24h", volume: "base_volume",
+    quoteVolume: "quote_volume", changePercent: "change_percentage")
+
+  /// 24 h figures, once a second.
   private func readTicker(
     _ result: FieldSlice, _ outer: borrowing FieldReader, _ time: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
+    var ticker = Ticker(
+      instrument: InstrumentID(try place("currency_pair", of: result, in: outer)), time: time)
     var reader = outer.reader(result)
-    var place: Int?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      guard reader.equals(key, "currency_pair") else {
-        try reader.skipValue()
-        continue
-      }
-      let slice = try reader.string("currency_pair")
-      place = try self.place(reader.text(slice))
-    }
-    guard let place else { throw FeedError.missing("currency_pair", in: "ticker") }
-    var ticker = Ticker(instrument: InstrumentID(place), time: time)
-    var fields = outer.reader(result)
-    try fields.objectStart()
-    while let key = try fields.nextKey() {
-      if fields.equals(key, "last") {
-        ticker.last = try statisticsPrice(&fields, place, "last")
-      } else if fields.equals(key, "lowest_ask") {
-        ticker.ask = try statisticsPrice(&fields, place, "lowest_ask")
-      } else if fields.equals(key, "highest_bid") {
-        ticker.bid = try statisticsPrice(&fields, place, "highest_bid")
-      } else if fields.equals(key, "high_24h") {
-        ticker.high = try statisticsPrice(&fields, place, "high_24h")
-      } else if fields.equals(key, "low_24h") {
-        ticker.low = try statisticsPrice(&fields, place, "low_24h")
-      } else if fields.equals(key, "change_percentage") {
-        ticker.changePercent = try statistic(&fields, "change_percentage")
-      } else if fields.equals(key, "base_volume") {
-        ticker.volume = try statistic(&fields, "base_volume")
-      } else if fields.equals(key, "quote_volume") {
-        ticker.quoteVolume = try statistic(&fields, "quote_volume")
-      } else {
-        try fields.skipValue()
-      }
-    }
+    try readFigures(&reader, Self.tickerFormat, into: &ticker)
     batch.events.append(.ticker(ticker))
   }
 }

@@ -221,40 +221,20 @@ extension GeminiHandler {
     return value.flatMap { $0.mantissa > 0 && $0.scale <= Self.widestScale ? $0 : nil }
   }
 
+  private static let dayFormat = TickerFormat(
+    last: "close", bid: "bid", ask: "ask", open: "open", high: "high", low: "low")
+
   /// `GET /v2/ticker/…`: `{"symbol":…,"open":…,"high":…,"low":…,"close":…,"changes":[…],"bid":…,"ask":…}`
   func readDay(_ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     var ticker = feeds[place].ticker ?? Ticker(instrument: InstrumentID(place), time: now)
     ticker.time = now
     var reader = FieldReader(body)
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "open") {
-        ticker.open = try statisticsPrice(&reader, place, "open")
-      } else if reader.equals(key, "high") {
-        ticker.high = try statisticsPrice(&reader, place, "high")
-      } else if reader.equals(key, "low") {
-        ticker.low = try statisticsPrice(&reader, place, "low")
-      } else if reader.equals(key, "close") {
-        ticker.last = try statisticsPrice(&reader, place, "close")
-      } else {
-        try readBidOrAsk(key, &ticker, &reader)
-      }
-    }
+    try readFigures(&reader, Self.dayFormat, into: &ticker)
     feeds[place].ticker = ticker
     batch.events.append(.ticker(ticker))
   }
 
-  private func readBidOrAsk(
-    _ key: JSONSlice, _ ticker: inout Ticker, _ reader: inout FieldReader
-  ) throws(FeedError) {
-    if reader.equals(key, "bid") {
-      ticker.bid = try statisticsPrice(&reader, ticker.instrument.index, "bid")
-    } else if reader.equals(key, "ask") {
-      ticker.ask = try statisticsPrice(&reader, ticker.instrument.index, "ask")
-    } else {
-      try reader.skipValue()
-    }
-  }
+  private static let volumeFormat = TickerFormat(last: "last", bid: "bid", ask: "ask")
 
   /// `GET /v1/pubticker/…`: `{"bid":…,"ask":…,"volume":{"BTC":"2210.5","USD":"2135477.46","timestamp":…},"last":…}`, volumes by currency.
   func readVolume(_ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
@@ -276,10 +256,8 @@ extension GeminiHandler {
             try reader.skipValue()
           }
         }
-      } else if reader.equals(key, "last") {
-        ticker.last = try statisticsPrice(&reader, place, "last")
-      } else {
-        try readBidOrAsk(key, &ticker, &reader)
+      } else if try !take(key, of: &reader, Self.volumeFormat, into: &ticker) {
+        try reader.skipValue()
       }
     }
     feeds[place].ticker = ticker

@@ -153,6 +153,10 @@ extension KrakenHandler {
     batch.events.append(.trade(trade))
   }
 
+  private static let tickerFormat = TickerFormat(
+    last: "last", bid: "bid", ask: "ask", high: "high", low: "low", volume: "volume", vwap: "vwap", change: "change",
+    changePercent: "change_pct")
+
   /// 24 h figures; `trades` and `timestamp` are newer than the rest and may be missing.
   private func readTicker(
     _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
@@ -164,45 +168,21 @@ extension KrakenHandler {
         let slice = try reader.string("symbol")
         ticker = Ticker(instrument: InstrumentID(try place(reader.text(slice))), time: now)
       } else if var known = ticker {
-        try readTickerField(key, &known, &reader)
-        ticker = known
+        if try take(key, of: &reader, Self.tickerFormat, into: &known) {
+          ticker = known
+        } else if reader.equals(key, "trades") {
+          ticker?.trades = try reader.int64("trades")
+        } else if reader.equals(key, "timestamp") {
+          ticker?.time = try reader.time("timestamp", .text) ?? now
+        } else {
+          try reader.skipValue()
+        }
       } else {
         throw FeedError(.shape, "ticker whose first field is not symbol")
       }
     }
     guard let ticker else { throw FeedError.missing("symbol", in: "ticker") }
     batch.events.append(.ticker(ticker))
-  }
-
-  private func readTickerField(
-    _ key: JSONSlice, _ ticker: inout Ticker, _ reader: inout FieldReader
-  ) throws(FeedError) {
-    let place = ticker.instrument.index
-    if reader.equals(key, "last") {
-      ticker.last = try statisticsPrice(&reader, place, "last")
-    } else if reader.equals(key, "bid") {
-      ticker.bid = try statisticsPrice(&reader, place, "bid")
-    } else if reader.equals(key, "ask") {
-      ticker.ask = try statisticsPrice(&reader, place, "ask")
-    } else if reader.equals(key, "high") {
-      ticker.high = try statisticsPrice(&reader, place, "high")
-    } else if reader.equals(key, "low") {
-      ticker.low = try statisticsPrice(&reader, place, "low")
-    } else if reader.equals(key, "volume") {
-      ticker.volume = try statistic(&reader, "volume")
-    } else if reader.equals(key, "vwap") {
-      ticker.vwap = try statistic(&reader, "vwap")
-    } else if reader.equals(key, "change") {
-      ticker.change = try statistic(&reader, "change")
-    } else if reader.equals(key, "change_pct") {
-      ticker.changePercent = try statistic(&reader, "change_pct")
-    } else if reader.equals(key, "trades") {
-      ticker.trades = try reader.int64("trades")
-    } else if reader.equals(key, "timestamp") {
-      ticker.time = try reader.time("timestamp", .text) ?? ticker.time
-    } else {
-      try reader.skipValue()
-    }
   }
 
   /// `{"system":"online","connection_id":…}`; the id is beyond `Int64` and of no use.

@@ -222,6 +222,9 @@ extension OKXHandler {
     feeds[place].hasTraded = true
   }
 
+  private static let tickerFormat = TickerFormat(
+    last: "last", bid: "bidPx", ask: "askPx", open: "open24h", high: "high24h", low: "low24h")
+
   /// Volumes: on spot `vol24h` is in base and `volCcy24h` in quote units; on contracts `vol24h` is in contracts and `volCcy24h` in
   /// base units.
   private func readTicker(
@@ -231,19 +234,8 @@ extension OKXHandler {
     let isSpot = instruments[place].kind == .spot
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if reader.equals(key, "last") {
-        ticker.last = try statisticsPrice(&reader, place, "last")
-      } else if reader.equals(key, "bidPx") {
-        ticker.bid = try statisticsPrice(&reader, place, "bidPx")
-      } else if reader.equals(key, "askPx") {
-        ticker.ask = try statisticsPrice(&reader, place, "askPx")
-      } else if reader.equals(key, "open24h") {
-        ticker.open = try statisticsPrice(&reader, place, "open24h")
-      } else if reader.equals(key, "high24h") {
-        ticker.high = try statisticsPrice(&reader, place, "high24h")
-      } else if reader.equals(key, "low24h") {
-        ticker.low = try statisticsPrice(&reader, place, "low24h")
-      } else if reader.equals(key, "vol24h") {
+      if try take(key, of: &reader, Self.tickerFormat, into: &ticker) { continue }
+      if reader.equals(key, "vol24h") {
         let volume = try statistic(&reader, "vol24h")
         if isSpot { ticker.volume = volume }
       } else if reader.equals(key, "volCcy24h") {

@@ -1,0 +1,84 @@
+import Bytes
+import MarketData
+
+/// How a venue names the 24 h figures of a market; nil where it has no such figure.
+struct TickerFormat {
+  var last: StaticString?
+  var bid: StaticString?
+  var ask: StaticString?
+  var open: StaticString?
+  var high: StaticString?
+  var low: StaticString?
+  var volume: StaticString?
+  var quoteVolume: StaticString?
+  var vwap: StaticString?
+  var change: StaticString?
+  /// In percent, or as a fraction.
+  var changePercent: StaticString?
+  var isFraction = false
+}
+
+extension SymbolHandler {
+  /// Takes the value of `key` if it is one of a ticker's figures; false, and nothing is read, if it is not. What is null, or fits
+  /// nowhere, is nil.
+  final func take(
+    _ key: JSONSlice, of reader: inout FieldReader, _ format: TickerFormat, into ticker: inout Ticker
+  ) throws(FeedError) -> Bool {
+    let place = ticker.instrument.index
+    if let name = format.last, reader.equals(key, name) {
+      ticker.last = try statisticsPrice(&reader, place, name)
+    } else if let name = format.bid, reader.equals(key, name) {
+      ticker.bid = try statisticsPrice(&reader, place, name)
+    } else if let name = format.ask, reader.equals(key, name) {
+      ticker.ask = try statisticsPrice(&reader, place, name)
+    } else if let name = format.open, reader.equals(key, name) {
+      ticker.open = try statisticsPrice(&reader, place, name)
+    } else if let name = format.high, reader.equals(key, name) {
+      ticker.high = try statisticsPrice(&reader, place, name)
+    } else if let name = format.low, reader.equals(key, name) {
+      ticker.low = try statisticsPrice(&reader, place, name)
+    } else if let name = format.volume, reader.equals(key, name) {
+      ticker.volume = try statistic(&reader, name)
+    } else if let name = format.quoteVolume, reader.equals(key, name) {
+      ticker.quoteVolume = try statistic(&reader, name)
+    } else if let name = format.vwap, reader.equals(key, name) {
+      ticker.vwap = try statistic(&reader, name)
+    } else if let name = format.change, reader.equals(key, name) {
+      ticker.change = try statistic(&reader, name)
+    } else if let name = format.changePercent, reader.equals(key, name) {
+      let change = try statistic(&reader, name)
+      ticker.changePercent = format.isFraction ? change?.multiplied(by: Decimal64(mantissa: 100, scale: 0)) : change
+    } else {
+      return false
+    }
+    return true
+  }
+
+  /// Reads an object's figures; its other fields are passed over.
+  final func readFigures(
+    _ reader: inout FieldReader, _ format: TickerFormat, into ticker: inout Ticker
+  ) throws(FeedError) {
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if try !take(key, of: &reader, format, into: &ticker) { try reader.skipValue() }
+    }
+  }
+
+  /// The place of the market whose name is in `field` of an object that was passed over: no venue promises that it stands before the
+  /// figures, which cannot be read without it.
+  final func place(
+    _ field: StaticString, of object: FieldSlice, in outer: borrowing FieldReader
+  ) throws(FeedError) -> Int {
+    var reader = outer.reader(object)
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      guard reader.equals(key, field) else {
+        try reader.skipValue()
+        continue
+      }
+      let name = try reader.string(field)
+      return try place(reader.text(name))
+    }
+    throw FeedError.missing(field, in: "ticker")
+  }
+}
