@@ -82,7 +82,7 @@ package struct ReplaySource {
     self.symbols = symbols
     instruments = start.instruments
     preamble = start.preamble
-    instrumentsURL = replay.lists.first.map { venue.restEndpoint + $0 }
+    instrumentsURL = replay.listPath(of: header.market).map { venue.restEndpoint + $0 }
   }
 
   /// Path and query of a URL.

@@ -5,7 +5,8 @@ extension BinanceHandler {
   /// Names run base and quote together; dated futures have their day behind an underscore.
   static let replay = VenueReplay(
     title: "Binance spot (binance, binanceus, binancetr) and USD-M", names: ["binance", "binanceus", "binancetr"],
-    markets: ["spot", "usdm"], lists: ["/api/v3/exchangeInfo", "/exchangeInfo"],
+    markets: ["spot", "usdm"], lists: [BinanceMarket.spot.infoPath, "/exchangeInfo"],
+    ownLists: ["usdm": BinanceMarket.usdm.infoPath],
     books: [BookRequest("/depth?", parameter: "symbol")]
   ) { (start) throws(RecordedNameError) in
     let isFutures = start.market == "usdm"

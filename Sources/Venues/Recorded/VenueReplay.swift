@@ -12,6 +12,8 @@ package struct VenueReplay: Sendable {
   package var markets: Set<String> = []
   /// How the paths of instrument lists end; the first is the path of the list that is asked for. Empty where it comes in the stream.
   package var lists: [String] = []
+  /// The path that is asked for instead in markets whose list is elsewhere, by the market.
+  package var ownLists: [String: String] = [:]
   /// What stands before the market's name in the path of an answer about a single market, where lists have names only.
   package var details: String?
   /// Texts near the beginning of a frame that tell the venue's protocols apart.
@@ -25,6 +27,9 @@ package struct VenueReplay: Sendable {
   package func isMeant(venue: String, market: String) -> Bool {
     names.contains(venue) && (markets.isEmpty || markets.contains(market))
   }
+
+  /// The path of the instrument list that is asked for in a market; nil where it comes in the stream.
+  package func listPath(of market: String) -> String? { ownLists[market] ?? lists.first }
 
   /// Whether the answer to a GET of `path`, which may have a query, is an instrument list.
   package func isList(_ path: String) -> Bool {

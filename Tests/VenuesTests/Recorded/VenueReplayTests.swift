@@ -66,6 +66,9 @@ struct VenueReplayTests {
     let part = venue.parts.isEmpty ? venue : venue.connections(for: FeedConfiguration(symbols: start.symbols))[0].venue
     let feed = HandlerHarness(part, start.symbols)
     feed.prepare()
+    #expect(
+      replay.listPath(of: sample.market) == feed.gets.first?.path.split(separator: "?").first.map(String.init),
+      "the list that a replay answers is not the one that the handler asks for")
     for get in feed.gets { feed.respond(get.request, 200, String(decoding: start.instruments, as: UTF8.self)) }
     var failures = feed.failures
     feed.connect()
