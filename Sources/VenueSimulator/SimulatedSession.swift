@@ -22,7 +22,7 @@ package enum SimulatedWitness: Sendable {
   case book(SimulatedTruth)
   /// A fault strikes a book message here: it is left out, changed, doubled or held back. `updateID` is the book's that it tells of.
   case struck(Fault.Kind, instrument: Int, updateID: Int64)
-  /// The next text is one that was held back: its successor has been sent.
+  /// The next text is one whose successor has been sent.
   case late(instrument: Int)
 }
 
@@ -92,6 +92,11 @@ package class SimulatedSession {
       case .omit: return
       case .replace(let other): return put(other)
       case .twice: put(payload, truth)
+      case .again:
+        put(payload, truth)
+        release(instrument)
+        held = (payload, instrument, truth)
+        return
       case .hold:
         held = (payload, instrument, truth)
         return

@@ -178,7 +178,7 @@ package final class SimulatedVenue {
       faults.count()
       let from = faults.silence?.from ?? faults.now
       faults.silence = (from, max(faults.silence?.until ?? from, faults.now + span))
-    case .gap, .checksum, .malformed, .duplicate, .reorder:
+    case .gap, .checksum, .malformed, .duplicate, .lateDuplicate, .reorder:
       faults.wait(fault.kind, instrument: fault.symbol.flatMap { market.index(named: $0) })
     case .slowHandshake:
       faults.count()

@@ -98,11 +98,15 @@ struct FaultTests {
     #expect(throws: (any Error).self) { try parse(different[0].1) }
   }
 
-  @Test("duplicate and reorder touch one update")
+  @Test("duplicate, late-duplicate and reorder touch one update")
   func duplicateAndReorder() throws {
     let (plain, twice, _) = try compare("binance", Self.binance, "duplicate=BTC-USDT@1")
     let index = zip(plain, twice).enumerated().first { $1.0 != $1.1 }!.offset
     #expect(twice.count == plain.count + 1 && twice[index] == plain[index - 1])
+    let (_, late, _) = try compare("binance", Self.binance, "late-duplicate=BTC-USDT@1")
+    let ownLate = late.filter { $0.contains("BTCUSDT") }
+    let again = zip(plain.filter { $0.contains("BTCUSDT") }, ownLate).enumerated().first { $1.0 != $1.1 }!.offset
+    #expect(late.count == plain.count + 1 && ownLate[again] == ownLate[again - 2])
     let (_, swapped, _) = try compare("binance", Self.binance, "reorder=BTC-USDT@1")
     #expect(swapped != plain && swapped.sorted() == plain.sorted())
     let own = plain.filter { $0.contains("BTCUSDT") }

@@ -46,6 +46,26 @@ struct KuCoinProtocolTests {
     #expect(client.take().isEmpty)
   }
 
+  @Test(
+    "what falls out of the 500 levels goes a message late, of one market and not of the other",
+    arguments: ["BTC", "ETH"])
+  func fallsOut(base: String) throws {
+    let venue = try makeVenue("kucoin")
+    let client = try TestClient(venue)
+    client.send(Self.request("obu", "\(base)-USDT", depth: "increment@10ms"))
+    venue.run(30, client)
+    var asks: Set<String> = []
+    var most = 0
+    for message in try client.take().map(parse) {
+      guard let data = message.object("d") else { continue }
+      for level in data.pairs("a") {
+        if level[1] == "0" { asks.remove(level[0]) } else { asks.insert(level[0]) }
+      }
+      most = max(most, asks.count)
+    }
+    #expect(base == "BTC" ? (501...510).contains(most) : most == 500)
+  }
+
   @Test("what is refused, what is acknowledged and silent, and what is not answered")
   func refusals() throws {
     let venue = try makeVenue("kucoin", faults: ["refuse=BTC-USDT"])

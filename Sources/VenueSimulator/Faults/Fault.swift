@@ -27,6 +27,8 @@ package struct Fault: Sendable, Equatable {
     case slowHandshake = "slow-handshake"
     /// One book update is sent twice.
     case duplicate
+    /// One book update is sent again after its successor.
+    case lateDuplicate = "late-duplicate"
     /// One book update is sent after its successor.
     case reorder
     /// Connections stay open and dead: nothing is read or sent on them again.
@@ -48,7 +50,7 @@ package struct Fault: Sendable, Equatable {
       switch self {
       case .drop: "SECONDS or Nframes without @, or nothing"
       case .silence, .slow, .slowHandshake, .ban: "SECONDS"
-      case .gap, .checksum, .malformed, .duplicate, .reorder, .staleSnapshot:
+      case .gap, .checksum, .malformed, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
         "a symbol like ZEC-USD, or nothing for any symbol"
       case .refuse: "a symbol like ZEC-USD"
       case .plannedShutdown: "SECONDS until the connections end, or nothing"
@@ -116,7 +118,7 @@ package struct Fault: Sendable, Equatable {
     case .silence, .slow, .slowHandshake, .ban:
       guard let value, let seconds = Self.seconds(value[...], from: 0.001) else { throw .badValue(kind, text) }
       self.seconds = seconds
-    case .gap, .checksum, .malformed, .duplicate, .reorder, .staleSnapshot:
+    case .gap, .checksum, .malformed, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
       guard value != "" else { throw .badValue(kind, text) }
       symbol = value
     case .refuse:

@@ -39,6 +39,8 @@ final class FaultInjector {
     case omit
     case replace(SharedBytes)
     case twice
+    /// Now, and again behind its successor.
+    case again
     case hold
   }
 
@@ -101,6 +103,7 @@ final class FaultInjector {
       case .malformed:
         verdict = .replace(SharedBytes(UnsafeRawBufferPointer(rebasing: payload.unsafeBytes.dropLast(9))))
       case .duplicate: verdict = .twice
+      case .lateDuplicate: verdict = .again
       case .reorder: verdict = .hold
       default: continue
       }
@@ -119,7 +122,7 @@ final class FaultInjector {
   private static func fits(_ fault: Fault.Kind, _ kind: SimulatedFrameKind) -> Bool {
     switch (fault, kind) {
     case (.gap, .book(let isVisible)): isVisible
-    case (.checksum, .book), (.duplicate, .book), (.reorder, .book): true
+    case (.checksum, .book), (.duplicate, .book), (.lateDuplicate, .book), (.reorder, .book): true
     case (.gap, .bookPart), (.duplicate, .bookPart), (.reorder, .bookPart): true
     case (.malformed, _): kind.isData
     default: false

@@ -33,6 +33,7 @@ final class GateProtocol: VenueProtocol {
   private struct Stream {
     var window: BookWindow
     var last: Int64
+    var messages = 0
     var subscribers = Subscribers<GateSession>()
   }
 
@@ -313,8 +314,12 @@ final class GateProtocol: VenueProtocol {
     }
     let first = books[place].last + 1
     books[place].last = state.updateID
-    books[place].subscribers.send(.book(isVisible: true), instrument: index) { out in
-      GateEvents.appendStream(state, depth, last: state.updateID, (first, bids, asks), faults.now, to: &out)
+    books[place].messages += 1
+    // The whole book may come whenever the venue likes: here of every other market, instead of a change.
+    let isWhole = index % 2 == 0 && books[place].messages % 32 == 0
+    books[place].subscribers.send(isWhole ? .bookSnapshot : .book(isVisible: true), instrument: index) { out in
+      GateEvents.appendStream(
+        state, depth, last: state.updateID, isWhole ? nil : (first, bids, asks), faults.now, to: &out)
     }
   }
 

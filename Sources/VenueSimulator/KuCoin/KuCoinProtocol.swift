@@ -43,6 +43,8 @@ final class KuCoinProtocol: VenueProtocol {
     var window = BookWindow(depth: KuCoinProtocol.depth)
     var last: Int64
     var messages = 0
+    /// Removals of levels that have fallen out of the window, and are told a message late.
+    var fallen: (bids: [PriceLevel], asks: [PriceLevel]) = ([], [])
     var subscribers = Subscribers<KuCoinSession>()
   }
 
@@ -219,6 +221,7 @@ final class KuCoinProtocol: VenueProtocol {
     guard !session.isEnded else { return }
     if books[index].subscribers.isEmpty {
       _ = books[index].window.move(to: market.instruments[index].book)
+      books[index].fallen = ([], [])
     } else {
       flush(index)
     }
@@ -251,7 +254,14 @@ final class KuCoinProtocol: VenueProtocol {
   private func flush(_ index: Int) {
     let state = market.instruments[index]
     guard !books[index].subscribers.isEmpty, state.updateID > books[index].last else { return }
-    let (bids, asks) = books[index].window.move(to: state.book)
+    var (bids, asks) = books[index].window.move(to: state.book)
+    if index % 2 == 0 {
+      // What falls out of the window is told at times a message late: here always, of every other market.
+      let late = books[index].fallen
+      books[index].fallen = (Self.takeFallen(&bids, state.book, .bid), Self.takeFallen(&asks, state.book, .ask))
+      bids += late.bids.filter { level in !bids.contains { $0.price == level.price } }
+      asks += late.asks.filter { level in !asks.contains { $0.price == level.price } }
+    }
     // What happens below the window is not told; the next message's numbers cover it.
     guard !bids.isEmpty || !asks.isEmpty else { return }
     books[index].messages += 1
@@ -263,6 +273,14 @@ final class KuCoinProtocol: VenueProtocol {
       KuCoinEvents.appendBook(
         state.instrument, "increment@10ms", "delta", numbers, bids, asks, faults.now, to: &out)
     }
+  }
+
+  /// Takes the removals of what is in the book still.
+  private static func takeFallen(_ levels: inout [PriceLevel], _ book: SimulatedBook, _ side: BookSide) -> [PriceLevel]
+  {
+    let fallen = levels.filter { $0.size == 0 && book.size(side, at: $0.price) > 0 }
+    levels.removeAll { level in fallen.contains { $0.price == level.price } }
+    return fallen
   }
 
   private func sendWindows(_ index: Int) {

@@ -42,11 +42,11 @@ struct BookPropertyTests {
     // The checksum covers ten levels of each side; a hundred are subscribed.
     Setup(
       "kraken", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(order: .delivered, blindTo: [.gap, .reorder], vouched: 10, depth: 100)),
+      .init(order: .delivered, blindTo: [.gap, .reorder, .lateDuplicate], vouched: 10, depth: 100)),
     // Nothing numbers its updates; a time that goes back is all that shows.
     Setup(
       "coinbase", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(order: .delivered, blindTo: [.gap, .reorder], seesLate: true, vouched: 0, depth: .max)),
+      .init(order: .delivered, blindTo: [.gap, .reorder, .lateDuplicate], seesLate: true, vouched: 0, depth: .max)),
     // The connection's numbers show every hole, whosever message is missing.
     Setup(
       "coinbase-advanced", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
@@ -67,7 +67,7 @@ struct BookPropertyTests {
     // A time is all that an update has, and snapshots are of the same times.
     Setup(
       "bitstamp", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(order: .numbered, blindTo: [.gap, .reorder], seesLate: true, vouched: 0, depth: .max)),
+      .init(order: .numbered, blindTo: [.gap, .reorder, .lateDuplicate], seesLate: true, vouched: 0, depth: .max)),
     Setup(
       "binance", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
@@ -85,7 +85,7 @@ struct BookPropertyTests {
       "bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
     Setup(
-      "gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 415],
+      "gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 415, 415],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
     Setup(
       "kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 515],

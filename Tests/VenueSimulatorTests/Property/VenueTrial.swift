@@ -109,6 +109,8 @@ final class VenueTrial {
   private var streamLatency: Int64
   private let restLatency: Int64
   private var nextTick: Timestamp
+  /// What the markets' books stood at when the last fault was over.
+  private var calm: [Int64]?
 
   init(
     _ venue: Venue, simulation: String, symbols: [String], excerpt: SimulatedExcerpt, oversight: Oversight,
@@ -145,10 +147,14 @@ final class VenueTrial {
       collect()
       deliver()
       act()
-      if now > quiet + 5 * Microseconds.second, !simulated.hasTrouble, isWell { break }
+      guard now > quiet, !simulated.hasTrouble else { continue }
+      calm = calm ?? simulated.market.instruments.map(\.updateID)
+      if now > quiet + 5 * Microseconds.second, isWell { break }
     }
     if figures.problems.isEmpty, !isWell {
-      report("not all books are live \(Self.recovery / Microseconds.second) s after the last fault: \(states)")
+      report(
+        "not all books are live, and told of changes, \(Self.recovery / Microseconds.second) s after the last fault: \(states)"
+      )
     }
     for index in references.keys { check(index) }
     figures.faults = simulated.faultsInjected
@@ -170,7 +176,7 @@ final class VenueTrial {
       case .refuse:
         fault.symbol = symbol
         refused.insert(simulated.market.index(named: symbol)!)
-      case .gap, .checksum, .malformed, .duplicate, .reorder, .staleSnapshot:
+      case .gap, .checksum, .malformed, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
         fault.symbol = Bool.random(using: &random) ? symbol : nil
       }
       do throws(FaultError) { try simulated.inject(fault) } catch { report(error.description) }
@@ -178,12 +184,14 @@ final class VenueTrial {
     }
   }
 
-  /// Whether all books that can be are live.
+  /// Whether all books that can be are live, and the venue has told of each since the last fault: one that calls itself live and is
+  /// not subscribed any more would never be wrong by what is delivered.
   private var isWell: Bool {
-    guard case .open = phase else { return false }
+    guard case .open = phase, let calm else { return false }
     return wanted.allSatisfy { index in
       guard !refused.contains(index) else { return true }
-      return place(of: index).map { pipeline.market[$0].bookState == .live } ?? false
+      guard let id = place(of: index), pipeline.market[id].bookState == .live else { return false }
+      return references[index].map { $0.truth.updateID >= calm[index] } ?? false
     }
   }
 
