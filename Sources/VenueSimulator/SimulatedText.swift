@@ -45,6 +45,16 @@ extension ByteBuffer {
     }
   }
 
+  /// Appends what `body` does for each of `items`, with commas between.
+  mutating func append<Items: Sequence>(separated items: Items, _ body: (Items.Element, inout ByteBuffer) -> Void) {
+    var isFirst = true
+    for item in items {
+      if !isFirst { append(",") }
+      isFirst = false
+      body(item, &self)
+    }
+  }
+
   /// Appends a number in quotes, with exactly `scale` digits after the point.
   mutating func append(quoted value: Int64, scale: UInt8) {
     append(UInt8(ascii: "\""))
@@ -67,24 +77,20 @@ extension ByteBuffer {
   /// Appends `levels` as an array of pairs without zeros at the end of numbers.
   mutating func append(shortestPairs levels: some Sequence<PriceLevel>, _ instrument: SimulatedInstrument) {
     append("[")
-    var isFirst = true
-    for level in levels {
-      append(isFirst ? "[" : ",[")
-      isFirst = false
-      append(shortest: level.price, scale: instrument.priceScale)
-      append(",")
-      append(shortest: level.size, scale: instrument.sizeScale)
-      append("]")
+    append(separated: levels) { level, out in
+      out.append("[")
+      out.append(shortest: level.price, scale: instrument.priceScale)
+      out.append(",")
+      out.append(shortest: level.size, scale: instrument.sizeScale)
+      out.append("]")
     }
     append("]")
   }
 
   /// Appends what was traded in the last 24 h in the quote currency, in quotes, with eight digits at most.
   mutating func append(quoteVolumeOf state: InstrumentMarket) {
-    let scale = state.instrument.priceScale + state.instrument.sizeScale
-    let digits = scale > 8 ? scale - 8 : 0
-    let turnover = Int64(clamping: state.day.turnover / Int128(DecimalText.power(digits)))
-    append(quoted: turnover, scale: scale - digits)
+    let volume = state.quoteVolume
+    append(quoted: volume.mantissa, scale: volume.scale)
   }
 
   /// Appends `["PRICE","SIZE"]`.
@@ -99,13 +105,18 @@ extension ByteBuffer {
   /// Appends `levels` as an array of pairs.
   mutating func append(pairs levels: some Sequence<PriceLevel>, _ instrument: SimulatedInstrument) {
     append("[")
-    var isFirst = true
-    for level in levels {
-      if !isFirst { append(",") }
-      isFirst = false
-      append(pair: level, instrument)
-    }
+    append(separated: levels) { level, out in out.append(pair: level, instrument) }
     append("]")
+  }
+}
+
+extension InstrumentMarket {
+  /// What was traded in the last 24 h in the quote currency, with eight digits at most.
+  var quoteVolume: Decimal64 {
+    let scale = instrument.priceScale + instrument.sizeScale
+    let excess = scale > 8 ? scale - 8 : 0
+    return Decimal64(
+      mantissa: Int64(clamping: day.turnover / Int128(DecimalText.power(excess))), scale: scale - excess)
   }
 }
 

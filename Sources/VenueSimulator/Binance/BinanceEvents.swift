@@ -138,20 +138,13 @@ enum BinanceEvents {
     out.append("}")
   }
 
-  /// Turnover with eight digits, or as many as price and size have together.
-  private static func turnover(_ value: Int128, _ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    let digits = instrument.priceScale + instrument.sizeScale
-    let excess = digits > 8 ? digits - 8 : 0
-    field(#","q":"#, Int64(clamping: value / Int128(DecimalText.power(excess))), digits - excess, to: &out)
-  }
-
   static func ticker(_ state: InstrumentMarket, _ now: Timestamp, _ isMicroseconds: Bool, to out: inout ByteBuffer) {
     let day = state.day
     let (bid, ask) = (state.book.bestBid, state.book.bestAsk)
     let last = state.recentTrades.last
     head("24hrTicker", now, state.instrument, isMicroseconds, to: &out)
     field(#","p":"#, day.last - day.open, state.instrument.priceScale, to: &out)
-    field(#","P":"#, Int64(Int128(day.last - day.open) * 100_000 / Int128(day.open)), 3, to: &out)
+    field(#","P":"#, day.rise(in: 100_000), 3, to: &out)
     field(#","w":"#, day.vwap, state.instrument.priceScale, to: &out)
     field(#","x":"#, day.open, state.instrument.priceScale, to: &out)
     field(#","c":"#, day.last, state.instrument.priceScale, to: &out)
@@ -164,7 +157,8 @@ enum BinanceEvents {
     field(#","h":"#, day.high, state.instrument.priceScale, to: &out)
     field(#","l":"#, day.low, state.instrument.priceScale, to: &out)
     field(#","v":"#, day.volume, state.instrument.sizeScale, to: &out)
-    turnover(day.turnover, state.instrument, to: &out)
+    out.append(#","q":"#)
+    out.append(quoteVolumeOf: state)
     out.append(#","O":"#)
     append(now - Microseconds.day, isMicroseconds, to: &out)
     out.append(#","C":"#)
@@ -188,7 +182,8 @@ enum BinanceEvents {
     field(#","h":"#, day.high, state.instrument.priceScale, to: &out)
     field(#","l":"#, day.low, state.instrument.priceScale, to: &out)
     field(#","v":"#, day.volume, state.instrument.sizeScale, to: &out)
-    turnover(day.turnover, state.instrument, to: &out)
+    out.append(#","q":"#)
+    out.append(quoteVolumeOf: state)
     out.append("}")
   }
 }

@@ -119,10 +119,8 @@ struct BinanceREST {
   private func tickers(isSpot: Bool) -> SimulatedResponse {
     var out = ByteBuffer(capacity: 4 << 10)
     out.append("[")
-    var isFirst = true
-    for state in market.instruments where (state.instrument.kind == .spot) == isSpot {
-      if !isFirst { out.append(",") }
-      isFirst = false
+    let states = market.instruments.filter { ($0.instrument.kind == .spot) == isSpot }
+    out.append(separated: states) { state, out in
       func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
         out.append(name)
         out.append(quoted: value, scale: scale)

@@ -131,7 +131,7 @@ extension BitfinexProtocol {
     out.append(",")
     out.append(script: day.last - day.open, scale: price)
     out.append(",")
-    out.append(script: Int64(Int128(day.last - day.open) * 10_000 / Int128(day.open)), scale: 4)
+    out.append(script: day.rise(in: 10_000), scale: 4)
     out.append(",")
     out.append(script: day.last, scale: price)
     out.append(",")

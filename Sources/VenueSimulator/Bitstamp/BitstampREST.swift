@@ -33,8 +33,10 @@ extension BitstampProtocol {
   private static let notFound = SimulatedResponse(
     status: 404, body: #"{"status":"error","reason":"Not found","code":"404.000"}"#)
 
+  private var listedMarkets: [Int] { market.instruments.indices.filter { !isRefused($0) } }
+
   private func listed(_ name: String) -> Int? {
-    market.instruments.indices.first { market.instruments[$0].instrument.venueSymbol == name && !isRefused($0) }
+    listedMarkets.first { market.instruments[$0].instrument.venueSymbol == name }
   }
 
   private func orderBook(_ index: Int) -> SimulatedResponse {
@@ -59,14 +61,11 @@ extension BitstampProtocol {
   private func list(_ append: (SimulatedInstrument, inout ByteBuffer) -> Void) -> SimulatedResponse {
     var out = ByteBuffer(capacity: 4 << 10)
     out.append("[")
-    var isFirst = true
-    for index in market.instruments.indices where !isRefused(index) {
-      if !isFirst { out.append(",") }
-      isFirst = false
+    for index in listedMarkets {
       append(market.instruments[index].instrument, &out)
+      out.append(",")
     }
     // A perpetual, which is on the same socket.
-    out.append(isFirst ? "" : ",")
     out.append(
       #"{"name":"BTC/USD-PERP","market_symbol":"btcusd-perp","url_symbol":"btcusd-perp","base_currency":"BTC","base_decimals":5,"counter_currency":"USD","counter_decimals":0,"trading":"Enabled","market_type":"PERPETUAL","contract_size":"1"}]"#
     )
@@ -112,12 +111,7 @@ extension BitstampProtocol {
   private func tickers() -> SimulatedResponse {
     var out = ByteBuffer(capacity: 4 << 10)
     out.append("[")
-    var isFirst = true
-    for index in market.instruments.indices where !isRefused(index) {
-      if !isFirst { out.append(",") }
-      isFirst = false
-      appendTicker(index, to: &out)
-    }
+    out.append(separated: listedMarkets) { appendTicker($0, to: &$1) }
     out.append("]")
     return SimulatedResponse(body: out.description)
   }
@@ -141,8 +135,7 @@ extension BitstampProtocol {
     field(#","bid":"#, state.book.bestBid?.price ?? 0, price)
     field(#","ask":"#, state.book.bestAsk?.price ?? 0, price)
     field(#","open_24":"#, state.day.open, price)
-    field(
-      #","percent_change_24":"#, Int64(Int128(state.day.last - state.day.open) * 10_000 / Int128(state.day.open)), 2)
+    field(#","percent_change_24":"#, state.day.rise(in: 10_000), 2)
     out.append(#","pair":""#)
     out.append(state.instrument.base)
     out.append("/")

@@ -88,16 +88,15 @@ extension BybitProtocol {
     out.append(instrument.venueSymbol)
     out.append("\"")
     field(#","lastPrice":"#, state.day.last, price)
-    field(#","price24hPcnt":"#, Int64(Int128(state.day.last - state.day.open) * 1_000_000 / Int128(state.day.open)), 6)
+    field(#","price24hPcnt":"#, state.day.rise(in: 1_000_000), 6)
     if isWhole {
       field(#","prevPrice24h":"#, state.day.open, price)
       field(#","highPrice24h":"#, state.day.high, price)
       field(#","lowPrice24h":"#, state.day.low, price)
     }
     field(#","volume24h":"#, state.day.volume, size)
-    let digits = price + size > 8 ? price + size - 8 : 0
-    let turnover = Int64(clamping: state.day.turnover / Int128(DecimalText.power(digits)))
-    field(#","turnover24h":"#, turnover, price + size - digits)
+    out.append(#","turnover24h":"#)
+    out.append(quoteVolumeOf: state)
     if instrument.kind == .spot {
       field(#","usdIndexPrice":"#, state.day.last, price)
     } else {

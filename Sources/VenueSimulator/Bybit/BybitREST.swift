@@ -38,10 +38,8 @@ extension BybitProtocol {
     out.append(#"{"retCode":0,"retMsg":"OK","result":{"category":""#)
     out.append(category)
     out.append(#"","list":["#)
-    var isFirst = true
-    for state in market.instruments where (state.instrument.kind == .spot) == (category == "spot") {
-      if !isFirst { out.append(",") }
-      isFirst = false
+    let states = market.instruments.filter { ($0.instrument.kind == .spot) == (category == "spot") }
+    out.append(separated: states) { state, out in
       out.append(#"{"symbol":""#)
       out.append(state.instrument.venueSymbol)
       out.append(#"","lastPrice":"#)

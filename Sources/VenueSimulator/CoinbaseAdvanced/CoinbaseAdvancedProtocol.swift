@@ -374,7 +374,7 @@ final class CoinbaseAdvancedProtocol: VenueProtocol {
     field(#","high_24_h":"#, state.day.high, price)
     field(#","low_52_w":"#, state.day.low / 2, price)
     field(#","high_52_w":"#, state.day.high * 2, price)
-    field(#","price_percent_chg_24_h":"#, (state.day.last - state.day.open) * 10_000 / max(1, state.day.open), 2)
+    field(#","price_percent_chg_24_h":"#, state.day.rise(in: 10_000), 2)
     if channel == .ticker {
       let (bid, ask) = (state.book.bestBid, state.book.bestAsk)
       field(#","best_bid":"#, bid?.price ?? 0, price)

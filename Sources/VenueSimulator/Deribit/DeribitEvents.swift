@@ -138,8 +138,7 @@ enum DeribitEvents {
     field(#""high":"#, day.high, price, to: &out)
     field(#","low":"#, day.low, price, to: &out)
     // Percent with four digits.
-    let change = day.open > 0 ? Int64(Int128(day.last - day.open) * 1_000_000 / Int128(day.open)) : 0
-    field(#","price_change":"#, change, 4, to: &out)
+    field(#","price_change":"#, day.rise(in: 1_000_000), 4, to: &out)
     field(#","volume":"#, day.volume, size, to: &out)
     let notional = Int64(clamping: day.turnover / Int128(DecimalText.power(price + size)))
     field(#","volume_usd":"#, notional, 0, to: &out)

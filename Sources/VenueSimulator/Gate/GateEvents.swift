@@ -130,8 +130,7 @@ enum GateEvents {
     field(#"","last":"#, state.day.last, price)
     field(#","lowest_ask":"#, state.book.bestAsk?.price ?? 0, price)
     field(#","highest_bid":"#, state.book.bestBid?.price ?? 0, price)
-    let change = Int64(Int128(state.day.last - state.day.open) * 1_000_000 / Int128(state.day.open))
-    field(#","change_percentage":"#, change, 4)
+    field(#","change_percentage":"#, state.day.rise(in: 1_000_000), 4)
     field(#","base_volume":"#, state.day.volume, size)
     out.append(#","quote_volume":"#)
     out.append(quoteVolumeOf: state)
@@ -167,8 +166,7 @@ enum GateEvents {
   static func dayFigures(_ market: SimulatedMarket) -> String {
     var out = ByteBuffer(capacity: 4 << 10)
     out.append("[")
-    for (index, state) in market.instruments.enumerated() {
-      if index > 0 { out.append(",") }
+    out.append(separated: market.instruments) { state, out in
       appendFigures(state, to: &out)
     }
     out.append("]")
@@ -178,8 +176,7 @@ enum GateEvents {
   static func currencyPairs(_ market: SimulatedMarket) -> String {
     var out = ByteBuffer(capacity: 4 << 10)
     out.append("[")
-    for (index, state) in market.instruments.enumerated() {
-      if index > 0 { out.append(",") }
+    out.append(separated: market.instruments) { state, out in
       let instrument = state.instrument
       out.append(#"{"id":""#)
       out.append(instrument.venueSymbol)

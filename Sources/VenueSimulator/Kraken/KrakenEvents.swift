@@ -83,7 +83,7 @@ extension KrakenProtocol {
     field(#","low":"#, day.low, price)
     field(#","high":"#, day.high, price)
     field(#","change":"#, day.last - day.open, price)
-    field(#","change_pct":"#, Int64(Int128(day.last - day.open) * 10_000 / Int128(day.open)), 2)
+    field(#","change_pct":"#, day.rise(in: 10_000), 2)
     field(#","trades":"#, day.trades, 0)
     out.append(#","timestamp":""#)
     out.append(rfc3339: faults.now)

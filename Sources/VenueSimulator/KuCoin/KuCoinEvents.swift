@@ -92,8 +92,7 @@ enum KuCoinEvents {
   static func symbols(_ market: SimulatedMarket) -> String {
     var out = ByteBuffer(capacity: 4 << 10)
     out.append(#"{"code":"200000","data":["#)
-    for (index, state) in market.instruments.enumerated() {
-      if index > 0 { out.append(",") }
+    out.append(separated: market.instruments) { state, out in
       append(state.instrument, to: &out)
     }
     out.append("]}")
@@ -105,8 +104,7 @@ enum KuCoinEvents {
     out.append(#"{"code":"200000","data":{"time":"#)
     out.append(integer: now.rawValue / 1_000)
     out.append(#","ticker":["#)
-    for (index, state) in market.instruments.enumerated() {
-      if index > 0 { out.append(",") }
+    out.append(separated: market.instruments) { state, out in
       out.append(#"{"symbol":""#)
       out.append(state.instrument.venueSymbol)
       out.append(#"","symbolName":""#)

@@ -108,6 +108,9 @@ package struct DayStatistics: Sendable, Equatable {
   /// The volume-weighted average price, rounded down to the instrument's scale.
   package var vwap: Int64 { volume > 0 ? Int64(turnover / Int128(volume)) : last }
 
+  /// What the price has risen in the day, in parts of `unit` of what it was: 10,000 is in hundredths of a percent.
+  func rise(in unit: Int64) -> Int64 { open > 0 ? Int64(Int128(last - open) * Int128(unit) / Int128(open)) : 0 }
+
   /// The last `count` finished minutes, oldest first, and when the first of them began.
   package func minutes(last count: Int) -> (start: Timestamp, minutes: [Minute]) {
     let count = min(max(count, 0), Self.minuteCount)

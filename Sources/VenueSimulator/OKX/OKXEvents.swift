@@ -105,10 +105,7 @@ extension OKXProtocol {
     field(#","low24h":"#, state.day.low, price)
     field(#","vol24h":"#, state.day.volume, size)
     if instrument.kind == .spot {
-      let digits = price + size > 8 ? price + size - 8 : 0
-      field(
-        #","volCcy24h":"#, Int64(clamping: state.day.turnover / Int128(DecimalText.power(digits))),
-        price + size - digits)
+      field(#","volCcy24h":"#, state.quoteVolume.mantissa, state.quoteVolume.scale)
     } else {
       let contract = instrument.contractSize
       field(#","volCcy24h":"#, state.day.volume * contract.mantissa, size + contract.scale)
