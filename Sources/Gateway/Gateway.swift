@@ -97,9 +97,8 @@ package final class Gateway: Sendable {
         guard let permit = admission.enter(peer, now: kernel.monotonicMicroseconds) else { return nil }
         if let room = permit.room {
           let node = nodes[room % nodes.count]
-          // The gate is asked on the first loop. A newcomer that is noted later is not ended for its own sake.
-          let now = loops[0].uptime
-          node.loop.execute { node.makeRoom(hops: nodes.count, before: now) }
+          let came = permit.came
+          node.loop.execute { node.makeRoom(room, hops: nodes.count, until: came) }
         }
         return permit
       },

@@ -48,16 +48,18 @@ extension LoopNode {
 
   /// Notes a connection that has just come. On the loop.
   func arrived(_ connection: Connection) {
-    guard Self.isSilent(connection) else { return }
-    newcomers.append(connection, at: loop.kernel.uptime(), isOfInterest: Self.isSilent)
+    guard let permit = connection.permit as? AdmissionPermit, Self.isSilent(connection) else { return }
+    newcomers.append(connection, at: permit.came, isOfInterest: Self.isSilent)
   }
 
-  /// Ends the connection that has been silent longest, its TLS handshake included, for one that came at `time`, ns: here or, where
-  /// there is none, on the next of `hops` loops.
-  func makeRoom(hops: Int, before time: UInt64) {
+  /// Ends the connection that has been silent longest, its TLS handshake included, for one that came at `time`, ns, and has this `room`:
+  /// here or, where there is none, on the next of `hops` loops.
+  func makeRoom(_ room: Int, hops: Int, until time: UInt64) {
     loop.assertOnLoop()
-    let found = newcomers.popFirst(before: time) { connection, came in
+    let found = newcomers.popFirst(until: time) { connection, came in
       guard Self.isSilent(connection) else { return .forget }
+      // Not the one that the room is for.
+      if (connection.permit as? AdmissionPermit)?.room == room { return .keep }
       return connection.isHandshaking && time < came + Self.handshakePatience ? .keep : .take
     }
     if let found {
@@ -65,7 +67,7 @@ extension LoopNode {
       found.abort()
     } else if hops > 1 {
       let next = nodes[(loop.index + 1) % nodes.count]
-      next.loop.execute { next.makeRoom(hops: hops - 1, before: time) }
+      next.loop.execute { next.makeRoom(room, hops: hops - 1, until: time) }
     }
   }
 

@@ -330,6 +330,6 @@ private final class HandshakesUnderWay: @unchecked Sendable {
 
   /// The one that began first, if that was before `time`; it is forgotten.
   func popFirst(before time: UInt64) -> Connection? {
-    queue.popFirst(before: time) { connection, _ in connection.isHandshaking ? .take : .forget }
+    queue.popFirst(until: time) { connection, _ in connection.isHandshaking ? .take : .forget }
   }
 }

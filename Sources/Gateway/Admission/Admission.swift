@@ -121,8 +121,8 @@ final class Admission: Sendable {
       let makesRoom = refusal == nil && state.connections > limits.connections
       if makesRoom { state.rooms += 1 }
       return AdmissionPermit(
-        admission: self, address: counted, isProxy: isProxy, refusal: refusal, refusalWait: wait,
-        room: makesRoom ? state.rooms : nil)
+        admission: self, came: UInt64(now) * 1_000, address: counted, isProxy: isProxy, refusal: refusal,
+        refusalWait: wait, room: makesRoom ? state.rooms : nil)
     }
   }
 
@@ -221,6 +221,8 @@ final class AdmissionPermit: ConnectionPermit, @unchecked Sendable {
   // `@unchecked`: made by the accepting loop and handed over with its connection, then touched on the connection's loop only.
 
   private let admission: Admission
+  /// When its connection was accepted, monotonic ns.
+  let came: UInt64
   /// The address whose connections it counts among.
   fileprivate(set) var address: IPAddress?
   /// The key whose connections it counts among.
@@ -238,9 +240,11 @@ final class AdmissionPermit: ConnectionPermit, @unchecked Sendable {
   fileprivate var requests = Int64.min / 2
 
   fileprivate init(
-    admission: Admission, address: IPAddress?, isProxy: Bool, refusal: Refusal?, refusalWait: Int64, room: Int?
+    admission: Admission, came: UInt64, address: IPAddress?, isProxy: Bool, refusal: Refusal?, refusalWait: Int64,
+    room: Int?
   ) {
     self.admission = admission
+    self.came = came
     self.address = address
     self.isProxy = isProxy
     self.refusal = refusal

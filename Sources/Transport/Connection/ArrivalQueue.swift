@@ -34,11 +34,11 @@ package struct ArrivalQueue {
     entries.append(Entry(connection: connection, came: time))
   }
 
-  /// The first connection to be taken of those that came before `time`; it is forgotten. O(1) amortised, plus those that are kept.
-  package mutating func popFirst(before time: UInt64, _ verdict: (Connection, _ came: UInt64) -> Verdict) -> Connection?
+  /// The first connection to be taken of those that came until `time`; it is forgotten. O(1) amortised, plus those that are kept.
+  package mutating func popFirst(until time: UInt64, _ verdict: (Connection, _ came: UInt64) -> Verdict) -> Connection?
   {
     var index = first
-    while index < entries.count, entries[index].came < time {
+    while index < entries.count, entries[index].came <= time {
       let connection = entries[index].connection
       let found = connection.map { verdict($0, entries[index].came) } ?? .forget
       if found == .keep {

@@ -131,6 +131,8 @@ final class CoinbaseProtocol: VenueProtocol {
 
   private func subscribe(_ request: CoinbaseRequest, _ session: CoinbaseSession) {
     let title = "Failed to subscribe"
+    // One that is refused is one all the same: its sender may not know yet.
+    session.hasSubscribed = true
     guard !request.channels.isEmpty else { return fail(title, "no channels provided", session) }
     var wanted: [(CoinbaseChannel, Int)] = []
     for (name, products) in request.channels {
@@ -155,7 +157,6 @@ final class CoinbaseProtocol: VenueProtocol {
         wanted.append((channel, index))
       }
     }
-    session.hasSubscribed = true
     for (channel, index) in wanted where streams[channel]![index].insert(session) {
       session.subscriptions.append((channel, index))
     }

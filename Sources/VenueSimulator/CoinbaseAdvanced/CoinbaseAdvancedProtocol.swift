@@ -132,8 +132,9 @@ final class CoinbaseAdvancedProtocol: VenueProtocol {
   }
 
   private func subscribe(_ request: CoinbaseAdvancedRequest, _ session: CoinbaseAdvancedSession) {
+    // One that is refused is one all the same: its sender may not know yet.
+    session.hasSubscribed = true
     if request.channel == "heartbeats" {
-      session.hasSubscribed = true
       session.hasHeartbeats = true
       return acknowledge(session)
     }
@@ -146,7 +147,6 @@ final class CoinbaseAdvancedProtocol: VenueProtocol {
       wanted.append((index, name))
     }
     guard !wanted.isEmpty else { return fail("no product_ids provided", session) }
-    session.hasSubscribed = true
     if channel == .level2 {
       let held = Set(session.subscriptions.filter { $0.channel == .level2 }.map(\.instrument))
       if session.isWithoutBooks || held.union(wanted.map(\.instrument)).count > bookLimit {

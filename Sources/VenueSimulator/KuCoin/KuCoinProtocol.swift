@@ -45,6 +45,8 @@ final class KuCoinProtocol: VenueProtocol {
     var messages = 0
     /// Removals of levels that have fallen out of the window, and are told a message late.
     var fallen: (bids: [PriceLevel], asks: [PriceLevel]) = ([], [])
+    /// The message before: its first number and what it told.
+    var told: (from: Int64, bids: [PriceLevel], asks: [PriceLevel])?
     var subscribers = Subscribers<KuCoinSession>()
   }
 
@@ -227,6 +229,7 @@ final class KuCoinProtocol: VenueProtocol {
     }
     let state = market.instruments[index]
     books[index].last = state.updateID
+    books[index].told = nil
     books[index].subscribers.insert(session)
     session.send(.bookSnapshot, instrument: index) { out in
       KuCoinEvents.appendBook(
@@ -265,9 +268,17 @@ final class KuCoinProtocol: VenueProtocol {
     // What happens below the window is not told; the next message's numbers cover it.
     guard !bids.isEmpty || !asks.isEmpty else { return }
     books[index].messages += 1
-    // That a message begins with numbers which were told before is documented as right, though nobody has seen it.
-    let overlap: Int64 = index % 2 == 1 && books[index].messages % 16 == 0 ? 1 : 0
-    let numbers = (books[index].last + 1 - overlap)...state.updateID
+    var first = books[index].last + 1
+    let told = books[index].told
+    books[index].told = (first, bids, asks)
+    // That a message begins with numbers which were told before is documented as right, though nobody has seen it. It then tells
+    // all that they were about.
+    if let told, index % 2 == 1, books[index].messages % 16 == 0 {
+      first = told.from
+      bids += told.bids.filter { old in !bids.contains { $0.price == old.price } }
+      asks += told.asks.filter { old in !asks.contains { $0.price == old.price } }
+    }
+    let numbers = first...state.updateID
     books[index].last = state.updateID
     books[index].subscribers.send(.book(isVisible: true), instrument: index) { out in
       KuCoinEvents.appendBook(

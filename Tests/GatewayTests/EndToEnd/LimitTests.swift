@@ -136,6 +136,7 @@ struct LimitTests {
                 b"Sec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\\r\\n\\r\\n")
       text = b'{"op":"subscribe","streams":[{"channel":"trades","symbols":["kraken:*"]},{"channel":"book","symbols":["kraken:*"]}]}'
       s.sendall(bytes([0x81, 0x80 | len(text)]) + bytes(4) + text)
+      s.sendall(bytes([0x8a, 0x80]) + bytes(4))
       while True:
         s.recv(1 << 16)
       """
@@ -175,6 +176,8 @@ struct LimitTests {
     )
     var patience = Patience()
     while try await Self.metric(harness, "over_budget_closed_total") < 1 {
+      // What is published waits once for all; replies are the client's own.
+      for _ in 0..<10 { stuck.send("{\"op\":\"list\"}") }
       try await patience.wait(for: "the slow client to be closed")
     }
     #expect(try await Self.metric(harness, "over_budget_closed_total") == 1)
