@@ -292,6 +292,21 @@ struct CoinbaseAdvancedHandlerTests {
     #expect(feed.market.instruments[0].book.bids.count == 1)
   }
 
+  @Test(
+    "a snapshot between the end of a subscription and the new one is of the one that has ended: nothing would follow it"
+  )
+  func snapshotOfTheEnded() {
+    let feed = Self.live()
+    feed.wait(10)
+    #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
+    feed.receive(Self.book("snapshot", 5, [Self.level("bid", "2000.00", "1")], product: "ETH-USD"))
+    #expect(feed.books.isEmpty && feed.state(1) != .live)
+    feed.receive(Self.subscriptions(6))
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
+    feed.receive(Self.book("snapshot", 7, [Self.level("bid", "2001.00", "1")], product: "ETH-USD"))
+    #expect(feed.state(1) == .live)
+  }
+
   @Test("messages without numbers are taken, and then a missing heartbeat is the hole")
   func withoutNumbers() {
     let feed = Self.live()
