@@ -299,39 +299,28 @@ package final class BinanceHandler: SymbolHandler {
   }
 
   private func takeSnapshot(_ place: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
-    guard !feeds[place].bridge.isLive else {
-      pacer.succeeded(place)
-      return
-    }
+    guard !feeds[place].bridge.isLive else { return pacer.succeeded(place) }
     guard status == 200 else { return pacer.failed(place, status: status, now: now) }
     var mark = BatchMark(batch)
-    for _ in 0..<4 {
-      do throws(FeedError) {
-        let id = try readSnapshot(body, place, now: now, into: &batch)
-        guard !feeds[place].bridge.isStale(id) else {
-          // Older than the first update that was kept: another one, and what is kept stays.
-          mark.rewind(&batch)
-          return pacer.failed(place, status: status, now: now)
-        }
-        bridge(place, id, mark: mark, now: now, into: &batch)
-        return
-      } catch {
-        mark.rewind(&batch)
-        guard widenIfNeeded(into: &batch) else {
-          rejectAnswer(error)
-          return pacer.failed(place, status: status, now: now)
-        }
-        mark = BatchMark(batch)
-      }
+    guard let id = snapshot(body, place, from: &mark, into: &batch) else {
+      return pacer.failed(place, status: status, now: now)
     }
-  }
-
-  private func bridge(_ place: Int, _ id: Int64, mark: BatchMark, now: Timestamp, into batch: inout EventBatch) {
+    guard !feeds[place].bridge.isStale(id) else {
+      // Older than the first update that was kept: another one, and what is kept stays.
+      mark.rewind(&batch)
+      return pacer.failed(place, status: status, now: now)
+    }
     if join(&feeds[place].bridge, place, at: id, from: mark, time: now, into: &batch) {
       pacer.succeeded(place)
     } else {
-      pacer.failed(place, status: 200, now: now)
+      pacer.failed(place, status: status, now: now)
     }
+  }
+
+  override func readSnapshot(
+    _ body: RawSpan, _ place: Int, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    try readOrderBook(body, place, into: &batch)
   }
 
   override func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {

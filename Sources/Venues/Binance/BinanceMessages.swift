@@ -363,9 +363,7 @@ extension BinanceHandler {
   // MARK: REST bodies
 
   /// `{"lastUpdateId":…,"bids":[["price","size"],…],"asks":[…]}`: the levels go to the end of `batch`, the id is returned.
-  func readSnapshot(
-    _ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch
-  ) throws(FeedError) -> Int64 {
+  func readOrderBook(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
     var reader = FieldReader(body)
     // Digits are learnt where no list has said them.
     let format = market.scale == nil ? Self.bookFormat.learning(.all) : Self.bookFormat

@@ -125,28 +125,17 @@ extension BitstampHandler {
       return snapshotFailed(place, status: status, now: now)
     }
     var mark = BatchMark(batch)
-    // Price and size may each widen several times.
-    for _ in 0..<32 {
-      do throws(FeedError) {
-        let time = try readSnapshot(body, place, into: &batch)
-        guard isUsable(time, place) else {
-          mark.rewind(&batch)
-          feeds[place].attempts += isRenewal ? 0 : 1
-          if feeds[place].attempts >= Self.staleAttempts { beginAnew(place, now: now) }
-          return snapshotFailed(place, status: status, now: now)
-        }
-        feeds[place].attempts = 0
-        join(place, time, mark: mark, now: now, into: &batch)
-        return
-      } catch {
-        mark.rewind(&batch)
-        guard widenIfNeeded(into: &batch) else {
-          rejectAnswer(error)
-          return snapshotFailed(place, status: status, now: now)
-        }
-        mark = BatchMark(batch)
-      }
+    guard let time = snapshot(body, place, from: &mark, into: &batch) else {
+      return snapshotFailed(place, status: status, now: now)
     }
+    guard isUsable(time, place) else {
+      mark.rewind(&batch)
+      feeds[place].attempts += isRenewal ? 0 : 1
+      if feeds[place].attempts >= Self.staleAttempts { beginAnew(place, now: now) }
+      return snapshotFailed(place, status: status, now: now)
+    }
+    feeds[place].attempts = 0
+    join(place, time, mark: mark, now: now, into: &batch)
   }
 
   /// Asks again, later; a renewal is given up until its next turn.

@@ -151,6 +151,12 @@ package final class BitstampHandler: SymbolHandler {
     return true
   }
 
+  override func readSnapshot(
+    _ body: RawSpan, _ place: Int, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    try readOrderBook(body, place, into: &batch)
+  }
+
   override var volumeRequests: [String] { ["/api/v2/ticker/"] }
 
   override func readVolumes(

@@ -131,7 +131,7 @@ extension BitstampHandler {
   }
 
   /// The answer of `order_book`: its time, µs; levels are appended to the batch.
-  func readSnapshot(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
+  func readOrderBook(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
     var reader = FieldReader(body)
     let time = try readBookFields(&reader, place, into: &batch)
     try reader.end()

@@ -107,11 +107,13 @@ package final class BybitHandler: SymbolHandler {
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     guard listRequest.isAnswered(by: request) else { return }
-    let isListed = takeList("instruments-info", status: status, body: body, now: now, into: &batch)
-    // A failure begins with the first page again.
-    if answerError != nil { restartList() }
-    guard isListed, isConnected else { return }
-    subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now)
+    let count = pages
+    guard takeList("instruments-info", status: status, body: body, now: now, into: &batch) else {
+      // No page has come: all of them again.
+      if pages == count { restartList() }
+      return
+    }
+    if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {

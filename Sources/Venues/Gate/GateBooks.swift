@@ -43,32 +43,19 @@ extension GateHandler {
     guard feeds[place].isBridged, !feeds[place].bridge.isLive else { return pacer.succeeded(place) }
     guard status == 200 else { return pacer.failed(place, status: status, now: now) }
     var mark = BatchMark(batch)
-    // Price and size may each widen their scale.
-    for _ in 0..<4 {
-      do throws(FeedError) {
-        let id = try readSnapshot(body, place, into: &batch)
-        guard !feeds[place].bridge.isStale(id) else {
-          mark.rewind(&batch)
-          return pacer.failed(place, status: status, now: now)
-        }
-        feeds[place].isHeard = true
-        if join(&feeds[place].bridge, place, at: id, from: mark, time: now, into: &batch) {
-          pacer.succeeded(place)
-        } else {
-          pacer.failed(place, status: status, now: now)
-        }
-        return
-      } catch {
-        mark.rewind(&batch)
-        guard widenIfNeeded(into: &batch) else {
-          rejectAnswer(error)
-          return pacer.failed(place, status: status, now: now)
-        }
-        mark = BatchMark(batch)
-      }
+    guard let id = snapshot(body, place, from: &mark, into: &batch) else {
+      return pacer.failed(place, status: status, now: now)
     }
-    rejectAnswer(FeedError(.decimal, "order book: scales that were widened four times do not do"))
-    pacer.failed(place, status: status, now: now)
+    guard !feeds[place].bridge.isStale(id) else {
+      mark.rewind(&batch)
+      return pacer.failed(place, status: status, now: now)
+    }
+    feeds[place].isHeard = true
+    if join(&feeds[place].bridge, place, at: id, from: mark, time: now, into: &batch) {
+      pacer.succeeded(place)
+    } else {
+      pacer.failed(place, status: status, now: now)
+    }
   }
 }
 

@@ -330,6 +330,12 @@ package final class GateHandler: SymbolHandler {
 
   // MARK: Books
 
+  override func readSnapshot(
+    _ body: RawSpan, _ place: Int, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    try readOrderBook(body, place, into: &batch)
+  }
+
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
   ) {

@@ -258,7 +258,7 @@ extension GateHandler {
   // MARK: The snapshot by REST
 
   /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`: the levels go to the end of `batch`, the id is returned.
-  func readSnapshot(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
+  func readOrderBook(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
     var reader = FieldReader(body)
     var id: Int64?
     var sides = 0

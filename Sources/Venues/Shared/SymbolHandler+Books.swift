@@ -1,7 +1,31 @@
+import Bytes
 import MarketData
 
 /// What the handlers of several venues do with books.
 extension SymbolHandler {
+  /// Reads the snapshot of a book by REST, at scales that are widened as it wants them. Nil if it cannot be read: the reason is kept.
+  /// - Parameter mark: behind it the snapshot's levels stand.
+  /// - Returns: the number or time that the snapshot stands at.
+  final func snapshot(
+    _ body: RawSpan, _ place: Int, from mark: inout BatchMark, into batch: inout EventBatch
+  ) -> Int64? {
+    // Price and size may each widen several times.
+    for _ in 0..<32 {
+      do throws(FeedError) {
+        return try readSnapshot(body, place, into: &batch)
+      } catch {
+        mark.rewind(&batch)
+        guard widenIfNeeded(into: &batch) else {
+          rejectAnswer(error)
+          return nil
+        }
+        mark = BatchMark(batch)
+      }
+    }
+    rejectAnswer(FeedError(.decimal, "snapshot of a book: scales that were widened 32 times do not do"))
+    return nil
+  }
+
   /// Joins what `bridge` has kept to a snapshot at `id` that is not stale and whose levels stand in `batch` from `mark` on. Appends and
   /// counts the snapshot and every kept update that follows it. False if there is a hole among what was kept: the book has been
   /// reset, and another snapshot is wanted. O(kept).

@@ -109,6 +109,11 @@ package class SymbolHandler: FeedHandler {
   /// Reads an answer to `listRequest` and takes the markets that it lists; false if that is not all: `prepare` asks for the rest.
   func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool { true }
 
+  /// Reads the snapshot of a book by REST: its levels go to the end of `batch`, the number or time that it stands at is returned.
+  func readSnapshot(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
+    preconditionFailure("snapshots that nobody asks for")
+  }
+
   /// The paths whose answers together hold the 24 h volume of every market, asked for one after the other. Empty if the venue has no
   /// such request, or its list says the volumes already.
   var volumeRequests: [String] { [] }
