@@ -89,6 +89,9 @@ package final class FanOut {
 
   /// Clients to look after: something of theirs is unsent, or they are degraded.
   var watched: [UInt32] = []
+  /// Whose turn it is of those, and the bytes that wait for them.
+  var watchCursor = 0
+  var watchedBytes = 0
 
   var parked: ParkedSessions
   /// Sessions that were resumed here. For metrics.
@@ -166,6 +169,7 @@ package final class FanOut {
   /// The connection is gone.
   package func close(_ client: ClientID, into actions: inout [FanOutAction]) {
     guard let state = anyState(of: client) else { return }
+    unwatch(client.slot, state)
     park(state, isPaused: slots[Int(client.slot)].flags.contains(.paused), into: &actions)
     let subscriptions = state.subscriptions
     state.subscriptions = []
@@ -211,6 +215,7 @@ package final class FanOut {
       state.queue.removeAll()
       slots[Int(client.slot)].isHeartbeatDue = false
     }
+    unwatch(client.slot, state)
     actions.append(.close(client, code: code, reason: reason))
   }
 

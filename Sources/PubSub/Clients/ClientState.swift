@@ -186,7 +186,11 @@ final class ClientState {
   var degraded: UInt16 = 0
   var steppedAt = Timestamp.distantPast
   var pressedAt = Timestamp.distantPast
-  var isWatched = false
+  /// Its place among those that are looked after (`FanOut.watched`); -1: it is not.
+  var watchPlace = -1
+  var isWatched: Bool { watchPlace >= 0 }
+  /// What is counted of it in `FanOut.watchedBytes`.
+  var countedBytes = 0
   /// Messages merged away, and lost, since it connected: for heartbeats and the farewell.
   var merged = 0
   var lost = 0

@@ -51,28 +51,52 @@ extension FanOut {
 
   func watch(_ slot: UInt32, _ state: ClientState) {
     if state.isWatched { return }
-    state.isWatched = true
+    state.watchPlace = watched.count
+    watched.append(slot)
     slots[Int(slot)].flags.insert(.watched)
     state.progress = slots[Int(slot)].firstTime
-    if let oldest = state.queue.oldest, oldest > state.progress { state.progress = oldest }
+    let oldest = state.queue.oldest
+    if oldest != .distantFuture, oldest > state.progress { state.progress = oldest }
     if state.unsentSince > state.progress { state.progress = state.unsentSince }
-    watched.append(slot)
+    count(slot, state)
   }
 
-  /// Looks after the clients that have something unsent, and forgets those that have caught up.
+  /// The client is no longer looked after.
+  func unwatch(_ slot: UInt32, _ state: ClientState) {
+    guard state.isWatched else { return }
+    let last = watched.removeLast()
+    if state.watchPlace < watched.count {
+      watched[state.watchPlace] = last
+      slots[Int(last)].state?.watchPlace = state.watchPlace
+    }
+    state.watchPlace = -1
+    slots[Int(slot)].flags.remove(.watched)
+    watchedBytes -= state.countedBytes
+    state.countedBytes = 0
+  }
+
+  /// Books what waits for a client that is looked after.
+  private func count(_ slot: UInt32, _ state: ClientState) {
+    let bytes = queuedBytes(of: slot)
+    watchedBytes += bytes - state.countedBytes
+    state.countedBytes = bytes
+  }
+
+  /// Clients looked after in one advance, or a tenth of them where that is more: ten thousand at once kept the others waiting for 10 ms.
+  private static let looksPerAdvance = 256
+
+  /// Looks after the clients that have something unsent, and forgets those that have caught up: each at every advance, or one after the other
+  /// within ten of them where they are many.
   func advanceWatched(_ now: Timestamp, into actions: inout [FanOutAction]) {
-    guard !watched.isEmpty else { return }
-    let slots = watched
-    watched.removeAll(keepingCapacity: true)
-    for slot in slots {
-      let client = id(of: slot)
-      guard let state = state(of: client), state.isWatched else { continue }
-      state.isWatched = false
-      self.slots[Int(slot)].flags.remove(.watched)
-      if look(after: client, state, now: now, into: &actions) {
-        state.isWatched = true
-        self.slots[Int(slot)].flags.insert(.watched)
-        watched.append(slot)
+    for _ in 0..<min(watched.count, max(Self.looksPerAdvance, watched.count / 10 + 1)) {
+      if watchCursor >= watched.count { watchCursor = 0 }
+      guard watchCursor < watched.count, let state = slots[Int(watched[watchCursor])].state else { return }
+      let slot = watched[watchCursor]
+      if look(after: id(of: slot), state, now: now, into: &actions) {
+        count(slot, state)
+        watchCursor += 1
+      } else {
+        unwatch(slot, state)
       }
     }
   }
@@ -103,7 +127,7 @@ extension FanOut {
       }
       var oldest = moment
       if first != nil { oldest = min(oldest, pointer.pointee.firstTime) }
-      if let time = state.queue.oldest { oldest = min(oldest, time) }
+      oldest = min(oldest, state.queue.oldest)
       if state.behind > 0 { oldest = min(oldest, state.behindSince) }
       if state.unsent > 0 { oldest = min(oldest, state.unsentSince) }
       if queued > limits.softQueuedBytes || moment - oldest > Self.ageLimit {

@@ -66,14 +66,9 @@ struct QueueLane {
   var isEmpty: Bool { items.count - head == removed }
   var count: Int { items.count - head - removed }
 
-  /// When the first item came.
-  var oldest: Timestamp? {
-    var index = head
-    while index < items.count {
-      if items[index].kind != .removed { return items[index].time }
-      index += 1
-    }
-    return nil
+  /// When the first item came; `distantFuture` if there is none.
+  var oldest: Timestamp {
+    items[head...].first { $0.kind != .removed }?.time ?? .distantFuture
   }
 
   /// Takes over a spare buffer; only while it is empty and has none.

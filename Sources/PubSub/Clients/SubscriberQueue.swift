@@ -23,8 +23,8 @@ struct SubscriberQueue {
   /// Bytes of everything that waits.
   var bytes: Int { control.bytes + state.bytes + events.bytes }
 
-  /// When the oldest item came. O(removed items at the heads).
-  var oldest: Timestamp? { [control.oldest, state.oldest, events.oldest].compactMap { $0 }.min() }
+  /// When the oldest item came; `distantFuture` if there is none. O(removed items at the heads).
+  var oldest: Timestamp { min(control.oldest, state.oldest, events.oldest) }
 
   /// Appends to a lane; `spares` are buffers for a lane that has none.
   mutating func append(_ item: QueuedItem, to lane: Lane, spares: inout [[QueuedItem]]) {

@@ -137,13 +137,14 @@ struct LimitTests {
       text = b'{"op":"subscribe","streams":[{"channel":"trades","symbols":["kraken:*"]},{"channel":"book","symbols":["kraken:*"]}]}'
       s.sendall(bytes([0x81, 0x80 | len(text)]) + bytes(4) + text)
       s.sendall(bytes([0x8a, 0x80]) + bytes(4))
-      while True:
-        s.recv(1 << 16)
+      while s.recv(1 << 16):
+        pass
       """
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["python3", "-c", script]
     try process.run()
+    defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
     var patience = Patience()
     while try await Self.metric(harness, "frames_sent_total") < 50 {
       try await patience.wait(for: "the client to be served")
