@@ -91,6 +91,7 @@ var package = Package(
       name: "FuzzTargets",
       dependencies: [
         "Gateway", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib",
+        "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests("Fuzz", ["FuzzTargets", "Venues"]),

@@ -13,14 +13,7 @@ struct RecordCommand: AsyncParsableCommand {
       and goes on as soon as there is room. Metrics are served on --internal-listen.
       """)
 
-  @Option(help: ArgumentHelp("Record these symbols of a venue. Repeatable.", valueName: "venue=sym,sym"))
-  var feed: [String]
-  @Option(
-    help: ArgumentHelp("Use this URL for a venue; VENUE.rest=URL for its REST API. Repeatable.", valueName: "venue=url")
-  )
-  var endpoint: [String] = []
-  @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
-  var ca: String?
+  @OptionGroup var feeds: FeedOptions
   @Option(help: ArgumentHelp("Write to this file, or into this folder/ with files per connection.", valueName: "file"))
   var out: String
   @Option(help: ArgumentHelp("Begin another file at so many MB, 0: never (default: 256).", valueName: "n"))
@@ -45,6 +38,7 @@ struct RecordCommand: AsyncParsableCommand {
   var seconds: Int?
 
   func validate() throws {
+    if feeds.feed.isEmpty { throw ValidationError("--feed is missing; give the symbols to record: kraken=BTC-USD.") }
     if let seconds, !(1...604_800).contains(seconds) {
       throw ValidationError("--for \(seconds) is not allowed; give 1 to 604800 seconds.")
     }
@@ -52,10 +46,7 @@ struct RecordCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var flags = [
-      ConfigurationFlag("--feed", sets: "feeds", to: feed), ConfigurationFlag("--out", sets: "record", to: [out]),
-    ]
-    if !endpoint.isEmpty { flags.append(ConfigurationFlag("--endpoint", sets: "endpoints", to: endpoint)) }
+    var flags = feeds.flags + [ConfigurationFlag("--out", sets: "record", to: [out])]
     for (name, value) in [
       ("rotate-megabytes", rotateMegabytes), ("rotate-seconds", rotateSeconds), ("keep-megabytes", keepMegabytes),
       ("keep-files", keepFiles), ("flush-seconds", flushSeconds), ("sync", sync),
@@ -63,7 +54,6 @@ struct RecordCommand: AsyncParsableCommand {
       if let value { flags.append(ConfigurationFlag("--\(name)", sets: "recording.\(name)", to: [value])) }
     }
     flags.append(ConfigurationFlag("--internal-listen", sets: "internal-listen", to: [internalListen]))
-    if let ca { flags.append(ConfigurationFlag("--ca", sets: "ca-file", to: [ca])) }
     let loaded = try loadConfiguration(file: nil, flags: flags)
     try await record(loaded.configuration, seconds: seconds)
   }

@@ -22,14 +22,7 @@ struct ServeCommand: AsyncParsableCommand {
   var listen: String?
   @Option(help: ArgumentHelp("Serve metrics and health here (default: 127.0.0.1:9090).", valueName: "host:port"))
   var internalListen: String?
-  @Option(help: ArgumentHelp("Follow these symbols of a venue. Repeatable.", valueName: "venue=sym,sym"))
-  var feed: [String] = []
-  @Option(
-    help: ArgumentHelp(
-      "Use this ws or wss URL for a venue; VENUE.rest=URL for its REST API. Repeatable.", valueName: "venue=url"))
-  var endpoint: [String] = []
-  @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
-  var ca: String?
+  @OptionGroup var feeds: FeedOptions
   @Flag(help: "Follow simulated venues inside this process; needs no network.")
   var demo = false
   @Option(help: ArgumentHelp("Seed of the demo's market (default: 1).", valueName: "n"))
@@ -51,15 +44,12 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// What was typed, as settings.
   var flags: [ConfigurationFlag] {
-    var flags: [ConfigurationFlag] = []
+    var flags = feeds.flags
     func add(_ name: String, _ key: String, _ value: String?) {
       if let value { flags.append(ConfigurationFlag(name, sets: key, to: [value])) }
     }
     add("--listen", "listen", listen)
     add("--internal-listen", "internal-listen", internalListen)
-    if !feed.isEmpty { flags.append(ConfigurationFlag("--feed", sets: "feeds", to: feed)) }
-    if !endpoint.isEmpty { flags.append(ConfigurationFlag("--endpoint", sets: "endpoints", to: endpoint)) }
-    add("--ca", "ca-file", ca)
     if demo { add("--demo", "demo", "true") }
     add("--seed", "seed", seed)
     add("--rate", "rate", rate)

@@ -4,6 +4,7 @@ import Gateway
 import HTTP1
 import MarketData
 import PubSub
+import TestSupport
 import Transport
 
 extension FuzzTarget {
@@ -75,7 +76,7 @@ extension FuzzTarget {
       // What is signed must be what was signed; of a signature by a curve there is a second that is as good.
       guard parts.count == 3, let signature = Base64URL.decode(parts[2]) else { throw FuzzFailure("taken: \(token)") }
       let message = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])
-      if [AccessScript.rs256, AccessScript.es256].contains(where: { $0.utf8.starts(with: message) }) { return }
+      if [TokenVectors.rs256, TokenVectors.es256].contains(where: { $0.utf8.starts(with: message) }) { return }
       try requireSame(
         Digest.hmacSHA256(key: AccessScript.secret, message: message), signature, "a signature that was not made here")
     }
@@ -170,46 +171,9 @@ private enum AccessScript {
   @Sendable static func read(_ path: String) -> [UInt8]? {
     switch path.split(separator: "/").last {
     case "secret": Array(Base64URL.encode(secret).utf8)
-    case "rsa.pem": Array(rsaKey.utf8)
-    case "ec.pem": Array(ecKey.utf8)
+    case "rsa.pem": Array(TokenVectors.rsaKey.utf8)
+    case "ec.pem": Array(TokenVectors.ecKey.utf8)
     default: nil
     }
   }
-
-  // Made once with another implementation (Python's `cryptography`).
-
-  static let rsaKey = """
-    -----BEGIN PUBLIC KEY-----
-    MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAriDGrcrxqFipGPjVwl3i
-    Xsv5aY2FUL0GpmekNAaqUA90rc/n6DTK1hyZieGY35SkPRhbOV9cI72cgDDdGLxm
-    5qTNFU5bRPpB3xI6zhwI/UsbugNSXygWTLZDPKQgM279zw1mIjzv3a91p2FgePoU
-    0lbSupdfEtm+Mvnkq3HMP9kO0g3jjMomppHmmIka35up1cWzLK/DPLWB5Rdt17Pp
-    Ry7mG95tc3wewX8HT2/ta2b0MY/CUpOL0MtDQHgz0LtjbC6UJmzCNaF5pcm6fezV
-    N6i1vsjKWDBbO5BfJaiHmHARNty9Rtk/gVyEfPItmjplK1lNUc/kDGqjxgZdgHgn
-    1QIDAQAB
-    -----END PUBLIC KEY-----
-    """ + "\n"
-
-  static let ecKey = """
-    -----BEGIN PUBLIC KEY-----
-    MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEwoUVf+stjpJ8NLprgTW+HF+8TcDB
-    t/wwpPRSiHm0pNo9JNuD518atVe4xZkjS/uK4Hs94TnWr0qWRvHxO7AdGQ==
-    -----END PUBLIC KEY-----
-    """ + "\n"
-
-  /// `{"iss":"https://auth.example","sub":"alice","aud":"tidegate","exp":1790003600,…}` under kid `rsa-1`, and the same under `ec-1`.
-  static let rs256 =
-    "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYS0xIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFs"
-    + "aWNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0"
-    + "ZSI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.diG0m"
-    + "-i2iksZgaHQNPx9HJM0BxJ5Ggp_iNmNz8DQcFSydyDqBDtRh-IFFvC6v62LaLiCcLPw_2X5fbmnFFslYtnN6P79SuIBrSJnYu0qbL5O4X36n"
-    + "6StuewDiDZz4VGNsnbe9_QVJl81d92bG4w1A_EtuzBMxtM9s4H73Wg0HvgKs6qKw_2wPl9yxpe4Du3G5ya8iCuj9PpHG6V4gkJcD9Hr9VKfM"
-    + "YB_WpCQdUtcCEXXraFcgeYnqI9ynEKG3HoKnq_W9KabI3Ssc5XLuAoKPJXvrbCGc9iKaue3-J3jZ2ZfEqyiipqEvr4KcQ5ZH7MBDkiZfuPBN"
-    + "iRfn1ZteC67Rw"
-
-  static let es256 =
-    "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImVjLTEifQ.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFsa"
-    + "WNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0Z"
-    + "SI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.2bkzl_"
-    + "NvmZojrv8YcS_41CBD8Ysvj_L1Aj1xNBfNOgsXJ1LlVtwJQuG-A6pf0DC-PBNUkDD-JTZeAIpHd7Hfxg"
 }

@@ -1,6 +1,7 @@
 import Foundation
 import MarketData
 import PubSub
+import TestSupport
 import Testing
 import Transport
 

@@ -1,8 +1,8 @@
 /// Keys and tokens made once with another implementation (Python's `cryptography`), for these tests alone. The tokens say:
 /// `{"iss":"https://auth.example","sub":"alice","aud":"tidegate","exp":1790003600,"nbf":1789999000,"iat":1789999000,"tidegate":{"channels":["trades","book"],"symbols":["kraken:*"],"subscriptions":10}}`.
-enum TokenVectors {
+package enum TokenVectors {
   /// RSA of 2048 bits.
-  static let rsaKey = """
+  package static let rsaKey = """
     -----BEGIN PUBLIC KEY-----
     MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAriDGrcrxqFipGPjVwl3i
     Xsv5aY2FUL0GpmekNAaqUA90rc/n6DTK1hyZieGY35SkPRhbOV9cI72cgDDdGLxm
@@ -15,7 +15,7 @@ enum TokenVectors {
     """ + "\n"
 
   /// EC on P-256.
-  static let ecKey = """
+  package static let ecKey = """
     -----BEGIN PUBLIC KEY-----
     MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEwoUVf+stjpJ8NLprgTW+HF+8TcDB
     t/wwpPRSiHm0pNo9JNuD518atVe4xZkjS/uK4Hs94TnWr0qWRvHxO7AdGQ==
@@ -23,7 +23,7 @@ enum TokenVectors {
     """ + "\n"
 
   /// A certificate of the same key, long expired.
-  static let ecCertificate = """
+  package static let ecCertificate = """
     -----BEGIN CERTIFICATE-----
     MIIBCjCBsaADAgECAgEHMAoGCCqGSM49BAMCMA8xDTALBgNVBAMMBGF1dGgwHhcN
     MjAwMTAxMDAwMDAwWhcNMjEwMTAxMDAwMDAwWjAPMQ0wCwYDVQQDDARhdXRoMFkw
@@ -35,7 +35,7 @@ enum TokenVectors {
     """ + "\n"
 
   /// The private half, which has no business in a gateway.
-  static let ecPrivateKey = """
+  package static let ecPrivateKey = """
     -----BEGIN PRIVATE KEY-----
     MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgDVreOckLWcpGo71P
     hIWHydwTMkYpsuWwd64OsUpcWO+hRANCAATChRV/6y2Oknw0umuBNb4cX7xNwMG3
@@ -44,7 +44,7 @@ enum TokenVectors {
     """ + "\n"
 
   /// RSA of 1024 bits.
-  static let smallRSAKey = """
+  package static let smallRSAKey = """
     -----BEGIN PUBLIC KEY-----
     MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQC5qWp9V9sYy4OkmiQ/n/DxUkY1
     3qn5UhLGiBqVM+0PtiEBRmL1mIMw3YJs320KplOplrheHFnbug0DbLzvm4n2nmL/
@@ -54,7 +54,7 @@ enum TokenVectors {
     """ + "\n"
 
   /// EC on P-384.
-  static let p384Key = """
+  package static let p384Key = """
     -----BEGIN PUBLIC KEY-----
     MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEXM987G5kFARYBGK/r9QxwWaibgQVle6Y
     xd4oDZSMABcdvbifPgf4sjREayl2njpLlah5j4RNChnT+N5tmJzBVwWzBnOQwMYM
@@ -63,14 +63,14 @@ enum TokenVectors {
     """ + "\n"
 
   /// Ed25519.
-  static let ed25519Key = """
+  package static let ed25519Key = """
     -----BEGIN PUBLIC KEY-----
     MCowBQYDK2VwAyEAiwsjRfpUS4pR9ZB4ilOI9z5SbDahaJA02GWOWL1CVm8=
     -----END PUBLIC KEY-----
     """ + "\n"
 
   /// Kid `rsa-1`.
-  static let rs256 =
+  package static let rs256 =
     "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYS0xIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFs"
     + "aWNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0"
     + "ZSI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.diG0m"
@@ -80,21 +80,21 @@ enum TokenVectors {
     + "iRfn1ZteC67Rw"
 
   /// Kid `ec-1`.
-  static let es256 =
+  package static let es256 =
     "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImVjLTEifQ.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFsa"
     + "WNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0Z"
     + "SI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.2bkzl_"
     + "NvmZojrv8YcS_41CBD8Ysvj_L1Aj1xNBfNOgsXJ1LlVtwJQuG-A6pf0DC-PBNUkDD-JTZeAIpHd7Hfxg"
 
   /// Kid `hmac-1`, secret: the bytes 0 to 31.
-  static let hs256 =
+  package static let hs256 =
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImhtYWMtMSJ9.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImF"
     + "saWNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F"
     + "0ZSI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.i9j9"
     + "YbAvhTJX7Wf6Qf6GJGpCpD00t-Yr87IDRGOEJlU"
 
   /// PSS padding, and a header that says so.
-  static let ps256 =
+  package static let ps256 =
     "eyJhbGciOiJQUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYS0xIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFs"
     + "aWNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0"
     + "ZSI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.LKb0v"
@@ -104,7 +104,7 @@ enum TokenVectors {
     + "h1OcbotvcThbQ"
 
   /// PSS padding under the header of RS256.
-  static let pssAsRS256 =
+  package static let pssAsRS256 =
     "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYS0xIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFs"
     + "aWNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0"
     + "ZSI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.c4cze"
@@ -114,14 +114,14 @@ enum TokenVectors {
     + "tBsdoHBxEky5A"
 
   /// The signature of `es256` as DER, as OpenSSL writes it and JWS does not.
-  static let derES256 =
+  package static let derES256 =
     "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImVjLTEifQ.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFsa"
     + "WNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0Z"
     + "SI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.MEUCIQ"
     + "DZuTOX82-ZmiOu_xhxL_jUIEPxiy-P8vUCPXE0F806CwIgFydS5VbcCULhvgOqX9AwvjwTVJAw_iU2XgCKR3ex38Y"
 
   /// HS256 with the text of the RSA public key as its secret.
-  static let confused =
+  package static let confused =
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYS0xIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFs"
     + "aWNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0"
     + "ZSI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.4bl3t"
