@@ -45,7 +45,7 @@ struct SnapshotBridge {
   private(set) var updates: [Update] = []
   private var bids: [PriceLevel] = []
   private var asks: [PriceLevel] = []
-  /// The number of the newest update that came.
+  /// The highest number of an update that came, in the numbering that is in use.
   private var newest: Int64 = -1
 
   init(rule: SequenceRule) { self.rule = rule }
@@ -60,7 +60,9 @@ struct SnapshotBridge {
     _ numbers: UpdateNumbers, bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>,
     time: Timestamp
   ) -> Verdict {
-    newest = numbers.last
+    // One that comes late does not make what is known any older; two that are lower and follow each other are of a new numbering.
+    let isRenumbered = updates.last.map { rule.follows(numbers, $0.numbers.last) } ?? false
+    if numbers.last > newest || isRenumbered { newest = numbers.last }
     guard case .live(let last, let joined) = state else {
       keep(numbers, newBids, newAsks, time)
       return .buffered
@@ -75,12 +77,12 @@ struct SnapshotBridge {
     return .gap
   }
 
-  /// Whether a snapshot at `id` is too old for the first update that was kept, or, where none was, for what had come before the book
+  /// Whether a snapshot at `id` is too old for the first update that was kept, or would leave the book older than what had come before it
   /// was lost: on a connection that has gone silent nothing else would tell. Then it must be asked for again.
   func isStale(_ id: Int64) -> Bool {
     guard id >= 0 else { return false }
-    guard let first = updates.first else { return id < newest }
-    return !rule.isOld(first.numbers, id) && !rule.joins(first.numbers, id)
+    if let first = updates.first, !rule.isOld(first.numbers, id), !rule.joins(first.numbers, id) { return true }
+    return max(id, updates.last?.numbers.last ?? id) < newest
   }
 
   /// Goes live on a snapshot at `id` that is not stale. Hands every kept update to `apply` in order with its verdict and levels.

@@ -272,14 +272,14 @@ final class VenueTrial {
       note(
         "response \(request) \(response.status) \(response.truth.map { "\(name($0.instrument)) \($0.updateID)" } ?? "")"
       )
-      if let truth = response.truth, response.status == 200, let id = place(of: truth.instrument),
-        pipeline.market[id].bookState != .live
-      {
-        delivered(truth)
-      }
+      let truth = response.status == 200 ? response.truth : nil
+      let isRenewal = truth.flatMap { place(of: $0.instrument) }.map { pipeline.market[$0].bookState == .live } ?? false
+      if let truth, !isRenewal { delivered(truth) }
       let body = Array(response.body.utf8)
       pipeline.response(to: request, status: response.status, body: body.span.bytes, now: now)
       settle()
+      // A live book that is renewed by a snapshot may be ahead of its stream from then on.
+      if let truth, isRenewal, shows(truth) { delivered(truth) }
       for index in references.keys { check(index) }
     }
   }
@@ -471,25 +471,33 @@ final class VenueTrial {
     guard let reference = references[index], let id = place(of: index) else { return }
     let state = pipeline.market[id]
     guard state.bookState == .live else { return }
-    let simulatedInstrument = simulated.market.instruments[index].instrument
     let depth = reference.isExcused ? oversight.vouched : oversight.depth
     if reference.isExcused { figures.comparisonsInPart += 1 } else { figures.comparisons += 1 }
     guard depth > 0 else { return }
-    let scale = TruthScale(simulatedInstrument, state.instrument)
-    if let difference = scale.difference(
-      state.book.bids, reference.truth.book.bids, depth, isPart: reference.isExcused)
-    {
+    let wrong = differences(id, reference.truth, depth, isPart: reference.isExcused)
+    for (side, difference) in [("bids", wrong.bids), ("asks", wrong.asks)] {
+      guard let difference else { continue }
       report(
-        "\(state.instrument.symbol) is live with other bids than the venue's at \(reference.truth.updateID): \(difference)"
+        "\(state.instrument.symbol) is live with other \(side) than the venue's at \(reference.truth.updateID): \(difference)"
       )
     }
-    if let difference = scale.difference(
-      state.book.asks, reference.truth.book.asks, depth, isPart: reference.isExcused)
-    {
-      report(
-        "\(state.instrument.symbol) is live with other asks than the venue's at \(reference.truth.updateID): \(difference)"
-      )
-    }
+  }
+
+  /// Whether a live book is the venue's.
+  private func shows(_ truth: SimulatedTruth) -> Bool {
+    guard let id = place(of: truth.instrument), pipeline.market[id].bookState == .live else { return false }
+    return differences(id, truth, oversight.depth, isPart: false) == (nil, nil)
+  }
+
+  private func differences(
+    _ id: InstrumentID, _ truth: SimulatedTruth, _ depth: Int, isPart: Bool
+  ) -> (bids: String?, asks: String?) {
+    let state = pipeline.market[id]
+    let scale = TruthScale(simulated.market.instruments[truth.instrument].instrument, state.instrument)
+    return (
+      scale.difference(state.book.bids, truth.book.bids, depth, isPart: isPart),
+      scale.difference(state.book.asks, truth.book.asks, depth, isPart: isPart)
+    )
   }
 }
 
