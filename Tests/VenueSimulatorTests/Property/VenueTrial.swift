@@ -53,20 +53,20 @@ final class VenueTrial {
     }
   }
 
-  private struct Reference {
+  struct Reference {
     var truth: SimulatedTruth
     /// Struck, since its last snapshot, by something that nobody can see.
     var isExcused = false
   }
 
   /// Something on its way to the client.
-  private enum Parcel {
+  enum Parcel {
     case output(SimulatedOutput)
     case pong
     case response(request: Int, SimulatedResponse)
   }
 
-  private enum Phase {
+  enum Phase {
     case preparing(since: Timestamp)
     case connecting(at: Timestamp)
     case open
@@ -80,35 +80,35 @@ final class VenueTrial {
   /// wait for a snapshot is 60 s.
   static let recovery = 240 * Microseconds.second
 
-  private let oversight: Oversight
-  private let simulated: SimulatedVenue
-  private let pipeline: FeedPipeline
+  let oversight: Oversight
+  let simulated: SimulatedVenue
+  let pipeline: FeedPipeline
   /// The simulated instruments that the feed carries.
   private let wanted: [Int]
-  private let venue: Venue
+  let venue: Venue
   private let start = Timestamp(microseconds: 1_795_000_000_000_000)
-  private var random: SeededGenerator
-  private var now: Timestamp
-  private var figures = Figures()
+  var random: SeededGenerator
+  var now: Timestamp
+  var figures = Figures()
   private var log: [String] = []
 
-  private var phase: Phase
-  private var session: SimulatedSession?
-  private var references: [Int: Reference] = [:]
+  var phase: Phase
+  var session: SimulatedSession?
+  var references: [Int: Reference] = [:]
   /// The newest update of a book that was struck by something that nobody can see: a snapshot from before it, of a request that
   /// was under way, does not mend it.
-  private var strikes: [Int: Int64] = [:]
+  var strikes: [Int: Int64] = [:]
   /// The place of a simulated instrument in the client's market.
-  private var places: [Int: InstrumentID] = [:]
-  private var refused: Set<Int> = []
-  private var failures = 0
-  private var heardAt: Timestamp
-  private var probedAt: Timestamp?
-  private var inbound: [(due: Timestamp, parcel: Parcel)] = []
-  private var outbound: [(due: Timestamp, action: () -> Void)] = []
-  private var streamLatency: Int64
-  private let restLatency: Int64
-  private var nextTick: Timestamp
+  var places: [Int: InstrumentID] = [:]
+  var refused: Set<Int> = []
+  var failures = 0
+  var heardAt: Timestamp
+  var probedAt: Timestamp?
+  var inbound: [(due: Timestamp, parcel: Parcel)] = []
+  var outbound: [(due: Timestamp, action: () -> Void)] = []
+  var streamLatency: Int64
+  let restLatency: Int64
+  var nextTick: Timestamp
   /// What the markets' books stood at when the last fault was over.
   private var calm: [Int64]?
 
@@ -200,14 +200,14 @@ final class VenueTrial {
     return "\(phase), \(books.joined(separator: ", "))"
   }
 
-  private func report(_ problem: String) {
+  func report(_ problem: String) {
     let context = log.suffix(40).joined(separator: "\n  ")
     figures.problems.append("\(seconds): \(problem)\n  \(context)")
   }
 
   private var seconds: String { "\(Double(now - start) / 1e6) s" }
 
-  private func note(_ text: @autoclosure () -> String) {
+  func note(_ text: @autoclosure () -> String) {
     if log.count > 400 { log.removeFirst(200) }
     log.append("\(seconds) \(text())")
   }
@@ -233,7 +233,7 @@ final class VenueTrial {
     }
   }
 
-  private var pendingTruth: SimulatedTruth?
+  var pendingTruth: SimulatedTruth?
 
   private func take(_ parcel: Parcel) {
     switch parcel {
@@ -284,260 +284,14 @@ final class VenueTrial {
     }
   }
 
-  private func heard() {
+  func heard() {
     heardAt = now
     probedAt = nil
   }
 
   /// Does something at the venue when it has got there.
-  private func send(_ body: @escaping (SimulatedSession) -> Void) {
+  func send(_ body: @escaping (SimulatedSession) -> Void) {
     guard let session else { return }
     outbound.append((now + streamLatency, { [unowned self] in if session === self.session { body(session) } }))
-  }
-
-  // MARK: The session
-
-  private func act() {
-    switch phase {
-    case .waiting(let until):
-      guard now >= until else { return }
-      phase = .preparing(since: now)
-      pipeline.prepare(now: now)
-      settle()
-    case .preparing(let since):
-      tick()
-      if pipeline.handler.isPrepared {
-        phase = .connecting(at: now + 2 * streamLatency + simulated.handshakeDelay)
-      } else if now - since > 30 * Microseconds.second {
-        lost("no instruments")
-      }
-    case .connecting(let at):
-      guard now >= at, !simulated.isSilent else { return }
-      connect()
-    case .open:
-      tick()
-      guard case .open = phase else { return }
-      let silence = now - heardAt
-      if silence > 2 * venue.staleAfter { return lost("nothing came for \(silence / 1_000) ms") }
-      if probedAt == nil, silence > 2 * Microseconds.second {
-        probedAt = now
-        send { [unowned self] session in
-          simulated.receivedPing(from: session)
-          guard !session.isEnded, !session.isHalfOpen, !simulated.isSilent else { return }
-          inbound.append((now + streamLatency, .pong))
-        }
-      }
-    }
-    if pipeline.market.nextDeadline <= now {
-      pipeline.advance(now: now)
-      settle()
-    }
-  }
-
-  private func tick() {
-    guard now >= nextTick else { return }
-    nextTick = now + 250 * Microseconds.millisecond
-    pipeline.tick(now: now)
-    settle()
-  }
-
-  private func connect() {
-    let (path, query) = Self.target(of: pipeline.handler.url)
-    do throws(SimulatedRefusal) {
-      session = try simulated.open(path: path, query: query)
-    } catch {
-      return lost("refused \(error.status) \(error.reason)")
-    }
-    figures.connections += 1
-    phase = .open
-    heard()
-    streamLatency = Int64.random(in: 1_000...60_000, using: &random)
-    note("connected")
-    pipeline.connected(now: now)
-    settle()
-  }
-
-  private func lost(_ reason: String) {
-    note("lost: \(reason)")
-    if let session { simulated.close(session) }
-    session = nil
-    inbound.removeAll()
-    outbound.removeAll()
-    pendingTruth = nil
-    references.removeAll()
-    strikes.removeAll()
-    pipeline.disconnected(now: now)
-    failures += 1
-    phase = .waiting(until: now + Int64.random(in: 200_000...(1_000_000 << min(failures, 3)), using: &random))
-    settle()
-    for state in pipeline.market.instruments where state.bookState == .live {
-      report("\(state.instrument.symbol) calls itself live without a connection")
-    }
-  }
-
-  private func settle() {
-    for change in pipeline.changes.items {
-      guard case .bookState(let id, let state) = change else { continue }
-      if case .syncing(let reason?) = state, reason != .disconnected { figures.resyncs += 1 }
-      note("\(pipeline.market[id].instrument.symbol) \(state)")
-    }
-    pipeline.clear()
-    for action in pipeline.takeActions() {
-      switch action {
-      case .send(let text):
-        note("send \(text.prefix(160))")
-        send { [unowned self] session in simulated.receive(text, from: session) }
-      case .get(let request, let path, _):
-        note("get \(request) \(path.prefix(100))")
-        get(request, path)
-      case .reconnect(let reason), .renew(let reason, _): lost(reason)
-      case .symbolFailed(let symbol, let reason): note("failed \(symbol): \(reason)")
-      case .symbolAccepted(let symbol): note("accepted \(symbol)")
-      case .maintenance(let isOn): note("maintenance \(isOn)")
-      }
-    }
-  }
-
-  private func get(_ request: Int, _ text: String) {
-    let (path, query) = Self.target(of: text)
-    let due = now + restLatency / 2
-    outbound.append((due, { [unowned self] in ask(request, path, query) }))
-  }
-
-  private func ask(_ request: Int, _ path: String, _ query: [(name: String, value: String)]) {
-    let delay = simulated.delay(path: path, query: query)
-    let response = simulated.respond(path: path, query: query)
-    inbound.append((now + delay + restLatency / 2, .response(request: request, response)))
-  }
-
-  /// The path and the decoded query of a URL.
-  static func target(of url: String) -> (String, [(name: String, value: String)]) {
-    var rest = url[...]
-    if let scheme = url.firstRange(of: "://") {
-      let host = url[scheme.upperBound...]
-      rest = host[(host.firstIndex(of: "/") ?? host.endIndex)...]
-    }
-    let parts = rest.split(separator: "?", maxSplits: 1)
-    let items = parts.count < 2 ? [] : parts[1].split(separator: "&")
-    let query = items.map { item in
-      let pair = item.split(separator: "=", maxSplits: 1)
-      return (name: decoded(pair[0]), value: pair.count > 1 ? decoded(pair[1]) : "")
-    }
-    return (parts.first.map(String.init) ?? "/", query)
-  }
-
-  private static func decoded(_ text: Substring) -> String {
-    var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), rest.count >= 2,
-        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-      {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  // MARK: Truth
-
-  private func name(_ instrument: Int) -> String {
-    instrument >= 0 ? simulated.market.instruments[instrument].instrument.symbol : "-"
-  }
-
-  private func place(of instrument: Int) -> InstrumentID? {
-    if let place = places[instrument] { return place }
-    let name = "\(venue.name):\(name(instrument))"
-    let place = pipeline.market.instruments.first { $0.instrument.symbol == name }?.instrument.id
-    places[instrument] = place
-    return place
-  }
-
-  private func delivered(_ truth: SimulatedTruth) {
-    let isWhole = truth.isSnapshot && truth.updateID >= strikes[truth.instrument] ?? .min
-    guard var reference = references[truth.instrument] else {
-      references[truth.instrument] = Reference(truth: truth, isExcused: strikes[truth.instrument] != nil && !isWhole)
-      return
-    }
-    if oversight.order == .delivered || truth.updateID >= reference.truth.updateID { reference.truth = truth }
-    if isWhole { reference.isExcused = false }
-    references[truth.instrument] = reference
-  }
-
-  private func check(_ index: Int) {
-    guard let reference = references[index], let id = place(of: index) else { return }
-    let state = pipeline.market[id]
-    guard state.bookState == .live else { return }
-    let depth = reference.isExcused ? oversight.vouched : oversight.depth
-    if reference.isExcused { figures.comparisonsInPart += 1 } else { figures.comparisons += 1 }
-    guard depth > 0 else { return }
-    let wrong = differences(id, reference.truth, depth, isPart: reference.isExcused)
-    for (side, difference) in [("bids", wrong.bids), ("asks", wrong.asks)] {
-      guard let difference else { continue }
-      report(
-        "\(state.instrument.symbol) is live with other \(side) than the venue's at \(reference.truth.updateID): \(difference)"
-      )
-    }
-  }
-
-  /// Whether a live book is the venue's.
-  private func shows(_ truth: SimulatedTruth) -> Bool {
-    guard let id = place(of: truth.instrument), pipeline.market[id].bookState == .live else { return false }
-    return differences(id, truth, oversight.depth, isPart: false) == (nil, nil)
-  }
-
-  private func differences(
-    _ id: InstrumentID, _ truth: SimulatedTruth, _ depth: Int, isPart: Bool
-  ) -> (bids: String?, asks: String?) {
-    let state = pipeline.market[id]
-    let scale = TruthScale(simulated.market.instruments[truth.instrument].instrument, state.instrument)
-    return (
-      scale.difference(state.book.bids, truth.book.bids, depth, isPart: isPart),
-      scale.difference(state.book.asks, truth.book.asks, depth, isPart: isPart)
-    )
-  }
-}
-
-/// Brings a simulated instrument's values and those of its client to one scale. The client's may be the coarser one for a while, where
-/// it learns from the values.
-struct TruthScale {
-  /// By what the client's and the venue's values are multiplied.
-  private let price: (client: Int64, venue: Int64)
-  private let size: (client: Int64, venue: Int64)
-
-  init(_ simulated: SimulatedInstrument, _ instrument: Instrument) {
-    let contract = simulated.contractSize
-    price = Self.factors(instrument.priceScale, simulated.priceScale)
-    size = Self.factors(instrument.sizeScale, simulated.sizeScale + contract.scale, contract.mantissa)
-  }
-
-  private static func factors(_ client: UInt8, _ venue: UInt8, _ unit: Int64 = 1) -> (client: Int64, venue: Int64) {
-    (
-      Int64(DecimalText.power(venue > client ? venue - client : 0)),
-      unit * Int64(DecimalText.power(client > venue ? client - venue : 0))
-    )
-  }
-
-  /// What is different among the best `depth` levels; nil if nothing is. Both sides stand worst first. `isPart`: there may be more.
-  func difference(_ got: [PriceLevel], _ want: [PriceLevel], _ depth: Int, isPart: Bool) -> String? {
-    let count = min(want.count, depth)
-    guard isPart ? got.count >= count : got.count == count else {
-      return "\(got.count) levels instead of \(want.count)"
-    }
-    var g = got.count
-    var w = want.count
-    for rank in 0..<count {
-      g &-= 1
-      w &-= 1
-      if got[g].price &* price.client != want[w].price &* price.venue
-        || got[g].size &* size.client != want[w].size &* size.venue
-      {
-        return "rank \(rank) is \(got[g]) instead of \(want[w])"
-      }
-    }
-    return nil
   }
 }

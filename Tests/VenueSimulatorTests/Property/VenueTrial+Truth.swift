@@ -1,0 +1,64 @@
+import Bytes
+import MarketData
+import Venues
+
+@testable import VenueSimulator
+
+/// What the client shows, beside what the venue has.
+extension VenueTrial {
+  func name(_ instrument: Int) -> String {
+    instrument >= 0 ? simulated.market.instruments[instrument].instrument.symbol : "-"
+  }
+
+  func place(of instrument: Int) -> InstrumentID? {
+    if let place = places[instrument] { return place }
+    let name = "\(venue.name):\(name(instrument))"
+    let place = pipeline.market.instruments.first { $0.instrument.symbol == name }?.instrument.id
+    places[instrument] = place
+    return place
+  }
+
+  func delivered(_ truth: SimulatedTruth) {
+    let isWhole = truth.isSnapshot && truth.updateID >= strikes[truth.instrument] ?? .min
+    guard var reference = references[truth.instrument] else {
+      references[truth.instrument] = Reference(truth: truth, isExcused: strikes[truth.instrument] != nil && !isWhole)
+      return
+    }
+    if oversight.order == .delivered || truth.updateID >= reference.truth.updateID { reference.truth = truth }
+    if isWhole { reference.isExcused = false }
+    references[truth.instrument] = reference
+  }
+
+  func check(_ index: Int) {
+    guard let reference = references[index], let id = place(of: index) else { return }
+    let state = pipeline.market[id]
+    guard state.bookState == .live else { return }
+    let depth = reference.isExcused ? oversight.vouched : oversight.depth
+    if reference.isExcused { figures.comparisonsInPart += 1 } else { figures.comparisons += 1 }
+    guard depth > 0 else { return }
+    let wrong = differences(id, reference.truth, depth, isPart: reference.isExcused)
+    for (side, difference) in [("bids", wrong.bids), ("asks", wrong.asks)] {
+      guard let difference else { continue }
+      report(
+        "\(state.instrument.symbol) is live with other \(side) than the venue's at \(reference.truth.updateID): \(difference)"
+      )
+    }
+  }
+
+  /// Whether a live book is the venue's.
+  func shows(_ truth: SimulatedTruth) -> Bool {
+    guard let id = place(of: truth.instrument), pipeline.market[id].bookState == .live else { return false }
+    return differences(id, truth, oversight.depth, isPart: false) == (nil, nil)
+  }
+
+  private func differences(
+    _ id: InstrumentID, _ truth: SimulatedTruth, _ depth: Int, isPart: Bool
+  ) -> (bids: String?, asks: String?) {
+    let state = pipeline.market[id]
+    let scale = TruthScale(simulated.market.instruments[truth.instrument].instrument, state.instrument)
+    return (
+      scale.difference(state.book.bids, truth.book.bids, depth, isPart: isPart),
+      scale.difference(state.book.asks, truth.book.asks, depth, isPart: isPart)
+    )
+  }
+}

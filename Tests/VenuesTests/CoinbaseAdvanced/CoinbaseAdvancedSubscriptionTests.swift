@@ -1,0 +1,221 @@
+import Bytes
+import MarketData
+import Testing
+
+@testable import Venues
+
+@Suite("Coinbase Advanced Trade's lists and subscriptions")
+struct CoinbaseAdvancedSubscriptionTests {
+  @Test("products first; then one request at a time, each when the one before was acknowledged")
+  func subscribes() {
+    let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, ["BTC-USD", "ETH-USD", "BTC-UDS", "BTC-USD-PERP"])
+    feed.prepare()
+    #expect(feed.gets.map(\.path) == ["/api/v3/brokerage/market/products?product_type=SPOT"])
+    #expect(!feed.handler.isPrepared)
+    feed.respond(feed.gets[0].request, 200, CoinbaseAdvancedHandlerTests.products)
+    #expect(feed.handler.isPrepared)
+    #expect(feed.failures["BTC-UDS"]?.contains("did you mean BTC-USD") == true)
+    #expect(feed.failures["BTC-USD-PERP"]?.contains("spot markets only") == true)
+    let instruments = feed.market.instruments.map(\.instrument)
+    #expect(instruments.map(\.symbol) == ["coinbase-advanced:BTC-USD", "coinbase-advanced:ETH-USD"])
+    #expect(instruments[1].priceIncrement == Decimal64(mantissa: 5, scale: 2) && instruments[1].sizeScale == 3)
+    feed.connect()
+    #expect(feed.sent == [#"{"type":"subscribe","channel":"heartbeats"}"#])
+    feed.wait(1)
+    #expect(feed.sent.isEmpty, "the first is still under way")
+    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"market_trades"}"#])
+    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(1))
+    #expect(feed.sent.isEmpty, "five a second")
+    feed.wait(0.25)
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"ticker"}"#])
+    feed.wait(3)
+    #expect(
+      feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"level2"}"#],
+      "a reply that never comes holds nothing up")
+    feed.wait(8)
+    #expect(feed.sent.isEmpty)
+  }
+
+  @Test("30 books are subscribed ten at a time, and the venue takes no more")
+  func batches() {
+    let names = (0..<30).map { "C\($0)-USD" }
+    let list = names.map { #"{"product_id":"\#($0)","product_type":"SPOT"}"# }.joined(separator: ",")
+    let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, names)
+    #expect(feed.handler.venue.symbolLimit == 30)
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, #"{"products":[\#(list)]}"#)
+    feed.connect()
+    var sent = feed.sent
+    for number in 0..<8 {
+      feed.now = feed.now + 200_000
+      feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(number))
+      sent += feed.sent
+    }
+    #expect(sent.count == 6)
+    let books = sent.filter { $0.contains("level2") }
+    #expect(books.map { $0.split(separator: ",").count } == [12, 12, 12])
+    #expect(books[2].contains(#"["C20-USD","#) && books[2].contains(#""C29-USD"]"#))
+  }
+
+  @Test("a book in USDC is the one in USD and is subscribed under that name; of two names one is carried")
+  func aliases() {
+    let one = CoinbaseAdvancedHandlerTests.listed(["BTC-USDC"])
+    #expect(one.market.instruments[0].instrument.symbol == "coinbase-advanced:BTC-USDC")
+    one.connect()
+    one.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    one.wait(0.25)
+    #expect(one.sent == [#"{"type":"subscribe","product_ids":["BTC-USD"],"channel":"market_trades"}"#])
+    one.receive(
+      CoinbaseAdvancedHandlerTests.book("snapshot", 1, [CoinbaseAdvancedHandlerTests.level("bid", "1.00", "1")]))
+    #expect(one.state(0) == .live)
+
+    let both = CoinbaseAdvancedHandlerTests.listed(["BTC-USD", "BTC-USDC"])
+    #expect(both.failures["BTC-USDC"]?.contains("same book as BTC-USD") == true)
+    #expect(both.market.instruments.count == 1)
+    // The next list says the same, and nothing is said twice.
+    both.connect()
+    both.disconnect()
+    both.prepare()
+    both.respond(both.gets[0].request, 200, CoinbaseAdvancedHandlerTests.products)
+    #expect(both.actions.isEmpty && both.market.instruments.count == 1)
+  }
+
+  @Test("the listing has each book once; a rank is by what was traded in the quote currency")
+  func listing() {
+    func product(_ base: String, _ quote: String, _ volume: String, _ more: String = "") -> String {
+      #"{"product_id":"\#(base)-\#(quote)","base_currency_id":"\#(base)","quote_currency_id":"\#(quote)","product_type":"SPOT","approximate_quote_24h_volume":"\#(volume)"\#(more)}"#
+    }
+    let list = [
+      product("BTC", "USD", "758506771.41"), product("BTC", "USDC", "758506771.41", #","alias":"BTC-USD""#),
+      product("ETH", "USD", "900000000"), product("SOL", "USD", "1", #","cancel_only":true"#),
+      product("XRP", "USD", "2"),
+    ].joined(separator: ",")
+    let handler = CoinbaseAdvancedHandler(configuration: FeedConfiguration(symbols: ["*-USD:top2"], listing: .volumes))
+    var batch = EventBatch()
+    let now = Timestamp(microseconds: 1_700_000_000_000_000)
+    handler.prepare(now: now, into: &batch)
+    handler.response(
+      to: 1, status: 200, body: Array(#"{"products":[\#(list)]}"#.utf8).span.bytes, now: now, into: &batch)
+    #expect(batch.instruments.map(\.symbol) == ["coinbase-advanced:ETH-USD", "coinbase-advanced:BTC-USD"])
+    #expect(handler.listing.map(\.symbol.text) == ["BTC-USD", "ETH-USD", "SOL-USD", "XRP-USD"])
+    #expect(handler.listing.map(\.state) == [.trading, .trading, .halted, .trading])
+    #expect(handler.listing[0].quoteVolume == Decimal64(mantissa: 75_850_677_141, scale: 2))
+  }
+
+  @Test("a list that could not be had is asked for again, later if the venue says that it is too often")
+  func listFails() {
+    let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, ["BTC-USD"])
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 500, "oops")
+    feed.wait(1.25)
+    #expect(feed.gets.count == 1)
+    feed.respond(feed.gets[0].request, 429, "too many")
+    feed.wait(59)
+    #expect(feed.gets.isEmpty)
+    feed.wait(1.25)
+    #expect(feed.gets.count == 1)
+    feed.respond(feed.gets[0].request, 200, #"{"num_products":0}"#)
+    #expect(!feed.handler.isPrepared)
+  }
+
+  @Test("a refusal that names a product costs that one; the rest of its request goes again")
+  func refusedByName() {
+    let feed = CoinbaseAdvancedHandlerTests.listed(["BTC-USD", "ETH-USD", "SOL-USD"])
+    feed.connect()
+    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    feed.wait(0.25)
+    feed.receive(#"{"type":"error","message":"ETH-USD is not a valid product (ETH-USDC is)"}"#)
+    #expect(feed.failures == ["ETH-USD": "ETH-USD is not a valid product (ETH-USDC is)"])
+    feed.wait(0.25)
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","SOL-USD"],"channel":"market_trades"}"#])
+    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(1))
+    feed.wait(0.25)
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","SOL-USD"],"channel":"ticker"}"#])
+  }
+
+  @Test("a refusal that names nothing is taken apart until the product that spoils it is alone")
+  func refusedByHalves() {
+    let feed = CoinbaseAdvancedHandlerTests.listed(["BTC-USD", "ETH-USD", "SOL-USD"])
+    feed.connect()
+    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    feed.wait(0.25)
+    var sent: [String] = []
+    var failures: [String: String] = [:]
+    var number = 1
+    for _ in 0..<12 {
+      let isBad = sent.last?.contains("ETH-USD") ?? true
+      if isBad {
+        feed.receive(#"{"type":"error","message":"invalid product_ids"}"#)
+      } else {
+        feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(number))
+        number += 1
+      }
+      failures.merge(feed.failures) { $1 }
+      feed.wait(0.25)
+      if feed.sent.isEmpty { break }
+      sent += feed.sent
+    }
+    #expect(failures == ["ETH-USD": "invalid product_ids"])
+    let ids = sent.map { $0.split(separator: "[")[1].split(separator: "]")[0] }
+    #expect(
+      ids == [
+        #""BTC-USD""#, #""ETH-USD","SOL-USD""#, #""ETH-USD""#, #""SOL-USD""#, #""BTC-USD","SOL-USD""#,
+        #""BTC-USD","SOL-USD""#,
+      ])
+    // When it is asked for again, it is so alone: a refusal may have been the venue's own trouble.
+    for product in ["BTC-USD", "SOL-USD"] {
+      feed.receive(
+        CoinbaseAdvancedHandlerTests.book(
+          "snapshot", number, [CoinbaseAdvancedHandlerTests.level("bid", "1.00", "1")], product: product))
+      number += 1
+    }
+    feed.wait(60)
+    #expect(feed.sent.isEmpty)
+    feed.retry(["ETH-USD"])
+    #expect(feed.gets.count == 1)
+    feed.respond(feed.gets[0].request, 200, CoinbaseAdvancedHandlerTests.products)
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["ETH-USD"],"channel":"market_trades"}"#])
+    feed.receive(#"{"type":"error","message":"invalid product_ids"}"#)
+    #expect(feed.failures.keys.sorted() == ["ETH-USD"])
+    feed.wait(2)
+    #expect(feed.sent.isEmpty, "what else was to be asked of it is left out")
+  }
+
+  @Test("too many requests are a pause, too many books another connection beside it; other errors cost nothing")
+  func limits() {
+    let feed = CoinbaseAdvancedHandlerTests.listed(["BTC-USD"])
+    feed.connect()
+    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    feed.wait(0.25)
+    feed.receive(#"{"type":"error","message":"rate limit exceeded"}"#)
+    #expect(feed.error?.kind == .refused && feed.failures.isEmpty)
+    feed.wait(4.5)
+    #expect(feed.sent.isEmpty)
+    feed.wait(0.75)
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD"],"channel":"market_trades"}"#])
+    feed.receive(#"{"type":"error","message":"too many L2 streams requested in a single session"}"#)
+    #expect(feed.renewals == ["too many L2 streams requested in a single session"])
+    let quiet = CoinbaseAdvancedHandlerTests.live()
+    quiet.wait(4)
+    quiet.receive(#"{"type":"error","message":"internal error","reason":"try later"}"#)
+    #expect(quiet.error?.detail == "internal error: try later" && quiet.state(0) == .live && quiet.sent.isEmpty)
+  }
+
+  @Test("a snapshot that never comes is asked for again, ever more rarely")
+  func silentBook() {
+    let feed = CoinbaseAdvancedHandlerTests.live()
+    // The second book was never answered.
+    feed.wait(8.5)
+    #expect(feed.sent.isEmpty)
+    feed.wait(1.5)
+    #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
+    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(5))
+    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
+    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(6))
+    feed.wait(19.5)
+    #expect(feed.sent.isEmpty && feed.state(0) == .live)
+    feed.wait(0.75)
+    #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
+  }
+}
