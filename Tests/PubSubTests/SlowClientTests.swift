@@ -113,6 +113,36 @@ struct SlowClientTests {
     #expect(world.closed.allSatisfy { $0.reason.utf8.count <= 123 })
   }
 
+  @Test("more slow clients than one advance looks after: each has its turn within a second, and nothing is left booked")
+  func manyStalled() {
+    let world = World()
+    let clients = (0..<600).map { _ in subscribed(world, "trades") }
+    for client in clients {
+      client.isStuck = true
+      client.unsent(500)
+    }
+    world.trade(id: 1, price: 1)
+    world.run(milliseconds: 1_000)
+    let fanOut = world.fanOuts[0]
+    #expect(fanOut.watched.count == 600)
+    #expect(fanOut.queuedBytes >= 600 * 500)
+    // Half of them go on in time.
+    for client in clients.prefix(300) {
+      client.isStuck = false
+      client.unsent(0)
+    }
+    world.run(milliseconds: 58_800)
+    #expect(world.closed.isEmpty)
+    world.run(milliseconds: 1_400)
+    #expect(Set(world.closed.map(\.client)) == Set(clients.suffix(300).map(\.id)))
+    #expect(world.closed.count == 300 && world.closed.allSatisfy { $0.code == 4108 })
+    // The others were slowed down for a while, and have their rate back.
+    world.run(milliseconds: 1_000)
+    #expect(fanOut.watched.isEmpty)
+    #expect(fanOut.queuedBytes == 0)
+    #expect(clients.prefix(300).allSatisfy { $0.tradeIDs[1] == [1] && $0.faults.isEmpty })
+  }
+
   @Test("a degraded client that had nothing to take for long is not stalled by its next message")
   func quietThenBlocked() {
     let world = World()

@@ -133,6 +133,17 @@ struct ClientCoreTests {
     }
   }
 
+  @Test("a heartbeat before the answer to hello is no event: a connection begins with that it is there")
+  func earlyHeartbeat() {
+    var it = CoreHarness()
+    _ = it.start()
+    _ = it.opened()
+    let beat = #"{"type":"heartbeat","time":1,"sent":0,"feeds":{}}"#
+    #expect(it.receive(beat).isEmpty)
+    guard case .connected? = it.welcome().events.first else { return #expect(Bool(false), "not connected") }
+    guard case .heartbeat? = it.receive(beat).events.first else { return #expect(Bool(false), "no heartbeat") }
+  }
+
   @Test("a connection that nobody answers is given up")
   func noAnswer() {
     var it = CoreHarness()
@@ -162,6 +173,7 @@ struct ClientCoreTests {
     #expect(Set(waits).count > 8, "seed \(seed)")
     #expect(waits.max() ?? 0 > 1_000_000_000, "seed \(seed)")
     _ = it.opened()
+    _ = it.welcome()
     _ = it.receive(#"{"type":"heartbeat","time":1,"sent":0,"feeds":{}}"#)
     #expect(it.closed(nil).retryIn ?? .max <= 250_000_000)
   }

@@ -70,11 +70,16 @@ struct CoreHarness {
     return actions
   }
 
+  /// The answer to `hello`.
+  mutating func welcome() -> [ClientAction] {
+    receive(#"{"type":"welcome","id":2,"session":"s_1","node":"gw","version":"1","time":1,"heartbeat_s":5}"#)
+  }
+
   /// Connected, welcomed, subscribed to stream 1 at seq 10.
   mutating func live(_ channel: String = "quote", seq: Int = 10) {
     _ = start()
     _ = opened()
-    _ = receive(#"{"type":"welcome","id":2,"session":"s_1","node":"gw","version":"1","time":1,"heartbeat_s":5}"#)
+    _ = welcome()
     _ = receive(
       #"{"type":"subscribed","id":3,"total":1,"ok":[{"stream":1,"channel":"\#(channel)","symbol":"kraken:BTC-USD","interval_ms":0,"epoch":"k","seq":\#(seq),"state":"live"}],"failed":[]}"#
     )

@@ -36,9 +36,10 @@ extension LoopNode {
   /// is known to be slow gets small portions, since what is handed over gets old on the way.
   func write(to session: StreamSession, _ now: Timestamp) {
     let connection = session.connection
-    let portion =
+    let most =
       fanOut.isWatched(session.client) ? StreamSession.slowHandOverBytes : StreamSession.handOverBytes
     while session.mayTake {
+      let portion = min(most, session.room)
       fanOut.take(from: session.client, byteLimit: portion, now: now, into: &frames, actions: &actions)
       var bytes = 0
       for frame in frames {

@@ -39,9 +39,9 @@ final class StreamSession: ConnectionHandler {
   static let pingAfter: Int64 = 30_000_000
   /// A client that does not answer a close frame is cut off after this long, µs.
   private static let closeLimit: Int64 = 5_000_000
-  /// Bytes that a client is given before it has shown that it reads, by the pong to the ping that it is greeted with: a kernel takes 200 KB
-  /// for a peer that does not read, and ten thousand such peers would be served at full rate until then. Whoever reads answers before
-  /// its first request goes out, and waits for nothing.
+  /// Bytes that a client is given before it has shown that it reads, by the pong to the ping that it is greeted with (the message that goes
+  /// over it goes whole): a kernel takes 200 KB for a peer that does not read, and ten thousand such peers would be served at full
+  /// rate until then. Whoever reads answers before its first request goes out, and waits for nothing.
   static let unprovenLimit = 4 << 10
   /// For clients behind something that swallows pongs: what they say this long after they came counts as much, µs.
   private static let proofAfter: Int64 = 1_000_000
@@ -69,8 +69,10 @@ final class StreamSession: ConnectionHandler {
   /// Asks the client to show that it reads. Once, right behind the answer to its handshake.
   func greet() { send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes) }
 
+  /// Bytes that the client may be given, whatever its connection takes.
+  var room: Int { isProven ? .max : max(0, StreamSession.unprovenLimit - unprovenBytes) }
   /// Whether the client may be given something now.
-  var mayTake: Bool { connection.isWritable && (isProven || unprovenBytes < StreamSession.unprovenLimit) }
+  var mayTake: Bool { connection.isWritable && room > 0 }
 
   func write(_ frame: SharedBytes) {
     connection.write(frame)

@@ -16,8 +16,7 @@ extension FanOut {
       let late = (tick - state.heartbeatTick) / Int64(state.heartbeatTicks)
       state.heartbeatTick += (late + 1) * Int64(state.heartbeatTicks)
       wheel.insert(client, at: state.heartbeatTick)
-      slots[Int(client.slot)].isHeartbeatDue = true
-      touch(client.slot)
+      oweHeartbeat(client.slot, state)
     }
     advanceRound(now)
     lastAdvance = steady(now)
@@ -46,10 +45,16 @@ extension FanOut {
     guard roundCursor >= 0 else { return }
     let end = min(used, roundCursor + max(256, used / Self.roundParts))
     for slot in roundCursor..<max(roundCursor, end) where !slots[slot].flags.contains(.closed) {
-      slots[slot].isHeartbeatDue = true
-      touch(UInt32(slot))
+      if let state = slots[slot].state { oweHeartbeat(UInt32(slot), state) }
     }
     roundCursor = end < used ? end : -1
+  }
+
+  /// Nothing for a client that has yet to say who it is: which feeds there are, and how they are, is for those who may come in.
+  private func oweHeartbeat(_ slot: UInt32, _ state: ClientState) {
+    guard state.grant != nil else { return }
+    slots[Int(slot)].isHeartbeatDue = true
+    touch(slot)
   }
 
   /// `{"type":"heartbeat","time":…,"sent":…,"merged":…,"lost":…,"feeds":{…}}`: made when it is handed over, so that `sent` counts

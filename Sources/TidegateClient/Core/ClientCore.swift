@@ -239,6 +239,8 @@ struct ClientCore {
       received += 1
       received(message, now: now, into: &actions)
     case .heartbeat(let heartbeat):
+      // The gateway's cadence begins with the connection, so that one may come before `hello` is answered; `.connected` is first.
+      guard heartbeatInterval != nil else { return }
       heartbeatAt = now
       compare(heartbeat.sent, now: now, into: &actions)
       // The connection has proved itself: the next trouble is a new one.

@@ -1,6 +1,7 @@
 /// What happens on a connection to a gateway.
 public enum TidegateEvent: Sendable, Equatable {
-  /// The gateway answered. Subscriptions have been sent, again after a reconnection; snapshots follow.
+  /// The gateway answered: the first event of a connection, but for `frame`. Subscriptions have been sent, again after a reconnection;
+  /// snapshots follow.
   case connected(Welcome)
   /// The connection is gone or could not be made. `retryIn` is nil if there will be no other attempt: then the sequence ends.
   case disconnected(reason: DisconnectReason, retryIn: Duration?)

@@ -69,8 +69,11 @@ final class GatewayHarness: Sendable {
     try gateway.start(recorder: recorder)
   }
 
-  func probe(offers: [PerMessageDeflate.Offer] = [], fields: [HTTPField] = []) async throws -> StreamProbe {
-    try await StreamProbe(gateway.address, fields: fields, loop: clientLoop, offers: offers)
+  func probe(
+    offers: [PerMessageDeflate.Offer] = [], fields: [HTTPField] = [], answersPings: Bool = true, first: String? = nil
+  ) async throws -> StreamProbe {
+    try await StreamProbe(
+      gateway.address, fields: fields, loop: clientLoop, offers: offers, answersPings: answersPings, first: first)
   }
 
   /// A GET on the client port, or the internal one.

@@ -24,4 +24,27 @@ struct PingTests {
     _ = try await probe.first("the pong of the protocol") { $0.type == "pong" && $0.id == 7 }
     await harness.stop()
   }
+
+  @Test("until a client answers the greeting it gets 4 KiB and the message that goes over it, then all that goes on")
+  func unproven() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"], rate: 100)
+    try await harness.waitUntilLive()
+    let wish =
+      #"{"op":"subscribe","streams":[{"channel":"trades","symbols":["kraken:*"]},{"channel":"book","symbols":["kraken:*"],"depth":10,"interval_ms":0}]}"#
+    // In one write with the handshake: what it says a second after it came would count as reading.
+    let silent = try await harness.probe(answersPings: false, first: wish)
+    let good = try await harness.probe(first: wish)
+    var patience = Patience()
+    while good.count < 300 { try await patience.wait(for: "300 messages, \(good.count) came") }
+    let held = silent.messages.map(\.text.utf8.count)
+    #expect(held.first != nil)
+    #expect(held.dropLast().reduce(0, +) < StreamSession.unprovenLimit, "\(held)")
+    let place = silent.count
+    silent.pong()
+    for symbol in ["kraken:BTC-USD", "kraken:ETH-USD"] {
+      try await silent.first("the book of \(symbol)", from: place) { $0.channel == "book" && $0.symbol == symbol }
+      try await silent.first("trades of \(symbol)", from: place) { $0.channel == "trades" && $0.symbol == symbol }
+    }
+    await harness.stop()
+  }
 }

@@ -47,14 +47,20 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   private var isUpgraded = false
   private let key = SystemRandom.bytes(16)
   private let offers: [PerMessageDeflate.Offer]
+  private let answersPings: Bool
   private var deflater: Deflater?
 
   /// Connects to `address` and waits until the stream is open.
+  /// - Parameters:
+  ///   - answersPings: false for a client that never shows that it reads, unless by `pong`.
+  ///   - first: a message that goes out in one write with the handshake.
   init(
-    _ address: SocketAddress, fields: [HTTPField] = [], loop: EventLoop, offers: [PerMessageDeflate.Offer] = []
+    _ address: SocketAddress, fields: [HTTPField] = [], loop: EventLoop, offers: [PerMessageDeflate.Offer] = [],
+    answersPings: Bool = true, first: String? = nil
   ) async throws {
     self.loop = loop
     self.offers = offers
+    self.answersPings = answersPings
     loop.execute { [self] in
       Connector.connect(host: address.host, port: address.port, tls: nil, loop: loop, handler: self) { result in
         switch result {
@@ -65,6 +71,11 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
             compression: self.offers, fields: fields)
           var out = ByteBuffer()
           HTTPEncoder.append(head, bodyLength: 0, to: &out)
+          if let first {
+            Array(first.utf8).withUnsafeBytes {
+              WebSocketFrame.append(.text, payload: $0, mask: SystemRandom.uint32(), to: &out)
+            }
+          }
           connection.write(out.bytes)
         case .failure(let error): self.state.withLock { $0.failure = error.description }
         }
@@ -103,9 +114,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
           state.withLock { $0.messages.append(message) }
         case .ping(let payload):
           // A test that waits long for its turn is not to lose its connection for that.
-          var pong = ByteBuffer()
-          WebSocketFrame.append(.pong, payload: payload, mask: SystemRandom.uint32(), to: &pong)
-          connection.write(pong.bytes)
+          if answersPings { pong(payload, on: connection) }
         case .close(let code, _, _): state.withLock { $0.closeCode = code }
         default: break
         }
@@ -132,6 +141,15 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
       }
       connection?.write(out.bytes)
     }
+  }
+
+  /// Answers the gateway's greeting, if late.
+  func pong() { loop.execute { [self] in if let connection { pong(.init(start: nil, count: 0), on: connection) } } }
+
+  private func pong(_ payload: UnsafeRawBufferPointer, on connection: Connection) {
+    var pong = ByteBuffer()
+    WebSocketFrame.append(.pong, payload: payload, mask: SystemRandom.uint32(), to: &pong)
+    connection.write(pong.bytes)
   }
 
   /// Sends bytes as they are.

@@ -62,6 +62,22 @@ struct AccessTests {
     #expect(world.closed.count == 1)
   }
 
+  @Test("who has no token yet hears nothing of the feeds, neither at the cadence nor when one changes its state")
+  func heartbeats() {
+    let world = world()
+    let stranger = world.client()
+    let friend = world.client()
+    friend.send("{\"op\":\"hello\",\"id\":1,\"token\":\"t\",\"heartbeat_s\":1}")
+    friend.authorize(Grant(subject: "a"))
+    world.run(milliseconds: 6_000)
+    let before = friend.texts.of("heartbeat").count
+    #expect((5...7).contains(before))
+    world.fanOuts[0].feeds[0].state = .reconnecting
+    world.run(milliseconds: 2_000)
+    #expect(friend.texts.of("heartbeat").contains { $0.contains("reconnecting") })
+    #expect(stranger.texts.isEmpty, "\(stranger.texts)")
+  }
+
   @Test("a client is told a minute before its grant ends, closed with 4001 at its end, and stays with a fresh token")
   func expiry() throws {
     let world = world()
