@@ -91,21 +91,22 @@ package final class BinanceHandler: SymbolHandler {
     return out
   }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  override func answered(
+    _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
-    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    if listRequest.isAnswered(by: request) {
-      if status == 400 { asksWholeList = true }
-      guard takeList(market.infoPath, status: status, body: body, now: now, into: &batch), connectedAt != nil else {
-        return
-      }
-      return subscribe(feeds.indices.filter { feeds[$0].subscribed == .distantFuture }, now)
-    }
     guard let place = pacer.answered(request) else { return }
     takeSnapshot(place, status: status, body: body, now: now, into: &batch)
     pump(now)
   }
+
+  override var listName: String { market.infoPath }
+
+  override func hasListed(now: Timestamp) {
+    if connectedAt != nil { subscribe(feeds.indices.filter { feeds[$0].subscribed == .distantFuture }, now) }
+  }
+
+  /// A name that the venue does not know fails the whole request: by the list of all.
+  override func listFailed(status: Int) { if status == 400 { asksWholeList = true } }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
     take(try readList(body), into: &batch)
@@ -127,14 +128,12 @@ package final class BinanceHandler: SymbolHandler {
         refuse(symbol, "Binance has no market \(symbol)\(question)")
         continue
       }
-      let place = add(
-        venueSymbol: found.name, base: found.base, quote: found.quote, kind: wanted.kind,
-        priceScale: market.scale ?? found.priceScale, sizeScale: market.scale ?? found.sizeScale,
-        priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: found.name, base: found.base, quote: found.quote, kind: wanted.kind,
+          priceScale: market.scale ?? found.priceScale, sizeScale: market.scale ?? found.sizeScale,
+          priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
+      else { continue }
       if place == feeds.count { feeds.append(Feed(bridge: SnapshotBridge(rule: market.rule))) }
     }
   }

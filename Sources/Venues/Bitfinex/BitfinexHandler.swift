@@ -116,13 +116,10 @@ package final class BitfinexHandler: SymbolHandler {
     actions.append(.get(request: requestID, path: Self.listPath, bodyLimit: Self.listLimit))
   }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) {
-    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard listRequest.isAnswered(by: request) else { return }
-    guard takeList("the list of pairs", status: status, body: body, now: now, into: &batch), isConnected else { return }
-    subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now)
+  override var listName: String { "the list of pairs" }
+
+  override func hasListed(now: Timestamp) {
+    if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
@@ -142,13 +139,11 @@ package final class BitfinexHandler: SymbolHandler {
         refuse(symbol, Self.unknown(wanted, among: list))
         continue
       }
-      let place = add(
-        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: 0,
-        sizeScale: Self.sizeIncrement.scale, sizeIncrement: Self.sizeIncrement, into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: 0,
+          sizeScale: Self.sizeIncrement.scale, sizeIncrement: Self.sizeIncrement, into: &batch)
+      else { continue }
       if place == feeds.count {
         feeds.append(Feed())
         for _ in Channel.allCases {

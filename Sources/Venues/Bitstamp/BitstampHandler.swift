@@ -128,22 +128,21 @@ package final class BitstampHandler: SymbolHandler {
     actions.append(.get(request: requestID, path: Self.listPaths[listPath], bodyLimit: Self.bodyLimit))
   }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  override func answered(
+    _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
-    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    if listRequest.isAnswered(by: request) {
-      if takeList(Self.listPaths[listPath], status: status, body: body, now: now, into: &batch) {
-        if isConnected { subscribeMissing() }
-      } else if status == 404 || status == 410 || status == 200 {
-        // Not there, or not what it was: by its other address. A failing server is no reason for that.
-        listPath = 1 - listPath
-      }
-      return
-    }
     guard let place = pacer.answered(request) else { return }
     takeSnapshot(place, status: status, body: body, now: now, into: &batch)
     pump(now)
+  }
+
+  override var listName: String { Self.listPaths[listPath] }
+
+  override func hasListed(now: Timestamp) { if isConnected { subscribeMissing() } }
+
+  /// Not there, or not what it was: by its other address. A failing server is no reason for that.
+  override func listFailed(status: Int) {
+    if [200, 404, 410].contains(status) { listPath = 1 - listPath }
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
@@ -182,14 +181,13 @@ package final class BitstampHandler: SymbolHandler {
           symbol, "Bitstamp has no market \(symbol)\(NearNames.question(symbol, among: list.lazy.map(\.symbol.text)))")
         continue
       }
-      let place = add(
-        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: found.priceScale ?? 0,
-        sizeScale: found.sizeScale ?? 0, priceIncrement: found.priceScale.map { Decimal64(mantissa: 1, scale: $0) },
-        sizeIncrement: found.sizeScale.map { Decimal64(mantissa: 1, scale: $0) }, into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote,
+          priceScale: found.priceScale ?? 0,
+          sizeScale: found.sizeScale ?? 0, priceIncrement: found.priceScale.map { Decimal64(mantissa: 1, scale: $0) },
+          sizeIncrement: found.sizeScale.map { Decimal64(mantissa: 1, scale: $0) }, into: &batch)
+      else { continue }
       if place == feeds.count { feeds.append(Feed()) }
       listed.insert(place)
     }

@@ -102,19 +102,14 @@ package final class BybitHandler: SymbolHandler {
     actions.append(.get(request: requestID, path: path, bodyLimit: Self.listLimit))
   }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) {
-    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard listRequest.isAnswered(by: request) else { return }
-    let count = pages
-    guard takeList("instruments-info", status: status, body: body, now: now, into: &batch) else {
-      // No page has come: all of them again.
-      if pages == count { restartList() }
-      return
-    }
+  override var listName: String { "instruments-info" }
+
+  override func hasListed(now: Timestamp) {
     if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
   }
+
+  /// A page has not come: all of them again.
+  override func listFailed(status: Int) { restartList() }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
     let page = try readInstruments(body)
@@ -150,14 +145,12 @@ package final class BybitHandler: SymbolHandler {
         refuse(symbol, "Bybit has no \(part) market \(symbol)\(question)")
         continue
       }
-      let place = add(
-        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
-        priceScale: found.priceScale, sizeScale: found.sizeScale,
-        priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
+          priceScale: found.priceScale, sizeScale: found.sizeScale,
+          priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
+      else { continue }
       if place == feeds.count { feeds.append(Feed()) }
     }
   }

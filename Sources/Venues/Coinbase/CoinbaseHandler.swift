@@ -73,14 +73,9 @@ package final class CoinbaseHandler: SymbolHandler {
     actions.append(.get(request: requestID, path: "/products", bodyLimit: Self.productsLimit))
   }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) {
-    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard listRequest.isAnswered(by: request) else { return }
-    guard takeList("/products", status: status, body: body, now: now, into: &batch), isConnected else { return }
-    subscribeSuspects(now)
-  }
+  override var listName: String { "/products" }
+
+  override func hasListed(now: Timestamp) { if isConnected { subscribeSuspects(now) } }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
     take(try readProducts(body), into: &batch)
@@ -100,14 +95,12 @@ package final class CoinbaseHandler: SymbolHandler {
         refuse(symbol, "Coinbase has no product \(symbol)\(NearNames.question(symbol, among: list.keys))")
         continue
       }
-      let place = add(
-        venueSymbol: symbol, base: product.base, quote: product.quote, priceScale: product.priceScale,
-        sizeScale: product.sizeScale, priceIncrement: product.priceIncrement, sizeIncrement: product.sizeIncrement,
-        into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: symbol, base: product.base, quote: product.quote, priceScale: product.priceScale,
+          sizeScale: product.sizeScale, priceIncrement: product.priceIncrement, sizeIncrement: product.sizeIncrement,
+          into: &batch)
+      else { continue }
       if place == products.count { products.append(Product(isSuspect: isConnected)) }
     }
   }

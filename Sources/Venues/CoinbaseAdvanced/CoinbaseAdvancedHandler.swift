@@ -112,11 +112,10 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     actions.append(.get(request: requestID, path: Self.productsPath, bodyLimit: Self.productsLimit))
   }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) {
-    guard listRequest.isAnswered(by: request) else { return }
-    guard takeList("products", status: status, body: body, now: now, into: &batch), isConnected else { return }
+  override var listName: String { "products" }
+
+  override func hasListed(now: Timestamp) {
+    guard isConnected else { return }
     subscribeMissing(now)
     pump(now)
   }
@@ -151,14 +150,12 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
           symbol, "\(symbol) is the same book as \(products[known].symbol), which is carried: leave one of them out")
         continue
       }
-      let place = add(
-        venueSymbol: name, base: wanted.base, quote: wanted.quote, priceScale: product.priceScale,
-        sizeScale: product.sizeScale, priceIncrement: product.priceIncrement, sizeIncrement: product.sizeIncrement,
-        into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: name, base: wanted.base, quote: wanted.quote, priceScale: product.priceScale,
+          sizeScale: product.sizeScale, priceIncrement: product.priceIncrement, sizeIncrement: product.sizeIncrement,
+          into: &batch)
+      else { continue }
       if place == products.count { products.append(Product(symbol: symbol)) }
       products[place].isListed = true
     }

@@ -121,16 +121,18 @@ package final class GateHandler: SymbolHandler {
     actions.append(.get(request: requestID, path: "/api/v4/spot/currency_pairs", bodyLimit: Self.listLimit))
   }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  override func answered(
+    _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
-    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard listRequest.isAnswered(by: request) else {
-      guard let place = pacer.answered(request) else { return }
-      takeSnapshot(place, status: status, body: body, now: now, into: &batch)
-      return pump(now)
-    }
-    guard takeList("currency_pairs", status: status, body: body, now: now, into: &batch), isConnected else { return }
+    guard let place = pacer.answered(request) else { return }
+    takeSnapshot(place, status: status, body: body, now: now, into: &batch)
+    pump(now)
+  }
+
+  override var listName: String { "currency_pairs" }
+
+  override func hasListed(now: Timestamp) {
+    guard isConnected else { return }
     subscribeMissing(now)
     flush(now)
   }
@@ -161,14 +163,12 @@ package final class GateHandler: SymbolHandler {
         refuse(symbol, "\(symbol) is listed at Gate but not traded")
         continue
       }
-      let place = add(
-        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: found.priceScale,
-        sizeScale: found.sizeScale, priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement,
-        into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: found.priceScale,
+          sizeScale: found.sizeScale, priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement,
+          into: &batch)
+      else { continue }
       if place == feeds.count { feeds.append(Feed()) }
       feeds[place].isListed = true
     }

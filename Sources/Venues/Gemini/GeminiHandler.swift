@@ -143,8 +143,8 @@ package final class GeminiHandler: SymbolHandler {
     ask(now)
   }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  override func answered(
+    _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
     guard let subject = pacer.answered(request) else { return }
     do throws(FeedError) {

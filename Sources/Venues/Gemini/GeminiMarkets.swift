@@ -90,12 +90,12 @@ extension GeminiHandler {
   /// Adds a market, or brings it up to date with its details.
   private func add(_ index: Int, now: Timestamp, into batch: inout EventBatch) {
     let market = entries[index]
-    let place = add(
-      venueSymbol: market.name, base: market.wanted.base, quote: market.wanted.quote, kind: market.wanted.kind,
+    let added = add(
+      for: market.symbol, venueSymbol: market.name, base: market.wanted.base, quote: market.wanted.quote,
+      kind: market.wanted.kind,
       priceScale: market.details?.priceIncrement?.scale ?? 0, sizeScale: market.details?.sizeIncrement?.scale ?? 0,
       priceIncrement: market.details?.priceIncrement, sizeIncrement: market.details?.sizeIncrement, into: &batch)
-    guard let place else { return refuse(market.symbol, "too many symbols on one connection") }
-    guard market.place == nil else { return }
+    guard let place = added, market.place == nil else { return }
     guard place == feeds.count else {
       let other = entries[feeds[place].entry].symbol
       return refuse(market.symbol, "Gemini's \(market.name) is carried as \(other): leave one of them out")

@@ -64,14 +64,12 @@ extension HyperliquidHandler {
         refuse(symbol, "\(found.name) is delisted at Hyperliquid")
         continue
       }
-      let place = add(
-        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
-        priceScale: found.priceScale, sizeScale: found.sizeScale,
-        sizeIncrement: Decimal64(mantissa: 1, scale: found.sizeScale), into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
+          priceScale: found.priceScale, sizeScale: found.sizeScale,
+          sizeIncrement: Decimal64(mantissa: 1, scale: found.sizeScale), into: &batch)
+      else { continue }
       if place == feeds.count { feeds.append(Feed()) }
       feeds[place].isListed = true
       if feeds[place].shunnedUntil > .distantPast { refuse(symbol, strikeReason(place)) }

@@ -61,12 +61,6 @@ package final class KrakenHandler: SymbolHandler {
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) { hasAllVolumes = hasVolumes(now: now) }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) {
-    if takeVolumes(request, status: status, body: body, now: now) { prepare(now: now, into: &batch) }
-  }
-
   /// The figures are by the names of REST, which the list of pairs tells first.
   override var volumeRequests: [String] { ["/0/public/AssetPairs", "/0/public/Ticker"] }
 
@@ -161,13 +155,12 @@ package final class KrakenHandler: SymbolHandler {
         refuse(symbol, Self.unknown(wanted, among: pairs))
         continue
       }
-      let place = add(
-        venueSymbol: pair.symbol, base: wanted.base, quote: wanted.quote, priceScale: pair.priceScale,
-        sizeScale: pair.sizeScale, priceIncrement: pair.priceIncrement, sizeIncrement: pair.sizeIncrement, into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: pair.symbol, base: wanted.base, quote: wanted.quote, priceScale: pair.priceScale,
+          sizeScale: pair.sizeScale, priceIncrement: pair.priceIncrement, sizeIncrement: pair.sizeIncrement,
+          into: &batch)
+      else { continue }
       if place == books.count {
         books.append(StreamedBook())
         lastTrades.append(0)

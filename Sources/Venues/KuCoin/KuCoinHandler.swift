@@ -98,12 +98,10 @@ package final class KuCoinHandler: SymbolHandler {
     actions.append(.get(request: requestID, path: "/api/v2/symbols", bodyLimit: Self.listLimit))
   }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) {
-    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard listRequest.isAnswered(by: request) else { return }
-    guard takeList("symbols", status: status, body: body, now: now, into: &batch), isConnected else { return }
+  override var listName: String { "symbols" }
+
+  override func hasListed(now: Timestamp) {
+    guard isConnected else { return }
     subscribeMissing(now)
     flush(now)
   }
@@ -134,14 +132,12 @@ package final class KuCoinHandler: SymbolHandler {
         refuse(symbol, "\(symbol) is listed at KuCoin but not traded")
         continue
       }
-      let place = add(
-        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: found.priceScale,
-        sizeScale: found.sizeScale, priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement,
-        into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: found.priceScale,
+          sizeScale: found.sizeScale, priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement,
+          into: &batch)
+      else { continue }
       if place == feeds.count { feeds.append(Feed()) }
       feeds[place].isListed = true
     }

@@ -102,13 +102,10 @@ package final class OKXHandler: SymbolHandler {
     return names.filter { families.contains($0.0) }.map(\.1)
   }
 
-  package override func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) {
-    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    guard listRequest.isAnswered(by: request) else { return }
-    guard takeList("instruments", status: status, body: body, now: now, into: &batch), isConnected else { return }
-    subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now)
+  override var listName: String { "instruments" }
+
+  override func hasListed(now: Timestamp) {
+    if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
   }
 
   /// One kind of instrument after the other.
@@ -142,14 +139,13 @@ package final class OKXHandler: SymbolHandler {
         )
         continue
       }
-      let place = add(
-        venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind, contractSize: contract,
-        priceScale: found.priceIncrement?.scale ?? 0, sizeScale: found.sizeIncrement?.scale ?? 0,
-        priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
-      guard let place else {
-        refuse(symbol, "too many symbols on one connection")
-        continue
-      }
+      guard
+        let place = add(
+          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
+          contractSize: contract,
+          priceScale: found.priceIncrement?.scale ?? 0, sizeScale: found.sizeIncrement?.scale ?? 0,
+          priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
+      else { continue }
       if place == feeds.count { feeds.append(Feed()) }
     }
   }

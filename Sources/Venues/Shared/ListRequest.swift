@@ -69,24 +69,19 @@ struct ListRequest {
 
 extension SymbolHandler {
   /// Takes the answer to the list's request: what `readList` cannot read is asked for again later, what it says is not all is gone on with.
-  /// - Parameter name: what was asked for, for errors.
-  /// - Returns: whether the list is there now.
-  final func takeList(
-    _ name: String, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) -> Bool {
+  final func takeList(status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
     do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "GET \(name): status \(status)") }
+      guard status == 200 else { throw FeedError(.refused, "GET \(listName): status \(status)") }
       guard try readList(body, into: &batch) else {
         listRequest.goesOn()
-        prepare(now: now, into: &batch)
-        return false
+        return prepare(now: now, into: &batch)
       }
       listRequest.finished()
-      return true
+      hasListed(now: now)
     } catch {
       rejectAnswer(error)
       listRequest.failed(status: status, now: now)
-      return false
+      listFailed(status: status)
     }
   }
 }

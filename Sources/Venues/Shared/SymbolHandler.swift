@@ -106,8 +106,30 @@ package class SymbolHandler: FeedHandler {
     instruments.indices.contains(instrument.index) ? trouble(ofBook: instrument.index) : nil
   }
 
+  /// What the venue calls its list, for errors.
+  var listName: String { "" }
+
   /// Reads an answer to `listRequest` and takes the markets that it lists; false if that is not all: `prepare` asks for the rest.
   func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool { true }
+
+  /// The list is there: what it brought is subscribed, if there is a connection.
+  func hasListed(now: Timestamp) {}
+
+  /// The list, or a part of it, could not be had or not be read; it is asked for again.
+  func listFailed(status: Int) {}
+
+  /// The answer to a request that is neither for the list nor for volumes.
+  func answered(_ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {}
+
+  package final override func response(
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) {
+    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
+    guard listRequest.isAnswered(by: request) else {
+      return answered(request, status: status, body: body, now: now, into: &batch)
+    }
+    takeList(status: status, body: body, now: now, into: &batch)
+  }
 
   /// Reads the snapshot of a book by REST: its levels go to the end of `batch`, the number or time that it stands at is returned.
   func readSnapshot(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
@@ -137,16 +159,20 @@ package class SymbolHandler: FeedHandler {
   }
 
   /// Adds an instrument, or brings the one of that venue symbol up to date; scales never shrink. Appends `.instrument`
-  /// if something changed. Returns its place; nil if the table is full.
+  /// if something changed. Returns its place; nil if the table is full, and then the configured `symbol` is refused.
   ///
   /// Size scale and increment are the venue's: where it counts contracts of `contractSize` base units, they are brought to base units
   /// here, and so is every size that `size` reads. A contract's size never changes; where it does, the venue lists another.
   final func add(
-    venueSymbol: String, base: String, quote: String, kind: Instrument.Kind = .spot, contractSize: Decimal64? = nil,
+    for symbol: String, venueSymbol: String, base: String, quote: String, kind: Instrument.Kind = .spot,
+    contractSize: Decimal64? = nil,
     priceScale: UInt8, sizeScale: UInt8, priceIncrement: Decimal64? = nil, sizeIncrement: Decimal64? = nil,
     into batch: inout EventBatch
   ) -> Int? {
-    guard let place = table.insert(venueSymbol) else { return nil }
+    guard let place = table.insert(venueSymbol) else {
+      refuse(symbol, "too many symbols on one connection")
+      return nil
+    }
     let contract = place < instruments.count ? instruments[place].contractSize : (contractSize ?? Self.one).trimmed
     precondition(contract.mantissa > 0 && contract.scale <= Self.widestScale, "what is no contract is refused before")
     let sizeScale = sizeScale + contract.scale
