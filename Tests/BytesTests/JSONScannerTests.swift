@@ -1,6 +1,7 @@
 import Bytes
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 /// The error that reading the whole text as one value gives, nil if there is none.
@@ -276,7 +277,7 @@ private func decimal(_ text: String, scale: UInt8) -> Result<Int64, JSONError> {
   }
 
   @Test(
-    "mutated messages are accepted exactly when the grammar of RFC 8259 has them",
+    "mutated messages are accepted exactly when the grammar of RFC 8259 has them", .longComputation,
     arguments: testSeeds(4))
   func mutations(seed: UInt64) {
     var random = SeededGenerator(seed: seed)

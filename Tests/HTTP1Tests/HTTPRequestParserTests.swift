@@ -1,5 +1,6 @@
 import Bytes
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HTTP1
@@ -302,7 +303,7 @@ struct HTTPRequestParserTests {
     #expect(oldSaid == nil)
   }
 
-  @Test("Garbage never crashes, and what is made of it does not depend on the cuts")
+  @Test("Garbage never crashes, and what is made of it does not depend on the cuts", .longComputation)
   func garbage() {
     var random = SeededGenerator(seed: testSeeds(1)[0])
     let parts: [[UInt8]] = [

@@ -1,4 +1,5 @@
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HTTP1
@@ -76,7 +77,9 @@ struct HTTPResponseParserTests {
     #expect(reasons.count == 3 && Set(reasons).count == 1)
   }
 
-  @Test("Mutated responses never crash, and what is made of them does not depend on the cuts", arguments: testSeeds(20))
+  @Test(
+    "Mutated responses never crash, and what is made of them does not depend on the cuts", .longComputation,
+    arguments: testSeeds(20))
   func mutations(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<300 {

@@ -1,5 +1,6 @@
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 
 @Suite struct OrderBookTests {
@@ -77,7 +78,7 @@ import Testing
     #expect(book.asks == before.1)
   }
 
-  @Test("random snapshots and updates leave the same book as a dictionary", arguments: testSeeds(6))
+  @Test("random snapshots and updates leave the same book as a dictionary", .longComputation, arguments: testSeeds(6))
   func againstDictionary(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let depth: Int? = [nil, 10, 60][Int(random.next() % 3)]

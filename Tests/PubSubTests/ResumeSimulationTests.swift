@@ -1,11 +1,12 @@
 import Bytes
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PubSub
 
-@Suite("Clients that disconnect and come back at random, under a seeded random market")
+@Suite("Clients that disconnect and come back at random, under a seeded random market", .longComputation)
 struct ResumeSimulationTests {
   /// One user: its connection of the moment, and those before it.
   private final class User {

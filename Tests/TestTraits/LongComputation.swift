@@ -1,4 +1,6 @@
 import Dispatch
+import Foundation
+import Synchronization
 import Testing
 
 extension Trait where Self == LongComputation {
@@ -6,7 +8,7 @@ extension Trait where Self == LongComputation {
   package static var longComputation: LongComputation { LongComputation() }
 }
 
-/// Runs a test's body on a thread of its own, one such body at a time.
+/// Runs a test's body on threads aside, that stand back for all others.
 ///
 /// Tests run on Swift's pool, which has a thread a core; a body that computes for seconds keeps one of them, and on two cores two
 /// such bodies stop every test that waits for something: a client in it misses its time-outs for no fault of anybody.
@@ -23,11 +25,29 @@ package struct LongComputation: TestTrait, SuiteTrait, TestScoping {
 
   private final class Aside: TaskExecutor {
     static let executor = Aside()
-    private let queue = DispatchQueue(label: "tidegate.tests.long", qos: .utility)
+    private static let threads = 2
+    private let jobs = Mutex<[UnownedJob]>([])
+    private let count = DispatchSemaphore(value: 0)
+
+    init() {
+      for _ in 0..<Self.threads { Thread.detachNewThread { self.run() } }
+    }
 
     func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
-      queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+      jobs.withLock { $0.append(job) }
+      count.signal()
+    }
+
+    private func run() {
+      #if canImport(Glibc)
+        // On Linux of this thread alone: gateways and clients of other tests come first.
+        setpriority(.init(PRIO_PROCESS.rawValue), 0, 10)
+      #endif
+      while true {
+        count.wait()
+        jobs.withLock { $0.removeFirst() }.runSynchronously(on: asUnownedTaskExecutor())
+      }
     }
   }
 }

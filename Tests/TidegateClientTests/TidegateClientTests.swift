@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import TidegateClient
 
-@Suite("Client", .timeLimit(.minutes(1)))
+@Suite("Client", .timeLimit(.minutes(10)), .realTime)
 struct TidegateClientTests {
   static let url = TidegateURL("ws://127.0.0.1:1/v1/stream")!
 

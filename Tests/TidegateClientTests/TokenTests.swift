@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import TidegateClient
 
-@Suite("Client tokens", .timeLimit(.minutes(1)))
+@Suite("Client tokens", .timeLimit(.minutes(10)), .realTime)
 struct TokenTests {
   private static let welcome = #"{"type":"welcome","session":"s","node":"gw","version":"1","heartbeat_s":5}"#
 

@@ -2,11 +2,12 @@ import Bytes
 import Dispatch
 import Foundation
 import Glibc
+import TestTraits
 import Testing
 
 @testable import Transport
 
-@Suite("Connection")
+@Suite("Connection", .realTime)
 struct ConnectionTests {
   /// A listener on `loop` and one connection to it from `client`'s loop.
   struct Pair {

@@ -1,10 +1,11 @@
 import Dispatch
 import Glibc
+import TestTraits
 import Testing
 
 @testable import Transport
 
-@Suite("Connector")
+@Suite("Connector", .realTime)
 struct ConnectorTests {
   /// An address on loopback that refuses: taken, so that nobody else can have it, but not listened on.
   final class RefusingAddress {

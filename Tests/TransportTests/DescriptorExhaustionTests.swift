@@ -1,10 +1,11 @@
 import Glibc
+import TestTraits
 import Testing
 
 @testable import Transport
 
 /// In a process of its own, because the limit is the process's.
-@Suite("Out of descriptors")
+@Suite("Out of descriptors", .realTime)
 struct DescriptorExhaustionTests {
   @Test("a listener without descriptors turns connections away, goes on, and accepts again when there are some")
   func sheds() async {

@@ -1,10 +1,11 @@
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Transport
 
-@Suite("EventLoop")
+@Suite("EventLoop", .realTime)
 struct EventLoopTests {
   @Test("what many threads submit runs once each, in the order of its thread")
   func mailboxOrder() throws {

@@ -1,10 +1,11 @@
 import Dispatch
 import Glibc
+import TestTraits
 import Testing
 
 @testable import Transport
 
-@Suite("Listener")
+@Suite("Listener", .realTime)
 struct ListenerTests {
   /// A listener that counts whom it accepts and echoes.
   private func sharing(

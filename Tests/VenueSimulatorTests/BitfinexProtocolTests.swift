@@ -1,6 +1,7 @@
 import Foundation
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import VenueSimulator
@@ -37,7 +38,7 @@ private struct BitfinexBook {
   }
 }
 
-@Suite("Simulated Bitfinex")
+@Suite("Simulated Bitfinex", .longComputation)
 struct BitfinexProtocolTests {
   private static func subscribe(_ channel: String, _ symbol: String, length: Int = 100) -> String {
     let book = channel == "book" ? #","prec":"P0","freq":"F0","len":"\#(length)""# : ""

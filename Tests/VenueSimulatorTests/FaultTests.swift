@@ -1,11 +1,12 @@
 import Bytes
 import Foundation
 import MarketData
+import TestTraits
 import Testing
 
 @testable import VenueSimulator
 
-@Suite("Faults")
+@Suite("Faults", .longComputation)
 struct FaultTests {
   @Test("the text form")
   func grammar() throws {

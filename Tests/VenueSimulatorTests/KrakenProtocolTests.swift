@@ -1,6 +1,7 @@
 import Foundation
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import VenueSimulator
@@ -55,7 +56,7 @@ private struct KrakenBook {
   }
 }
 
-@Suite("Simulated Kraken")
+@Suite("Simulated Kraken", .longComputation)
 struct KrakenProtocolTests {
   static func subscribe(_ channel: String, _ symbols: [String], depth: Int? = nil, extra: String = "") -> String {
     let list = symbols.map { "\"\($0)\"" }.joined(separator: ",")

@@ -1,12 +1,13 @@
 import Bytes
 import MarketData
+import TestTraits
 import Testing
 import Venues
 
 @testable import VenueSimulator
 
 /// Every venue that is carried lists what its simulation trades, with increments, contract sizes and volumes.
-@Suite("Listings")
+@Suite("Listings", .longComputation)
 struct ListingTests {
   private static let start = Timestamp(microseconds: 1_790_000_000_000_000)
 

@@ -3,6 +3,7 @@ import Foundation
 import HTTP1
 import MarketData
 import Synchronization
+import TestTraits
 import Testing
 import Transport
 import WebSocket
@@ -98,7 +99,7 @@ private final class SocketClient: ConnectionHandler, @unchecked Sendable {
   }
 }
 
-@Suite("Simulated exchange", .timeLimit(.minutes(2)))
+@Suite("Simulated exchange", .timeLimit(.minutes(10)), .realTime)
 struct SimulatedExchangeTests {
   /// An exchange and what a client needs to reach it.
   private struct Fixture {

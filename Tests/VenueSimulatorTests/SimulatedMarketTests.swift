@@ -1,12 +1,13 @@
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import VenueSimulator
 
 let testStart = Timestamp(microseconds: 1_790_000_000_000_000)
 
-@Suite("Simulated market")
+@Suite("Simulated market", .longComputation)
 struct SimulatedMarketTests {
   private static let listings = [SimulatedListing.kraken, SimulatedListing.coinbase, SimulatedListing.binance]
 

@@ -1,5 +1,6 @@
 import Bytes
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import WebSocket
@@ -51,7 +52,8 @@ struct WebSocketFrameTests {
     #expect(whole == before + frame(2, payload, mask: nil) + [0x89, 0])
   }
 
-  @Test("What is encoded is decoded, in both roles, at every length of a header", arguments: testSeeds(4))
+  @Test(
+    "What is encoded is decoded, in both roles, at every length of a header", .longComputation, arguments: testSeeds(4))
   func roundTrip(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let limits = WebSocketLimits(messageBytes: 1 << 20)

@@ -1,6 +1,7 @@
 import MarketData
 import PubSub
 import TestSupport
+import TestTraits
 import Testing
 import Transport
 
@@ -258,7 +259,7 @@ struct AccessPolicyTests {
     for credential in [byKey, byToken] { #expect(throws: AccessError.withdrawn) { try policy.renew(credential) } }
   }
 
-  @Test("garbage is refused and never more than that", arguments: testSeeds(4))
+  @Test("garbage is refused and never more than that", .longComputation, arguments: testSeeds(4))
   func fuzz(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let policy = try Self.vectors()

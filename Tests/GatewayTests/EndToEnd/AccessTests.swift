@@ -2,12 +2,13 @@ import Foundation
 import HTTP1
 import MarketData
 import PubSub
+import TestTraits
 import Testing
 import Transport
 
 @testable import Gateway
 
-@Suite("Access, end to end", .serialized)
+@Suite("Access, end to end", .serialized, .realTime)
 struct AccessTests {
   private static let desk = NewKeyBox()
 

@@ -2,13 +2,14 @@ import Bytes
 import Foundation
 import Logging
 import Synchronization
+import TestTraits
 import Testing
 import Transport
 
 @testable import Gateway
 
 /// The client port under TLS: certificates read again, and what operators see of it.
-@Suite("Certificates, end to end", .serialized)
+@Suite("Certificates, end to end", .serialized, .realTime)
 struct CertificateTests {
   /// A folder with a self-signed certificate for 127.0.0.1 that can be replaced.
   private final class Files {

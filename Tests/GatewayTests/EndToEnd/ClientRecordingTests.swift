@@ -1,6 +1,7 @@
 import Bytes
 import Foundation
 import MarketData
+import TestTraits
 import Testing
 import TidegateClient
 import Transport
@@ -10,7 +11,7 @@ import Venues
 @testable import Gateway
 
 /// A recording, played by an exchange on a socket, followed by a gateway, read by a client.
-@Suite("A recording as an exchange, end to end", .serialized)
+@Suite("A recording as an exchange, end to end", .serialized, .realTime)
 struct ClientRecordingTests {
   private static let start = Timestamp(microseconds: 1_700_000_000_000_000)
 

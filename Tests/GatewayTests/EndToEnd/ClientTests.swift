@@ -1,4 +1,5 @@
 import Foundation
+import TestTraits
 import Testing
 import TidegateClient
 import Transport
@@ -6,7 +7,7 @@ import Transport
 @testable import Gateway
 
 /// The client library against a gateway with simulated venues, over sockets.
-@Suite("Client library, end to end", .serialized)
+@Suite("Client library, end to end", .serialized, .realTime)
 struct ClientTests {
   private static func client(
     _ harness: GatewayHarness, tls caFile: String? = nil, isSecure: Bool = false

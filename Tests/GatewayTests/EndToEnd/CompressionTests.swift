@@ -1,4 +1,5 @@
 import Foundation
+import TestTraits
 import Testing
 import TidegateClient
 import Transport
@@ -8,7 +9,7 @@ import WebSocket
 @testable import Gateway
 
 /// permessage-deflate from the venues through the gateway to its clients, over sockets.
-@Suite("Compression, end to end", .serialized)
+@Suite("Compression, end to end", .serialized, .realTime)
 struct CompressionTests {
   private static let book = #"""
     {"op":"subscribe","id":1,"streams":[{"channel":"book","symbols":["kraken:BTC-USD"],"depth":"full","interval_ms":100}]}

@@ -1,4 +1,5 @@
 import Foundation
+import TestTraits
 import Testing
 import VenueSimulator
 
@@ -6,7 +7,7 @@ import VenueSimulator
 
 /// With each fault of a venue: clients are told, nothing is published from a book out of sync, it is right again afterwards,
 /// and the other symbols of the connection never stop.
-@Suite("Faults, end to end", .serialized)
+@Suite("Faults, end to end", .serialized, .realTime)
 struct FaultTests {
   private static func subscribe(_ symbols: [String]) -> String {
     let list = symbols.map { "\"\($0)\"" }.joined(separator: ",")

@@ -1,10 +1,11 @@
 import Foundation
+import TestTraits
 import Testing
 import VenueSimulator
 
 @testable import Gateway
 
-@Suite("Refused messages on the internal port, end to end", .serialized)
+@Suite("Refused messages on the internal port, end to end", .serialized, .realTime)
 struct FeedErrorTests {
   private func errors(_ harness: GatewayHarness, _ name: String) async throws -> [String: Any] {
     try await harness.get("/v1/feeds/\(name)/errors", internal: true).json

@@ -2,13 +2,14 @@ import Bytes
 import Foundation
 import FuzzTargets
 import TestSupport
+import TestTraits
 import Testing
 import Transport
 import WebSocket
 
 @testable import Gateway
 
-@Suite("Garbage through sockets")
+@Suite("Garbage through sockets", .realTime)
 struct GarbageTests {
   /// Connections; `TIDEGATE_GARBAGE=1000000` makes it 20,000.
   private static let connections = max(200, (environment("TIDEGATE_GARBAGE").flatMap(Int.init) ?? 0) / 50)

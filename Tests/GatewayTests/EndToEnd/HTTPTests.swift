@@ -1,10 +1,11 @@
 import Foundation
 import HTTP1
+import TestTraits
 import Testing
 
 @testable import Gateway
 
-@Suite("HTTP, end to end", .serialized)
+@Suite("HTTP, end to end", .serialized, .realTime)
 struct HTTPTests {
   @Test("routes answer with data, tags and errors that name what is wrong")
   func routes() async throws {

@@ -1,11 +1,12 @@
 import Foundation
+import TestTraits
 import Testing
 import VenueSimulator
 
 @testable import Gateway
 
 /// A venue announces that it will close the connection: clients see nothing but data.
-@Suite("A planned end of a venue's connection, end to end", .serialized)
+@Suite("A planned end of a venue's connection, end to end", .serialized, .realTime)
 struct HandoverEndToEndTests {
   private static let symbols = ["binance": "BTC-USDT", "okx": "BTC-USDT"]
 

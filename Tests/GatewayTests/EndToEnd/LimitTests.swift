@@ -1,12 +1,13 @@
 import Foundation
 import HTTP1
 import Synchronization
+import TestTraits
 import Testing
 import Transport
 
 @testable import Gateway
 
-@Suite("Limits, end to end", .serialized)
+@Suite("Limits, end to end", .serialized, .realTime)
 struct LimitTests {
   /// The value of a metric, summed over its labels where none are given.
   private static func metric(_ harness: GatewayHarness, _ name: String) async throws -> Double {

@@ -1,11 +1,12 @@
 import Foundation
+import TestTraits
 import Testing
 import Transport
 import VenueSimulator
 
 @testable import Gateway
 
-@Suite("More symbols than one connection carries, end to end", .serialized)
+@Suite("More symbols than one connection carries, end to end", .serialized, .realTime)
 struct ManySymbolsEndToEndTests {
   @Test("several connections, each with its name in metrics, and one venue to clients")
   func split() async throws {

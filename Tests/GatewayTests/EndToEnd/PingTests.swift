@@ -1,10 +1,11 @@
+import TestTraits
 import Testing
 import WebSocket
 
 @testable import Gateway
 
 /// WebSocket pings of clients, over sockets.
-@Suite("Pings, end to end", .serialized)
+@Suite("Pings, end to end", .serialized, .realTime)
 struct PingTests {
   @Test("a client that pings and does not read is owed one pong, not a queue of them")
   func flood() async throws {

@@ -1,11 +1,12 @@
 import Foundation
+import TestTraits
 import Testing
 import VenueSimulator
 
 @testable import Gateway
 
 /// Selections instead of symbols, through the whole gateway.
-@Suite("Selections, end to end", .serialized)
+@Suite("Selections, end to end", .serialized, .realTime)
 struct SelectionTests {
   /// Waits for so many instruments, all live, and answers their symbols.
   private func live(_ harness: GatewayHarness, _ count: Int) async throws -> [String] {

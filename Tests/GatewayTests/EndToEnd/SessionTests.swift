@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestTraits
 import Testing
 import TidegateClient
 import Transport
@@ -7,7 +8,7 @@ import Transport
 @testable import Gateway
 
 /// Sessions and the end of a gateway, over sockets.
-@Suite("Sessions and draining, end to end", .serialized)
+@Suite("Sessions and draining, end to end", .serialized, .realTime)
 struct SessionTests {
   private static let subscribe =
     #"{"op":"subscribe","id":2,"streams":[{"channel":"trades","symbols":["kraken:BTC-USD"]},"#

@@ -1,12 +1,13 @@
 import Foundation
 import HTTP1
+import TestTraits
 import Testing
 import VenueSimulator
 
 @testable import Gateway
 
 /// The whole path: simulated venues over TLS and WebSocket, through the gateway, to clients.
-@Suite("Streams, end to end", .serialized)
+@Suite("Streams, end to end", .serialized, .realTime)
 struct StreamTests {
   static let all = #"""
     {"op":"subscribe","id":1,"streams":[

@@ -2,6 +2,7 @@ import Bytes
 import HTTP1
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import Transport
 
@@ -113,7 +114,7 @@ private final class Talker: ConnectionHandler {
   }
 }
 
-@Suite("HTTP sessions on a socket", .serialized)
+@Suite("HTTP sessions on a socket", .serialized, .realTime)
 struct HTTPSessionTests {
   private static func response(_ answer: HTTPResponse, keepAlive: Bool, isHead: Bool = false) -> String {
     var out = ByteBuffer()

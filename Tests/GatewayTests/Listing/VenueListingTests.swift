@@ -1,5 +1,6 @@
 import Logging
 import MarketData
+import TestTraits
 import Testing
 import Transport
 import VenueSimulator
@@ -8,7 +9,7 @@ import Venues
 @testable import Gateway
 
 /// A venue's list over sockets, from each simulated exchange.
-@Suite("Listing a venue", .serialized)
+@Suite("Listing a venue", .serialized, .realTime)
 struct VenueListingTests {
   private func list(
     _ name: String, listing: ListingDetail = .volumes, families: Set<Instrument.Kind.Family>? = nil,

@@ -4,12 +4,13 @@ import Logging
 import MarketData
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import Venues
 
 @testable import Gateway
 
-@Suite("A full disk costs the recording and nothing else")
+@Suite("A full disk costs the recording and nothing else", .realTime)
 struct FullDiskTests {
   private static let header = RecordingHeader(
     venue: "coinbase", market: "spot", symbols: ["BTC-USD"], channels: [], started: Timestamp(microseconds: 1))
@@ -44,7 +45,9 @@ struct FullDiskTests {
     return count
   }
 
-  @Test("the file reads to its end and holds what it says, wherever the disk ended", arguments: testSeeds(4))
+  @Test(
+    "the file reads to its end and holds what it says, wherever the disk ended", .longComputation,
+    arguments: testSeeds(4))
   func whole(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let path = Self.temporaryPath()

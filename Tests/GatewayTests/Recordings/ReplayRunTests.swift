@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 import Venues
 
@@ -207,7 +208,7 @@ struct ReplayRunTests {
   func noSpeeds(_ text: String) { #expect(GatewayConfiguration.ReplaySpeed(text) == nil) }
 
   @Test(
-    "recorded sessions publish the same bytes twice, alone and side by side",
+    "recorded sessions publish the same bytes twice, alone and side by side", .longComputation,
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func recorded() throws {
     let folder = try #require(recordingsFolder)

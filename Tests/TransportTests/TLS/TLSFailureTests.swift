@@ -1,11 +1,12 @@
 import Bytes
 import COpenSSL
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Transport
 
-@Suite("TLS failures")
+@Suite("TLS failures", .realTime)
 struct TLSFailureTests {
   /// What a client of `authority` says about a handshake with `server`, and what the server says.
   static func failure(

@@ -2,11 +2,12 @@ import Bytes
 import COpenSSL
 import Dispatch
 import Glibc
+import TestTraits
 import Testing
 
 @testable import Transport
 
-@Suite("TLS limits and ends")
+@Suite("TLS limits and ends", .realTime)
 struct TLSLimitTests {
   @Test("a client that says nothing is cut off at the time-out")
   func silence() throws {

@@ -1,11 +1,12 @@
 import Bytes
 import COpenSSL
 import Glibc
+import TestTraits
 import Testing
 
 @testable import Transport
 
-@Suite("TLS resumption")
+@Suite("TLS resumption", .realTime)
 struct TLSResumptionTests {
   /// Connects, waits for a byte to come back (tickets came before it), and tells whether a session was resumed.
   static func visit(

@@ -1,11 +1,12 @@
 import Bytes
 import COpenSSL
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Transport
 
-@Suite("TLS")
+@Suite("TLS", .realTime)
 struct TLSTests {
   /// A server context for `hosts` and a file with its root, gone with the object.
   final class Fixture {

@@ -1,5 +1,6 @@
 import MarketData
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Venues
@@ -31,7 +32,7 @@ struct MinuteBudgetTests {
   }
 
   @Test(
-    "no minute, wherever it begins, has more than the limit, and what a minute leaves is given",
+    "no minute, wherever it begins, has more than the limit, and what a minute leaves is given", .longComputation,
     arguments: testSeeds(200))
   func sliding(seed: UInt64) {
     var random = SeededGenerator(seed: seed)

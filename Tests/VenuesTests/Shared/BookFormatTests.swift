@@ -19,6 +19,7 @@ final class FormatHandler: SymbolHandler {
     let handler = FormatHandler(venue: KrakenHandler.venue, configuration: FeedConfiguration(symbols: []))
     var first = EventBatch()
     _ = handler.add(
+      for: "BTC-USD",
       venueSymbol: "BTCUSD", base: "BTC", quote: "USD", contractSize: contractSize, priceScale: priceScale,
       sizeScale: sizeScale, into: &first)
     handler.readAny = read

@@ -1,5 +1,6 @@
 import Bytes
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import WebSocket
@@ -271,7 +272,9 @@ struct CompressedMessageTests {
     #expect(pool.idleCount == 4)
   }
 
-  @Test("garbage never crashes, obeys the limits and does not depend on the cuts", arguments: testSeeds(4))
+  @Test(
+    "garbage never crashes, obeys the limits and does not depend on the cuts", .longComputation, arguments: testSeeds(4)
+  )
   func garbage(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let limits = WebSocketLimits(messageBytes: 2_000, fragments: 6)

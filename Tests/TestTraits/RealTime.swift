@@ -1,0 +1,56 @@
+import Synchronization
+import Testing
+
+extension Trait where Self == RealTime {
+  /// For tests of sockets, timers and gateways as a whole.
+  package static var realTime: RealTime { RealTime() }
+}
+
+/// Lets few tests at a time run things that have threads and time-outs of their own.
+///
+/// All tests begin at once, and forty gateways with their venues and clients on two cores are overload: connections that nobody
+/// means to time out do. Waiting for a turn counts towards a time limit of the test.
+package struct RealTime: TestTrait, SuiteTrait, TestScoping {
+  package var isRecursive: Bool { true }
+
+  package func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    // Only around each case: a suite's scope is around waiting for its tests.
+    guard testCase != nil else { return try await function() }
+    await Turns.all.take()
+    defer { Turns.all.giveBack() }
+    try await function()
+  }
+
+  private final class Turns: Sendable {
+    static let all = Turns()
+    /// A test that waits for the other side uses no core; a second and a third make use of it.
+    private static let limit = 3
+    private let state = Mutex((taken: 0, waiting: [CheckedContinuation<Void, Never>]()))
+
+    func take() async {
+      await withCheckedContinuation { continuation in
+        let isFree = state.withLock { state in
+          guard state.taken < Self.limit else {
+            state.waiting.append(continuation)
+            return false
+          }
+          state.taken += 1
+          return true
+        }
+        if isFree { continuation.resume() }
+      }
+    }
+
+    func giveBack() {
+      let next = state.withLock { state in
+        // The turn goes on to the one that has waited longest.
+        guard state.waiting.isEmpty else { return Optional(state.waiting.removeFirst()) }
+        state.taken -= 1
+        return nil
+      }
+      next?.resume()
+    }
+  }
+}
