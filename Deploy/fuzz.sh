@@ -11,8 +11,13 @@ shift || true
 [[ "$seconds" =~ ^[0-9]+$ ]] || fail "the first argument is seconds, not '$seconds': Deploy/fuzz.sh [seconds] [target…]"
 
 say "Build"
-TIDEGATE_FUZZ=1 swift build -c release --sanitize address --sanitize fuzzer --scratch-path .build-fuzz --product tidegate-fuzz
+# The compiler takes the last -sanitize alone, and the package manager gives one for each in no certain order: one for both comes last.
+TIDEGATE_FUZZ=1 swift build -c release --sanitize address --sanitize fuzzer -Xswiftc -sanitize=address,fuzzer \
+  --scratch-path .build-fuzz --product tidegate-fuzz
 fuzzer=$PWD/.build-fuzz/release/tidegate-fuzz
+for part in asan.module_ctor sancov.module_ctor; do
+  nm .build-fuzz/release/HTTP1.build/*.o 2>/dev/null | grep "$part" >/dev/null || fail "the parsers were built without $part: nothing would be found"
+done
 corpus=${TIDEGATE_CORPUS:-$PWD/.build-fuzz/corpus}
 found=$PWD/.build-fuzz/found
 mkdir -p "$corpus" "$found"
