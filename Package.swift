@@ -84,7 +84,7 @@ var package = Package(
       ],
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
-    .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: settings),
+    .target(name: "TestTraits", dependencies: ["Bytes"], path: "Tests/TestTraits", swiftSettings: settings),
     .target(name: "TestSupport", dependencies: ["Bytes"], path: "Tests/TestSupport", swiftSettings: settings),
     // What fuzzing runs, with libFuzzer and in `swift test` alike.
     .target(
