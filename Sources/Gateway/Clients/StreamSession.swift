@@ -69,8 +69,8 @@ final class StreamSession: ConnectionHandler {
   /// Asks the client to show that it reads. Once, right behind the answer to its handshake.
   func greet() { send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes) }
 
-  /// Bytes that the client may be given, whatever its connection takes.
-  var room: Int { isProven ? .max : max(0, StreamSession.unprovenLimit - unprovenBytes) }
+  /// Bytes that the client may be given, whatever its connection takes; none at 0 and below.
+  var room: Int { isProven ? .max : StreamSession.unprovenLimit - unprovenBytes }
   /// Whether the client may be given something now.
   var mayTake: Bool { connection.isWritable && room > 0 }
 
@@ -81,8 +81,9 @@ final class StreamSession: ConnectionHandler {
 
   private func prove() {
     if isProven { return }
+    let wasHeld = room <= 0
     isProven = true
-    if unprovenBytes >= StreamSession.unprovenLimit, connection.isWritable { node.drained(self) }
+    if wasHeld, connection.isWritable { node.drained(self) }
   }
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
