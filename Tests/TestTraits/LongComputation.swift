@@ -12,15 +12,9 @@ extension Trait where Self == LongComputation {
 ///
 /// Tests run on Swift's pool, which has a thread a core; a body that computes for seconds keeps one of them, and on two cores two
 /// such bodies stop every test that waits for something: a client in it misses its time-outs for no fault of anybody.
-package struct LongComputation: TestTrait, SuiteTrait, TestScoping {
-  package var isRecursive: Bool { true }
-
-  package func provideScope(
-    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-  ) async throws {
-    // Only around each case: a suite's scope is around waiting for its tests.
-    guard testCase != nil else { return try await function() }
-    try await withTaskExecutorPreference(Aside.executor) { try await function() }
+package struct LongComputation: CaseTrait {
+  package func run(_ body: @Sendable () async throws -> Void) async throws {
+    try await withTaskExecutorPreference(Aside.executor) { try await body() }
   }
 
   private final class Aside: TaskExecutor {

@@ -10,17 +10,11 @@ extension Trait where Self == RealTime {
 ///
 /// All tests begin at once, and forty gateways with their venues and clients on two cores are overload: connections that nobody
 /// means to time out do. Waiting for a turn counts towards a time limit of the test.
-package struct RealTime: TestTrait, SuiteTrait, TestScoping {
-  package var isRecursive: Bool { true }
-
-  package func provideScope(
-    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-  ) async throws {
-    // Only around each case: a suite's scope is around waiting for its tests.
-    guard testCase != nil else { return try await function() }
+package struct RealTime: CaseTrait {
+  package func run(_ body: @Sendable () async throws -> Void) async throws {
     await Turns.all.take()
     defer { Turns.all.giveBack() }
-    try await function()
+    try await body()
   }
 
   private final class Turns: Sendable {
