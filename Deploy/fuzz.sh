@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers with libFuzzer and AddressSanitizer: Deploy/fuzz.sh [seconds for each target, 60] [target…]
 #
+# TIDEGATE_FUZZ_JOBS targets run at the same time (default: one a processor). More than there are processors share them, and the
+# seconds are by the clock: the CPU time that each got is in its line.
+#
 # TIDEGATE_CORPUS names the folder that keeps what was found to be interesting (default .build-fuzz/corpus); it begins with the
 # seeds of Tests/Fuzz/Seeds. An input that breaks something is kept in .build-fuzz/found, and this script ends with an error;
 # `TIDEGATE_FUZZ_TARGET=NAME .build-fuzz/release/tidegate-fuzz FILE` runs it again.
@@ -8,7 +11,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 seconds=${1:-60}
 shift || true
-[[ "$seconds" =~ ^[0-9]+$ ]] || fail "the first argument is seconds, not '$seconds': Deploy/fuzz.sh [seconds] [target…]"
+[[ "$seconds" =~ ^[1-9][0-9]*$ ]] || fail "the first argument is seconds, not '$seconds': Deploy/fuzz.sh [seconds] [target…]"
+jobs=${TIDEGATE_FUZZ_JOBS:-$(nproc)}
+[[ "$jobs" =~ ^[1-9][0-9]*$ ]] || fail "TIDEGATE_FUZZ_JOBS is how many targets run at the same time, not '$jobs'"
 
 say "Build"
 # The compiler takes the last -sanitize alone, and the package manager gives one for each in no certain order: one for both comes last.
@@ -30,25 +35,60 @@ while read -r name length; do longest[$name]=$length; done < <("$fuzzer")
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$fuzzer" | cut -d ' ' -f 1)
 
-bad=0
 for target in "${targets[@]}"; do
   [ -n "${longest[$target]:-}" ] || fail "there is no fuzz target '$target'; there are: ${!longest[*]}"
-  seeds=Tests/Fuzz/Seeds/$target
-  mkdir -p "$corpus/$target"
-  options=(
-    -max_total_time="$seconds" -max_len="${longest[$target]}" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=256
+done
+
+# One input may take 10 s of a processor; where they are shared, the clock runs on meanwhile.
+patience=$((10 * (1 + (jobs - 1) / $(nproc))))
+
+# Runs one target; prints a line of what it did, or the end of what libFuzzer said, and is false if a promise was broken.
+fuzz() {
+  local target=$1 seeds=Tests/Fuzz/Seeds/$1 log=$found/$1.log cpu status=0 TIMEFORMAT='%U %S'
+  local options=(
+    -max_total_time="$seconds" -max_len="${longest[$target]}" -timeout="$patience" -rss_limit_mb=2048 -malloc_limit_mb=256
     -print_final_stats=1 -verbosity=1 -artifact_prefix="$found/$target-"
   )
   [ ! -f "$seeds.dict" ] || options+=(-dict="$seeds.dict")
-  say "$target, $seconds s"
-  log=$found/$target.log
-  if TIDEGATE_FUZZ_TARGET=$target "$fuzzer" "${options[@]}" "$corpus/$target" "$seeds" 2> "$log"; then
-    grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' "$log" || true
-    grep -E 'cov: [0-9]+' "$log" | tail -n 1
-  else
-    bad=1
+  mkdir -p "$corpus/$target"
+  cpu=$({ time TIDEGATE_FUZZ_TARGET=$target "$fuzzer" "${options[@]}" "$corpus/$target" "$seeds" 2> "$log" >&2; } 2>&1) || status=$?
+  if [ $status -ne 0 ]; then
     tail -n 40 "$log"
     say "$target broke a promise; the input is in $found"
+    return 1
   fi
+  # libFuzzer's lines: "#runs  word  cov: edges … rss: megabytesMb". Growth would show between the half of the runs and the end.
+  awk -v target="$target" -v cpu="$cpu" '
+    /^#[0-9]+\t/ {
+      at = substr($1, 2) + 0
+      for (i = 2; i < NF; i++) { if ($i == "cov:") edges = $(i + 1); if ($i == "rss:") memory[++count] = $(i + 1) + 0 }
+      reached[count] = at
+    }
+    /number_of_executed_units/ { runs = $2 }
+    /peak_rss_mb/ { peak = $2 }
+    END {
+      for (i = 1; i < count && reached[i] < runs / 2; i++);
+      split(cpu, spent, " ")
+      printf "%-18s %11d runs %8.0f s of CPU %6d edges %5d MB half way %5d MB at most\n", target, runs, spent[1] + spent[2], edges, memory[i], peak
+    }' "$log"
+}
+
+say "${#targets[@]} targets, $seconds s each, $jobs at a time; what libFuzzer says is in $found"
+# Each target has a process group of its own, which ends with this script.
+set -m
+trap 'for group in $(jobs -p); do kill -- "-$group" 2>/dev/null || true; done' EXIT
+bad=0
+running=0
+for target in "${targets[@]}"; do
+  if [ "$running" -ge "$jobs" ]; then
+    wait -n || bad=1
+    running=$((running - 1))
+  fi
+  fuzz "$target" &
+  running=$((running + 1))
+done
+while [ "$running" -gt 0 ]; do
+  wait -n || bad=1
+  running=$((running - 1))
 done
 exit $bad
