@@ -109,34 +109,19 @@ package final class BinanceHandler: SymbolHandler {
   override func listFailed(status: Int) { if status == 400 { asksWholeList = true } }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    take(try readList(body), into: &batch)
+    let list = try readMarkets(body)
+    // Half of what the venue says an address may use; other programs share the address.
+    if let weight = list.weightPerMinute {
+      pacer.weightPerMinute = max(weight / 2 / configuration.connections, market.snapshots[0].weight)
+    }
+    carry(list.markets, into: &batch)
+    while feeds.count < instruments.count { feeds.append(Feed(bridge: SnapshotBridge(rule: market.rule))) }
     chooseDepth()
     asksWholeList = false
     return true
   }
 
-  private func take(_ list: BinanceList, into batch: inout EventBatch) {
-    // Half of what the venue says an address may use; other programs share the address.
-    if let weight = list.weightPerMinute {
-      pacer.weightPerMinute = max(weight / 2 / configuration.connections, market.snapshots[0].weight)
-    }
-    self.list(list.symbols.compactMap(listed))
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      guard let found = list.symbols.first(where: { symbolText($0) == wanted }) else {
-        let question = NearNames.question(symbol, among: list.symbols.lazy.compactMap { self.symbolText($0)?.text })
-        refuse(symbol, "Binance has no market \(symbol)\(question)")
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: found.name, base: found.base, quote: found.quote, kind: wanted.kind,
-          priceScale: market.scale ?? found.priceScale, sizeScale: market.scale ?? found.sizeScale,
-          priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
-      else { continue }
-      if place == feeds.count { feeds.append(Feed(bridge: SnapshotBridge(rule: market.rule))) }
-    }
-  }
+  override func isLive(_ place: Int) -> Bool { feeds[place].bridge.isLive }
 
   /// Chooses how deep the snapshots are for so many symbols.
   private func chooseDepth() {
@@ -146,32 +131,12 @@ package final class BinanceHandler: SymbolHandler {
     pacer.requestWeight = chosen.weight
   }
 
-  private func listed(_ symbol: BinanceList.Symbol) -> ListedMarket? {
-    symbolText(symbol).map {
-      ListedMarket(
-        venueSymbol: symbol.name, symbol: $0, priceIncrement: symbol.priceIncrement,
-        sizeIncrement: symbol.sizeIncrement, state: symbol.isTrading ? .trading : .halted)
-    }
-  }
-
   override var volumeRequests: [String] { [market.volumePath] }
 
   override func readVolumes(
     _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
   ) throws(FeedError) {
     try readTickers(body, into: &volumes)
-  }
-
-  /// An entry of the list in the gateway's words; nil for a kind that is not carried. Dated futures have their day in their
-  /// name: `BTCUSDT_261225`.
-  private func symbolText(_ symbol: BinanceList.Symbol) -> FeedSymbol? {
-    guard market.part != "spot" else { return FeedSymbol(base: symbol.base, quote: symbol.quote) }
-    let parts = symbol.name.split(separator: "_")
-    if parts.count == 2, parts[1].utf8.count == 6 {
-      return FeedSymbol(base: symbol.base, quote: symbol.quote, kind: .future(expiry: "20" + parts[1]))
-    }
-    guard symbol.contract.hasSuffix("PERPETUAL") else { return nil }
-    return FeedSymbol(base: symbol.base, quote: symbol.quote, kind: .perpetual)
   }
 
   // MARK: Connection

@@ -1,56 +1,38 @@
 import Bytes
 import MarketData
 
-/// `GET /api/v3/exchangeInfo`, as far as it is used.
-struct BinanceList {
-  struct Symbol {
-    var name = ""
-    var base = ""
-    var quote = ""
-    var priceIncrement: Decimal64?
-    var sizeIncrement: Decimal64?
-    /// `PERPETUAL`, `CURRENT_QUARTER`…; empty on spot.
-    var contract = ""
-    /// Whether `status` is `TRADING`; the others are `BREAK`, `HALT`, `PENDING_TRADING`, `SETTLING`….
-    var isTrading = true
-    /// Digits that futures are printed with. (They are not the tick.)
-    var priceScale: UInt8 = 0
-    var sizeScale: UInt8 = 0
-  }
-
-  var symbols: [Symbol] = []
-  /// Request weight that an address may use in a minute.
-  var weightPerMinute: Int?
-}
-
+/// Reading Binance's lists: symbols, and the 24 h figures of all of them.
 extension BinanceHandler {
-  func readList(_ body: RawSpan) throws(FeedError) -> BinanceList {
-    var list = BinanceList()
-    var isRead = false
+  /// `GET /api/v3/exchangeInfo`, as far as it is used.
+  /// - Returns: the markets, and the request weight that an address may use in a minute.
+  func readMarkets(_ body: RawSpan) throws(FeedError) -> (markets: [ListedMarket], weightPerMinute: Int?) {
+    var markets: [ListedMarket]?
+    var weightPerMinute: Int?
     var reader = FieldReader(body)
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbols") {
         reader.field = "symbols"
-        isRead = true
+        var list: [ListedMarket] = []
         try reader.arrayStart()
         while try reader.nextElement() {
-          list.symbols.append(try readSymbol(&reader))
-          guard list.symbols.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 symbols") }
+          if let market = try readMarket(&reader) { list.append(market) }
+          guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 symbols") }
         }
+        markets = list
       } else if reader.equals(key, "rateLimits") {
         reader.field = "rateLimits"
         try reader.arrayStart()
         while try reader.nextElement() {
-          if let weight = try readRateLimit(&reader) { list.weightPerMinute = weight }
+          if let weight = try readRateLimit(&reader) { weightPerMinute = weight }
         }
       } else {
         try reader.skipValue()
       }
     }
     // Without it every market would be taken for one that is not listed.
-    guard isRead else { throw FeedError.missing("symbols", in: "exchangeInfo") }
-    return list
+    guard let markets else { throw FeedError.missing("symbols", in: "exchangeInfo") }
+    return (markets, weightPerMinute)
   }
 
   /// `[{"symbol":"BTCUSDT","quoteVolume":"15.30000000",…},…]`
@@ -59,47 +41,77 @@ extension BinanceHandler {
     try readVolumes(&reader, of: "symbol", "quoteVolume", into: &volumes)
   }
 
-  private func readSymbol(_ reader: inout FieldReader) throws(FeedError) -> BinanceList.Symbol {
-    var symbol = BinanceList.Symbol()
+  /// Nil for a kind that is not carried. Dated futures have their day in their name: `BTCUSDT_261225`.
+  private func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
+    var name = ""
+    var base = ""
+    var quote = ""
+    // `PERPETUAL`, `CURRENT_QUARTER`…; none on spot.
+    var contract = ""
+    // The others are `BREAK`, `HALT`, `PENDING_TRADING`, `SETTLING`….
+    var isTrading = true
+    // Digits that futures are printed with. (They are not the tick.)
+    var priceScale: UInt8 = 0
+    var sizeScale: UInt8 = 0
+    var steps = Steps()
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbol") {
-        symbol.name = try reader.decodedString("symbol")
+        name = try reader.decodedString("symbol")
       } else if reader.equals(key, "baseAsset") {
-        symbol.base = try reader.decodedString("baseAsset")
+        base = try reader.decodedString("baseAsset")
       } else if reader.equals(key, "quoteAsset") {
-        symbol.quote = try reader.decodedString("quoteAsset")
+        quote = try reader.decodedString("quoteAsset")
       } else if reader.equals(key, "contractType") {
-        symbol.contract = try reader.decodedString("contractType")
+        contract = try reader.decodedString("contractType")
       } else if reader.equals(key, "status") {
         let status = try reader.string("status")
-        symbol.isTrading = reader.equals(status, "TRADING")
+        isTrading = reader.equals(status, "TRADING")
       } else if reader.equals(key, "pricePrecision") {
-        symbol.priceScale = UInt8(clamping: try reader.int64("pricePrecision"))
+        priceScale = UInt8(clamping: try reader.int64("pricePrecision"))
       } else if reader.equals(key, "quantityPrecision") {
-        symbol.sizeScale = UInt8(clamping: try reader.int64("quantityPrecision"))
+        sizeScale = UInt8(clamping: try reader.int64("quantityPrecision"))
       } else if reader.equals(key, "filters") {
         try reader.arrayStart()
-        while try reader.nextElement() { try readFilter(&reader, &symbol) }
+        while try reader.nextElement() { try readFilter(&reader, &steps) }
       } else {
         try reader.skipValue()
       }
     }
-    guard !symbol.name.isEmpty else { throw FeedError.missing("symbol", in: "exchangeInfo symbol") }
-    return symbol
+    guard !name.isEmpty else { throw FeedError.missing("symbol", in: "exchangeInfo symbol") }
+    let parts = name.split(separator: "_")
+    let kind: Instrument.Kind
+    if market.part == "spot" {
+      kind = .spot
+    } else if parts.count == 2, parts[1].utf8.count == 6 {
+      kind = .future(expiry: "20" + parts[1])
+    } else if contract.hasSuffix("PERPETUAL") {
+      kind = .perpetual
+    } else {
+      return nil
+    }
+    return ListedMarket(
+      venueSymbol: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind),
+      priceScale: market.scale ?? priceScale, sizeScale: market.scale ?? sizeScale, priceIncrement: steps.price,
+      sizeIncrement: steps.size, state: isTrading ? .trading : .halted)
+  }
+
+  private struct Steps {
+    var price: Decimal64?
+    var size: Decimal64?
   }
 
   /// A tick or step of 0 means that there is no such rule.
-  private func readFilter(_ reader: inout FieldReader, _ symbol: inout BinanceList.Symbol) throws(FeedError) {
+  private func readFilter(_ reader: inout FieldReader, _ steps: inout Steps) throws(FeedError) {
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "tickSize") {
         let value = try statistic(&reader, "tickSize")
-        if let value, value.mantissa > 0 { symbol.priceIncrement = value }
+        if let value, value.mantissa > 0 { steps.price = value }
       } else if reader.equals(key, "stepSize") {
         let value = try statistic(&reader, "stepSize")
         // LOT_SIZE comes before MARKET_LOT_SIZE, whose step is usually 0.
-        if let value, value.mantissa > 0, symbol.sizeIncrement == nil { symbol.sizeIncrement = value }
+        if let value, value.mantissa > 0, steps.size == nil { steps.size = value }
       } else {
         try reader.skipValue()
       }

@@ -11,18 +11,17 @@ extension BinanceHandler {
   ) { (start) throws(RecordedNameError) in
     let isFutures = start.market == "usdm"
     let known = start.list.map { list in
-      (try? BinanceHandler(isFutures ? .usdm : .spot, configuration: FeedConfiguration(symbols: [])).readList(
+      (try? BinanceHandler(isFutures ? .usdm : .spot, configuration: FeedConfiguration(symbols: [])).readMarkets(
         list.span.bytes))?
-        .symbols ?? []
+        .markets ?? []
     }
     var markets: [NamedMarket] = []
     for name in start.names {
       let parts = name.split(separator: "_")
       let kind: Instrument.Kind =
         !isFutures ? .spot : parts.count == 2 ? .future(expiry: "20" + parts[1]) : .perpetual
-      if let entry = known?.first(where: { $0.name == name }) {
-        markets.append(
-          NamedMarket(name: name, symbol: FeedSymbol(base: entry.base, quote: entry.quote, kind: kind)))
+      if let market = known?.first(where: { $0.venueSymbol == name }) {
+        markets.append(NamedMarket(name: name, symbol: market.symbol))
       } else {
         markets.append(try .joined(name, kind))
       }

@@ -123,35 +123,31 @@ package final class BitfinexHandler: SymbolHandler {
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    take(try BitfinexPair.list(body), into: &batch)
+    carry(
+      try BitfinexPair.list(body).map {
+        ListedMarket(venueSymbol: $0.name, symbol: $0.symbol, sizeIncrement: Self.sizeIncrement)
+      }, into: &batch)
+    while feeds.count < instruments.count {
+      feeds.append(Feed())
+      for _ in Channel.allCases {
+        slots.append(Slot())
+        numbers.append(0)
+      }
+    }
     return true
   }
 
   /// Amounts have at most eight digits after the point, and no list says a step of prices.
   static let sizeIncrement = Decimal64(mantissa: 1, scale: 8)
 
-  private func take(_ list: [BitfinexPair], into batch: inout EventBatch) {
-    self.list(
-      list.map { ListedMarket(venueSymbol: $0.name, symbol: $0.symbol, sizeIncrement: Self.sizeIncrement) })
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      guard let found = list.first(where: { $0.symbol == wanted }) else {
-        refuse(symbol, Self.unknown(wanted, among: list))
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: 0,
-          sizeScale: Self.sizeIncrement.scale, sizeIncrement: Self.sizeIncrement, into: &batch)
-      else { continue }
-      if place == feeds.count {
-        feeds.append(Feed())
-        for _ in Channel.allCases {
-          slots.append(Slot())
-          numbers.append(0)
-        }
-      }
+  override func isLive(_ place: Int) -> Bool { feeds[place].book.isLive }
+
+  override func unlisted(_ wanted: FeedSymbol, among markets: [ListedMarket]) -> String {
+    let names = ["t\(wanted.base)\(wanted.quote)", "t\(wanted.base):\(wanted.quote)"]
+    guard let alias = markets.first(where: { names.contains($0.venueSymbol) }) else {
+      return super.unlisted(wanted, among: markets)
     }
+    return "Bitfinex' \(alias.venueSymbol) is \(alias.symbol.text) elsewhere: write that"
   }
 
   override var volumeRequests: [String] { ["/v2/tickers?symbols=ALL"] }
@@ -160,13 +156,6 @@ package final class BitfinexHandler: SymbolHandler {
     _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
   ) throws(FeedError) {
     try readTickers(body, into: &volumes)
-  }
-
-  private static func unknown(_ wanted: FeedSymbol, among list: [BitfinexPair]) -> String {
-    if let alias = list.first(where: { $0.base == wanted.base && $0.quote == wanted.quote }) {
-      return "Bitfinex' \(alias.name) is \(alias.symbol.text) elsewhere: write that"
-    }
-    return "Bitfinex has no pair \(wanted.text)\(NearNames.question(wanted.text, among: list.lazy.map(\.symbol.text)))"
   }
 
   // MARK: Connection

@@ -146,9 +146,14 @@ package final class BitstampHandler: SymbolHandler {
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    take(try BitstampMarket.list(body), into: &batch)
+    let carried = carry(try Self.readMarkets(body), into: &batch)
+    while feeds.count < instruments.count { feeds.append(Feed()) }
+    // A subscription to a market that is gone would be acknowledged, and silent for ever.
+    for place in feeds.indices { feeds[place].isListed = carried.contains(place) }
     return true
   }
+
+  override func isLive(_ place: Int) -> Bool { feeds[place].bridge.isLive }
 
   override func readSnapshot(
     _ body: RawSpan, _ place: Int, into batch: inout EventBatch
@@ -162,40 +167,6 @@ package final class BitstampHandler: SymbolHandler {
     _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
   ) throws(FeedError) {
     try readTickers(body, into: &volumes)
-  }
-
-  private func take(_ list: [BitstampMarket], into batch: inout EventBatch) {
-    self.list(
-      list.map { market in
-        ListedMarket(
-          venueSymbol: market.name, symbol: market.symbol,
-          priceIncrement: market.priceScale.map { Decimal64(mantissa: 1, scale: $0) },
-          sizeIncrement: market.sizeScale.map { Decimal64(mantissa: 1, scale: $0) },
-          state: market.isTrading ? .trading : .halted)
-      })
-    var listed: Set<Int> = []
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      guard let found = list.first(where: { $0.symbol == wanted }) else {
-        refuse(
-          symbol, "Bitstamp has no market \(symbol)\(NearNames.question(symbol, among: list.lazy.map(\.symbol.text)))")
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote,
-          priceScale: found.priceScale ?? 0,
-          sizeScale: found.sizeScale ?? 0, priceIncrement: found.priceScale.map { Decimal64(mantissa: 1, scale: $0) },
-          sizeIncrement: found.sizeScale.map { Decimal64(mantissa: 1, scale: $0) }, into: &batch)
-      else { continue }
-      if place == feeds.count { feeds.append(Feed()) }
-      listed.insert(place)
-    }
-    // A subscription to a market that is gone would be acknowledged, and silent for ever.
-    for place in feeds.indices {
-      feeds[place].isListed = listed.contains(place)
-      if !feeds[place].isListed { refuse(configuredName(place), "Bitstamp no longer lists it") }
-    }
   }
 
   // MARK: Connection

@@ -1,34 +1,24 @@
 import Bytes
 import MarketData
 
-/// An entry of the list of markets.
-package struct BitstampMarket {
-  /// As in the names of channels: `btcusd`.
-  package var name: String
-  /// `BTC-USD`
-  package var symbol: FeedSymbol
-  /// Digits after the point; nil where the list does not say.
-  package var priceScale: UInt8?
-  package var sizeScale: UInt8?
-  /// Whether `trading` is `Enabled`.
-  package var isTrading = true
-
-  /// Reads `[{"market_symbol":"btcusd","base_currency":"BTC","base_decimals":8,"counter_currency":"USD",…},…]`, or the older
-  /// `[{"url_symbol":"btcusd","name":"BTC/USD","base_decimals":8,…},…]`. Perpetuals are left out.
-  package static func list(_ body: RawSpan) throws(FeedError) -> [BitstampMarket] {
-    var list: [BitstampMarket] = []
+/// Reading Bitstamp's lists: markets, and the 24 h figures of all of them.
+extension BitstampHandler {
+  /// `[{"market_symbol":"btcusd","base_currency":"BTC","base_decimals":8,"counter_currency":"USD",…},…]`, or the older
+  /// `[{"url_symbol":"btcusd","name":"BTC/USD","base_decimals":8,…},…]`, by the names of channels (`btcusd`). Perpetuals are left out.
+  package static func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
+    var list: [ListedMarket] = []
     var reader = FieldReader(body)
     reader.field = "list"
     try reader.arrayStart()
     while try reader.nextElement() {
-      if let market = try read(&reader) { list.append(market) }
+      if let market = try readMarket(&reader) { list.append(market) }
       guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 markets") }
     }
     try reader.end()
     return list
   }
 
-  private static func read(_ reader: inout FieldReader) throws(FeedError) -> BitstampMarket? {
+  private static func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
     var symbol = ""
     var title = ""
     var base = ""
@@ -68,16 +58,14 @@ package struct BitstampMarket {
     }
     guard !symbol.isEmpty else { throw FeedError.missing("market_symbol", in: "market") }
     guard isSpot, !base.isEmpty, !quote.isEmpty, !symbol.hasSuffix("-perp") else { return nil }
-    return BitstampMarket(
-      name: symbol, symbol: FeedSymbol(base: base.uppercased(), quote: quote.uppercased()), priceScale: priceScale,
-      sizeScale: sizeScale, isTrading: isTrading)
+    return ListedMarket(
+      venueSymbol: symbol, symbol: FeedSymbol(base: base.uppercased(), quote: quote.uppercased()),
+      priceIncrement: priceScale.map { Decimal64(mantissa: 1, scale: $0) },
+      sizeIncrement: sizeScale.map { Decimal64(mantissa: 1, scale: $0) }, state: isTrading ? .trading : .halted)
   }
 
   private static func scale(_ digits: Int64) -> UInt8? { (0...12).contains(digits) ? UInt8(digits) : nil }
-}
 
-/// Reading the 24 h figures of all markets.
-extension BitstampHandler {
   /// `[{"pair":"BTC/USD","last":…,"volume":…,"vwap":…,…},…]`: volumes are in base units, `vwap` is the average price that they went at.
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)

@@ -7,12 +7,12 @@ extension BitstampHandler {
     title: "Bitstamp spot", names: ["bitstamp"], markets: ["spot"], lists: listPaths,
     books: [BookRequest("/order_book/")]
   ) { (start) throws(RecordedNameError) in
-    let known = start.list.flatMap { try? BitstampMarket.list($0.span.bytes) } ?? []
+    let known = start.list.flatMap { try? readMarkets($0.span.bytes) } ?? []
     var markets: [NamedMarket] = []
     for name in start.names {
       let parts = name.split(separator: "/")
-      if let market = known.first(where: { $0.name == name || "\($0.symbol.base)/\($0.symbol.quote)" == name }) {
-        markets.append(NamedMarket(name: market.name, symbol: market.symbol))
+      if let market = known.first(where: { $0.venueSymbol == name || "\($0.symbol.base)/\($0.symbol.quote)" == name }) {
+        markets.append(NamedMarket(name: market.venueSymbol, symbol: market.symbol))
       } else if parts.count == 2 {
         let symbol = FeedSymbol(base: String(parts[0]), quote: String(parts[1]))
         markets.append(NamedMarket(name: parts.joined().lowercased(), symbol: symbol))

@@ -70,7 +70,7 @@ package final class BybitHandler: SymbolHandler {
 
   let part: String
   var feeds: [Feed] = []
-  private var listed: [BybitInstrument] = []
+  private var listed: [ListedMarket] = []
   private var pages = 0
   private var cursor = ""
   private var requestID = 0
@@ -112,15 +112,16 @@ package final class BybitHandler: SymbolHandler {
   override func listFailed(status: Int) { restartList() }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    let page = try readInstruments(body)
-    listed += page.instruments
+    let page = try readMarkets(body)
+    listed += page.markets
     pages += 1
     // A cursor that does not end is not followed for ever.
     guard page.cursor.isEmpty || page.cursor == cursor || pages >= Self.pageLimit else {
       cursor = page.cursor
       return false
     }
-    take(listed, into: &batch)
+    carry(listed, into: &batch)
+    while feeds.count < instruments.count { feeds.append(Feed()) }
     restartList()
     return true
   }
@@ -131,29 +132,7 @@ package final class BybitHandler: SymbolHandler {
     cursor = ""
   }
 
-  private func take(_ list: [BybitInstrument], into batch: inout EventBatch) {
-    self.list(
-      list.map {
-        ListedMarket(
-          venueSymbol: $0.name, symbol: $0.symbol, priceIncrement: $0.priceIncrement, sizeIncrement: $0.sizeIncrement,
-          state: $0.isTrading ? .trading : .halted)
-      })
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      guard let found = list.first(where: { $0.symbol == wanted }) else {
-        let question = NearNames.question(symbol, among: list.lazy.map(\.symbol.text))
-        refuse(symbol, "Bybit has no \(part) market \(symbol)\(question)")
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
-          priceScale: found.priceScale, sizeScale: found.sizeScale,
-          priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
-      else { continue }
-      if place == feeds.count { feeds.append(Feed()) }
-    }
-  }
+  override func isLive(_ place: Int) -> Bool { feeds[place].book.isLive }
 
   override var volumeRequests: [String] { ["/v5/market/tickers?category=\(part)"] }
 

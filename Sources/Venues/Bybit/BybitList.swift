@@ -1,26 +1,14 @@
 import Bytes
 import MarketData
 
-/// An entry of the instrument list, as far as it is used.
-struct BybitInstrument {
-  var name: String
-  var symbol: FeedSymbol
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  /// Whether `status` is `Trading`; the others are `PreLaunch`, `Delivering`, `Closed`.
-  var isTrading = true
-  var priceScale: UInt8
-  var sizeScale: UInt8
-}
-
 /// Reading Bybit's lists: instruments, and the 24 h figures of all of them.
 extension BybitHandler {
   /// `{"retCode":0,"retMsg":"OK","result":{"category":…,"nextPageCursor":…,"list":[…]}}`
-  func readInstruments(_ body: RawSpan) throws(FeedError) -> (instruments: [BybitInstrument], cursor: String) {
+  func readMarkets(_ body: RawSpan) throws(FeedError) -> (markets: [ListedMarket], cursor: String) {
     var reader = FieldReader(body)
     var code: Int64 = 0
     var message = ""
-    var list: [BybitInstrument]?
+    var list: [ListedMarket]?
     var cursor = ""
     try reader.objectStart()
     while let key = try reader.nextKey() {
@@ -72,22 +60,23 @@ extension BybitHandler {
     guard code == 0 else { throw FeedError(.refused, "tickers: code \(code)") }
   }
 
-  private func readList(_ reader: inout FieldReader) throws(FeedError) -> [BybitInstrument] {
-    var list: [BybitInstrument] = []
+  private func readList(_ reader: inout FieldReader) throws(FeedError) -> [ListedMarket] {
+    var list: [ListedMarket] = []
     try reader.arrayStart()
     while try reader.nextElement() {
-      if let instrument = try readInstrument(&reader) { list.append(instrument) }
+      if let market = try readMarket(&reader) { list.append(market) }
       guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
     }
     return list
   }
 
   /// Nil for a kind that is not carried.
-  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> BybitInstrument? {
+  private func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
     var name = ""
     var base = ""
     var quote = ""
     var contract = ""
+    // The others are `PreLaunch`, `Delivering`, `Closed`.
     var isTrading = true
     var delivery: Int64 = 0
     var price: Decimal64?
@@ -144,8 +133,8 @@ extension BybitHandler {
     } else {
       return nil
     }
-    return BybitInstrument(
-      name: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), priceIncrement: price, sizeIncrement: size,
-      isTrading: isTrading, priceScale: priceScale, sizeScale: sizeScale)
+    return ListedMarket(
+      venueSymbol: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), priceScale: priceScale,
+      sizeScale: sizeScale, priceIncrement: price, sizeIncrement: size, state: isTrading ? .trading : .halted)
   }
 }

@@ -78,32 +78,12 @@ package final class CoinbaseHandler: SymbolHandler {
   override func hasListed(now: Timestamp) { if isConnected { subscribeSuspects(now) } }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    take(try readProducts(body), into: &batch)
+    carry(try readProducts(body), into: &batch)
+    while products.count < instruments.count { products.append(Product(isSuspect: isConnected)) }
     return true
   }
 
-  private func take(_ list: [String: CoinbaseProduct], into batch: inout EventBatch) {
-    self.list(
-      list.values.sorted { $0.id < $1.id }.map {
-        ListedMarket(
-          venueSymbol: $0.id, symbol: FeedSymbol(base: $0.base, quote: $0.quote), priceIncrement: $0.priceIncrement,
-          sizeIncrement: $0.sizeIncrement, state: $0.isTrading ? .trading : .halted)
-      })
-    for symbol in symbols {
-      guard wanted(symbol) != nil else { continue }
-      guard let product = list[symbol] else {
-        refuse(symbol, "Coinbase has no product \(symbol)\(NearNames.question(symbol, among: list.keys))")
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: symbol, base: product.base, quote: product.quote, priceScale: product.priceScale,
-          sizeScale: product.sizeScale, priceIncrement: product.priceIncrement, sizeIncrement: product.sizeIncrement,
-          into: &batch)
-      else { continue }
-      if place == products.count { products.append(Product(isSuspect: isConnected)) }
-    }
-  }
+  override func isLive(_ place: Int) -> Bool { products[place].book.isLive }
 
   override var volumeRequests: [String] { ["/products/stats"] }
 
@@ -274,17 +254,4 @@ package final class CoinbaseHandler: SymbolHandler {
     }
     tick(now: now, into: &batch)
   }
-}
-
-/// A product of `GET /products`, as far as it is used.
-struct CoinbaseProduct {
-  var id = ""
-  var base = ""
-  var quote = ""
-  var priceScale: UInt8 = 0
-  var sizeScale: UInt8 = 0
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  /// Whether `status` is `online` and no flag keeps orders from being matched.
-  var isTrading = true
 }

@@ -50,8 +50,6 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     makeHandler: { CoinbaseAdvancedHandler(configuration: $0) })
 
   struct Product {
-    /// As it was configured.
-    let symbol: String
     var book = StreamedBook()
     /// Whether the newest list has it.
     var isListed = true
@@ -121,50 +119,26 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    take(try readProducts(body), into: &batch)
+    // A book that has two names is listed once, under the name that its data has.
+    let carried = carry(try readProducts(body), listing: { $0.venueSymbol == $0.symbol.text }, into: &batch)
+    while products.count < instruments.count { products.append(Product()) }
+    for place in products.indices { products[place].isListed = carried.contains(place) }
     return true
   }
 
-  private func take(_ list: [CoinbaseAdvancedProduct], into batch: inout EventBatch) {
-    for place in products.indices { products[place].isListed = products[place].book.isLive }
-    // A book that has two names is listed once, under the name that its data has.
-    self.list(
-      list.filter { $0.alias.isEmpty && !$0.base.isEmpty && !$0.quote.isEmpty }.map {
-        ListedMarket(
-          venueSymbol: $0.id, symbol: FeedSymbol(base: $0.base, quote: $0.quote), priceIncrement: $0.priceIncrement,
-          sizeIncrement: $0.sizeIncrement, state: $0.isTrading ? .trading : .halted, quoteVolume: $0.quoteVolume)
-      })
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      // What is live goes on, whatever a list that is asked for meanwhile says of it.
-      if isConnected, let place = place(of: wanted), products[place].book.isLive { continue }
-      guard let product = list.first(where: { $0.id == symbol }) else {
-        let question = NearNames.question(symbol, among: list.lazy.map(\.id))
-        refuse(symbol, "Coinbase Advanced Trade has no product \(symbol)\(question)")
-        continue
-      }
-      var name = product.alias.isEmpty ? product.id : product.alias
-      let known = name.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
-      if known >= 0, products[known].symbol != symbol {
-        refuse(
-          symbol, "\(symbol) is the same book as \(products[known].symbol), which is carried: leave one of them out")
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: name, base: wanted.base, quote: wanted.quote, priceScale: product.priceScale,
-          sizeScale: product.sizeScale, priceIncrement: product.priceIncrement, sizeIncrement: product.sizeIncrement,
-          into: &batch)
-      else { continue }
-      if place == products.count { products.append(Product(symbol: symbol)) }
-      products[place].isListed = true
-    }
+  override func isLive(_ place: Int) -> Bool { products[place].book.isLive }
+
+  override func refusal(of market: ListedMarket, for symbol: String) -> String? {
+    var name = market.venueSymbol
+    let place = name.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
+    guard place >= 0, configuredName(place) != symbol else { return nil }
+    return "\(symbol) is the same book as \(configuredName(place)), which is carried: leave one of them out"
   }
 
   override var asksAgain: Bool { true }
 
   override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
-    for place in products.indices where symbols.contains(products[place].symbol) { products[place].isRefused = false }
+    for place in products.indices where symbols.contains(configuredName(place)) { products[place].isRefused = false }
     listRequest.again()
     prepare(now: now, into: &batch)
   }
@@ -305,7 +279,7 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
       for place in named where !products[place].book.isLive {
         products[place].isRefused = true
         products[place].book.disconnected()
-        refuse(products[place].symbol, message)
+        refuse(configuredName(place), message)
       }
       var rest = request
       rest.places.removeAll { named.contains($0) }
@@ -368,21 +342,4 @@ struct PendingBook {
   var isSnapshot: Bool
   var bids: Range<Int>
   var asks: Range<Int>
-}
-
-/// A product of the list, as far as it is used.
-struct CoinbaseAdvancedProduct {
-  var id = ""
-  var base = ""
-  var quote = ""
-  /// The product whose book this one shares; empty if it has its own.
-  var alias = ""
-  /// Whether no flag keeps orders from being matched.
-  var isTrading = true
-  /// What was traded in the last 24 h, in the quote currency.
-  var quoteVolume: Decimal64?
-  var priceScale: UInt8 = 0
-  var sizeScale: UInt8 = 0
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
 }

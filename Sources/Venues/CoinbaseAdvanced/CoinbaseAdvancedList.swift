@@ -4,9 +4,9 @@ import MarketData
 /// Reading Advanced Trade's list of products.
 extension CoinbaseAdvancedHandler {
   /// The spot products of `{"products":[…]}`.
-  func readProducts(_ body: RawSpan) throws(FeedError) -> [CoinbaseAdvancedProduct] {
+  func readProducts(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
-    var list: [CoinbaseAdvancedProduct]?
+    var list: [ListedMarket]?
     reader.field = "products"
     try reader.objectStart()
     while let key = try reader.nextKey() {
@@ -14,7 +14,7 @@ extension CoinbaseAdvancedHandler {
         try reader.skipValue()
         continue
       }
-      var products: [CoinbaseAdvancedProduct] = []
+      var products: [ListedMarket] = []
       try reader.arrayStart()
       while try reader.nextElement() {
         if let product = try readProduct(&reader) { products.append(product) }
@@ -26,50 +26,50 @@ extension CoinbaseAdvancedHandler {
     return list
   }
 
-  /// Nil for what is no spot product, and for one that was delisted.
-  private func readProduct(_ reader: inout FieldReader) throws(FeedError) -> CoinbaseAdvancedProduct? {
-    var product = CoinbaseAdvancedProduct()
+  /// Nil for what is no spot product, and for one that was delisted. A product whose book is another's has that one's name.
+  private func readProduct(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
+    var id = ""
+    var alias = ""
     var isSpot = true
     var isDelisted = false
+    // Whether no flag keeps orders from being matched.
+    var isTrading = true
+    var volume: Decimal64?
+    var price: Decimal64?
+    var quote: Decimal64?
+    var size: Decimal64?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "product_id") {
-        product.id = try reader.decodedString("product_id")
-      } else if reader.equals(key, "base_currency_id"), reader.peek() == .string {
-        product.base = try reader.decodedString("base_currency_id")
-      } else if reader.equals(key, "quote_currency_id"), reader.peek() == .string {
-        product.quote = try reader.decodedString("quote_currency_id")
+        id = try reader.decodedString("product_id")
       } else if reader.equals(key, "alias"), reader.peek() == .string {
-        product.alias = try reader.decodedString("alias")
+        alias = try reader.decodedString("alias")
       } else if reader.equals(key, "product_type"), reader.peek() == .string {
         isSpot = reader.equals(try reader.string("product_type"), "SPOT")
       } else if reader.equals(key, "status"), reader.peek() == .string {
         isDelisted = reader.equals(try reader.string("status"), "delisted")
       } else if reader.equals(key, "approximate_quote_24h_volume") {
-        product.quoteVolume = try statistic(&reader, "approximate_quote_24h_volume")
+        volume = try statistic(&reader, "approximate_quote_24h_volume")
       } else if reader.equals(key, "trading_disabled") || reader.equals(key, "is_disabled")
         || reader.equals(key, "view_only") || reader.equals(key, "cancel_only") || reader.equals(key, "post_only")
         || reader.equals(key, "auction_mode"), reader.peek() == .bool
       {
-        if try reader.bool("trading_disabled") { product.isTrading = false }
+        if try reader.bool("trading_disabled") { isTrading = false }
       } else if reader.equals(key, "price_increment") {
-        guard let step = try increment(&reader, "price_increment") else { continue }
-        product.priceIncrement = step
-        product.priceScale = max(product.priceScale, step.scale)
+        price = try increment(&reader, "price_increment")
       } else if reader.equals(key, "quote_increment") {
-        guard let step = try increment(&reader, "quote_increment") else { continue }
-        product.priceIncrement = product.priceIncrement ?? step
-        product.priceScale = max(product.priceScale, step.scale)
+        quote = try increment(&reader, "quote_increment")
       } else if reader.equals(key, "base_increment") {
-        guard let step = try increment(&reader, "base_increment") else { continue }
-        product.sizeIncrement = step
-        product.sizeScale = step.scale
+        size = try increment(&reader, "base_increment")
       } else {
         try reader.skipValue()
       }
     }
-    guard !product.id.isEmpty else { throw FeedError.missing("product_id", in: "product") }
-    return isSpot && !isDelisted ? product : nil
+    guard !id.isEmpty else { throw FeedError.missing("product_id", in: "product") }
+    guard isSpot, !isDelisted, let symbol = FeedSymbol(id) else { return nil }
+    return ListedMarket(
+      venueSymbol: alias.isEmpty ? id : alias, symbol: symbol, priceScale: max(price?.scale ?? 0, quote?.scale ?? 0),
+      priceIncrement: price ?? quote, sizeIncrement: size, state: isTrading ? .trading : .halted, quoteVolume: volume)
   }
 
   /// Nil for what is no number above zero.

@@ -107,46 +107,13 @@ package final class DeribitHandler: SymbolHandler {
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    take(try readInstruments(body), into: &batch)
+    let carried = carry(try readMarkets(body), into: &batch)
+    while feeds.count < instruments.count { feeds.append(Feed()) }
+    for place in feeds.indices { feeds[place].isListed = carried.contains(place) }
     return true
   }
 
-  private func take(_ list: [DeribitInstrument], into batch: inout EventBatch) {
-    self.list(
-      list.map {
-        ListedMarket(
-          venueSymbol: $0.name, symbol: $0.symbol, priceIncrement: $0.priceIncrement, sizeIncrement: $0.sizeIncrement,
-          contractSize: $0.isLinear ? Decimal64(mantissa: 1, scale: 0) : nil, state: $0.isActive ? .trading : .halted)
-      })
-    for place in feeds.indices { feeds[place].isListed = feeds[place].book.isLive }
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      // What is live goes on, whatever a list that is asked for meanwhile says of it.
-      if isConnected, let place = place(of: wanted), feeds[place].book.isLive { continue }
-      guard let found = list.first(where: { $0.symbol == wanted }) else {
-        let question = NearNames.question(symbol, among: list.lazy.filter(\.isLinear).map(\.symbol.text))
-        refuse(symbol, "Deribit has no market \(symbol)\(question)")
-        continue
-      }
-      guard found.isLinear else {
-        let linear = list.lazy.filter { $0.isLinear && $0.symbol.base == wanted.base && $0.symbol.kind == wanted.kind }
-        let advice = linear.first.map { ": write \($0.symbol.text)" } ?? ""
-        refuse(
-          symbol,
-          "\(found.name) is an inverse contract: its sizes are in \(wanted.quote) and have no exact value in \(wanted.base)\(advice)"
-        )
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
-          priceScale: found.priceIncrement?.scale ?? 0, sizeScale: found.sizeIncrement?.scale ?? 0,
-          priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
-      else { continue }
-      if place == feeds.count { feeds.append(Feed()) }
-      feeds[place].isListed = true
-    }
-  }
+  override func isLive(_ place: Int) -> Bool { feeds[place].book.isLive }
 
   override var asksAgain: Bool { true }
 
@@ -354,16 +321,4 @@ package final class DeribitHandler: SymbolHandler {
       lose(place, .malformed, now: now, into: &batch)
     }
   }
-}
-
-/// An entry of the instrument list, as far as it is used.
-struct DeribitInstrument {
-  var name: String
-  var symbol: FeedSymbol
-  /// Whether its amounts are in the base currency; those of inverse contracts are in US dollars.
-  var isLinear: Bool
-  /// Whether orders are matched.
-  var isActive = true
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
 }

@@ -4,19 +4,19 @@ import MarketData
 /// Reading Deribit's lists: instruments, and the 24 h figures of all of them.
 extension DeribitHandler {
   /// `{"jsonrpc":"2.0","result":[{…},…]}`
-  func readInstruments(_ body: RawSpan) throws(FeedError) -> [DeribitInstrument] {
+  func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
-    var list: [DeribitInstrument]?
+    var list: [ListedMarket]?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       guard reader.equals(key, "result"), reader.peek() == .array else {
         try reader.skipValue()
         continue
       }
-      var found: [DeribitInstrument] = []
+      var found: [ListedMarket] = []
       try reader.arrayStart()
       while try reader.nextElement() {
-        if let instrument = try readInstrument(&reader) { found.append(instrument) }
+        if let market = try readMarket(&reader) { found.append(market) }
         guard found.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
       }
       list = found
@@ -42,8 +42,8 @@ extension DeribitHandler {
   }
 
   /// Nil for options, combos and spot. `instrument_type` says which contracts are linear, in older lists `future_type`; before that, all
-  /// were inverse.
-  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> DeribitInstrument? {
+  /// were inverse: their amounts are in US dollars.
+  private func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
     var name = ""
     var base = ""
     var quote = ""
@@ -93,10 +93,10 @@ extension DeribitHandler {
     } else {
       return nil
     }
-    // Amounts are whole contracts.
-    return DeribitInstrument(
-      name: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), isLinear: isLinear,
-      isActive: isActive,
-      priceIncrement: tick?.trimmed, sizeIncrement: (step ?? contract)?.trimmed)
+    // Amounts are whole contracts, counted in the base currency.
+    return ListedMarket(
+      venueSymbol: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind), priceIncrement: tick?.trimmed,
+      sizeIncrement: (step ?? contract)?.trimmed, contractSize: isLinear ? Decimal64(mantissa: 1, scale: 0) : nil,
+      state: isActive ? .trading : .halted)
   }
 }

@@ -138,41 +138,15 @@ package final class GateHandler: SymbolHandler {
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    take(try readInstruments(body), into: &batch)
+    let carried = carry(try readMarkets(body), into: &batch)
+    while feeds.count < instruments.count { feeds.append(Feed()) }
+    for place in feeds.indices { feeds[place].isListed = carried.contains(place) }
     return true
   }
 
-  private func take(_ list: [GateInstrument], into batch: inout EventBatch) {
-    self.list(
-      list.map {
-        ListedMarket(
-          venueSymbol: $0.name, symbol: FeedSymbol(base: $0.base, quote: $0.quote), priceIncrement: $0.priceIncrement,
-          sizeIncrement: $0.sizeIncrement, state: $0.isTraded ? .trading : .halted)
-      })
-    for place in feeds.indices { feeds[place].isListed = feeds[place].isLive }
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      // What is live goes on, whatever a list that is asked for meanwhile says of it.
-      if isConnected, let place = place(of: wanted), feeds[place].isLive { continue }
-      guard let found = list.first(where: { $0.base == wanted.base && $0.quote == wanted.quote }) else {
-        let question = NearNames.question(symbol, among: list.lazy.map { "\($0.base)-\($0.quote)" })
-        refuse(symbol, "Gate has no market \(symbol)\(question)")
-        continue
-      }
-      guard found.isTraded else {
-        refuse(symbol, "\(symbol) is listed at Gate but not traded")
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: found.priceScale,
-          sizeScale: found.sizeScale, priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement,
-          into: &batch)
-      else { continue }
-      if place == feeds.count { feeds.append(Feed()) }
-      feeds[place].isListed = true
-    }
-  }
+  override func isLive(_ place: Int) -> Bool { feeds[place].isLive }
+
+  override var carriesHalted: Bool { false }
 
   override var asksAgain: Bool { true }
 

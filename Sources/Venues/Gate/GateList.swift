@@ -4,13 +4,13 @@ import MarketData
 /// Reading Gate's lists: instruments, and the 24 h figures of all of them.
 extension GateHandler {
   /// `[{"id":"ETH_USDT","base":"ETH","quote":"USDT","precision":6,"amount_precision":3,"trade_status":"tradable",…},…]`: all of them in one.
-  func readInstruments(_ body: RawSpan) throws(FeedError) -> [GateInstrument] {
+  func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
-    var list: [GateInstrument] = []
+    var list: [ListedMarket] = []
     reader.field = "currency_pairs"
     try reader.arrayStart()
     while try reader.nextElement() {
-      list.append(try readInstrument(&reader))
+      list.append(try readMarket(&reader))
       guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
     }
     return list
@@ -23,50 +23,44 @@ extension GateHandler {
     try readVolumes(&reader, of: "currency_pair", "quote_volume", into: &volumes)
   }
 
-  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> GateInstrument {
-    var instrument = GateInstrument()
+  private func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket {
+    var name = ""
+    var base = ""
+    var quote = ""
+    // Digits after the point of prices and amounts; the increments are one of the last.
+    var priceScale: UInt8?
+    var sizeScale: UInt8?
+    var isTraded = true
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "id") {
-        instrument.name = try reader.decodedString("id")
+        name = try reader.decodedString("id")
       } else if reader.equals(key, "base") {
-        instrument.base = try reader.decodedString("base")
+        base = try reader.decodedString("base")
       } else if reader.equals(key, "quote") {
-        instrument.quote = try reader.decodedString("quote")
+        quote = try reader.decodedString("quote")
       } else if reader.equals(key, "precision"), reader.peek() == .number {
-        instrument.priceScale = UInt8(clamping: try reader.int64("precision"))
-        instrument.priceIncrement = Self.increment(instrument.priceScale)
+        priceScale = UInt8(clamping: try reader.int64("precision"))
       } else if reader.equals(key, "amount_precision"), reader.peek() == .number {
-        instrument.sizeScale = UInt8(clamping: try reader.int64("amount_precision"))
-        instrument.sizeIncrement = Self.increment(instrument.sizeScale)
+        sizeScale = UInt8(clamping: try reader.int64("amount_precision"))
       } else if reader.equals(key, "trade_status"), reader.peek() == .string {
         let status = try reader.string("trade_status")
-        instrument.isTraded = !reader.equals(status, "untradable")
+        isTraded = !reader.equals(status, "untradable")
       } else {
         try reader.skipValue()
       }
     }
-    guard !instrument.name.isEmpty, !instrument.base.isEmpty, !instrument.quote.isEmpty else {
+    guard !name.isEmpty, !base.isEmpty, !quote.isEmpty else {
       throw FeedError.missing("id, base or quote", in: "currency pair")
     }
-    return instrument
+    return ListedMarket(
+      venueSymbol: name, symbol: FeedSymbol(base: base, quote: quote), priceScale: priceScale, sizeScale: sizeScale,
+      priceIncrement: priceScale.flatMap(Self.increment), sizeIncrement: sizeScale.flatMap(Self.increment),
+      state: isTraded ? .trading : .halted)
   }
 
   /// One of the last digit; nil beyond what a scale may be.
   private static func increment(_ scale: UInt8) -> Decimal64? {
     scale <= widestScale ? Decimal64(mantissa: 1, scale: scale) : nil
   }
-}
-
-/// An entry of the instrument list, as far as it is used.
-struct GateInstrument {
-  var name = ""
-  var base = ""
-  var quote = ""
-  /// Digits after the point of prices and amounts; the increments are one of the last.
-  var priceScale: UInt8 = 0
-  var sizeScale: UInt8 = 0
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  var isTraded = true
 }

@@ -90,11 +90,10 @@ extension GeminiHandler {
   /// Adds a market, or brings it up to date with its details.
   private func add(_ index: Int, now: Timestamp, into batch: inout EventBatch) {
     let market = entries[index]
-    let added = add(
-      for: market.symbol, venueSymbol: market.name, base: market.wanted.base, quote: market.wanted.quote,
-      kind: market.wanted.kind,
-      priceScale: market.details?.priceIncrement?.scale ?? 0, sizeScale: market.details?.sizeIncrement?.scale ?? 0,
-      priceIncrement: market.details?.priceIncrement, sizeIncrement: market.details?.sizeIncrement, into: &batch)
+    let listed = ListedMarket(
+      venueSymbol: market.name, symbol: market.wanted, priceIncrement: market.details?.priceIncrement,
+      sizeIncrement: market.details?.sizeIncrement)
+    let added = add(listed, for: market.symbol, into: &batch)
     guard let place = added, market.place == nil else { return }
     guard place == feeds.count else {
       let other = entries[feeds[place].entry].symbol

@@ -183,6 +183,10 @@ package final class HyperliquidHandler: SymbolHandler {
     flush(now)
   }
 
+  override func isLive(_ place: Int) -> Bool { feeds[place].book.isLive }
+
+  override var carriesHalted: Bool { false }
+
   override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
   /// The next message replaces the whole book: it is waited for, and only if it does not come is the book subscribed again.

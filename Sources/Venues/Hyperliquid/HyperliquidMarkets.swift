@@ -41,38 +41,20 @@ extension HyperliquidHandler {
     guard !hasList, let perpetuals, let spots else { return }
     hasList = true
     listDue = .distantFuture
+    // Of names that differ in case only, the one that is spelled so comes first.
     let list = perpetuals + spots
-    self.list(
-      list.map {
+    let carried = carry(
+      (list.filter(\.isExact) + list.filter { !$0.isExact }).map {
         ListedMarket(
-          venueSymbol: $0.name, symbol: $0.symbol, sizeIncrement: Decimal64(mantissa: 1, scale: $0.sizeScale),
-          state: $0.isDelisted ? .halted : .trading, quoteVolume: $0.quoteVolume)
-      })
-    for place in feeds.indices { feeds[place].isListed = feeds[place].book.isLive }
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      // What is live goes on, whatever a list that is asked for meanwhile says of it.
-      if let place = place(of: wanted), feeds[place].book.isLive { continue }
-      // Names that differ in case only: the one that is spelled so.
-      let named = list.first { $0.symbol == wanted && $0.isExact }
-      guard let found = named ?? list.first(where: { $0.symbol == wanted }) else {
-        let question = NearNames.question(symbol, among: list.lazy.map(\.symbol.text))
-        refuse(symbol, "Hyperliquid has no market \(symbol)\(question)")
-        continue
-      }
-      guard !found.isDelisted else {
-        refuse(symbol, "\(found.name) is delisted at Hyperliquid")
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
-          priceScale: found.priceScale, sizeScale: found.sizeScale,
-          sizeIncrement: Decimal64(mantissa: 1, scale: found.sizeScale), into: &batch)
-      else { continue }
-      if place == feeds.count { feeds.append(Feed()) }
-      feeds[place].isListed = true
-      if feeds[place].shunnedUntil > .distantPast { refuse(symbol, strikeReason(place)) }
+          venueSymbol: $0.name, symbol: $0.symbol, priceScale: $0.priceScale,
+          sizeIncrement: Decimal64(mantissa: 1, scale: $0.sizeScale), state: $0.isDelisted ? .halted : .trading,
+          quoteVolume: $0.quoteVolume)
+      }, into: &batch)
+    while feeds.count < instruments.count { feeds.append(Feed()) }
+    for place in feeds.indices {
+      feeds[place].isListed = carried.contains(place)
+      guard feeds[place].isListed, !isLive(place), feeds[place].shunnedUntil > .distantPast else { continue }
+      refuse(configuredName(place), strikeReason(place))
     }
     self.perpetuals = []
     self.spots = []

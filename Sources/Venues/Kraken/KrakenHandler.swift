@@ -134,44 +134,34 @@ package final class KrakenHandler: SymbolHandler {
     lastSent = now
   }
 
-  /// The instrument snapshot has come: matches the configured symbols with `pairs` and subscribes those that are there.
-  func received(pairs: [String: KrakenPair], now: Timestamp, into batch: inout EventBatch) {
+  /// The instrument snapshot has come: what is configured and not subscribed is subscribed.
+  func received(_ markets: [ListedMarket], now: Timestamp, into batch: inout EventBatch) {
     guard !hasInstruments else { return }
     hasInstruments = true
     instrumentsDue = nil
-    var places: [Int] = []
-    list(
-      pairs.values.sorted { $0.symbol < $1.symbol }.compactMap { pair in
-        let parts = pair.symbol.split(separator: "/").map(String.init)
-        guard parts.count == 2 else { return nil }
-        return ListedMarket(
-          venueSymbol: pair.symbol, symbol: FeedSymbol(base: parts[0], quote: parts[1]),
-          priceIncrement: pair.priceIncrement, sizeIncrement: pair.sizeIncrement,
-          state: pair.isTrading ? .trading : .halted)
-      })
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      guard let pair = pairs[wanted.base + "/" + wanted.quote] else {
-        refuse(symbol, Self.unknown(wanted, among: pairs))
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: pair.symbol, base: wanted.base, quote: wanted.quote, priceScale: pair.priceScale,
-          sizeScale: pair.sizeScale, priceIncrement: pair.priceIncrement, sizeIncrement: pair.sizeIncrement,
-          into: &batch)
-      else { continue }
-      if place == books.count {
-        books.append(StreamedBook())
-        lastTrades.append(0)
-      }
-      // When the list has been asked for again, those that are subscribed go on as they are.
-      if !places.contains(place), books[place].state == .unsubscribed { places.append(place) }
+    let carried = carry(markets, into: &batch)
+    while books.count < instruments.count {
+      books.append(StreamedBook())
+      lastTrades.append(0)
     }
+    // When the list has been asked for again, those that are subscribed go on as they are.
+    let places = books.indices.filter { carried.contains($0) && books[$0].state == .unsubscribed }
     guard !places.isEmpty, isConnected else { return }
     subscribeBooks(places, now)
     send(KrakenRequest.trades(symbols(places), id: nextID()), now)
     send(KrakenRequest.ticker(symbols(places), id: nextID()), now)
+  }
+
+  override func isLive(_ place: Int) -> Bool { books[place].isLive }
+
+  override func unlisted(_ wanted: FeedSymbol, among markets: [ListedMarket]) -> String {
+    // REST and v1 still say XBT and XDG; v2 says BTC and DOGE.
+    let names = ["XBT": "BTC", "XDG": "DOGE"]
+    let known = FeedSymbol(base: names[wanted.base] ?? wanted.base, quote: names[wanted.quote] ?? wanted.quote)
+    guard known != wanted, markets.contains(where: { $0.symbol == known }) else {
+      return super.unlisted(wanted, among: markets)
+    }
+    return "Kraken's feed calls \(wanted.text) \(known.text): write that"
   }
 
   override var asksAgain: Bool { true }
@@ -182,19 +172,6 @@ package final class KrakenHandler: SymbolHandler {
     hasInstruments = false
     send(KrakenRequest.instruments(.unsubscribe, id: nextID()), now)
     subscribeInstruments(now)
-  }
-
-  private static func unknown(_ wanted: FeedSymbol, among pairs: [String: KrakenPair]) -> String {
-    // REST and v1 still say XBT and XDG; v2 says BTC and DOGE.
-    let names = ["XBT": "BTC", "XDG": "DOGE"]
-    let base = names[wanted.base] ?? wanted.base
-    let quote = names[wanted.quote] ?? wanted.quote
-    if pairs[base + "/" + quote] != nil {
-      return "Kraken's feed calls \(wanted.base)-\(wanted.quote) \(base)-\(quote): write that"
-    }
-    let near = NearNames.question(
-      wanted.base + "-" + wanted.quote, among: pairs.keys.map { $0.replacing("/", with: "-") })
-    return "Kraken has no pair \(wanted.base)/\(wanted.quote)\(near)"
   }
 
   // MARK: Replies

@@ -1,17 +1,6 @@
 import Bytes
 import MarketData
 
-/// A pair of the `instrument` channel, as far as it is used.
-struct KrakenPair {
-  var symbol: String
-  var priceScale: UInt8 = 0
-  var sizeScale: UInt8 = 0
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  /// False while orders are not matched: `cancel_only`, `post_only`, `work_in_progress`, `delisted`, `maintenance`.
-  var isTrading = true
-}
-
 /// Reading Kraken's list of pairs, which is a channel, and the 24 h figures of all of them, which come by REST.
 extension KrakenHandler {
   /// `{"assets":[…],"pairs":[{"symbol":…,"price_precision":…,"qty_precision":…,…}]}`: an object, not an array.
@@ -20,7 +9,7 @@ extension KrakenHandler {
   ) throws(FeedError) {
     // Changes of pairs while subscribed are changes of status or limits; a new precision shows in the values themselves.
     guard isSnapshot else { return }
-    var pairs: [String: KrakenPair] = [:]
+    var markets: [ListedMarket] = []
     reader.field = "data"
     try reader.objectStart()
     while let key = try reader.nextKey() {
@@ -30,38 +19,48 @@ extension KrakenHandler {
       }
       try reader.arrayStart()
       while try reader.nextElement() {
-        let pair = try readPair(&reader)
-        pairs[pair.symbol] = pair
-        guard pairs.count <= 100_000 else { throw FeedError(.shape, "instrument list of more than 100,000 pairs") }
+        if let market = try readPair(&reader) { markets.append(market) }
+        guard markets.count <= 100_000 else { throw FeedError(.shape, "instrument list of more than 100,000 pairs") }
       }
     }
-    received(pairs: pairs, now: now, into: &batch)
+    received(markets, now: now, into: &batch)
   }
 
-  private func readPair(_ reader: inout FieldReader) throws(FeedError) -> KrakenPair {
-    var pair = KrakenPair(symbol: "")
+  /// Nil for a name that is no pair of currencies. Orders are matched while the status is `online`, `limit_only` or `reduce_only`; the others
+  /// are `cancel_only`, `post_only`, `work_in_progress`, `delisted`, `maintenance`.
+  private func readPair(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
+    var name = ""
+    var isTrading = true
+    var priceScale: UInt8 = 0
+    var sizeScale: UInt8 = 0
+    var price: Decimal64?
+    var size: Decimal64?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbol") {
-        pair.symbol = try reader.decodedString("symbol")
+        name = try reader.decodedString("symbol")
       } else if reader.equals(key, "status"), reader.peek() == .string {
         let status = try reader.string("status")
-        pair.isTrading =
+        isTrading =
           reader.equals(status, "online") || reader.equals(status, "limit_only") || reader.equals(status, "reduce_only")
       } else if reader.equals(key, "price_precision") {
-        pair.priceScale = UInt8(clamping: try reader.int64("price_precision"))
+        priceScale = UInt8(clamping: try reader.int64("price_precision"))
       } else if reader.equals(key, "qty_precision") {
-        pair.sizeScale = UInt8(clamping: try reader.int64("qty_precision"))
+        sizeScale = UInt8(clamping: try reader.int64("qty_precision"))
       } else if reader.equals(key, "price_increment") {
-        pair.priceIncrement = try statistic(&reader, "price_increment")
+        price = try statistic(&reader, "price_increment")
       } else if reader.equals(key, "qty_increment") {
-        pair.sizeIncrement = try statistic(&reader, "qty_increment")
+        size = try statistic(&reader, "qty_increment")
       } else {
         try reader.skipValue()
       }
     }
-    guard !pair.symbol.isEmpty else { throw FeedError.missing("symbol", in: "instrument pair") }
-    return pair
+    guard !name.isEmpty else { throw FeedError.missing("symbol", in: "instrument pair") }
+    let parts = name.split(separator: "/").map(String.init)
+    guard parts.count == 2 else { return nil }
+    return ListedMarket(
+      venueSymbol: name, symbol: FeedSymbol(base: parts[0], quote: parts[1]), priceScale: priceScale,
+      sizeScale: sizeScale, priceIncrement: price, sizeIncrement: size, state: isTrading ? .trading : .halted)
   }
 
   /// First `{"error":[],"result":{"XXBTZUSD":{"wsname":"XBT/USD",…},…}}`, then `{"error":[],"result":{"XXBTZUSD":{"v":["today","24 h"],

@@ -107,41 +107,15 @@ package final class KuCoinHandler: SymbolHandler {
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    take(try readInstruments(body), into: &batch)
+    let carried = carry(try readMarkets(body), into: &batch)
+    while feeds.count < instruments.count { feeds.append(Feed()) }
+    for place in feeds.indices { feeds[place].isListed = carried.contains(place) }
     return true
   }
 
-  private func take(_ list: [KuCoinInstrument], into batch: inout EventBatch) {
-    self.list(
-      list.map {
-        ListedMarket(
-          venueSymbol: $0.name, symbol: FeedSymbol(base: $0.base, quote: $0.quote), priceIncrement: $0.priceIncrement,
-          sizeIncrement: $0.sizeIncrement, state: $0.isTraded ? .trading : .halted)
-      })
-    for place in feeds.indices { feeds[place].isListed = feeds[place].book.isLive }
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      // What is live goes on, whatever a list that is asked for meanwhile says of it.
-      if isConnected, let place = place(of: wanted), feeds[place].book.isLive { continue }
-      guard let found = list.first(where: { $0.base == wanted.base && $0.quote == wanted.quote }) else {
-        let question = NearNames.question(symbol, among: list.lazy.map { "\($0.base)-\($0.quote)" })
-        refuse(symbol, "KuCoin has no market \(symbol)\(question)")
-        continue
-      }
-      guard found.isTraded else {
-        refuse(symbol, "\(symbol) is listed at KuCoin but not traded")
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, priceScale: found.priceScale,
-          sizeScale: found.sizeScale, priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement,
-          into: &batch)
-      else { continue }
-      if place == feeds.count { feeds.append(Feed()) }
-      feeds[place].isListed = true
-    }
-  }
+  override func isLive(_ place: Int) -> Bool { feeds[place].book.isLive }
+
+  override var carriesHalted: Bool { false }
 
   override var asksAgain: Bool { true }
 
@@ -326,19 +300,6 @@ package final class KuCoinHandler: SymbolHandler {
       lost(place, .malformed, now: now, into: &batch)
     }
   }
-}
-
-/// An entry of the instrument list, as far as it is used.
-struct KuCoinInstrument {
-  var name = ""
-  var base = ""
-  var quote = ""
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  /// Digits that the increments are written with.
-  var priceScale: UInt8 = 0
-  var sizeScale: UInt8 = 0
-  var isTraded = true
 }
 
 /// The answer to a request.

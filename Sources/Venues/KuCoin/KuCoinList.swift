@@ -5,11 +5,11 @@ import MarketData
 extension KuCoinHandler {
   /// `{"code":"200000","data":[{"symbol":"BTC-USDT","baseCurrency":…,"quoteCurrency":…,"baseIncrement":…,"priceIncrement":…,"enableTrading":true},…]}`: all
   /// of them in one.
-  func readInstruments(_ body: RawSpan) throws(FeedError) -> [KuCoinInstrument] {
+  func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
     var code = "200000"
     var message = "no reason given"
-    var list: [KuCoinInstrument]?
+    var list: [ListedMarket]?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "code"), reader.peek() == .string {
@@ -17,10 +17,10 @@ extension KuCoinHandler {
       } else if reader.equals(key, "msg"), reader.peek() == .string {
         message = try reader.decodedString("msg")
       } else if reader.equals(key, "data"), reader.peek() == .array {
-        var entries: [KuCoinInstrument] = []
+        var entries: [ListedMarket] = []
         try reader.arrayStart()
         while try reader.nextElement() {
-          entries.append(try readInstrument(&reader))
+          entries.append(try readMarket(&reader))
           guard entries.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
         }
         list = entries
@@ -61,29 +61,36 @@ extension KuCoinHandler {
     guard isThere else { throw FeedError.missing("ticker", in: "allTickers") }
   }
 
-  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> KuCoinInstrument {
-    var instrument = KuCoinInstrument()
+  private func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket {
+    var name = ""
+    var base = ""
+    var quote = ""
+    var price: (increment: Decimal64?, scale: UInt8) = (nil, 0)
+    var size: (increment: Decimal64?, scale: UInt8) = (nil, 0)
+    var isTraded = true
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbol") {
-        instrument.name = try reader.decodedString("symbol")
+        name = try reader.decodedString("symbol")
       } else if reader.equals(key, "baseCurrency") {
-        instrument.base = try reader.decodedString("baseCurrency")
+        base = try reader.decodedString("baseCurrency")
       } else if reader.equals(key, "quoteCurrency") {
-        instrument.quote = try reader.decodedString("quoteCurrency")
+        quote = try reader.decodedString("quoteCurrency")
       } else if reader.equals(key, "priceIncrement"), reader.peek() == .string {
-        (instrument.priceIncrement, instrument.priceScale) = try reader.step("priceIncrement")
+        price = try reader.step("priceIncrement")
       } else if reader.equals(key, "baseIncrement"), reader.peek() == .string {
-        (instrument.sizeIncrement, instrument.sizeScale) = try reader.step("baseIncrement")
+        size = try reader.step("baseIncrement")
       } else if reader.equals(key, "enableTrading"), reader.peek() == .bool {
-        instrument.isTraded = try reader.bool("enableTrading")
+        isTraded = try reader.bool("enableTrading")
       } else {
         try reader.skipValue()
       }
     }
-    guard !instrument.name.isEmpty, !instrument.base.isEmpty, !instrument.quote.isEmpty else {
+    guard !name.isEmpty, !base.isEmpty, !quote.isEmpty else {
       throw FeedError.missing("symbol, baseCurrency or quoteCurrency", in: "symbol")
     }
-    return instrument
+    return ListedMarket(
+      venueSymbol: name, symbol: FeedSymbol(base: base, quote: quote), priceScale: price.scale, sizeScale: size.scale,
+      priceIncrement: price.increment, sizeIncrement: size.increment, state: isTraded ? .trading : .halted)
   }
 }

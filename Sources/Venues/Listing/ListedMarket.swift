@@ -14,6 +14,10 @@ package struct ListedMarket: Sendable, Hashable {
   package let venueSymbol: String
   /// The gateway's: `BTC-USD`, `BTC-USDT-PERP`.
   package let symbol: FeedSymbol
+  /// Digits after the point that the venue prints prices and sizes (in base units) with, as far as its list says: 0 to
+  /// `SymbolHandler.widestScale`. Values with more widen an instrument's.
+  package let priceScale: UInt8
+  package let sizeScale: UInt8
   /// The smallest step of a price; nil if the venue does not say.
   package var priceIncrement: Decimal64?
   /// The smallest step of a size in base units; nil if the venue does not say.
@@ -27,18 +31,25 @@ package struct ListedMarket: Sendable, Hashable {
   package var quoteVolume: Decimal64?
 
   /// - Parameters:
+  ///   - priceScale: nil if the increment says it.
+  ///   - sizeScale: in the venue's own unit, as the increment; nil if that says it.
   ///   - sizeIncrement: in the venue's own unit, as it lists it; it is brought to base units here.
-  ///   - contractSize: nil, or not above 0, for what cannot be carried.
+  ///   - contractSize: nil, not above 0 or beyond the widest scale for what cannot be carried.
   package init(
-    venueSymbol: String, symbol: FeedSymbol, priceIncrement: Decimal64? = nil, sizeIncrement: Decimal64? = nil,
+    venueSymbol: String, symbol: FeedSymbol, priceScale: UInt8? = nil, sizeScale: UInt8? = nil,
+    priceIncrement: Decimal64? = nil, sizeIncrement: Decimal64? = nil,
     contractSize: Decimal64? = Decimal64(mantissa: 1, scale: 0), state: State = .trading,
     quoteVolume: Decimal64? = nil
   ) {
     self.venueSymbol = venueSymbol
     self.symbol = symbol
     self.priceIncrement = priceIncrement?.trimmed
-    let contract = contractSize.flatMap { $0.mantissa > 0 ? $0.trimmed : nil }
+    let widest = SymbolHandler.widestScale
+    let contract = contractSize.flatMap { $0.mantissa > 0 && $0.trimmed.scale <= widest ? $0.trimmed : nil }
     self.contractSize = contract
+    self.priceScale = min(priceScale ?? priceIncrement?.scale ?? 0, widest)
+    let digits = Int(sizeScale ?? sizeIncrement?.scale ?? 0) + Int(contract?.scale ?? 0)
+    self.sizeScale = UInt8(min(digits, Int(widest)))
     self.sizeIncrement = sizeIncrement.flatMap { step in contract.flatMap { step.multiplied(by: $0) } }
     self.state = state
     self.quoteVolume = quoteVolume

@@ -80,6 +80,58 @@ extension SymbolHandler {
   /// The symbols to carry: those that were named, and behind them what the selections came to. Complete once `list` was called.
   final var symbols: [String] { marketList.named + marketList.selected }
 
+  /// Takes the venue's whole list: finds what is configured in it, adds that, and refuses what is not there or cannot be carried.
+  ///
+  /// - Parameters:
+  ///   - markets: where two have one symbol, the first is meant.
+  ///   - isListed: whether a market is to be chosen by a selection and shown.
+  /// - Returns: the places of what is configured and carried, what was live and goes on among them. O(markets + symbols × instruments).
+  @discardableResult
+  final func carry(
+    _ markets: [ListedMarket], listing isListed: (ListedMarket) -> Bool = { _ in true }, into batch: inout EventBatch
+  ) -> Set<Int> {
+    list(markets.filter(isListed))
+    let bySymbol = Dictionary(markets.lazy.map { ($0.symbol, $0) }, uniquingKeysWith: { first, _ in first })
+    let known = instruments.count
+    var places: Set<Int> = []
+    for symbol in symbols {
+      guard let wanted = wanted(symbol) else { continue }
+      if let place = place(of: wanted), place < known, isLive(place) {
+        places.insert(place)
+        continue
+      }
+      guard let market = bySymbol[wanted] else {
+        refuse(symbol, unlisted(wanted, among: markets))
+        continue
+      }
+      guard market.contractSize != nil else {
+        refuse(symbol, inexact(market, among: markets))
+        continue
+      }
+      guard market.state == .trading || carriesHalted else {
+        refuse(symbol, "\(symbol) is listed at \(venue.title) but not traded")
+        continue
+      }
+      if let reason = refusal(of: market, for: symbol) {
+        refuse(symbol, reason)
+      } else if let place = add(market, for: symbol, into: &batch) {
+        places.insert(place)
+      }
+    }
+    return places
+  }
+
+  /// Why a market without a contract size is not carried, and which one like it is.
+  private func inexact(_ market: ListedMarket, among markets: [ListedMarket]) -> String {
+    let symbol = market.symbol
+    let other = markets.first {
+      $0.contractSize != nil && $0.symbol.base == symbol.base && $0.symbol.kind == symbol.kind
+    }
+    let advice = other.map { ": write \($0.symbol.text)" } ?? ""
+    return
+      "\(market.venueSymbol) is an inverse contract, or its size is not listed: what is traded has no exact value in \(symbol.base)\(advice)"
+  }
+
   /// Takes the venue's whole list, once it is there and before `symbols` is looked at. `markets` is made only if it is wanted.
   final func list(_ markets: @autoclosure () -> [ListedMarket]) {
     for (text, reason) in marketList.malformed { refuseForGood(text, "\(text) is not a selection: \(reason)") }

@@ -62,7 +62,7 @@ package final class OKXHandler: SymbolHandler {
   var fillCounts: [Int64] = []
   /// Instrument lists that are still to be asked for.
   private var missing: [String] = []
-  private var listed: [OKXInstrument] = []
+  private var listed: [ListedMarket] = []
   private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
@@ -110,7 +110,7 @@ package final class OKXHandler: SymbolHandler {
 
   /// One kind of instrument after the other.
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    listed += try readInstruments(body)
+    listed += try readMarkets(body)
     missing.removeFirst()
     guard missing.isEmpty else { return false }
     take(listed, into: &batch)
@@ -118,37 +118,12 @@ package final class OKXHandler: SymbolHandler {
     return true
   }
 
-  private func take(_ list: [OKXInstrument], into batch: inout EventBatch) {
-    self.list(
-      list.map {
-        ListedMarket(
-          venueSymbol: $0.name, symbol: $0.symbol, priceIncrement: $0.priceIncrement, sizeIncrement: $0.sizeIncrement,
-          contractSize: $0.contractSize, state: $0.isTrading ? .trading : .halted)
-      })
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      guard let found = list.first(where: { $0.symbol == wanted }) else {
-        let question = NearNames.question(symbol, among: list.lazy.map(\.symbol.text))
-        refuse(symbol, "OKX has no market \(symbol)\(question)")
-        continue
-      }
-      guard let contract = found.contractSize else {
-        refuse(
-          symbol,
-          "\(found.name) is an inverse contract or says no contract size: its sizes have no exact value in \(wanted.base)"
-        )
-        continue
-      }
-      guard
-        let place = add(
-          for: symbol, venueSymbol: found.name, base: wanted.base, quote: wanted.quote, kind: wanted.kind,
-          contractSize: contract,
-          priceScale: found.priceIncrement?.scale ?? 0, sizeScale: found.sizeIncrement?.scale ?? 0,
-          priceIncrement: found.priceIncrement, sizeIncrement: found.sizeIncrement, into: &batch)
-      else { continue }
-      if place == feeds.count { feeds.append(Feed()) }
-    }
+  private func take(_ markets: [ListedMarket], into batch: inout EventBatch) {
+    carry(markets, into: &batch)
+    while feeds.count < instruments.count { feeds.append(Feed()) }
   }
+
+  override func isLive(_ place: Int) -> Bool { feeds[place].book.isLive }
 
   override var volumeRequests: [String] { types.map { "/api/v5/market/tickers?instType=\($0)" } }
 

@@ -1,26 +1,14 @@
 import Bytes
 import MarketData
 
-/// An entry of an instrument list, as far as it is used.
-struct OKXInstrument {
-  var name: String
-  var symbol: FeedSymbol
-  /// Base units in a contract, 1 on spot; nil for inverse contracts.
-  var contractSize: Decimal64?
-  var priceIncrement: Decimal64?
-  var sizeIncrement: Decimal64?
-  /// Whether `state` is `live`; the others are `suspend`, `preopen`, `test`.
-  var isTrading = true
-}
-
 /// Reading OKX's lists: instruments, and the 24 h figures of all of them.
 extension OKXHandler {
   /// `{"code":"0","msg":"","data":[{…}]}`
-  func readInstruments(_ body: RawSpan) throws(FeedError) -> [OKXInstrument] {
+  func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
     var code = ""
     var message = ""
-    var list: [OKXInstrument]?
+    var list: [ListedMarket]?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "code") {
@@ -28,10 +16,10 @@ extension OKXHandler {
       } else if reader.equals(key, "msg") {
         message = try reader.decodedString("msg")
       } else if reader.equals(key, "data"), reader.peek() == .array {
-        var found: [OKXInstrument] = []
+        var found: [ListedMarket] = []
         try reader.arrayStart()
         while try reader.nextElement() {
-          if let instrument = try readInstrument(&reader) { found.append(instrument) }
+          if let market = try readMarket(&reader) { found.append(market) }
           guard found.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
         }
         list = found
@@ -91,7 +79,7 @@ extension OKXHandler {
 
   /// By its name, which says all that is needed: `BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`. Nil for options and what else has
   /// another form of name.
-  private func readInstrument(_ reader: inout FieldReader) throws(FeedError) -> OKXInstrument? {
+  private func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
     var name = ""
     var type = ""
     var contractType = ""
@@ -138,10 +126,9 @@ extension OKXHandler {
       contract =
         contractType == "linear"
         ? value.flatMap { $0.multiplied(by: multiplier ?? Decimal64(mantissa: 1, scale: 0)) } : nil
-      if let size = contract, size.mantissa <= 0 || size.scale > Self.widestScale { contract = nil }
     }
-    return OKXInstrument(
-      name: name, symbol: FeedSymbol(base: parts[0], quote: parts[1], kind: kind), contractSize: contract,
-      priceIncrement: price, sizeIncrement: size, isTrading: isTrading)
+    return ListedMarket(
+      venueSymbol: name, symbol: FeedSymbol(base: parts[0], quote: parts[1], kind: kind), priceIncrement: price,
+      sizeIncrement: size, contractSize: contract, state: isTrading ? .trading : .halted)
   }
 }

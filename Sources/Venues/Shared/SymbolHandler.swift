@@ -24,7 +24,6 @@ package class SymbolHandler: FeedHandler {
     var scale: UInt8
   }
   private final var sizeUnits: [SizeUnit] = []
-  private static let one = Decimal64(mantissa: 1, scale: 0)
   /// Configured symbols that were refused: told once a connection, and once each time they have been asked for again.
   final private(set) var refusedSymbols: Set<String> = []
   /// Those that no venue's list can change: no symbols, or of a kind that is not carried here.
@@ -106,6 +105,21 @@ package class SymbolHandler: FeedHandler {
     instruments.indices.contains(instrument.index) ? trouble(ofBook: instrument.index) : nil
   }
 
+  /// Whether the book at `place` is in sync: then no list that is asked for meanwhile changes anything about it.
+  func isLive(_ place: Int) -> Bool { false }
+
+  /// Whether a market is carried that is listed and not matched now. False where it would be acknowledged and silent.
+  var carriesHalted: Bool { true }
+
+  /// Why no market of the venue's list is what was configured.
+  func unlisted(_ wanted: FeedSymbol, among markets: [ListedMarket]) -> String {
+    let carried = markets.lazy.filter { $0.contractSize != nil }.map(\.symbol.text)
+    return "\(venue.title) has no market \(wanted.text)\(NearNames.question(wanted.text, among: carried))"
+  }
+
+  /// Why a market that is listed is not carried under that symbol; nil if it is.
+  func refusal(of market: ListedMarket, for symbol: String) -> String? { nil }
+
   /// What the venue calls its list, for errors.
   var listName: String { "" }
 
@@ -161,29 +175,20 @@ package class SymbolHandler: FeedHandler {
   /// Adds an instrument, or brings the one of that venue symbol up to date; scales never shrink. Appends `.instrument`
   /// if something changed. Returns its place; nil if the table is full, and then the configured `symbol` is refused.
   ///
-  /// Size scale and increment are the venue's: where it counts contracts of `contractSize` base units, they are brought to base units
-  /// here, and so is every size that `size` reads. A contract's size never changes; where it does, the venue lists another.
-  final func add(
-    for symbol: String, venueSymbol: String, base: String, quote: String, kind: Instrument.Kind = .spot,
-    contractSize: Decimal64? = nil,
-    priceScale: UInt8, sizeScale: UInt8, priceIncrement: Decimal64? = nil, sizeIncrement: Decimal64? = nil,
-    into batch: inout EventBatch
-  ) -> Int? {
-    guard let place = table.insert(venueSymbol) else {
+  /// Where the venue counts contracts, every size that `size` reads is brought to base units. A contract's size never changes; where it
+  /// does, the venue lists another.
+  final func add(_ market: ListedMarket, for symbol: String, into batch: inout EventBatch) -> Int? {
+    guard let contract = market.contractSize else { preconditionFailure("what has no exact size is refused before") }
+    guard let place = table.insert(market.venueSymbol) else {
       refuse(symbol, "too many symbols on one connection")
       return nil
     }
-    let contract = place < instruments.count ? instruments[place].contractSize : (contractSize ?? Self.one).trimmed
-    precondition(contract.mantissa > 0 && contract.scale <= Self.widestScale, "what is no contract is refused before")
-    let sizeScale = sizeScale + contract.scale
-    let sizeIncrement = sizeIncrement.flatMap { contract == Self.one ? $0 : $0.multiplied(by: contract) }
     if place == instruments.count {
       instruments.append(
         Instrument(
-          id: InstrumentID(place), venue: venue.name, venueSymbol: venueSymbol, base: base, quote: quote, kind: kind,
-          contractSize: contract, priceScale: min(priceScale, Self.widestScale),
-          sizeScale: min(sizeScale, Self.widestScale),
-          priceIncrement: priceIncrement, sizeIncrement: sizeIncrement))
+          id: InstrumentID(place), venue: venue.name, venueSymbol: market.venueSymbol, base: market.symbol.base,
+          quote: market.symbol.quote, kind: market.symbol.kind, contractSize: contract, priceScale: market.priceScale,
+          sizeScale: market.sizeScale, priceIncrement: market.priceIncrement, sizeIncrement: market.sizeIncrement))
       seen.append(SymbolCounts())
       peaks.append(PriceLevel(price: 0, size: 0))
       sizeUnits.append(SizeUnit(factor: contract.mantissa, scale: contract.scale))
@@ -191,14 +196,14 @@ package class SymbolHandler: FeedHandler {
       return place
     }
     var changed = instruments[place]
-    changed.priceIncrement = priceIncrement ?? changed.priceIncrement
-    changed.sizeIncrement = sizeIncrement ?? changed.sizeIncrement
+    changed.priceIncrement = market.priceIncrement ?? changed.priceIncrement
+    changed.sizeIncrement = market.sizeIncrement ?? changed.sizeIncrement
     if changed != instruments[place] {
       instruments[place] = changed
       batch.append(instrument: changed)
     }
-    if priceScale > changed.priceScale { widen(place, isPrice: true, to: priceScale, into: &batch) }
-    if sizeScale > changed.sizeScale { widen(place, isPrice: false, to: sizeScale, into: &batch) }
+    if market.priceScale > changed.priceScale { widen(place, isPrice: true, to: market.priceScale, into: &batch) }
+    if market.sizeScale > changed.sizeScale { widen(place, isPrice: false, to: market.sizeScale, into: &batch) }
     return place
   }
 

@@ -38,7 +38,7 @@ struct BybitHandlerTests {
     #expect(feed.gets.map(\.path) == ["/v5/market/instruments-info?category=spot"])
     feed.respond(feed.gets[0].request, 200, Self.spotList)
     #expect(feed.handler.isPrepared)
-    #expect(feed.failures["BTC-USTD"] == "Bybit has no spot market BTC-USTD (did you mean BTC-USDT?)")
+    #expect(feed.failures["BTC-USTD"] == "Bybit spot has no market BTC-USTD (did you mean BTC-USDT?)")
     #expect(feed.failures["BTC-USDT-PERP"]?.contains("is a perpetual market") == true)
     let instrument = feed.market.instruments[0].instrument
     #expect(instrument.symbol == "bybit:BTC-USDT" && instrument.priceScale == 1 && instrument.sizeScale == 6)

@@ -49,14 +49,14 @@ struct CoinbaseAdvancedRecordingTests {
   func products() throws {
     let records = try Recording("coinbase-mixed-20260702-frames-nautilus").records
     let handler = CoinbaseAdvancedHandler(configuration: FeedConfiguration(symbols: []))
-    func list(_ name: String) throws -> [CoinbaseAdvancedProduct] {
+    func list(_ name: String) throws -> [ListedMarket] {
       let record = try #require(records.first { $0.name == name })
       return try handler.readProducts(Array(record.text.utf8).span.bytes)
     }
     let spot = try list("http_products.json")
-    #expect(spot.map(\.id) == ["BTC-USD", "BTC-USDC"])
-    #expect(spot.map(\.alias) == ["", "BTC-USD"])
-    #expect(spot[0].priceScale == 2 && spot[0].sizeScale == 8 && spot[0].isTrading)
+    #expect(spot.map(\.symbol.text) == ["BTC-USD", "BTC-USDC"])
+    #expect(spot.map(\.venueSymbol) == ["BTC-USD", "BTC-USD"])
+    #expect(spot[0].priceScale == 2 && spot[0].sizeScale == 8 && spot[0].state == .trading)
     #expect(try list("http_products_future.json").isEmpty)
   }
 }

@@ -80,7 +80,7 @@ struct DeribitHandlerTests {
     let feed = Self.prepared(["BTC-USD-PERP", "ETH-USD-PERP", "BTC-USDC", "BTC-USDC-PERP", "BTX-USDC-PERP"])
     #expect(
       feed.failures["BTC-USD-PERP"]
-        == "BTC-PERPETUAL is an inverse contract: its sizes are in USD and have no exact value in BTC: write BTC-USDC-PERP"
+        == "BTC-PERPETUAL is an inverse contract, or its size is not listed: what is traded has no exact value in BTC: write BTC-USDC-PERP"
     )
     #expect(feed.failures["ETH-USD-PERP"]?.contains("ETH-PERPETUAL is an inverse contract") == true)
     #expect(

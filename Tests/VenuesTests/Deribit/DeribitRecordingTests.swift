@@ -77,20 +77,21 @@ struct DeribitRecordingTests {
     "recorded instrument lists: linear contracts by what they say, all others are inverse or left out",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func lists() throws {
-    var listed: [DeribitInstrument] = []
+    var listed: [ListedMarket] = []
     for name in ["deribit-options-20210722-book10", "deribit-mixed-20260702-frames-nautilus"] {
       for record in try Recording(name).answers {
         guard record.url.contains("get_instruments") || record.name.contains("get_instruments") else { continue }
         let handler = DeribitHandler(configuration: FeedConfiguration(symbols: []))
-        listed += try handler.readInstruments(Array(record.text.utf8).span.bytes)
+        listed += try handler.readMarkets(Array(record.text.utf8).span.bytes)
       }
     }
-    let perpetual = listed.filter { $0.name == "BTC_USDC-PERPETUAL" }
-    #expect(perpetual.map(\.symbol.text) == ["BTC-USDC-PERP"] && perpetual.allSatisfy(\.isLinear))
+    let perpetual = listed.filter { $0.venueSymbol == "BTC_USDC-PERPETUAL" }
+    #expect(perpetual.map(\.symbol.text) == ["BTC-USDC-PERP"] && perpetual.allSatisfy { $0.contractSize != nil })
     #expect(perpetual.first?.sizeIncrement == Decimal64(mantissa: 1, scale: 3))
-    let inverse = listed.filter { $0.name == "BTC-PERPETUAL" }
-    #expect(inverse.count == 2 && inverse.allSatisfy { !$0.isLinear && $0.symbol.text == "BTC-USD-PERP" })
-    #expect(listed.contains { $0.name == "BTC-25MAR22" && $0.symbol.text == "BTC-USD-20220325" && !$0.isLinear })
-    #expect(listed.allSatisfy { $0.isLinear == ($0.symbol.quote == "USDC") })
+    let inverse = listed.filter { $0.venueSymbol == "BTC-PERPETUAL" }
+    #expect(inverse.count == 2 && inverse.allSatisfy { $0.contractSize == nil && $0.symbol.text == "BTC-USD-PERP" })
+    let future = listed.first { $0.venueSymbol == "BTC-25MAR22" }
+    #expect(future?.symbol.text == "BTC-USD-20220325" && future?.contractSize == nil)
+    #expect(listed.allSatisfy { ($0.contractSize != nil) == ($0.symbol.quote == "USDC") })
   }
 }

@@ -10,7 +10,7 @@ final class FormatHandler: SymbolHandler {
 
   /// With one market, `BTCUSD`, of the scales given.
   static func harness(
-    priceScale: UInt8 = 2, sizeScale: UInt8 = 3, contractSize: Decimal64? = nil,
+    priceScale: UInt8 = 2, sizeScale: UInt8 = 3, contractSize: Decimal64 = Decimal64(mantissa: 1, scale: 0),
     _ read: @escaping (FormatHandler, inout FieldReader, inout EventBatch) throws(FeedError) -> Void
   ) -> (
     handler: FormatHandler,
@@ -18,10 +18,10 @@ final class FormatHandler: SymbolHandler {
   ) {
     let handler = FormatHandler(venue: KrakenHandler.venue, configuration: FeedConfiguration(symbols: []))
     var first = EventBatch()
-    _ = handler.add(
-      for: "BTC-USD",
-      venueSymbol: "BTCUSD", base: "BTC", quote: "USD", contractSize: contractSize, priceScale: priceScale,
-      sizeScale: sizeScale, into: &first)
+    let market = ListedMarket(
+      venueSymbol: "BTCUSD", symbol: FeedSymbol(base: "BTC", quote: "USD"), priceScale: priceScale,
+      sizeScale: sizeScale, contractSize: contractSize)
+    _ = handler.add(market, for: "BTC-USD", into: &first)
     handler.readAny = read
     return (
       handler,
