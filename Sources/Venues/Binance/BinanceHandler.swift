@@ -10,8 +10,6 @@ import MarketData
 package final class BinanceHandler: SymbolHandler {
   /// How much of the weight limit the snapshots of all symbols may take at the start, in minutes of it.
   static let startMinutes = 2
-  /// Room for the whole list of instruments (some 16 MB for 3,000 symbols), asked for if the short one is refused.
-  static let listLimit = 32 << 20
   /// Room for 1,000 levels a side: about 80 KB.
   static let bodyLimit = 1 << 20
   /// Stream names in one SUBSCRIBE, and the time between two: five messages a second are allowed, pings and pongs counted.
@@ -42,7 +40,6 @@ package final class BinanceHandler: SymbolHandler {
   /// Levels of the snapshots that are asked for.
   private var snapshotLevels: Int
   private var asksWholeList = false
-  private var requestID = 0
   private var connectedAt: Timestamp?
   private var outbox: [String] = []
   private var lastSent = Timestamp.distantPast
@@ -59,20 +56,17 @@ package final class BinanceHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { listRequest.isDone }
-
-  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
-    requestID += 1
-    listRequest.sent(requestID, now: now)
-    var path = market.infoPath
+  override var listPath: String? {
     let names = marketList.named.compactMap(FeedSymbol.init).map { Self.percentEncoded($0.base + $0.quote) }
     // A list of one name too many is refused whole, and a URL has its limit too: then the whole list is asked for.
-    if market.selectsSymbols, !asksWholeList, !wantsWholeList, !names.isEmpty, names.count <= 100 {
-      path += "?symbols=%5B" + names.map { "%22\($0)%22" }.joined(separator: ",") + "%5D"
+    guard market.selectsSymbols, !asksWholeList, !wantsWholeList, !names.isEmpty, names.count <= 100 else {
+      return market.infoPath
     }
-    actions.append(.get(request: requestID, path: path, bodyLimit: Self.listLimit))
+    return market.infoPath + "?symbols=%5B" + names.map { "%22\($0)%22" }.joined(separator: ",") + "%5D"
   }
+
+  /// Room for the whole list of instruments (some 16 MB for 3,000 symbols), asked for if the short one is refused.
+  override var listLimit: Int { 32 << 20 }
 
   /// Symbols may hold letters beyond ASCII (RFC 3986 section 2.1).
   static func percentEncoded(_ text: String) -> String {
@@ -98,8 +92,6 @@ package final class BinanceHandler: SymbolHandler {
     takeSnapshot(place, status: status, body: body, now: now, into: &batch)
     pump(now)
   }
-
-  override var listName: String { market.infoPath }
 
   override func hasListed(now: Timestamp) {
     if connectedAt != nil { subscribe(feeds.indices.filter { feeds[$0].subscribed == .distantFuture }, now) }

@@ -36,8 +36,6 @@ package final class BitfinexHandler: SymbolHandler {
   static let restartNotice = 10 * Microseconds.second
   /// Maintenance takes two minutes at most by the documentation; after so long without a word it counts as over.
   static let maintenanceLimit = 5 * Microseconds.minute
-  /// Room for the list of pairs: about 10 KB, and the currencies' names.
-  static let listLimit = 4 << 20
   /// The pairs, and what their currencies are called elsewhere.
   package static let listPath = "/v2/conf/pub:list:pair:exchange,pub:map:currency:sym"
 
@@ -95,7 +93,6 @@ package final class BitfinexHandler: SymbolHandler {
   var numbers: [Int64] = []
   /// The count of the newest data message; nil before the first, or if the venue does not count.
   var lastCount: Int64?
-  private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
   var inMaintenance = false
@@ -107,16 +104,10 @@ package final class BitfinexHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { listRequest.isDone }
+  override var listPath: String? { Self.listPath }
 
-  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
-    requestID += 1
-    listRequest.sent(requestID, now: now)
-    actions.append(.get(request: requestID, path: Self.listPath, bodyLimit: Self.listLimit))
-  }
-
-  override var listName: String { "the list of pairs" }
+  /// Room for the list of pairs: about 10 KB, and the currencies' names.
+  override var listLimit: Int { 4 << 20 }
 
   override func hasListed(now: Timestamp) {
     if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }

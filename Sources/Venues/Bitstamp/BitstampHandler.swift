@@ -101,8 +101,7 @@ package final class BitstampHandler: SymbolHandler {
   var feeds: [Feed] = []
   var renewing: BitstampRenewal?
   var pacer: RequestPacer
-  private var listPath = 0
-  private var requestID = 0
+  private var listAddress = 0
   private var isConnected = false
   private var isLeaving = false
   private var heardAt = Timestamp.distantPast
@@ -119,14 +118,7 @@ package final class BitstampHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { listRequest.isDone }
-
-  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
-    requestID += 1
-    listRequest.sent(requestID, now: now)
-    actions.append(.get(request: requestID, path: Self.listPaths[listPath], bodyLimit: Self.bodyLimit))
-  }
+  override var listPath: String? { Self.listPaths[listAddress] }
 
   override func answered(
     _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
@@ -136,13 +128,11 @@ package final class BitstampHandler: SymbolHandler {
     pump(now)
   }
 
-  override var listName: String { Self.listPaths[listPath] }
-
   override func hasListed(now: Timestamp) { if isConnected { subscribeMissing() } }
 
   /// Not there, or not what it was: by its other address. A failing server is no reason for that.
   override func listFailed(status: Int) {
-    if [200, 404, 410].contains(status) { listPath = 1 - listPath }
+    if [200, 404, 410].contains(status) { listAddress = 1 - listAddress }
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {

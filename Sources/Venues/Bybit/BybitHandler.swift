@@ -15,8 +15,6 @@ package final class BybitHandler: SymbolHandler {
   static let quoteTopic = "orderbook.1."
   /// Quiet time on the client's side after which a ping is sent: every 20 s by the documentation.
   static let pingAfter = 20 * Microseconds.second
-  /// Room for one page of 1,000 instruments: about 1 MB.
-  static let listLimit = 16 << 20
   /// Pages of the instrument list: some 700 linear contracts are one page of 1,000 and part of another.
   static let pageLimit = 20
   /// Subscriptions sent in one go, and the time between two goes. 200 at once have been taken; nothing promises it.
@@ -73,7 +71,6 @@ package final class BybitHandler: SymbolHandler {
   private var listed: [ListedMarket] = []
   private var pages = 0
   private var cursor = ""
-  private var requestID = 0
   private var isConnected = false
   private var outbox: [String] = []
   private var requests: [Int: Request] = [:]
@@ -89,20 +86,13 @@ package final class BybitHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { listRequest.isDone }
-
-  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
-    requestID += 1
-    listRequest.sent(requestID, now: now)
+  override var listPath: String? {
     var path = "/v5/market/instruments-info?category=\(part)"
-    // Spot has no pages.
+    // Spot has no pages; elsewhere one is 1,000 instruments, about 1 MB.
     if part != "spot" { path += "&limit=1000" }
     if !cursor.isEmpty { path += "&cursor=" + BinanceHandler.percentEncoded(cursor) }
-    actions.append(.get(request: requestID, path: path, bodyLimit: Self.listLimit))
+    return path
   }
-
-  override var listName: String { "instruments-info" }
 
   override func hasListed(now: Timestamp) {
     if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }

@@ -9,8 +9,6 @@ import MarketData
 package final class CoinbaseHandler: SymbolHandler {
   /// A snapshot of BTC-USD is about 1.4 MiB in some 40,000 levels; room for five of it.
   static let messageLimit = 8 << 20
-  /// Room for the list of products: about 400 KB for 800 products.
-  static let productsLimit = 16 << 20
   /// The channel by the name that is documented, and by the one that acknowledgements use.
   static let bookChannels = ["level2_batch", "level2_50"]
 
@@ -57,23 +55,13 @@ package final class CoinbaseHandler: SymbolHandler {
   }
 
   var products: [Product] = []
-  private var requestID = 0
   private var isConnected = false
 
   package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
 
   // MARK: Products
 
-  package override var isPrepared: Bool { listRequest.isDone }
-
-  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
-    requestID += 1
-    listRequest.sent(requestID, now: now)
-    actions.append(.get(request: requestID, path: "/products", bodyLimit: Self.productsLimit))
-  }
-
-  override var listName: String { "/products" }
+  override var listPath: String? { "/products" }
 
   override func hasListed(now: Timestamp) { if isConnected { subscribeSuspects(now) } }
 

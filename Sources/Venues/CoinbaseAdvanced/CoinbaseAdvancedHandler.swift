@@ -15,9 +15,6 @@ import MarketData
 package final class CoinbaseAdvancedHandler: SymbolHandler {
   /// Room for three of the largest snapshot seen: 5.2 MB in 43,974 levels.
   static let messageLimit = 16 << 20
-  /// Room for the list of products: about 1.2 KB for each of some 800.
-  static let productsLimit = 16 << 20
-  static let productsPath = "/api/v3/brokerage/market/products?product_type=SPOT"
   /// Books on one connection; of more the venue refuses all.
   static let bookLimit = 30
   /// Books in one subscription: their snapshots may be 50 MB.
@@ -84,7 +81,6 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
   /// Book messages of the text that is being read, until it is known that all of it can be.
   var pending: [PendingBook] = []
 
-  private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
   /// Of each product one request for each channel, and the end of a book's subscription before a new one; in halves where they are
@@ -101,16 +97,7 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
 
   // MARK: Products
 
-  package override var isPrepared: Bool { listRequest.isDone }
-
-  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest.isDue(now: now) else { return }
-    requestID += 1
-    listRequest.sent(requestID, now: now)
-    actions.append(.get(request: requestID, path: Self.productsPath, bodyLimit: Self.productsLimit))
-  }
-
-  override var listName: String { "products" }
+  override var listPath: String? { "/api/v3/brokerage/market/products?product_type=SPOT" }
 
   override func hasListed(now: Timestamp) {
     guard isConnected else { return }

@@ -16,8 +16,6 @@ import MarketData
 package final class DeribitHandler: SymbolHandler {
   /// Seconds between heartbeats, the shortest that Deribit takes. Without it a quiet connection ends after a minute.
   static let heartbeatSeconds = 10
-  /// Room for the list of all futures: 190 KB in 2026.
-  static let listLimit = 16 << 20
   /// Symbols in one request: with four channels each it stays below the 500 that are recommended.
   static let symbolsPerRequest = 100
   /// How long a book may stay as it is after its quote has moved. Feeds without a key have been seen 1.6 s late.
@@ -67,7 +65,6 @@ package final class DeribitHandler: SymbolHandler {
   }
 
   var feeds: [Feed] = []
-  private var requestID = 0
   private var isConnected = false
   private var outbox: RequestOutbox<Request>
   private var rateBackoff = Backoff(first: 2 * Microseconds.second, limit: Microseconds.minute)
@@ -86,19 +83,7 @@ package final class DeribitHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { listRequest.isDone }
-
-  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
-    requestID += 1
-    listRequest.sent(requestID, now: now)
-    actions.append(
-      .get(
-        request: requestID, path: "/api/v2/public/get_instruments?currency=any&kind=future&expired=false",
-        bodyLimit: Self.listLimit))
-  }
-
-  override var listName: String { "get_instruments" }
+  override var listPath: String? { "/api/v2/public/get_instruments?currency=any&kind=future&expired=false" }
 
   override func hasListed(now: Timestamp) {
     guard isConnected else { return }

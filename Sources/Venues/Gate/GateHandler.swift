@@ -15,8 +15,6 @@ package final class GateHandler: SymbolHandler {
   static let depth = 400
   /// Levels a side of a REST snapshot: the most that the venue answers with.
   static let snapshotLimit = 1_000
-  /// Room for 2,300 markets of some 350 bytes.
-  static let listLimit = 16 << 20
   /// Room for 1,000 levels a side: about 60 KB.
   static let snapshotBodyLimit = 1 << 20
   /// A socket without a word from the client has been seen to close after 30 s.
@@ -96,7 +94,6 @@ package final class GateHandler: SymbolHandler {
   var feeds: [Feed] = []
   /// A fifth of what the venue allows an address on one endpoint (200 in 10 s).
   var pacer: RequestPacer
-  private var requestID = 0
   private(set) var isConnected = false
   private var isLeaving = false
   /// 150 at once have been taken. Of a symbol there are four requests, and two for its book when that is subscribed again.
@@ -112,14 +109,7 @@ package final class GateHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { listRequest.isDone }
-
-  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
-    requestID += 1
-    listRequest.sent(requestID, now: now)
-    actions.append(.get(request: requestID, path: "/api/v4/spot/currency_pairs", bodyLimit: Self.listLimit))
-  }
+  override var listPath: String? { "/api/v4/spot/currency_pairs" }
 
   override func answered(
     _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
@@ -128,8 +118,6 @@ package final class GateHandler: SymbolHandler {
     takeSnapshot(place, status: status, body: body, now: now, into: &batch)
     pump(now)
   }
-
-  override var listName: String { "currency_pairs" }
 
   override func hasListed(now: Timestamp) {
     guard isConnected else { return }

@@ -120,7 +120,6 @@ package final class GeminiHandler: SymbolHandler {
   var isListed = false
   var pacer: RequestPacer
   private(set) var isConnected = false
-  private var requestID = 0
   /// 347 markets on one socket have been taken; nothing promises it. Of a market there is one request, and two for its book when that is
   /// subscribed again.
   var outbox = RequestOutbox<Request>(atOnce: 25, every: 200 * Microseconds.millisecond, limit: 2_048)

@@ -119,7 +119,6 @@ package final class HyperliquidHandler: SymbolHandler {
   var hasList = false
   var listDue = Timestamp.distantFuture
   var listAttempts = 0
-  var requestID = 0
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
   /// Four subscriptions of a symbol, and two for its book when that is subscribed again.

@@ -46,7 +46,6 @@ package final class KrakenHandler: SymbolHandler {
   /// By the names of REST (`XXBTZUSD`) those of the feed (`BTC/USD`), while volumes are being read.
   var restNames: [String: String] = [:]
   private var lastSent = Timestamp.distantPast
-  private var requestID = 0
   private var inMaintenance = false
   /// After "Exceeded msg rate" nothing is subscribed before this time.
   private var quietUntil = Timestamp.distantPast

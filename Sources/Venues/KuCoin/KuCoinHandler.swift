@@ -12,8 +12,6 @@ import MarketData
 package final class KuCoinHandler: SymbolHandler {
   /// Levels a side, to which the book is cut: a level that falls out comes as a removal, but some messages late.
   static let depth = 500
-  /// Room for 1,300 markets of some 800 bytes.
-  static let listLimit = 16 << 20
   /// Without a ping for its `pingInterval` of 18 s the venue may close; more than one a second is forbidden.
   static let pingAfter = 15 * Microseconds.second
   static let shortestPing = 2 * Microseconds.second
@@ -76,7 +74,6 @@ package final class KuCoinHandler: SymbolHandler {
   }
 
   var feeds: [Feed] = []
-  private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
   private var pingInterval = KuCoinHandler.pingAfter
@@ -89,16 +86,7 @@ package final class KuCoinHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { listRequest.isDone }
-
-  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
-    requestID += 1
-    listRequest.sent(requestID, now: now)
-    actions.append(.get(request: requestID, path: "/api/v2/symbols", bodyLimit: Self.listLimit))
-  }
-
-  override var listName: String { "symbols" }
+  override var listPath: String? { "/api/v2/symbols" }
 
   override func hasListed(now: Timestamp) {
     guard isConnected else { return }

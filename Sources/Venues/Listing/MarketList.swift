@@ -205,7 +205,7 @@ extension SymbolHandler {
     guard request == marketList.request else { return true }
     marketList.request = nil
     do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "GET volumes: status \(status)") }
+      guard status == 200 else { throw FeedError(.refused, "status \(status)") }
       if marketList.next == 0 { marketList.volumes = [:] }
       try readVolumes(body, of: marketList.next, into: &marketList.volumes)
       marketList.next += 1

@@ -12,8 +12,6 @@ import MarketData
 package final class OKXHandler: SymbolHandler {
   /// Quiet time after which a ping is sent; OKX drops a connection on which nothing was said for 30 s.
   static let pingAfter = 20 * Microseconds.second
-  /// Room for an instrument list: about 1,000 instruments of 700 bytes.
-  static let listLimit = 16 << 20
   /// Subscriptions of a connection in an hour, counted by the argument, which is the stricter reading of 480 "operations". Beyond
   /// it a new connection is made, which begins a count of its own.
   static let operationLimit = 470
@@ -60,10 +58,9 @@ package final class OKXHandler: SymbolHandler {
   var feeds: [Feed] = []
   /// How many fills each trade of the message being read stands for; kept for its memory.
   var fillCounts: [Int64] = []
-  /// Instrument lists that are still to be asked for.
-  private var missing: [String] = []
+  /// How many of `types` have been listed, and what they list.
+  private var typesListed = 0
   private var listed: [ListedMarket] = []
-  private var requestID = 0
   private var isConnected = false
   private var isLeaving = false
   private var heardAt = Timestamp.distantPast
@@ -77,22 +74,16 @@ package final class OKXHandler: SymbolHandler {
 
   // MARK: Instruments
 
-  package override var isPrepared: Bool { listRequest.isDone }
+  /// One kind of instrument after the other.
+  override var listPath: String? {
+    let types = types
+    return types.isEmpty ? nil : "/api/v5/public/instruments?instType=\(types[min(typesListed, types.count - 1)])"
+  }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
-    guard listRequest.isDue(now: now), hasVolumes(now: now) else { return }
-    if missing.isEmpty {
-      listed = []
-      missing = types
-    }
-    guard let type = missing.first else {
-      take([], into: &batch)
-      return listRequest.finished()
-    }
-    requestID += 1
-    listRequest.sent(requestID, now: now)
-    actions.append(
-      .get(request: requestID, path: "/api/v5/public/instruments?instType=\(type)", bodyLimit: Self.listLimit))
+    // Symbols of no kind that is carried, or none at all: nothing is asked for, and they are refused.
+    if types.isEmpty { carry([], into: &batch) }
+    super.prepare(now: now, into: &batch)
   }
 
   /// The kinds of instrument that are wanted, by OKX's names, in a fixed order.
@@ -102,25 +93,23 @@ package final class OKXHandler: SymbolHandler {
     return names.filter { families.contains($0.0) }.map(\.1)
   }
 
-  override var listName: String { "instruments" }
-
   override func hasListed(now: Timestamp) {
     if isConnected { subscribe(feeds.indices.filter { feeds[$0].book.state == .unsubscribed }, now) }
   }
 
-  /// One kind of instrument after the other.
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
     listed += try readMarkets(body)
-    missing.removeFirst()
-    guard missing.isEmpty else { return false }
-    take(listed, into: &batch)
-    listed = []
+    typesListed += 1
+    guard typesListed >= types.count else { return false }
+    carry(listed, into: &batch)
+    while feeds.count < instruments.count { feeds.append(Feed()) }
+    forgetLists()
     return true
   }
 
-  private func take(_ markets: [ListedMarket], into batch: inout EventBatch) {
-    carry(markets, into: &batch)
-    while feeds.count < instruments.count { feeds.append(Feed()) }
+  private func forgetLists() {
+    typesListed = 0
+    listed = []
   }
 
   override func isLive(_ place: Int) -> Bool { feeds[place].book.isLive }
@@ -164,7 +153,7 @@ package final class OKXHandler: SymbolHandler {
 
   override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
     for place in feeds.indices where symbols.contains(configuredName(place)) { feeds[place].isRefused = false }
-    if listRequest.isDone { missing = [] }
+    if listRequest.isDone { forgetLists() }
     listRequest.again()
     prepare(now: now, into: &batch)
   }
@@ -172,7 +161,7 @@ package final class OKXHandler: SymbolHandler {
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
     listRequest.restart()
-    missing = []
+    forgetLists()
     outbox.removeAll()
     for place in feeds.indices {
       feeds[place].book.disconnected()

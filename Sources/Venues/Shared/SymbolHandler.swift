@@ -33,6 +33,8 @@ package class SymbolHandler: FeedHandler {
   /// Set when a value had more digits than its instrument's scale.
   private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
 
+  /// The number of the last request, by REST or on the connection: those that are made here have numbers of their own.
+  final var requestID = 0
   /// The request for the venue's list, where it is by REST and one at a time.
   final var listRequest = ListRequest()
   /// Selections and the venue's whole list.
@@ -120,8 +122,11 @@ package class SymbolHandler: FeedHandler {
   /// Why a market that is listed is not carried under that symbol; nil if it is.
   func refusal(of market: ListedMarket, for symbol: String) -> String? { nil }
 
-  /// What the venue calls its list, for errors.
-  var listName: String { "" }
+  /// The path of the venue's list, or of the part of it that is next; nil where it does not come by REST, or not one at a time.
+  var listPath: String? { nil }
+
+  /// Bytes that a list has at most: twenty times the largest in use that is not said to be larger.
+  var listLimit: Int { 16 << 20 }
 
   /// Reads an answer to `listRequest` and takes the markets that it lists; false if that is not all: `prepare` asks for the rest.
   func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool { true }
@@ -134,6 +139,16 @@ package class SymbolHandler: FeedHandler {
 
   /// The answer to a request that is neither for the list nor for volumes.
   func answered(_ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {}
+
+  package override var isPrepared: Bool { listRequest.isDone || listPath == nil }
+
+  /// Asks for the volumes that are wanted, and then for the list.
+  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
+    guard listRequest.isDue(now: now), hasVolumes(now: now), let listPath else { return }
+    requestID += 1
+    listRequest.sent(requestID, now: now)
+    actions.append(.get(request: requestID, path: listPath, bodyLimit: listLimit))
+  }
 
   package final override func response(
     to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
