@@ -68,8 +68,19 @@ package class VenueProtocol {
   }
   /// Answers a POST.
   func respond(path: String, body: RawSpan) -> SimulatedResponse { SimulatedResponse(status: 405, body: "{}") }
+  /// Which faults that not every venue can have are to be had here: `.checksum` where messages have one that is checked,
+  /// `.plannedShutdown` where it is announced, `.staleSnapshot` where books are had by REST.
+  class var special: Set<Fault.Kind> { [] }
   /// Why a fault cannot be had from this venue; nil if it can.
-  package class func objection(to kind: Fault.Kind) -> String? { nil }
+  package static func objection(to kind: Fault.Kind) -> String? {
+    switch kind {
+    case _ where special.contains(kind): nil
+    case .checksum: "its messages have no checksum, or none that is checked"
+    case .plannedShutdown: "it announces none"
+    case .staleSnapshot: "its books come in the stream"
+    default: nil
+    }
+  }
   /// The next book snapshot by REST is to be the one of now, whenever it is asked for; of one instrument, or of all.
   func keepSnapshots(of instrument: Int?) {}
   /// Announces a planned shutdown.

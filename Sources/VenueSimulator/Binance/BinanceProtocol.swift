@@ -70,9 +70,7 @@ final class BinanceProtocol: VenueProtocol {
 
   override var webSocketPath: String { "/ws" }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    kind == .checksum ? "its messages have no checksum" : nil
-  }
+  override class var special: Set<Fault.Kind> { [.plannedShutdown, .staleSnapshot] }
 
   // MARK: - Connections
 

@@ -90,9 +90,7 @@ final class BitfinexProtocol: VenueProtocol {
 
   override var webSocketPath: String { "/ws/2" }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    kind == .staleSnapshot ? "its books come in the stream" : nil
-  }
+  override class var special: Set<Fault.Kind> { [.checksum, .plannedShutdown] }
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
     answer(path: path, query: query)

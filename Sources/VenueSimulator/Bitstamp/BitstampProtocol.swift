@@ -54,9 +54,7 @@ final class BitstampProtocol: VenueProtocol {
     super.init(name: "bitstamp", market: market, faults: faults)
   }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    kind == .checksum ? "its messages have no checksum" : nil
-  }
+  override class var special: Set<Fault.Kind> { [.plannedShutdown, .staleSnapshot] }
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
     answer(path: path, query: query)

@@ -66,15 +66,6 @@ final class BybitProtocol: VenueProtocol {
 
   override var webSocketPath: String { "/v5/public/spot" }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    switch kind {
-    case .checksum: "its messages have no checksum"
-    case .plannedShutdown: "it announces none"
-    case .staleSnapshot: "its books come in the stream"
-    default: nil
-    }
-  }
-
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
     answer(path: path, query: query)
   }

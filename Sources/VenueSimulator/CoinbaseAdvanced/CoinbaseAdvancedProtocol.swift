@@ -60,15 +60,6 @@ final class CoinbaseAdvancedProtocol: VenueProtocol {
     super.init(name: "coinbase-advanced", market: market, faults: faults)
   }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    switch kind {
-    case .checksum: "its messages have no checksum"
-    case .plannedShutdown: "it announces none"
-    case .staleSnapshot: "its books come in the stream"
-    default: nil
-    }
-  }
-
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
     answer(path: path, query: query)
   }

@@ -67,13 +67,7 @@ final class DeribitProtocol: VenueProtocol {
 
   override var webSocketPath: String { "/ws/api/v2" }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    switch kind {
-    case .checksum: "its books have none"
-    case .staleSnapshot: "its books come in the stream"
-    default: nil
-    }
-  }
+  override class var special: Set<Fault.Kind> { [.plannedShutdown] }
 
   private func nextNumber() -> Int64 {
     counter += 1 + Int64(ticks % 7)

@@ -70,9 +70,7 @@ final class GateProtocol: VenueProtocol {
 
   override var webSocketPath: String { "/ws/v4/" }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    kind == .checksum ? "its messages have no checksum" : nil
-  }
+  override class var special: Set<Fault.Kind> { [.plannedShutdown, .staleSnapshot] }
 
   override func keepSnapshots(of instrument: Int?) {
     for index in market.instruments.indices where instrument ?? index == index {

@@ -51,15 +51,6 @@ final class HyperliquidProtocol: VenueProtocol {
 
   override var webSocketPath: String { "/ws" }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    switch kind {
-    case .checksum: "its books have none"
-    case .staleSnapshot: "its books come in the stream"
-    case .plannedShutdown: "it announces nothing"
-    default: nil
-    }
-  }
-
   // MARK: - Connections
 
   override func open(

@@ -318,9 +318,7 @@ final class KrakenProtocol: VenueProtocol {
     }
   }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    kind == .staleSnapshot ? "its books come in the stream" : nil
-  }
+  override class var special: Set<Fault.Kind> { [.checksum, .plannedShutdown] }
 
   // MARK: - REST
 

@@ -71,15 +71,6 @@ final class KuCoinProtocol: VenueProtocol {
   override var sendsBinary: Bool { true }
   override var webSocketPath: String { "/" }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    switch kind {
-    case .checksum: "its messages have no checksum"
-    case .plannedShutdown: "it announces none"
-    case .staleSnapshot: "its books come in the stream"
-    default: nil
-    }
-  }
-
   // MARK: - Connections
 
   override func open(

@@ -63,13 +63,7 @@ final class OKXProtocol: VenueProtocol {
 
   override var webSocketPath: String { "/ws/v5/public" }
 
-  override class func objection(to kind: Fault.Kind) -> String? {
-    switch kind {
-    case .checksum: "its checksum is always 0"
-    case .staleSnapshot: "its books come in the stream"
-    default: nil
-    }
-  }
+  override class var special: Set<Fault.Kind> { [.plannedShutdown] }
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
     answer(path: path, query: query)
