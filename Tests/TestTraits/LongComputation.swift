@@ -19,7 +19,7 @@ package struct LongComputation: CaseTrait {
 
   private final class Aside: TaskExecutor {
     static let executor = Aside()
-    private static let threads = 2
+    private static let threads = ProcessInfo.processInfo.activeProcessorCount
     private let jobs = Mutex<[UnownedJob]>([])
     private let count = DispatchSemaphore(value: 0)
 
