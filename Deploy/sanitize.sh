@@ -27,7 +27,7 @@ swift build --build-tests --sanitize "$sanitizer" --scratch-path "$scratch"
 say "Tests"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-swift test --skip-build --no-parallel --sanitize "$sanitizer" --scratch-path "$scratch" ${filter[@]+"${filter[@]}"} 2>&1 | tee "$log"
+run_tests --no-parallel --sanitize "$sanitizer" --scratch-path "$scratch" ${filter[@]+"${filter[@]}"}
 # A report does not fail a test by itself.
 ! grep -qE 'WARNING: ThreadSanitizer|ERROR: AddressSanitizer' "$log" || fail "the sanitizer found something: see above"
 say "Clean"

@@ -1,10 +1,19 @@
 #!/usr/bin/env bash
-# Sourced by run.sh and test.sh: sees to it that what a build needs is there, and says what is missing if it cannot.
+# Sourced by the scripts beside it: sees to it that what a build needs is there, and says what is missing if it cannot.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# Runs `swift test` with these arguments and keeps what it says in the file that $log names. Tests run side by side, and what failed
+# stands thousands of lines above the end: it is said again there.
+run_tests() {
+  if swift test --skip-build "$@" 2>&1 | tee "$log"; then return; fi
+  say "What failed"
+  awk '/^(◇|✔|➜)/ { failed = 0 } /^✘/ { failed = 1 } failed || /[Ff]atal error|^error:|unexpected signal/' "$log" | head -n 200
+  fail "tests failed: see above"
+}
 
 command -v swift >/dev/null || fail "Swift is not on the PATH. Install Swift 6.3 or later from https://swift.org/install, then run this again."
 version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)

@@ -12,7 +12,9 @@ say "Build (arrows between targets are checked)"
 swift build --build-tests --explicit-target-dependency-import-check error
 
 say "Tests"
-swift test --skip-build --parallel
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+run_tests --parallel
 
 say "Peers: other people's clients"
 bash Tests/Peers/run.sh
