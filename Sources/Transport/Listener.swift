@@ -173,6 +173,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
         switch -accepted {
         case EAGAIN: return
         case EMFILE, ENFILE:
+          // Said whether or not anybody waits: Linux takes the descriptor first. The spare is let go of only for somebody, because
+          // another thread may take it meanwhile.
+          guard kernel.hasWaiting(descriptor) else { return }
           guard shedOne() else { return retryLater() }
         case ENOBUFS, ENOMEM: return retryLater()
         default: break  // The connection was gone before it was accepted (accept(2), "Error handling").
