@@ -11,7 +11,8 @@ fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 run_tests() {
   if swift test --skip-build "$@" 2>&1 | tee "$log"; then return; fi
   say "What failed"
-  awk '/^(◇|✔|➜)/ { failed = 0 } /^✘/ { failed = 1 } failed || /[Ff]atal error|^error:|unexpected signal/' "$log" | head -n 200
+  sed 's/\x1b\[[0-9;]*m//g' "$log" |
+    awk '/^(◇|✔|➜)/ { failed = 0 } /^✘/ { failed = 1 } failed || /[Ff]atal error|^error:|unexpected signal/' | tail -n 200
   fail "tests failed: see above"
 }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TidegateClient
 
-@Suite("Client", .timeLimit(.minutes(10)), .realTime)
+@Suite("Client", .realTime)
 struct TidegateClientTests {
   static let url = TidegateURL("ws://127.0.0.1:1/v1/stream")!
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TidegateClient
 
-@Suite("Client tokens", .timeLimit(.minutes(10)), .realTime)
+@Suite("Client tokens", .realTime)
 struct TokenTests {
   private static let welcome = #"{"type":"welcome","session":"s","node":"gw","version":"1","heartbeat_s":5}"#
 

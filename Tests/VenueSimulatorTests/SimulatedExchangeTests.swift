@@ -99,7 +99,7 @@ private final class SocketClient: ConnectionHandler, @unchecked Sendable {
   }
 }
 
-@Suite("Simulated exchange", .timeLimit(.minutes(10)), .realTime)
+@Suite("Simulated exchange", .realTime)
 struct SimulatedExchangeTests {
   /// An exchange and what a client needs to reach it.
   private struct Fixture {
