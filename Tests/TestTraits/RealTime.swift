@@ -14,13 +14,15 @@ extension Trait where Self == RealTime {
 /// too, which is minutes on a machine that is busy with something else.
 package struct RealTime: CaseTrait {
   private static let limit = Duration.seconds(600)
+  /// In a test that has a turn.
+  @TaskLocal static var hasTurn = false
 
   package func run(_ body: @Sendable () async throws -> Void) async throws {
     await Turns.all.take()
     defer { Turns.all.giveBack() }
     try await withoutActuallyEscaping(body) { body in
       try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await body() }
+        group.addTask { try await Self.$hasTurn.withValue(true) { try await body() } }
         group.addTask {
           try await Task.sleep(for: Self.limit)
           Issue.record("it did not end within \(Self.limit) of its turn")

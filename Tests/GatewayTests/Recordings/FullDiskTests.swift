@@ -10,7 +10,7 @@ import Venues
 
 @testable import Gateway
 
-@Suite("A full disk costs the recording and nothing else", .realTime)
+@Suite("A full disk costs the recording and nothing else")
 struct FullDiskTests {
   private static let header = RecordingHeader(
     venue: "coinbase", market: "spot", symbols: ["BTC-USD"], channels: [], started: Timestamp(microseconds: 1))
@@ -85,7 +85,7 @@ struct FullDiskTests {
     }
   }
 
-  @Test("the log says it once, writing goes on when there is room, and the gap says what is missing")
+  @Test("the log says it once, writing goes on when there is room, and the gap says what is missing", .realTime)
   func told() async throws {
     var random = SeededGenerator(seed: 5)
     let path = Self.temporaryPath()
@@ -147,7 +147,7 @@ struct FullDiskTests {
     #expect(!reader.isCutOff)
   }
 
-  @Test("what the disk is too slow for is counted and marked where it is missing")
+  @Test("what the disk is too slow for is counted and marked where it is missing", .realTime)
   func slow() async throws {
     let path = Self.temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -180,7 +180,7 @@ struct FullDiskTests {
   }
 
   @Test(
-    "a gateway whose disk is full goes on serving, and its metrics say that nothing is recorded",
+    "a gateway whose disk is full goes on serving, and its metrics say that nothing is recorded", .realTime,
     .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
   func gateway() async throws {
     let log = LogCapture()
