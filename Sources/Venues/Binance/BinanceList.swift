@@ -13,13 +13,7 @@ extension BinanceHandler {
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbols") {
         reader.field = "symbols"
-        var list: [ListedMarket] = []
-        try reader.arrayStart()
-        while try reader.nextElement() {
-          if let market = try readMarket(&reader) { list.append(market) }
-          guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 symbols") }
-        }
-        markets = list
+        markets = try reader.markets(readMarket)
       } else if reader.equals(key, "rateLimits") {
         reader.field = "rateLimits"
         try reader.arrayStart()

@@ -6,14 +6,9 @@ extension BitstampHandler {
   /// `[{"market_symbol":"btcusd","base_currency":"BTC","base_decimals":8,"counter_currency":"USD",…},…]`, or the older
   /// `[{"url_symbol":"btcusd","name":"BTC/USD","base_decimals":8,…},…]`, by the names of channels (`btcusd`). Perpetuals are left out.
   package static func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
-    var list: [ListedMarket] = []
     var reader = FieldReader(body)
     reader.field = "list"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      if let market = try readMarket(&reader) { list.append(market) }
-      guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 markets") }
-    }
+    let list = try reader.markets(readMarket)
     try reader.end()
     return list
   }

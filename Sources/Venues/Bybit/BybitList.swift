@@ -22,7 +22,7 @@ extension BybitHandler {
           if reader.equals(key, "nextPageCursor"), reader.peek() == .string {
             cursor = try reader.decodedString("nextPageCursor")
           } else if reader.equals(key, "list"), reader.peek() == .array {
-            list = try readList(&reader)
+            list = try reader.markets(readMarket)
           } else {
             try reader.skipValue()
           }
@@ -58,16 +58,6 @@ extension BybitHandler {
       }
     }
     guard code == 0 else { throw FeedError(.refused, "tickers: code \(code)") }
-  }
-
-  private func readList(_ reader: inout FieldReader) throws(FeedError) -> [ListedMarket] {
-    var list: [ListedMarket] = []
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      if let market = try readMarket(&reader) { list.append(market) }
-      guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
-    }
-    return list
   }
 
   /// Nil for a kind that is not carried.

@@ -5,15 +5,9 @@ import MarketData
 extension CoinbaseHandler {
   /// `[{"id":"BTC-USD","base_currency":…,"quote_currency":…,"quote_increment":"0.01","base_increment":…,"status":"online",…},…]`
   func readProducts(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
-    var list: [ListedMarket] = []
     var reader = FieldReader(body)
     reader.field = "products"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      list.append(try readProduct(&reader))
-      guard list.count <= 100_000 else { throw FeedError(.shape, "product list of more than 100,000 products") }
-    }
-    return list
+    return try reader.markets(readProduct)
   }
 
   private func readProduct(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket {

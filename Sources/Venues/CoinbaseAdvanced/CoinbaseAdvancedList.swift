@@ -10,17 +10,11 @@ extension CoinbaseAdvancedHandler {
     reader.field = "products"
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      guard reader.equals(key, "products"), reader.peek() == .array else {
+      if reader.equals(key, "products"), reader.peek() == .array {
+        list = try reader.markets(readProduct)
+      } else {
         try reader.skipValue()
-        continue
       }
-      var products: [ListedMarket] = []
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        if let product = try readProduct(&reader) { products.append(product) }
-        guard products.count <= 100_000 else { throw FeedError(.shape, "product list of more than 100,000 products") }
-      }
-      list = products
     }
     guard let list else { throw FeedError.missing("products", in: "product list") }
     return list

@@ -9,17 +9,11 @@ extension DeribitHandler {
     var list: [ListedMarket]?
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      guard reader.equals(key, "result"), reader.peek() == .array else {
+      if reader.equals(key, "result"), reader.peek() == .array {
+        list = try reader.markets(readMarket)
+      } else {
         try reader.skipValue()
-        continue
       }
-      var found: [ListedMarket] = []
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        if let market = try readMarket(&reader) { found.append(market) }
-        guard found.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
-      }
-      list = found
     }
     guard let list else { throw FeedError.missing("result", in: "get_instruments") }
     return list

@@ -6,14 +6,8 @@ extension GateHandler {
   /// `[{"id":"ETH_USDT","base":"ETH","quote":"USDT","precision":6,"amount_precision":3,"trade_status":"tradable",…},…]`: all of them in one.
   func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
-    var list: [ListedMarket] = []
     reader.field = "currency_pairs"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      list.append(try readMarket(&reader))
-      guard list.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
-    }
-    return list
+    return try reader.markets(readMarket)
   }
 
   /// `[{"currency_pair":"ETH_USDT","last":…,"base_volume":…,"quote_volume":"328461488.44111",…},…]`: 24 h figures of all markets.

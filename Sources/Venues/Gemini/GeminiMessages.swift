@@ -182,7 +182,9 @@ extension GeminiHandler {
     try reader.arrayStart()
     while try reader.nextElement() {
       names.append(try reader.decodedString("symbols").lowercased())
-      guard names.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 symbols") }
+      guard names.count <= MarketList.longest else {
+        throw FeedError(.shape, "list of more than \(MarketList.longest) symbols")
+      }
     }
     return names
   }

@@ -13,15 +13,7 @@ extension KrakenHandler {
     reader.field = "data"
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      guard reader.equals(key, "pairs") else {
-        try reader.skipValue()
-        continue
-      }
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        if let market = try readPair(&reader) { markets.append(market) }
-        guard markets.count <= 100_000 else { throw FeedError(.shape, "instrument list of more than 100,000 pairs") }
-      }
+      if reader.equals(key, "pairs") { markets = try reader.markets(readPair) } else { try reader.skipValue() }
     }
     received(markets, now: now, into: &batch)
   }

@@ -17,13 +17,7 @@ extension KuCoinHandler {
       } else if reader.equals(key, "msg"), reader.peek() == .string {
         message = try reader.decodedString("msg")
       } else if reader.equals(key, "data"), reader.peek() == .array {
-        var entries: [ListedMarket] = []
-        try reader.arrayStart()
-        while try reader.nextElement() {
-          entries.append(try readMarket(&reader))
-          guard entries.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
-        }
-        list = entries
+        list = try reader.markets(readMarket)
       } else {
         try reader.skipValue()
       }

@@ -56,6 +56,25 @@ package struct ListedMarket: Sendable, Hashable {
   }
 }
 
+extension FieldReader {
+  /// Reads an array of markets, which begins next: each by `read`, that answers nil for one that is left out.
+  /// - Throws: `.shape` where more than `MarketList.longest` are left; what `read` throws.
+  mutating func markets(
+    _ read: (inout FieldReader) throws(FeedError) -> ListedMarket?
+  ) throws(FeedError) -> [ListedMarket] {
+    var markets: [ListedMarket] = []
+    try arrayStart()
+    while try nextElement() {
+      guard let market = try read(&self) else { continue }
+      guard markets.count < MarketList.longest else {
+        throw FeedError(.shape, "list of more than \(MarketList.longest) markets")
+      }
+      markets.append(market)
+    }
+    return markets
+  }
+}
+
 /// What is kept of a venue's list of markets once the configured ones have been found in it: some 200 bytes a market, a thousand
 /// markets or more, for as long as the handler lives.
 package enum ListingDetail: Sendable, Hashable {

@@ -8,6 +8,8 @@ struct MarketList {
   static let volumeAge = 5 * Microseconds.minute
   /// Attempts after which a listing does without volumes. A rank cannot: it is asked for until it comes.
   static let attemptLimit = 3
+  /// Markets that a list may have; the longest ones have some thousands.
+  static let longest = 100_000
 
   /// The configured symbols that are no selections, in their order.
   let named: [String]
@@ -251,7 +253,9 @@ extension SymbolHandler {
   ) throws(FeedError) {
     guard let volume, !name.isEmpty else { return }
     volumes[name] = volume
-    guard volumes.count <= 100_000 else { throw FeedError(.shape, "24 h volumes of more than 100,000 markets") }
+    guard volumes.count <= MarketList.longest else {
+      throw FeedError(.shape, "24 h volumes of more than \(MarketList.longest) markets")
+    }
   }
 
   private func volumesFailed(_ now: Timestamp, status: Int = 0) {

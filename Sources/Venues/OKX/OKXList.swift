@@ -16,13 +16,7 @@ extension OKXHandler {
       } else if reader.equals(key, "msg") {
         message = try reader.decodedString("msg")
       } else if reader.equals(key, "data"), reader.peek() == .array {
-        var found: [ListedMarket] = []
-        try reader.arrayStart()
-        while try reader.nextElement() {
-          if let market = try readMarket(&reader) { found.append(market) }
-          guard found.count <= 100_000 else { throw FeedError(.shape, "list of more than 100,000 instruments") }
-        }
-        list = found
+        list = try reader.markets(readMarket)
       } else {
         try reader.skipValue()
       }

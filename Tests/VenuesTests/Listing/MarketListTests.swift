@@ -171,4 +171,20 @@ struct MarketListTests {
     #expect(feed.failures["*-EUR"] == "Binance lists no market that is *-EUR")
     #expect(feed.failures["*-usd"]?.hasPrefix("*-usd is not a selection: write * for every market") == true)
   }
+
+  @Test("a list has a bound; what is left out of it does not count")
+  func bound() throws {
+    func count(_ markets: Int, _ leftOut: Int) throws(FeedError) -> Int {
+      let text =
+        "[" + Array(repeating: "1", count: markets).joined(separator: ",")
+        + String(repeating: ",0", count: leftOut) + "]"
+      let bytes = Array(text.utf8)
+      var reader = FieldReader(bytes.span.bytes)
+      let market = ListedMarket(venueSymbol: "AUSD", symbol: FeedSymbol(base: "A", quote: "USD"))
+      return try reader.markets { (reader) throws(FeedError) in try reader.int64("market") == 1 ? market : nil }.count
+    }
+    #expect(try count(MarketList.longest, 10) == 100_000)
+    let refusal = #expect(throws: FeedError.self) { try count(MarketList.longest + 1, 0) }
+    #expect(refusal?.detail == "list of more than 100000 markets")
+  }
 }
