@@ -59,14 +59,34 @@ extension FeedPipeline {
         guard places != nil, batch.instruments.indices.contains(slot) else { continue }
         let place = batch.instruments[slot].id
         if place.index == places?.count {
-          places?.append(InstrumentID(added))
-          added += 1
+          if let known = shown(as: batch.instruments[slot].symbol) {
+            places?.append(known.id)
+            batch.instruments[slot] = widened(batch.instruments[slot], to: known)
+          } else {
+            places?.append(InstrumentID(added))
+            added += 1
+          }
         }
         batch.instruments[slot] = batch.instruments[slot].placed(at: target(of: place))
       case .heartbeat: break
       }
     }
     if let endsAt = overlap?.endsAt, now >= endsAt { overlap = nil }
+  }
+
+  /// An instrument that an earlier connection brought, and the present one had not until now. O(instruments), rare.
+  private func shown(as symbol: String) -> Instrument? {
+    market.instruments.first { $0.instrument.symbol == symbol }?.instrument
+  }
+
+  /// The handler's new instrument at scales that are at least those at which `known` is shown, or what is held of the day would be
+  /// forgotten. No value of it has been read yet.
+  private func widened(_ instrument: Instrument, to known: Instrument) -> Instrument {
+    let end = batch.events.count
+    _ = handler.widen(instrument.id, priceScale: known.priceScale, sizeScale: known.sizeScale, into: &batch)
+    guard batch.events.count > end else { return instrument }
+    batch.events.removeLast(batch.events.count - end)
+    return batch.instruments.last ?? instrument
   }
 
   private func keeps(_ trade: Trade, _ now: Timestamp) -> Bool {

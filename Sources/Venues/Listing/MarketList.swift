@@ -85,7 +85,7 @@ extension SymbolHandler {
   /// Takes the venue's whole list: finds what is configured in it, adds that, and refuses what is not there or cannot be carried.
   ///
   /// - Parameters:
-  ///   - markets: where two have one symbol, the first is meant.
+  ///   - markets: where two have one symbol, the one that was meant before is, else the first.
   ///   - isListed: whether a market is to be chosen by a selection and shown.
   /// - Returns: the places of what is configured and carried, what was live and goes on among them. O(markets + symbols × instruments).
   @discardableResult
@@ -102,9 +102,21 @@ extension SymbolHandler {
         places.insert(place)
         continue
       }
-      guard let market = bySymbol[wanted] else {
+      guard var market = bySymbol[wanted] else {
         refuse(symbol, unlisted(wanted, among: markets))
         continue
+      }
+      if let place = place(of: wanted), instruments[place].venueSymbol != market.venueSymbol {
+        // Two instruments of one symbol would be one book to everybody else.
+        let name = instruments[place].venueSymbol
+        guard let present = markets.first(where: { $0.symbol == wanted && $0.venueSymbol == name }) else {
+          refuse(
+            symbol,
+            "\(symbol) was \(name) at \(venue.title) and is \(market.venueSymbol) now: restart the gateway to follow it"
+          )
+          continue
+        }
+        market = present
       }
       guard market.contractSize != nil else {
         refuse(symbol, inexact(market, among: markets))

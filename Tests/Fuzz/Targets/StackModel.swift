@@ -149,6 +149,7 @@ final class StackModel {
     isNextConnected = false
     gets = nextGets
     nextGets.removeAll()
+    for symbol in change.refusals.keys.sorted() { _ = pipeline.refused(symbol, now: now) }
     try settle()
   }
 
@@ -210,6 +211,8 @@ final class StackModel {
     let market = pipeline.market
     if known != market.instruments.count {
       known = market.instruments.count
+      let symbols = market.instruments.map(\.instrument.symbol)
+      try require(Set(symbols).count == symbols.count, "two instruments have one symbol: \(symbols)")
       for state in market.instruments {
         fanOut.directory.entries[state.instrument.symbol] = DirectoryEntry(
           loop: 0, market: 0, instrument: state.instrument, bookState: state.bookState)
@@ -221,7 +224,12 @@ final class StackModel {
     let actions = pipeline.takeActions()
     try require(actions.count <= 1000, "one message asks for \(actions.count) actions")
     for action in actions {
-      if case .get(let request, _, _) = action { gets.append(request) }
+      switch action {
+      case .get(let request, _, _): gets.append(request)
+      case .symbolFailed(let symbol, _): _ = pipeline.refused(symbol, now: now)
+      case .symbolAccepted(let symbol): pipeline.accepted(symbol)
+      case .send, .maintenance, .reconnect, .renew: break
+      }
     }
     if gets.count > 64 { gets.removeFirst(gets.count - 64) }
     for state in market.instruments {

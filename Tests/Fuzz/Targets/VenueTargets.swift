@@ -12,6 +12,7 @@ import WebSocket
 ///     !  !60        a second that passes, or so many, up to 600
 ///     -             the connection is lost and, once the handler is prepared, found again
 ///     +             a planned change of connection begins, and the next one gets the lines of `VenueScript`
+///     +0            the same, and the next one gets nothing by itself
 ///     +text  +#text  a message or an answer on the next connection, which takes over when it has everything
 ///     +-            it takes over with what it has
 ///     =text         the text in a binary frame
@@ -106,6 +107,7 @@ extension FuzzTarget {
       for text in try script(of: model.pipeline.venue.label).script.prelude where model.isChanging {
         if text == "!" { try model.wait(1000) } else { try change(Array(text.utf8), model) }
       }
+    case UInt8(ascii: "0"): model.beginHandover()
     case UInt8(ascii: "-"): try model.takeOverEarly()
     case UInt8(ascii: "#"): model.answerNext(Array(line.dropFirst()))
     default: model.receiveNext(line)

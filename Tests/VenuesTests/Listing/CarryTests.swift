@@ -110,6 +110,19 @@ struct CarryTests {
     #expect(handler.instruments.count == 1)
   }
 
+  @Test("a symbol stays with its market: another one of that symbol is not taken for it")
+  func renamed() throws {
+    let handler = handler(["A-C"])
+    var batch = EventBatch()
+    let (one, other) = (try market("A1", "A-C"), try market("A2", "A-C"))
+    #expect(handler.carry([one, other], into: &batch) == [0])
+    #expect(handler.carry([other, one], into: &batch) == [0] && handler.takeRefusals().isEmpty)
+    #expect(handler.carry([other], into: &batch).isEmpty)
+    let reason = "A-C was A1 at OKX and is A2 now: restart the gateway to follow it"
+    #expect(handler.takeRefusals() == ["A-C": reason])
+    #expect(handler.instruments.map(\.venueSymbol) == ["A1"])
+  }
+
   @Test("a selection is of what is listed, not of other names for it")
   func selected() throws {
     let handler = handler(["*-C"], listing: .markets)
