@@ -95,7 +95,7 @@ package final class FeedHandover {
   /// Whether the change can be made.
   package func standing(now: Timestamp) -> Standing {
     let states = Dictionary(
-      uniqueKeysWithValues: successor.market.instruments.map { ($0.instrument.symbol, $0) })
+      successor.market.instruments.map { ($0.instrument.symbol, $0) }, uniquingKeysWith: { first, _ in first })
     let missing = active.market.instruments.count { state in
       guard state.bookState == .live, refusals[Self.name(state.instrument)] == nil else { return false }
       guard let other = states[state.instrument.symbol] else { return true }

@@ -144,7 +144,7 @@ extension FeedPipeline {
   /// scales, if a value of it does not fit the scales of this market.
   func takeOver(from successor: FeedPipeline, _ overlap: TradeOverlap, now: Timestamp) -> Bool {
     let known = Dictionary(
-      uniqueKeysWithValues: market.instruments.enumerated().map { ($1.instrument.symbol, $0) })
+      market.instruments.enumerated().map { ($1.instrument.symbol, $0) }, uniquingKeysWith: { first, _ in first })
     for state in successor.market.instruments {
       guard let own = known[state.instrument.symbol].map({ market.instruments[$0].instrument }) else { continue }
       let isWide =
