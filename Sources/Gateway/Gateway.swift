@@ -64,7 +64,8 @@ package final class Gateway: Sendable {
     clientLimits.stallSeconds = configuration.limits.stallSeconds
     let tlsLog = TLSLog(log)
     let settings = NodeSettings(
-      node: configuration.node, epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
+      node: configuration.node, venues: configuration.feeds.compactMap { VenueRegistry.venue(named: $0.venue)?.name },
+      epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
       heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
       http: configuration.http,

@@ -5,6 +5,8 @@ import Transport
 /// What all nodes of a gateway share.
 struct NodeSettings: Sendable {
   var node: String
+  /// The names of the venues that there are feeds of.
+  var venues: [String] = []
   /// Of this run: tells clients that stream numbers started over.
   var epoch: String
   var clientLimits: ClientLimits

@@ -50,6 +50,25 @@ struct RequestTests {
   }
 
   @Test(
+    "a symbol of a venue that has not told its markets yet is to be asked for again; of one that has, it is unknown")
+  func notReady() throws {
+    let world = World()
+    world.fanOuts[0].directory.venues.append("okx")
+    let texts = world.client().ask(
+      #"{"op":"subscribe","streams":[{"channel":"quote","symbols":["okx:A-USD","okx:*","kraken:NO-USD","*:NO-USD"]}]}"#)
+    let reply = try #require(texts.first)
+    let error =
+      #""error":{"code":"not_ready","message":"okx has not told its markets yet","hint":"subscribe again in a second","retry_after_ms":1000}"#
+    #expect(
+      reply.contains(#""symbol":"okx:A-USD",\#(error)"#) && reply.contains(#""symbol":"okx:*",\#(error)"#), "\(reply)")
+    #expect(reply.contains(#""symbol":"kraken:NO-USD","error":{"code":"unknown_symbol""#))
+    #expect(reply.contains(#""symbol":"*:NO-USD","error":{"code":"unknown_symbol""#))
+    world.fanOuts[0].directory.entries.removeAll()
+    let none = world.client().ask(#"{"op":"subscribe","streams":[{"channel":"quote","symbols":["*:A-USD"]}]}"#)
+    #expect(none.first?.contains("no venue has told its markets yet") == true)
+  }
+
+  @Test(
     "one bad item never spoils the others",
     arguments: [
       ("{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USE\"]}", "unknown_symbol", "did you mean kraken:BTC-USD?"),

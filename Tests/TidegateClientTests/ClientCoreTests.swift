@@ -107,6 +107,22 @@ struct ClientCoreTests {
     #expect(it.receive(CoreHarness.quote("update", prev: 3, seq: 4)).events == [.update(Self.info, Self.quote("1.5"))])
   }
 
+  @Test("what is not there yet is subscribed to again after the time given, and is no failure")
+  func notReady() {
+    var it = CoreHarness()
+    _ = it.start()
+    let sent = it.opened().sent[1]
+    #expect(
+      it.receive(
+        #"{"type":"subscribed","id":3,"total":0,"ok":[],"failed":[{"channel":"quote","symbol":"kraken:BTC-USD","error":{"code":"not_ready","message":"…","retry_after_ms":1000}}]}"#
+      ).isEmpty)
+    #expect(it.pass(milliseconds: 999).isEmpty)
+    let again = it.pass(milliseconds: 1).sent
+    #expect(
+      again.count == 1 && again[0].contains(#""channel":"quote""#) && again[0].contains("kraken:BTC-USD"),
+      "\(again) \(sent)")
+  }
+
   @Test("a request refused for its rate is repeated after the time given")
   func rateLimited() {
     var it = CoreHarness()

@@ -4,6 +4,8 @@ import MarketData
 extension FanOut {
   /// Failed symbols of one request for which like ones are looked up; the rest get a plain hint.
   private static let nearMatchLimit = 3
+  /// When to ask again for what is not listed yet. A list comes within a second of the start, as a rule.
+  private static let listWaitMilliseconds: Int64 = 1_000
 
   /// Where a stream is published.
   struct Place {
@@ -35,6 +37,7 @@ extension FanOut {
   ) {
     var seen: Set<StreamKey> = []
     var lookups = 0
+    var listed: [Substring: Bool] = [:]
     for (place, item) in items.enumerated() {
       let channel = item.channelText
       if let error = item.error {
@@ -59,6 +62,10 @@ extension FanOut {
           let error = ProtocolError(
             .forbidden, "your token does not allow `\(symbol.prefix(80))`",
             hint: "GET /v1/instruments lists what it allows")
+          pending.failures.append(.init(place: place, channel: channel, symbol: symbol, error: error))
+          continue
+        }
+        if resolved.isEmpty, let error = notReady(symbol, &listed) {
           pending.failures.append(.init(place: place, channel: channel, symbol: symbol, error: error))
           continue
         }
@@ -132,6 +139,26 @@ extension FanOut {
       return directory.entries.keys.filter { $0.hasSuffix(suffix) }.sorted()
     }
     return []
+  }
+
+  /// What to say of a symbol of a venue whose list has not come since the gateway started; nil if it has, or if there is no such venue.
+  /// Clients that come back at once after a restart are there before it.
+  /// - Parameter listed: what this has found of venues. O(entries) for each venue.
+  private func notReady(_ symbol: String, _ listed: inout [Substring: Bool]) -> ProtocolError? {
+    guard let colon = symbol.firstIndex(of: ":") else { return nil }
+    let venue = symbol[..<colon]
+    guard venue == "*" ? !directory.venues.isEmpty : directory.venues.contains(String(venue)) else { return nil }
+    let isListed =
+      listed[venue]
+      ?? (venue == "*" ? !directory.entries.isEmpty : directory.entries.keys.contains { $0.hasPrefix("\(venue):") })
+    listed[venue] = isListed
+    guard !isListed else { return nil }
+    var error = ProtocolError(
+      .notReady, venue == "*" ? "no venue has told its markets yet" : "\(venue) has not told its markets yet",
+      hint: "subscribe again in a second")
+    error.retry = true
+    error.retryAfterMilliseconds = Self.listWaitMilliseconds
+    return error
   }
 
   private func unknownSymbol(_ symbol: String, looksUp: Bool) -> ProtocolError {

@@ -15,6 +15,8 @@ package struct ProtocolError: Error, Sendable, Equatable {
     case rateLimited = "rate_limited"
     case unauthorized = "unauthorized"
     case forbidden = "forbidden"
+    /// Of a venue whose list of markets has not come yet.
+    case notReady = "not_ready"
   }
   package var code: Code
   package var message: String

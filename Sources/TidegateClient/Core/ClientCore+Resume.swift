@@ -60,6 +60,7 @@ extension ClientCore {
       // Its snapshot shows the latest trades, but what was missed before them is missing.
       if !channel.isState { actions.append(.emit(.gap(info))) }
     }
-    for item in failed { actions.append(.emit(.failed(item))) }
+    // What is not there yet was subscribed to beside `hello`, and is asked for again from there.
+    for item in failed where item.retryAfterMilliseconds == nil { actions.append(.emit(.failed(item))) }
   }
 }

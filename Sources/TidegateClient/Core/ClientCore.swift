@@ -227,7 +227,7 @@ struct ClientCore {
       actions.append(.emit(.connected(welcome)))
       resumed(ok, failed: failed, into: &actions)
     case .subscribed(let id, let ok, let failed):
-      subscribed(id: id, ok: ok, failed: failed, into: &actions)
+      subscribed(id: id, ok: ok, failed: failed, now: now, into: &actions)
     case .done(let id): if let id { pending[id] = nil }
     case .moved(let id, let moves, let notice):
       if let id { pending[id] = nil }
@@ -277,7 +277,8 @@ struct ClientCore {
   }
 
   private mutating func subscribed(
-    id: Int64?, ok: [ServerMessage.Accepted], failed: [TidegateEvent.FailedItem], into actions: inout [ClientAction]
+    id: Int64?, ok: [ServerMessage.Accepted], failed: [TidegateEvent.FailedItem], now: UInt64,
+    into actions: inout [ClientAction]
   ) {
     guard let id, case .subscribe(let asked)? = pending.removeValue(forKey: id)?.request else { return }
     for accepted in ok {
@@ -292,7 +293,25 @@ struct ClientCore {
       item.symbol = accepted.symbol
       streams[accepted.stream] = Stream(item: item, epoch: accepted.epoch, seq: accepted.seq)
     }
-    for item in failed { actions.append(.emit(.failed(item))) }
+    var again: [Item] = []
+    var wait: Int64 = 0
+    for failure in failed {
+      if let after = failure.retryAfterMilliseconds,
+        let item = asked.first(where: { $0.channel.rawValue == failure.channel && $0.symbol == failure.symbol })
+      {
+        again.append(item)
+        wait = max(wait, after)
+      } else {
+        actions.append(.emit(.failed(failure)))
+      }
+    }
+    if !again.isEmpty { repeatLater(again, afterMilliseconds: wait, now: now) }
+  }
+
+  /// Subscribes to `items` again after what the gateway said, 100 ms to a minute.
+  private mutating func repeatLater(_ items: [Item], afterMilliseconds: Int64, now: UInt64) {
+    let wait = UInt64(max(100, min(afterMilliseconds, 60_000)))
+    repeats.append((due: now + wait * 1_000_000, items: items))
   }
 
   private mutating func received(
@@ -300,9 +319,7 @@ struct ClientCore {
   ) {
     let request = error.id.flatMap { pending.removeValue(forKey: $0)?.request }
     if case .subscribe(let items)? = request, error.retry {
-      let wait = UInt64(max(0, min(error.retryAfterMilliseconds ?? 1_000, 60_000)))
-      repeats.append((due: now + max(wait, 100) * 1_000_000, items: items))
-      return
+      return repeatLater(items, afterMilliseconds: error.retryAfterMilliseconds ?? 1_000, now: now)
     }
     var refused: [Item] = []
     if case .subscribe(let items)? = request { refused = items }

@@ -86,6 +86,7 @@ extension JSONScanner {
             case "code": item.code = try json.word()
             case "message": item.message = try json.word()
             case "hint": item.hint = try json.word()
+            case "retry_after_ms": item.retryAfterMilliseconds = try json.int64()
             default: try json.skipValue()
             }
           }

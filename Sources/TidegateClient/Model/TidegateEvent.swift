@@ -124,6 +124,8 @@ public enum TidegateEvent: Sendable, Equatable {
     public var message: String
     /// What to do; empty if the gateway says nothing.
     public var hint: String
+    /// When it can be asked for again, ms. Such items are, by the client itself, and are not told as `failed`.
+    var retryAfterMilliseconds: Int64?
   }
 
   /// The report that the data is alive.
