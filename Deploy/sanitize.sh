@@ -25,8 +25,6 @@ say "Build with ${sanitizer}sanitizer"
 swift build --build-tests --sanitize "$sanitizer" --scratch-path "$scratch"
 
 say "Tests"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 run_tests --no-parallel --sanitize "$sanitizer" --scratch-path "$scratch" ${filter[@]+"${filter[@]}"}
 # A report does not fail a test by itself.
 ! grep -qE 'WARNING: ThreadSanitizer|ERROR: AddressSanitizer' "$log" || fail "the sanitizer found something: see above"

@@ -12,8 +12,6 @@ say "Build (arrows between targets are checked)"
 swift build --build-tests --explicit-target-dependency-import-check error
 
 say "Tests"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 run_tests --parallel
 
 say "Peers: other people's clients"

@@ -64,7 +64,7 @@ package final class Gateway: Sendable {
     clientLimits.stallSeconds = configuration.limits.stallSeconds
     let tlsLog = TLSLog(log)
     let settings = NodeSettings(
-      node: configuration.node, venues: configuration.feeds.compactMap { VenueRegistry.venue(named: $0.venue)?.name },
+      node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
       epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
       heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,

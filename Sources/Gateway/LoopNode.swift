@@ -57,9 +57,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     self.fanOut = FanOut(
       loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
       limits: settings.clientLimits, heartbeatSeconds: settings.heartbeatSeconds)
-    for venue in settings.venues where !fanOut.directory.venues.contains(venue) {
-      fanOut.directory.venues.append(venue)
-    }
+    fanOut.directory.venues = settings.venues.sorted()
     if let access = settings.access {
       fanOut.asksForTokens = true
       fanOut.anonymousGrant = access.policy.anonymous

@@ -5,8 +5,8 @@ import Transport
 /// What all nodes of a gateway share.
 struct NodeSettings: Sendable {
   var node: String
-  /// The names of the venues that there are feeds of.
-  var venues: [String] = []
+  /// The names of the venues that have a feed from the start; those of replays are known with their first status.
+  var venues: Set<String> = []
   /// Of this run: tells clients that stream numbers started over.
   var epoch: String
   var clientLimits: ClientLimits

@@ -65,13 +65,10 @@ extension FanOut {
           pending.failures.append(.init(place: place, channel: channel, symbol: symbol, error: error))
           continue
         }
-        if resolved.isEmpty, let error = notReady(symbol, &listed) {
-          pending.failures.append(.init(place: place, channel: channel, symbol: symbol, error: error))
-          continue
-        }
         if resolved.isEmpty {
-          lookups += 1
-          let error = unknownSymbol(symbol, looksUp: lookups <= Self.nearMatchLimit)
+          let early = notReady(symbol, &listed)
+          if early == nil { lookups += 1 }
+          let error = early ?? unknownSymbol(symbol, looksUp: lookups <= Self.nearMatchLimit)
           pending.failures.append(.init(place: place, channel: channel, symbol: symbol, error: error))
           continue
         }

@@ -98,7 +98,8 @@ extension SymbolHandler {
     var places: Set<Int> = []
     for symbol in symbols {
       guard let wanted = wanted(symbol) else { continue }
-      if let place = place(of: wanted), place < known, isLive(place) {
+      let present = place(of: wanted)
+      if let place = present, place < known, isLive(place) {
         places.insert(place)
         continue
       }
@@ -106,17 +107,16 @@ extension SymbolHandler {
         refuse(symbol, unlisted(wanted, among: markets))
         continue
       }
-      if let place = place(of: wanted), instruments[place].venueSymbol != market.venueSymbol {
+      if let name = present.map({ instruments[$0].venueSymbol }), name != market.venueSymbol {
         // Two instruments of one symbol would be one book to everybody else.
-        let name = instruments[place].venueSymbol
-        guard let present = markets.first(where: { $0.symbol == wanted && $0.venueSymbol == name }) else {
+        guard let same = markets.first(where: { $0.symbol == wanted && $0.venueSymbol == name }) else {
           refuse(
             symbol,
             "\(symbol) was \(name) at \(venue.title) and is \(market.venueSymbol) now: restart the gateway to follow it"
           )
           continue
         }
-        market = present
+        market = same
       }
       guard market.contractSize != nil else {
         refuse(symbol, inexact(market, among: markets))
