@@ -35,19 +35,36 @@ private final class Merger {
     #expect(pulse?.merged == 1)
   }
 
-  @Test("changes within 100 ms are merged into one pulse when the 100 ms are over")
+  @Test("changes within 100 ms of a pulse are merged into one on the first common tick after them")
   func trailingEdge() {
     let merger = Merger()
-    _ = merger.price(100, now: at(0))
-    #expect(merger.price(101, now: at(10)) == nil)
-    #expect(merger.price(101, now: at(20)) == nil)
-    #expect(merger.price(103, now: at(99)) == nil)
-    #expect(merger.deadline == at(100))
-    #expect(merger.advance(to: at(99)) == nil)
-    let pulse = merger.advance(to: at(100))
-    #expect(pulse == Pulse(instrument: .init(0), price: 103, previous: 100, merged: 2, time: at(100)))
-    #expect(merger.price(104, now: at(199)) == nil)
-    #expect(merger.advance(to: at(200))?.price == 104)
+    _ = merger.price(100, now: at(30))
+    #expect(merger.price(101, now: at(40)) == nil)
+    #expect(merger.price(101, now: at(50)) == nil)
+    #expect(merger.price(103, now: at(129)) == nil)
+    #expect(merger.deadline == at(200), "130 is 100 ms after the pulse, 200 the first tick from then on")
+    #expect(merger.price(102, now: at(140)) == nil, "what is held back waits for its tick, and newer prices with it")
+    #expect(merger.advance(to: at(199)) == nil)
+    let pulse = merger.advance(to: at(200))
+    #expect(pulse == Pulse(instrument: .init(0), price: 102, previous: 100, merged: 3, time: at(200)))
+    #expect(merger.price(104, now: at(299)) == nil)
+    #expect(merger.deadline == at(300), "a busy market has a pulse on every tick")
+    #expect(merger.advance(to: at(300))?.price == 104)
+  }
+
+  @Test("instruments whose leading edges came at different times share their ticks")
+  func commonTick() {
+    let deadlines = stride(from: Int64(1), through: 99, by: 7).map { offset in
+      let merger = Merger()
+      _ = merger.price(100, now: at(offset))
+      _ = merger.price(101, now: at(offset + 1))
+      return merger.deadline
+    }
+    #expect(Set(deadlines) == [at(200)])
+    let onTick = Merger()
+    _ = onTick.price(100, now: at(0))
+    _ = onTick.price(101, now: at(1))
+    #expect(onTick.deadline == at(100))
   }
 
   @Test("nothing is published if the price is back where the last pulse left it")
@@ -58,7 +75,7 @@ private final class Merger {
     _ = merger.price(100, now: at(20))
     #expect(merger.advance(to: at(100)) == nil)
     #expect(merger.deadline == .distantFuture)
-    #expect(merger.price(102, now: at(101))?.merged == 1)
+    #expect(merger.price(102, now: at(101))?.merged == 1, "nothing was published, so the next change leads again")
   }
 
   @Test("wider prices keep what is held back; a price that does not fit starts afresh")
@@ -95,14 +112,16 @@ private final class Merger {
         index += 1
         continue
       }
+      // The tests' time begins on a tick.
+      let tick = (last.time + 199) / 100 * 100
       var merged = 0
       var newest = change.price
-      while index < changes.count, changes[index].time < last.time + 100 {
+      while index < changes.count, changes[index].time < tick {
         newest = changes[index].price
         merged += 1
         index += 1
       }
-      if newest != last.price { expected.append((last.time + 100, newest, merged)) }
+      if newest != last.price { expected.append((tick, newest, merged)) }
     }
     let merger = Merger()
     var got: [(time: Int64, price: Int64, merged: Int)] = []

@@ -1,13 +1,15 @@
-/// Makes pulses of one instrument's prices: at most one in 100 ms, and the last price always arrives within 100 ms.
+/// Makes pulses of one instrument's prices: at most one in 100 ms, and the last price always arrives within 200 ms.
 ///
 /// - The first change after 100 ms or more without a pulse is published at once (leading edge).
-/// - Changes within 100 ms of the last pulse are merged, and the newest price is published when the 100 ms are over (trailing
-///   edge), with `merged` saying how many changes it stands for.
+/// - Changes within 100 ms of the last pulse are merged. The newest price is published on the first common tick that is
+///   100 ms or more after that pulse (trailing edge), with `merged` saying how many changes it stands for. Common ticks
+///   are the multiples of 100 ms since 1970, the same for every instrument, so that all that a client gets on a tick
+///   leaves in one send.
 /// - If the price is by then back where the last pulse left it, nothing is published.
 ///
 /// A plain debounce would stay silent as long as the market is busy. Every operation is O(1); nothing is allocated.
 package struct PulseMerger: Sendable {
-  /// The shortest time between two pulses, µs.
+  /// The shortest time between two pulses, and the distance of the common ticks, µs.
   package static let interval: Int64 = 100 * Microseconds.millisecond
 
   package let instrument: InstrumentID
@@ -16,11 +18,13 @@ package struct PulseMerger: Sendable {
   private var publishedAt = Timestamp.distantPast
   private var newest: Int64 = 0
   private var merged = 0
+  /// The common tick on which what is held back is published.
+  private var tick = Timestamp.distantFuture
 
   package init(instrument: InstrumentID) { self.instrument = instrument }
 
   /// When `advance` must be called; `distantFuture` while nothing is held back.
-  package var deadline: Timestamp { merged > 0 ? publishedAt + Self.interval : .distantFuture }
+  package var deadline: Timestamp { merged > 0 ? tick : .distantFuture }
 
   /// Takes the price of a trade. A price equal to the one before it is no change.
   ///
@@ -34,13 +38,14 @@ package struct PulseMerger: Sendable {
     if price != newest {
       newest = price
       merged += 1
+      if merged == 1, now - publishedAt >= Self.interval { return publish(now: now) }
     }
     return advance(to: now)
   }
 
-  /// Publishes what was held back if its time has come.
+  /// Publishes what was held back if its tick has come.
   package mutating func advance(to now: Timestamp) -> Pulse? {
-    guard merged > 0, now - publishedAt >= Self.interval else { return nil }
+    guard merged > 0, now >= tick else { return nil }
     guard newest != published else {
       merged = 0
       return nil
@@ -65,6 +70,8 @@ package struct PulseMerger: Sendable {
     let pulse = Pulse(instrument: instrument, price: newest, previous: published, merged: merged, time: now)
     published = newest
     publishedAt = now
+    let earliest = now.rawValue + Self.interval
+    tick = Timestamp(microseconds: -floorDivide(-earliest, Self.interval) * Self.interval)
     merged = 0
     return pulse
   }
