@@ -211,6 +211,9 @@ package enum MarketEvent: Sendable {
   case book(BookEvent)
   /// The instrument's book is out of sync from here on, until its next snapshot.
   case bookReset(InstrumentID, ResyncReason)
+  /// The venue keeps so many levels a side of the instrument's book, 1 or more, and does not say what falls out of it: from the next
+  /// book event on, what is beyond is dropped. Without this event the market's own limit holds.
+  case bookDepth(InstrumentID, levels: Int)
   /// An instrument appeared or changed (scales widened included); it stands in `EventBatch.instruments[index]`.
   case instrument(index: Int)
   /// The connection is alive, though nothing happened on the market.

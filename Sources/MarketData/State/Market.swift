@@ -14,7 +14,7 @@ package final class Market {
   package struct Configuration: Sendable {
     /// Make quotes from the top of the book, for venues without a quote channel.
     package var quotesFromBook: Bool
-    /// Levels kept per side (Kraken: the subscribed depth, which its rule asks to cut to). Nil: 5,000.
+    /// Levels kept per side, as long as the venue says nothing else (`MarketEvent.bookDepth`). Nil: 5,000.
     package var bookDepthLimit: Int?
     package var checksum: BookChecksum?
     /// How many checksums in a row must differ to take a book out of sync, 1 or more: 2 for a venue that is known to send a
@@ -36,7 +36,7 @@ package final class Market {
     }
   }
 
-  /// Levels kept per side where the venue gives no depth.
+  /// Levels kept per side where the venue gives no depth, and the most that it may give.
   package static let defaultDepthLimit = 5_000
   /// How far a venue's time may be from the gateway's before windows stop believing it, µs.
   package static let clockTolerance = 5 * Microseconds.second
@@ -97,6 +97,9 @@ package final class Market {
       case .bookReset(let id, let reason):
         guard let state = state(id) else { break }
         loseSync(state, reason, into: &changes)
+      case .bookDepth(let id, let levels):
+        guard let state = state(id) else { break }
+        state.book.depthLimit = min(max(levels, 1), Self.defaultDepthLimit)
       case .instrument(let index):
         guard batch.instruments.indices.contains(index) else { ignoredEvents += 1; break }
         apply(batch.instruments[index], into: &changes)

@@ -16,8 +16,8 @@ package struct OrderBook: Sendable {
   package private(set) var bids: [PriceLevel] = []
   /// Levels by falling price: the best ask is last.
   package private(set) var asks: [PriceLevel] = []
-  /// Levels kept per side; the worst beyond it are dropped. Nil: no bound of its own.
-  package let depthLimit: Int?
+  /// Levels kept per side, 1 or more; the worst beyond it are dropped after each message. Nil: no bound of its own.
+  package internal(set) var depthLimit: Int?
   /// Removals of levels that were not there, since the book was made. Normal in small numbers: venues send them for levels
   /// below the snapshot's depth.
   package private(set) var unknownDeletes = 0

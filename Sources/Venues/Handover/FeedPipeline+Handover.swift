@@ -55,6 +55,8 @@ extension FeedPipeline {
       case .bookReset(let place, let reason):
         lagging?.books.removeAll { $0.place == place }
         batch.events[index] = .bookReset(target(of: place), reason)
+      case .bookDepth(let place, let levels):
+        batch.events[index] = .bookDepth(target(of: place), levels: levels)
       case .instrument(let slot):
         guard places != nil, batch.instruments.indices.contains(slot) else { continue }
         let place = batch.instruments[slot].id
@@ -122,6 +124,7 @@ extension FeedPipeline {
   private func move(_ state: InstrumentState, to target: InstrumentID) {
     let bidStart = batch.bids.count
     let askStart = batch.asks.count
+    if let levels = state.book.depthLimit { batch.events.append(.bookDepth(target, levels: levels)) }
     var kind = BookEvent.Kind.snapshot
     if target.index < market.instruments.count, market[target].bookState == .live {
       kind = .delta

@@ -7,7 +7,8 @@ import MarketData
 /// the configured ones. The book is subscribed at depth 100: the deepest that still costs little (a snapshot of 9 KB a symbol,
 /// against 90 KB at 1,000) and ten times what the checksum covers, so that what clients see is what was verified.
 package final class KrakenHandler: SymbolHandler {
-  /// The subscribed depth, to which the book must be cut: Kraken sends no removal for levels that fall out of it.
+  /// The depth that is subscribed. The book must be cut to the one that is acknowledged, which is this one or, in what others have
+  /// recorded, theirs: Kraken sends no removal for levels that fall out of it.
   static let bookDepth = 100
   /// Quiet time after which a ping is sent. Kraken closes after about a minute without a word from either side.
   static let pingAfter = 25 * Microseconds.second
@@ -194,6 +195,14 @@ package final class KrakenHandler: SymbolHandler {
   }
 
   func acknowledged() { rateBackoff.reset() }
+
+  /// A book was subscribed at `depth`.
+  func acknowledgedBook(_ symbol: String, depth: Int64, into batch: inout EventBatch) {
+    var symbol = symbol
+    let place = symbol.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
+    guard place >= 0, (1...Int64(Market.defaultDepthLimit)).contains(depth) else { return }
+    batch.events.append(.bookDepth(InstrumentID(place), levels: Int(depth)))
+  }
 
   func status(_ system: String) {
     let now = system == "maintenance"

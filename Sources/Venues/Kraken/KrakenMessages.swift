@@ -27,7 +27,7 @@ extension KrakenHandler {
     try reader.end()
     guard let channel else {
       guard isReply else { throw FeedError.missing("channel", in: "message") }
-      return try readReply(message, now: now)
+      return try readReply(message, now: now, into: &batch)
     }
     if channel == .heartbeat {
       batch.events.append(.heartbeat)
@@ -66,6 +66,14 @@ extension KrakenHandler {
   }
 
   private static let bookFormat = BookFormat(title: "book", level: .object(price: "price", size: "qty"))
+  private static let unlistedBookFormat = bookFormat.learning(.all)
+
+  /// Kraken's checksum is over the digits, so they are the scales: those of its list, or those that a pair's books are printed with
+  /// where the list says nothing of it (one that was made for a recording without).
+  private func format(of place: Int) -> BookFormat {
+    instruments[place].priceIncrement == nil && instruments[place].sizeIncrement == nil
+      ? Self.unlistedBookFormat : Self.bookFormat
+  }
 
   /// `{"symbol":…,"bids":[{"price":…,"qty":…}],"asks":[…],"checksum":…,"timestamp":…}`
   private func readBook(
@@ -85,13 +93,13 @@ extension KrakenHandler {
       } else if reader.equals(key, "bids") {
         // The symbol comes first; where it does not, the levels wait for it.
         if let place {
-          try readLevels(&reader, place, "bids", Self.bookFormat, into: &batch.bids)
+          try readLevels(&reader, place, "bids", format(of: place), into: &batch.bids)
         } else {
           bids = try reader.rawValue("bids")
         }
       } else if reader.equals(key, "asks") {
         if let place {
-          try readLevels(&reader, place, "asks", Self.bookFormat, into: &batch.asks)
+          try readLevels(&reader, place, "asks", format(of: place), into: &batch.asks)
         } else {
           asks = try reader.rawValue("asks")
         }
@@ -110,11 +118,11 @@ extension KrakenHandler {
     guard let checksum else { throw FeedError.missing("checksum", in: "book") }
     if let bids {
       var levels = reader.reader(bids)
-      try readLevels(&levels, place, "bids", Self.bookFormat, into: &batch.bids)
+      try readLevels(&levels, place, "bids", format(of: place), into: &batch.bids)
     }
     if let asks {
       var levels = reader.reader(asks)
-      try readLevels(&levels, place, "asks", Self.bookFormat, into: &batch.asks)
+      try readLevels(&levels, place, "asks", format(of: place), into: &batch.asks)
     }
     let bidRange = mark.bids..<batch.bids.count
     let askRange = mark.asks..<batch.asks.count
@@ -198,9 +206,10 @@ extension KrakenHandler {
   }
 
   /// An acknowledgement, one for each symbol, a refusal, or a pong.
-  private func readReply(_ message: RawSpan, now: Timestamp) throws(FeedError) {
+  private func readReply(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     var reader = FieldReader(message)
     var error: String?
+    var result: FieldSlice?
     var symbol: String?
     var method = "request"
     try reader.objectStart()
@@ -211,15 +220,41 @@ extension KrakenHandler {
         symbol = try reader.decodedString("symbol")
       } else if reader.equals(key, "method") {
         method = try reader.decodedString("method")
+      } else if reader.equals(key, "result"), reader.peek() == .object {
+        result = try reader.rawValue("result")
       } else {
         try reader.skipValue()
       }
     }
     guard let error else {
       acknowledged()
+      if method == "subscribe", let result {
+        var fields = reader.reader(result)
+        try readSubscription(&fields, into: &batch)
+      }
       return
     }
     try refusedSubscription(error, symbol: symbol, method: method, now: now)
+  }
+
+  /// `{"channel":"book","depth":10,"snapshot":true,"symbol":"ETH/BTC"}`: what was subscribed.
+  private func readSubscription(_ reader: inout FieldReader, into batch: inout EventBatch) throws(FeedError) {
+    var isBook = false
+    var symbol: String?
+    var depth: Int64?
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "channel"), reader.peek() == .string {
+        isBook = reader.equals(try reader.string("channel"), "book")
+      } else if reader.equals(key, "symbol"), reader.peek() == .string {
+        symbol = try reader.decodedString("symbol")
+      } else if reader.equals(key, "depth"), reader.peek() == .number {
+        depth = try reader.int64("depth")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    if isBook, let symbol, let depth { acknowledgedBook(symbol, depth: depth, into: &batch) }
   }
 }
 

@@ -189,10 +189,14 @@ extension SymbolHandler {
   ) throws(FeedError) -> Int64? {
     let slice = try reader.rawValue(field)
     var value = reader.reader(slice)
-    if value.peek() == .string {
+    switch value.peek() {
+    case .string:
       let text = try value.string(field)
       try learnDigits(of: value.text(text), place, isPrice: isPrice)
       value = reader.reader(slice)
+    case .number:
+      try learnDigits(of: reader.text(slice.slice), place, isPrice: isPrice)
+    default: break
     }
     if format.leavesOutBad { return try amount(&value, place, isPrice: isPrice, field) }
     return isPrice ? try price(&value, place, field) : try size(&value, place, field)

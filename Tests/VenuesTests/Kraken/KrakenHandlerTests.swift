@@ -75,6 +75,32 @@ struct KrakenHandlerTests {
     #expect(feed.handler.symbolCounts[0].deltas == 1)
   }
 
+  private static let tenLevels =
+    #"{"method":"subscribe","result":{"channel":"book","depth":10,"snapshot":true,"symbol":"ETH/USD"},"success":true,"time_in":"2026-08-01T02:53:53.184174Z","time_out":"2026-08-01T02:53:53.184216Z"}"#
+
+  @Test("the book is cut to the depth that was acknowledged, not to the one that was asked for")
+  func acknowledgedDepth() {
+    for (acknowledgement, levels) in [
+      (Self.tenLevels, 10), (Self.tenLevels.replacing("10", with: "11"), 11),
+      (Self.tenLevels.replacing("10", with: "0"), 11),
+      (Self.tenLevels.replacing("10", with: "9223372036854775807"), 11),
+      (Self.tenLevels.replacing("\"depth\":10,", with: ""), 11),
+      (Self.tenLevels.replacing("ETH/USD", with: "NOT/HERE"), 11),
+      (Self.tenLevels.replacing(#""channel":"book""#, with: #""channel":"trade""#), 11),
+    ] {
+      let feed = connected()
+      feed.receive(Self.pairs)
+      feed.receive(acknowledgement)
+      #expect(feed.error == nil)
+      feed.receive(Self.ethSnapshot)
+      #expect(feed.market.instruments[0].book.asks.count == 10)
+      feed.receive(
+        #"{"channel":"book","type":"update","data":[{"symbol":"ETH/USD","bids":[],"asks":[{"price":1797.27,"qty":1.00000000}],"checksum":4065764450}]}"#
+      )
+      #expect(feed.market.instruments[0].book.asks.count == levels, "\(acknowledgement)")
+    }
+  }
+
   @Test("leading zeros in prices verify too")
   func leadingZeros() {
     let feed = live()
