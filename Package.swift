@@ -124,6 +124,9 @@ var package = Package(
     .executableTarget(
       name: "tidegate-simulation", dependencies: ["Simulation", arguments], path: "Tests/SimulationRunner",
       swiftSettings: settings),
+    // Runs the executable, as people do.
+    .testTarget(
+      name: "CLITests", dependencies: ["tidegate", "Transport", "TestSupport", "TestTraits"], swiftSettings: settings),
     tests("TidegateClient", ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"]),
   ]
 )

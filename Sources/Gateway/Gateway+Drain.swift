@@ -66,6 +66,7 @@ extension Gateway {
         for node in nodes { node.connect(to: []) }
         ending.arrive()
       }
+      for node in nodes { node.loop.execute { node.stopFeeds() } }
       for loop in loops { loop.shutdown { ended.arrive() } }
     }
     for node in nodes { node.loop.execute { node.whenEmpty { countdown.arrive() } } }

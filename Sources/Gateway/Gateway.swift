@@ -15,7 +15,7 @@ import Venues
 ///
 /// It wires what the targets below it compute, and computes nothing itself.
 package final class Gateway: Sendable {
-  private let configuration: GatewayConfiguration
+  let configuration: GatewayConfiguration
   let log: Logger
   let loops: [EventLoop]
   let nodes: [LoopNode]
@@ -27,7 +27,7 @@ package final class Gateway: Sendable {
   let feedTLS: TLSClientContext
   let ending = GatewayEnd()
   private let startedAt: Int64
-  private let access: Authenticator?
+  let access: Authenticator?
   private let recordings = RecordingList()
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
@@ -173,20 +173,6 @@ package final class Gateway: Sendable {
       for start in starts.reversed() where start <= own && origin - start <= Microseconds.day { origin = start }
       return (LoopBound(value: replayer), origin)
     }
-  }
-
-  /// Reads again what may change while the gateway runs: the key file. What is wrong with it is logged, and what was in force stays.
-  /// Callable from anywhere; reads files.
-  package func reload() {
-    guard let access else { return }
-    do throws(ConfigurationProblems) {
-      try access.reload()
-      log.notice("key file read again", metadata: ["holds": "\(access.description)"])
-    } catch {
-      for problem in error.problems { log.error("key file not taken: \(problem.description)") }
-      return
-    }
-    for node in nodes { node.loop.execute { node.accessChanged() } }
   }
 
   /// Says in the log when connections are turned away for want of descriptors, and when that is over.

@@ -18,12 +18,18 @@ extension LoopNode {
     isDraining = true
     endsAt = min(endsAt, loop.moment + limit)
     for timer in timers { timer.cancel() }
-    for feed in feeds { feed.stop() }
+    stopFeeds()
     for case let session? in sessions {
       writeControl(to: session)
       session.close(code: CloseCode.draining, reason: "the gateway is going down; reconnect")
     }
     for session in httpSessions.sessions { session.closeForDrain() }
+  }
+
+  /// Ends the feeds for good: the connections that go with the loops are then no failures. On the loop.
+  func stopFeeds() {
+    loop.assertOnLoop()
+    for feed in feeds { feed.stop() }
   }
 
   /// Calls `body` when no client is left, or at `endsAt`. On the loop.

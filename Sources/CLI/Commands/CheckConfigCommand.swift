@@ -42,5 +42,5 @@ func loadKeys(_ file: String) throws -> Authenticator {
 }
 
 func printError(_ text: String) {
-  FileHandle.standardError.write(Data((text + "\n").utf8))
+  StandardError.write(text + "\n")
 }

@@ -46,6 +46,7 @@ struct RecordCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    let signals = ServiceSignals()
     var flags = feeds.flags + [ConfigurationFlag("--out", sets: "record", to: [out])]
     for (name, value) in [
       ("rotate-megabytes", rotateMegabytes), ("rotate-seconds", rotateSeconds), ("keep-megabytes", keepMegabytes),
@@ -55,6 +56,6 @@ struct RecordCommand: AsyncParsableCommand {
     }
     flags.append(ConfigurationFlag("--internal-listen", sets: "internal-listen", to: [internalListen]))
     let loaded = try loadConfiguration(file: nil, flags: flags)
-    try await record(loaded.configuration, seconds: seconds)
+    try await record(loaded.configuration, seconds: seconds, signals: signals)
   }
 }

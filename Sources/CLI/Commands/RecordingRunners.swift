@@ -26,21 +26,21 @@ final class ProgressLine {
     guard now - shownAt >= (isTerminal ? 0.5 : seconds) else { return }
     shownAt = now
     isShown = true
-    FileHandle.standardError.write(Data((isTerminal ? "\r\u{1B}[K\(text())" : "\(text())\n").utf8))
+    StandardError.write(isTerminal ? "\r\u{1B}[K\(text())" : "\(text())\n")
   }
 
   /// Takes the line away, so that something else can be written.
   func clear() {
     guard isTerminal, isShown else { return }
     isShown = false
-    FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+    StandardError.write("\r\u{1B}[K")
   }
 }
 
 /// Plays recordings and reports what they hold.
 func replay(_ command: ReplayCommand, speed: GatewayConfiguration.ReplaySpeed) async throws {
   let plan = try ReplayPlan(command.files)
-  for note in plan.notes + plan.tracks.flatMap(\.notes) { FileHandle.standardError.write(Data("note: \(note)\n".utf8)) }
+  for note in plan.notes + plan.tracks.flatMap(\.notes) { StandardError.write("note: \(note)\n") }
   let file = try command.published.map { try PublishedFile($0) }
   let publisher =
     command.digest || file != nil
@@ -119,8 +119,8 @@ private final class PublishedFile {
   }
 }
 
-/// Records feeds, without serving clients, until Ctrl-C or for so many seconds.
-func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {
+/// Records feeds, without serving clients, until a signal ends it or for so many seconds.
+func record(_ configuration: GatewayConfiguration, seconds: Int?, signals: ServiceSignals) async throws {
   guard let path = configuration.record else { throw CommandFailure("--out is missing") }
   let connections = configuration.feedConnections.count
   guard connections == 1 || path.hasSuffix("/") else {
@@ -134,6 +134,7 @@ func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {
   let gateway = try Gateway(configuration: configuration, log: log)
   let recorders = Recorders(path: path, policy: configuration.recording, log: log)
   try gateway.start { recorders.make($0, $1) }
+  signals.begin(notice: { log.notice($0) }, reload: { gateway.reload() })
   log.notice("metrics", metadata: ["url": "http://\(gateway.internalAddress.description)/metrics"])
   let progress = Task {
     let line = ProgressLine(everySeconds: 60)
@@ -143,7 +144,7 @@ func record(_ configuration: GatewayConfiguration, seconds: Int?) async throws {
     }
     line.clear()
   }
-  _ = await waitForEnd(seconds: seconds)
+  await waitForEnd(signals, seconds: seconds)
   progress.cancel()
   await progress.value
   await withCheckedContinuation { continuation in gateway.stop { continuation.resume() } }

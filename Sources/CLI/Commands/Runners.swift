@@ -10,26 +10,41 @@ import Venues
 
 /// A logger to standard error, so that standard output is for what a command prints.
 func makeLog(_ level: Logger.Level) -> Logger {
-  var log = Logger(label: "tidegate") { StreamLogHandler.standardError(label: $0) }
+  _ = flushAtExit
+  var log = Logger(label: "tidegate") { _ in LogfmtHandler { LogOutput.standardError.write($0) } }
   log.logLevel = level
   return log
 }
 
-/// Waits for Ctrl-C or SIGTERM, or until `seconds` have passed; answers the signal.
-func waitForEnd(seconds: Int? = nil) async -> Int32? {
-  let signals = AsyncStream<Int32?>.makeStream()
-  let sources = Interrupt.sources { signals.continuation.yield($0) }
-  defer { for source in sources { source.cancel() } }
-  if let seconds {
-    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds)) { signals.continuation.yield(nil) }
+/// What a slow reader has not taken by the end of the process.
+private let flushAtExit: Void = { atexit { LogOutput.standardError.flush() } }()
+
+/// Waits for a signal that ends the command, or until `seconds` have passed.
+func waitForEnd(_ signals: ServiceSignals, seconds: Int? = nil) async {
+  await withTaskGroup(of: Void.self) { group in
+    group.addTask { for await _ in signals.ends { return } }
+    if let seconds { group.addTask { try? await Task.sleep(for: .seconds(seconds)) } }
+    await group.next()
+    group.cancelAll()
   }
-  for await number in signals.stream { return number }
-  return nil
+}
+
+extension Logger {
+  /// Says what a signal did that the command has no use for.
+  func notice(_ signal: ServiceSignals.Notice) {
+    switch signal {
+    case .nothingToRead: notice("there is nothing to read again", metadata: ["signal": "SIGHUP"])
+    case .ignored(let name):
+      notice(
+        "a signal without meaning here was ignored",
+        metadata: ["signal": "\(name)", "hint": "SIGTERM ends, SIGHUP reads files again"])
+    }
+  }
 }
 
 /// Runs a gateway until a signal ends it: SIGTERM and SIGUSR2 by sending the clients away one after the other, SIGINT, or a second
 /// signal, at once.
-func serve(_ configuration: GatewayConfiguration) async throws {
+func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async throws {
   var configuration = configuration
   let log = makeLog(configuration.logLevel)
   var demo: Demo?
@@ -56,15 +71,7 @@ func serve(_ configuration: GatewayConfiguration) async throws {
   let gateway = try Gateway(configuration: configuration, access: access, log: log)
   let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log)
   try gateway.start { recorders.make($0, $1) }
-  // Without files of its own to read again, a gateway in a terminal is to end with it.
-  let hangUp: SignalSource? =
-    configuration.tls == nil && configuration.keysFile == nil && (configuration.caFile == nil || configuration.demo)
-    ? nil
-    : SignalSource([SIGHUP]) { _ in
-      gateway.reloadCertificates()
-      gateway.reload()
-    }
-  defer { withExtendedLifetime(hangUp) {} }
+  signals.begin(notice: { log.notice($0) }, reload: { gateway.reload() })
 
   let scheme = configuration.tls == nil ? "ws" : "wss"
   let url = "\(scheme)://\(gateway.address.description)/v1/stream"
@@ -87,16 +94,16 @@ func serve(_ configuration: GatewayConfiguration) async throws {
   }
   fflush(nil)
 
-  await waitForEnd(of: gateway, drainSeconds: configuration.drainSeconds, log: log)
+  await waitForEnd(of: gateway, signals, drainSeconds: configuration.drainSeconds, log: log)
   await recorders.finish()
 }
 
 /// Ends a gateway as signals tell, and waits for that.
-private func waitForEnd(of gateway: Gateway, drainSeconds: Int, log: Logger) async {
+private func waitForEnd(of gateway: Gateway, _ signals: ServiceSignals, drainSeconds: Int, log: Logger) async {
   enum Step { case signal(Int32), ended }
   let steps = AsyncStream<Step>.makeStream()
-  let sources = Interrupt.sources([SIGINT, SIGTERM, SIGUSR2]) { steps.continuation.yield(.signal($0)) }
-  defer { for source in sources { source.cancel() } }
+  let forwarding = Task { for await number in signals.ends { steps.continuation.yield(.signal(number)) } }
+  defer { forwarding.cancel() }
   var isDraining = false
   for await step in steps.stream {
     switch step {
@@ -120,7 +127,7 @@ struct CommandFailure: Error, CustomStringConvertible {
 }
 
 /// Is an exchange until Ctrl-C.
-func simulate(_ command: SimulateCommand) async throws {
+func simulate(_ command: SimulateCommand, signals: ServiceSignals) async throws {
   let log = makeLog(.info)
   var tls: TLSServerContext?
   if let file = command.caOut {
@@ -164,7 +171,8 @@ func simulate(_ command: SimulateCommand) async throws {
       \(CommandLine.arguments[0]) serve --feed \(feed) --endpoint \(exchange.venue)=\(exchange.webSocketURL)\(ca)
     """)
   fflush(nil)
-  _ = await waitForEnd()
+  signals.begin(notice: { log.notice($0) })
+  await waitForEnd(signals)
   let statistics = exchange.statistics
   exchange.stop()
   log.notice(

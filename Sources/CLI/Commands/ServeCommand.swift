@@ -62,7 +62,8 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    let signals = ServiceSignals(handsOver: true)
     let loaded = try loadConfiguration(file: config, flags: flags)
-    try await serve(loaded.configuration)
+    try await serve(loaded.configuration, signals: signals)
   }
 }

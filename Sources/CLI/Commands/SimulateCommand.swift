@@ -73,5 +73,5 @@ struct SimulateCommand: AsyncParsableCommand {
     }
   }
 
-  func run() async throws { try await simulate(self) }
+  func run() async throws { try await simulate(self, signals: ServiceSignals()) }
 }

@@ -11,3 +11,9 @@ enum StandardOutput {
     }
   }
 }
+
+/// Standard error for what a command says beside its output.
+enum StandardError {
+  /// Writes all of `text`, or nothing where nobody reads any more: the command goes on.
+  static func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+}

@@ -98,7 +98,8 @@ struct WatchScreen {
   private func draw(_ table: WatchTable, _ events: TidegateEvents) async throws -> String? {
     StandardOutput.write(Self.enter)
     let isResized = Atomic(true)
-    let ends = Interrupt.sources { number in
+    // Whatever would end it by default, the terminal is to be as it was before.
+    let ends = Interrupt.sources([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]) { number in
       StandardOutput.write(Self.leave)
       exit(128 + number)
     }
@@ -152,11 +153,11 @@ struct WatchScreen {
   }
 }
 
-/// Ctrl-C and SIGTERM.
+/// Signals of a command that has the terminal.
 enum Interrupt {
   /// Calls `handler` with the number of each signal, on a global queue, until the sources are cancelled.
   static func sources(
-    _ numbers: [Int32] = [SIGINT, SIGTERM], _ handler: @escaping @Sendable (Int32) -> Void
+    _ numbers: [Int32], _ handler: @escaping @Sendable (Int32) -> Void
   ) -> [any DispatchSourceSignal] {
     numbers.map { number in
       signal(number, SIG_IGN)

@@ -322,11 +322,14 @@ final class FeedLine: ConnectionHandler {
       requests[id] = nil
       let now = self.now
       recorder?.answered(url: base + path, status: status, body: body, at: now)
-      if status != 200 {
-        log.warning("REST request failed", metadata: ["path": "\(path)", "status": "\(status)"])
-      }
       pipeline.response(to: id, status: status, body: body.span.bytes, now: now, path: path)
       owner.lineAdvanced(self, now)
+      // Where the attempt has failed with it, its owner has said so.
+      if status != 200, !isIdle {
+        // Without an answer, the body is the reason.
+        let reason = status == 0 ? String(decoding: body, as: UTF8.self) : "status \(status)"
+        log.warning("REST request failed", metadata: ["path": "\(path)", "reason": "\(reason)"])
+      }
       connectIfPrepared(now)
     }
   }

@@ -77,6 +77,7 @@ final class FeedSession: Feed, FeedLineOwner {
 
   /// Ends the feed for good.
   func stop() {
+    guard isRunning else { return }
     let now = now
     isRunning = false
     wait?.cancel()
@@ -96,7 +97,7 @@ final class FeedSession: Feed, FeedLineOwner {
     }
     let delay = backoff.next(random: UInt64(loop.kernel.randomUInt32()))
     status.attempt = backoff.attempt
-    set(.reconnecting, reason: reason, now, force: true)
+    set(.reconnecting, reason: reason, now, force: true, isLogged: false)
     log.warning("feed lost", metadata: ["reason": "\(reason)", "attempt": "\(backoff.attempt)", "wait_ms": "\(delay)"])
     wait = loop.schedule(after: delay * 1_000_000) { [weak self] in
       guard let self else { return }
@@ -252,12 +253,13 @@ final class FeedSession: Feed, FeedLineOwner {
     }
   }
 
-  func set(_ state: FeedState, reason: String?, _ now: Timestamp, force: Bool = false) {
+  /// - Parameter isLogged: false where the caller says more in a line of its own.
+  func set(_ state: FeedState, reason: String?, _ now: Timestamp, force: Bool = false, isLogged: Bool = true) {
     guard status.state != state || force else { return }
     if status.state != state { status.since = now }
     status.state = state
     status.reason = reason
-    log.info("feed \(state.rawValue)", metadata: reason.map { ["reason": "\($0)"] } ?? [:])
+    if isLogged { log.info("feed \(state.rawValue)", metadata: reason.map { ["reason": "\($0)"] } ?? [:]) }
     owner.feedStatusChanged(self)
   }
 

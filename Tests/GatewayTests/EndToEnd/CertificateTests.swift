@@ -64,11 +64,11 @@ struct CertificateTests {
     let first = try TLSClientContext(caFile: files.certificate)
     #expect(await failure(harness, first) == nil)
     try files.renew()
-    harness.gateway.reloadCertificates()
+    harness.gateway.reload()
     let second = try TLSClientContext(caFile: files.certificate)
     #expect(await failure(harness, second) == nil)
     try "nothing".write(toFile: files.key, atomically: true, encoding: .utf8)
-    harness.gateway.reloadCertificates()
+    harness.gateway.reload()
     #expect(await failure(harness, second) == nil)
 
     let stranger = try TLSClientContext(caFile: nil)

@@ -1,0 +1,107 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Lines for a descriptor whose reader may be slow, stuck or gone. Who logs never waits for it, least of all a loop.
+///
+/// A line is written at once where the descriptor takes it, so that the last words of a process that dies are there. Otherwise it
+/// waits, 1 MiB of lines at most, for a queue of its own; what finds no room is counted, and a line says how much it was.
+package final class LogOutput: Sendable {
+  /// Bytes that may wait.
+  static let limit = 1 << 20
+  /// A pipe that is ready takes so many bytes without waiting (PIPE_BUF, pipe(7)).
+  private static let pipeBytes = 4_096
+
+  private struct State {
+    var waiting: [UInt8] = []
+    /// Lines that found no room since the last that did.
+    var lost = 0
+    /// Whether the queue is writing, and so everything has to wait its turn.
+    var isWriting = false
+  }
+  private let descriptor: Int32
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "tidegate.log", qos: .utility)
+
+  /// Standard error.
+  package static let standardError = LogOutput(descriptor: STDERR_FILENO)
+
+  /// - Parameter descriptor: stays the caller's, and open.
+  package init(descriptor: Int32) { self.descriptor = descriptor }
+
+  /// Takes a line, line feed included. Callable from anywhere; does not wait.
+  package func write(_ line: String) {
+    let begins = state.withLock { state in
+      var rest = Array(line.utf8)[...]
+      if !state.isWriting, isReady, rest.count <= Self.pipeBytes {
+        rest = Self.write(rest, to: descriptor, waits: false)
+        if rest.isEmpty { return false }
+      }
+      guard state.waiting.count + rest.count <= Self.limit else {
+        state.lost += 1
+        return false
+      }
+      state.waiting += rest
+      defer { state.isWriting = true }
+      return !state.isWriting
+    }
+    if begins { queue.async { [self] in writeWaiting() } }
+  }
+
+  /// Waits until everything is written, at most for `milliseconds`.
+  package func flush(milliseconds: Int = 1_000) {
+    let done = DispatchSemaphore(value: 0)
+    queue.async { done.signal() }
+    _ = done.wait(timeout: .now() + .milliseconds(milliseconds))
+  }
+
+  /// Whether a write does not wait, or fails at once.
+  private var isReady: Bool {
+    var target = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&target, 1, 0) > 0
+  }
+
+  private func writeWaiting() {
+    while true {
+      let bytes: [UInt8] = state.withLock { state in
+        var bytes: [UInt8] = []
+        swap(&bytes, &state.waiting)
+        if state.lost > 0 {
+          bytes += Array(Self.lossLine(state.lost).utf8)
+          state.lost = 0
+        }
+        state.isWriting = !bytes.isEmpty
+        return bytes
+      }
+      guard !bytes.isEmpty else { return }
+      _ = Self.write(bytes[...], to: descriptor, waits: true)
+    }
+  }
+
+  private static func lossLine(_ count: Int) -> String {
+    var line = "time=" + LogfmtHandler.time(LogfmtHandler.wallClock()) + " level=warning"
+    Logfmt.append("msg", "lines of this log were lost: its reader is too slow", to: &line)
+    Logfmt.append("lines", "\(count)", to: &line)
+    return line + "\n"
+  }
+
+  /// Writes, and answers what could not be written without waiting; nothing is left where the reader is gone or the disk is full.
+  ///
+  /// - Parameter waits: whether to wait for a slow reader of a descriptor that somebody, a shell perhaps, made non-blocking.
+  private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, waits: Bool) -> ArraySlice<UInt8> {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count > 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        guard waits else { return rest }
+        var target = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&target, 1, 1_000)
+      } else if errno != EINTR {
+        return []
+      }
+    }
+    return []
+  }
+}

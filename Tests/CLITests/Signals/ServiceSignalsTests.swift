@@ -1,0 +1,143 @@
+import Foundation
+import TestTraits
+import Testing
+import Transport
+
+/// What operators and their tools send to a running process must not end it by accident.
+@Suite("Signals of commands that run for long", .realTime)
+struct ServiceSignalsTests {
+  @Test("SIGHUP finds nothing to read in a gateway without files, which says so and serves on")
+  func hangUpWithoutFiles() async throws {
+    let gateway = try await TidegateProcess.serving(["--demo"], environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
+    gateway.send(SIGHUP)
+    try await gateway.waitUntilLog(contains: "there is nothing to read again")
+    #expect(gateway.isRunning)
+    gateway.send(SIGTERM)
+    #expect(try await gateway.status() == 0)
+  }
+
+  @Test("SIGHUP reads the key file and the roots again, and the log names both")
+  func hangUpWithFiles() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-signals-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let keys = folder.appendingPathComponent("keys").path
+    let roots = folder.appendingPathComponent("roots.pem").path
+    try "anonymous channels=pulse\n".write(toFile: keys, atomically: true, encoding: .utf8)
+    let certificate = try SelfSignedCertificate(hosts: ["localhost"])
+    try certificate.certificatePEM.write(toFile: roots, atomically: true, encoding: .utf8)
+    let gateway = try await TidegateProcess.serving(
+      ["--feed", "kraken=BTC-USD", "--endpoint", "kraken=ws://127.0.0.1:9/v2", "--ca", roots],
+      environment: ["TIDEGATE_KEYS_FILE": keys])
+    gateway.send(SIGHUP)
+    try await gateway.waitUntilLog(contains: "roots for venues read again")
+    try await gateway.waitUntilLog(contains: "key file read again")
+    try "nonsense\n".write(toFile: keys, atomically: true, encoding: .utf8)
+    try "".write(toFile: roots, atomically: true, encoding: .utf8)
+    gateway.send(SIGHUP)
+    try await gateway.waitUntilLog(contains: "key file not taken")
+    try await gateway.waitUntilLog(contains: "the roots for venues in use stay")
+    gateway.send(SIGINT)
+    #expect(try await gateway.status() == 0)
+  }
+
+  @Test("signals that mean nothing, and SIGHUP from the start to the end of a drain, do not end a gateway")
+  func anyTime() async throws {
+    let gateway = try TidegateProcess(
+      [
+        "serve", "--demo", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--loops", "1",
+      ], environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
+    // The program's own first line is its earliest sign of life; from there on, without a pause.
+    let sending = Task {
+      while !gateway.printed.contains("/metrics"), gateway.isRunning { try await Task.sleep(for: .milliseconds(1)) }
+      while gateway.isRunning {
+        for signal in [SIGHUP, SIGUSR1, SIGPIPE, SIGXFSZ] { gateway.send(signal) }
+        try await Task.sleep(for: .milliseconds(2))
+      }
+    }
+    try await gateway.waitUntilLog(contains: "signal=SIGUSR1")
+    try await gateway.waitUntilLog(contains: "there is nothing to read again")
+    gateway.send(SIGTERM)
+    let status = try await gateway.status()
+    sending.cancel()
+    #expect(status == 0, "\(gateway.logged.suffix(2_000))")
+  }
+
+  @Test("SIGUSR2 hands a gateway over")
+  func handOver() async throws {
+    let gateway = try await TidegateProcess.serving(["--demo"], environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
+    gateway.send(SIGUSR2)
+    #expect(try await gateway.status() == 0)
+    #expect(gateway.logged.contains("hands_over=true"))
+  }
+
+  @Test("a gateway whose terminal was closed ends, and does not take that for a request to read files")
+  func terminal() async throws {
+    var (controller, terminal): (Int32, Int32) = (-1, -1)
+    try #require(openpty(&controller, &terminal, nil, nil, nil) == 0)
+    let gateway = try TidegateProcess(
+      ["serve", "--demo", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--loops", "1"],
+      environment: ["TIDEGATE_DRAIN_SECONDS": "1"],
+      standardInput: FileHandle(fileDescriptor: terminal, closeOnDealloc: true))
+    try await gateway.waitUntilOutput(contains: "/metrics")
+    gateway.send(SIGHUP)
+    try await gateway.waitUntilLog(contains: "there is nothing to read again")
+    close(controller)
+    gateway.send(SIGHUP)
+    #expect(try await gateway.status() == 0)
+    #expect(gateway.logged.contains("msg=draining"))
+  }
+
+  @Test("a simulated exchange and a recorder outlive the signals that mean nothing to them, and end with 0 at SIGTERM")
+  func others() async throws {
+    let exchange = try TidegateProcess(["simulate", "--venue", "kraken", "--listen", "127.0.0.1:0"])
+    try await exchange.waitUntilOutput(contains: "--endpoint")
+    let endpoint = try #require(exchange.printed.split { $0 == " " || $0 == "\n" }.first { $0.hasPrefix("kraken=ws:") })
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-signals-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let recorder = try TidegateProcess([
+      "record", "--feed", "kraken=BTC-USD", "--endpoint", String(endpoint), "--out", folder.path + "/",
+    ])
+    try await recorder.waitUntilLog(contains: "msg=metrics")
+    for process in [exchange, recorder] {
+      for signal in [SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ] { process.send(signal) }
+      try await process.waitUntilLog(contains: "signal=SIGUSR1")
+      try await process.waitUntilLog(contains: "signal=SIGUSR2")
+      try await process.waitUntilLog(contains: "there is nothing to read again")
+    }
+    recorder.send(SIGTERM)
+    #expect(try await recorder.status() == 0)
+    #expect(recorder.logged.contains("msg=recorded"))
+    exchange.send(SIGTERM)
+    #expect(try await exchange.status() == 0)
+  }
+
+  @Test("the log of a wanted stop has no warning", arguments: [SIGTERM, SIGINT, SIGUSR2])
+  func wantedStop(_ signal: Int32) async throws {
+    let gateway = try await TidegateProcess.serving(["--demo"], environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
+    try await gateway.waitUntilLog(contains: "feed live")
+    gateway.send(signal)
+    #expect(try await gateway.status() == 0)
+    #expect(gateway.logLines("level=warning") == [])
+    #expect(gateway.logLines("level=error") == [])
+  }
+
+  @Test("a failed attempt to reach a venue is one line")
+  func failedAttempt() async throws {
+    let gateway = try await TidegateProcess.serving(
+      [
+        "--feed", "kraken=BTC-USD", "--endpoint", "kraken=ws://127.0.0.1:9/v2", "--feed", "binance=BTC-USDT",
+        "--endpoint", "binance=ws://127.0.0.1:9/stream", "--endpoint", "binance.rest=http://127.0.0.1:9",
+      ])
+    try await gateway.waitUntilLog { log in
+      log.split(separator: "\n").contains { $0.contains("attempt=3") && $0.contains("venue=kraken") }
+    }
+    let attempts = gateway.logLines("venue=kraken").prefix { !$0.contains("attempt=3") }
+    #expect(attempts.count == 2, "\(attempts.joined(separator: "\n"))")
+    // A list is asked for again within an attempt; each request that fails is a line that says why.
+    try await gateway.waitUntilLog { log in log.split(separator: "\n").count { $0.contains("venue=binance") } >= 2 }
+    #expect((Array(attempts) + gateway.logLines("venue=binance")).allSatisfy { $0.contains(" reason=") })
+    gateway.send(SIGINT)
+    #expect(try await gateway.status() == 0)
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// The built executable as a process of its own, on ports of the system's choice.
+final class TidegateProcess: Sendable {
+  private let process: ProcessBox
+  private let output = Collected()
+  private let errors = Collected()
+
+  /// What it has written so far.
+  private final class Collected: Sendable {
+    let bytes = Mutex<[UInt8]>([])
+    var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
+  }
+
+  private final class ProcessBox: @unchecked Sendable {
+    // `@unchecked`: configured before `run`, then only asked what it says from any thread.
+    let process = Process()
+  }
+
+  /// Beside the test bundle that runs.
+  static var executable: URL {
+    get throws {
+      let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      let beside = URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("tidegate")
+      guard !FileManager.default.isExecutableFile(atPath: beside.path) else { return beside }
+      // Under a helper of the toolchain, the bundle is an argument.
+      let argument = try #require(CommandLine.arguments.first { $0.contains(".xctest") })
+      return URL(fileURLWithPath: argument).deletingLastPathComponent().appendingPathComponent("tidegate")
+    }
+  }
+
+  /// - Parameters:
+  ///   - environment: in addition to the present one without its `TIDEGATE_` variables.
+  ///   - standardInput: nothing by default.
+  init(
+    _ arguments: [String], environment: [String: String] = [:], standardInput: FileHandle = .nullDevice
+  ) throws {
+    let box = ProcessBox()
+    self.process = box
+    let process = box.process
+    process.executableURL = try Self.executable
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("TIDEGATE_") }
+      .merging(environment) { $1 }
+    process.standardInput = standardInput
+    process.standardOutput = Self.pipe(into: output)
+    process.standardError = Self.pipe(into: errors)
+    try process.run()
+  }
+
+  deinit {
+    if process.process.isRunning { kill(process.process.processIdentifier, SIGKILL) }
+  }
+
+  private static func pipe(into collected: Collected) -> Pipe {
+    let pipe = Pipe()
+    pipe.fileHandleForReading.readabilityHandler = { handle in
+      let data = handle.availableData
+      if data.isEmpty { handle.readabilityHandler = nil }
+      collected.bytes.withLock { $0 += [UInt8](data) }
+    }
+    return pipe
+  }
+
+  /// A gateway, already serving.
+  static func serving(_ arguments: [String], environment: [String: String] = [:]) async throws -> TidegateProcess {
+    let process = try TidegateProcess(
+      ["serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--loops", "1"] + arguments,
+      environment: environment)
+    try await process.waitUntilOutput(contains: "/metrics")
+    return process
+  }
+
+  var identifier: Int32 { process.process.processIdentifier }
+  var isRunning: Bool { process.process.isRunning }
+  /// Standard output so far.
+  var printed: String { output.text }
+  /// Standard error so far.
+  var logged: String { errors.text }
+  /// Lines of the log with this in them.
+  func logLines(_ part: String) -> [String] {
+    logged.split(separator: "\n").map(String.init).filter { $0.contains(part) }
+  }
+
+  func send(_ signal: Int32) { kill(identifier, signal) }
+
+  func waitUntilOutput(contains text: String) async throws { try await wait(for: text) { self.printed.contains(text) } }
+  func waitUntilLog(contains text: String) async throws { try await wait(for: text) { self.logged.contains(text) } }
+  func waitUntilLog(_ condition: (String) -> Bool) async throws {
+    try await wait(for: "a line of the log") { condition(self.logged) }
+  }
+
+  /// The exit status, or 128 and the signal that ended it.
+  func status() async throws -> Int32 {
+    try await wait(for: "its end", whileRunning: false) { !self.isRunning }
+    let process = process.process
+    return process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus
+  }
+
+  private func wait(for what: String, whileRunning: Bool = true, _ condition: () -> Bool) async throws {
+    // Only a hang reaches it.
+    let deadline = ContinuousClock.now + .seconds(120)
+    while !condition() {
+      guard ContinuousClock.now < deadline, !whileRunning || isRunning || condition() else {
+        throw ProcessFailure(description: "waited in vain for \(what); it said:\n\(printed)\n\(logged)")
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+}
+
+struct ProcessFailure: Error, CustomStringConvertible {
+  let description: String
+}
