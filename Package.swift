@@ -90,8 +90,8 @@ var package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Gateway", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib",
-        "TestSupport",
+        "Gateway", "TidegateClient", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
+        "CZlib", "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests("Fuzz", ["FuzzTargets", "Venues"]),

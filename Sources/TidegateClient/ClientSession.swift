@@ -97,6 +97,8 @@ final class ClientSession: Sendable {
         switch event {
         case .opened: core.opened(now: now, into: &actions)
         case .message(let text): core.receive(text, now: now, into: &actions)
+        case .refused(let status, let retryAfter, let reason):
+          core.refused(status: status, retryAfter: retryAfter, reason: reason, now: now, into: &actions)
         case .closed(let code, let reason): core.closed(code: code, reason: reason, now: now, into: &actions)
         }
       }

@@ -51,7 +51,8 @@ public final class TidegateClient: Sendable {
 
   /// The events of these subscriptions, over a connection of their own.
   ///
-  /// The sequence ends when the gateway forbids coming back (close codes 4000…4099); the last event says why. Any other trouble
+  /// The sequence ends when the gateway forbids coming back (close codes 4000…4099) or refuses the opening handshake for good (400, 401,
+  /// 403 and the like, see `DisconnectReason.refused`); the last event says why. Any other trouble
   /// is reported by `.disconnected` and repaired.
   public func events(_ subscriptions: TidegateSubscription...) -> TidegateEvents {
     events(subscriptions)

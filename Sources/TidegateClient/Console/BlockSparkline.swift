@@ -11,8 +11,10 @@ package enum BlockSparkline {
     return String(
       shown.map { point -> Character in
         guard let point, point.isFinite else { return " " }
-        guard high > low else { return blocks[3] }
-        return blocks[min(7, Int((point - low) / (high - low) * 8))]
+        // By halves, since the distance of two finite numbers may be none.
+        let span = high / 2 - low / 2
+        guard span > 0 else { return blocks[3] }
+        return blocks[min(7, Int((point / 2 - low / 2) / span * 8))]
       })
   }
 }

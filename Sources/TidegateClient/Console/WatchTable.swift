@@ -60,15 +60,15 @@ package struct WatchTable: Sendable {
     feeds[feed.venue] = feed
     let isNews = old.map { $0.state != feed.state || $0.reason != feed.reason } ?? (feed.state != "live")
     if isNews {
-      news.append("● \(feed.venue) \(feed.state)" + (feed.reason.map { ": " + Self.printable($0) } ?? ""))
+      news.append(Self.printable("● \(feed.venue) \(feed.state)" + (feed.reason.map { ": " + $0 } ?? "")))
     }
     for (symbol, reason) in feed.syncing.sorted(by: { $0.key < $1.key })
     where rows[symbol] != nil && old?.syncing[symbol] != reason {
-      news.append("● \(symbol) out of sync: \(Self.printable(reason))")
+      news.append(Self.printable("● \(symbol) out of sync: \(reason)"))
     }
     for symbol in (old?.syncing.keys.sorted() ?? [])
     where rows[symbol] != nil && feed.syncing[symbol] == nil && feed.indicator == .connected {
-      news.append("● \(symbol) in sync again")
+      news.append(Self.printable("● \(symbol) in sync again"))
     }
   }
 

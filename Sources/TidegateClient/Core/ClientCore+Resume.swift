@@ -41,8 +41,14 @@ extension ClientCore {
   mutating func resumed(
     _ accepted: [ServerMessage.Accepted], failed: [TidegateEvent.FailedItem], into actions: inout [ClientAction]
   ) {
-    var old = left?.streams ?? [:]
+    var old = Dictionary(uniqueKeysWithValues: streamsToResume().map { ($0.number, $0.stream) })
     left = nil
+    // The numbers of each name, the lowest last: an answer may be as long as a message, so that each item is looked up at once.
+    var numbers: [Name: [Int64]] = [:]
+    for number in old.keys.sorted(by: >) {
+      guard let item = old[number]?.item else { continue }
+      numbers[Name(channel: item.channel, symbol: item.symbol), default: []].append(number)
+    }
     for item in accepted {
       guard let channel = TidegateChannel(rawValue: item.channel), streams.count < Self.streamLimit else { continue }
       let info = TidegateEvent.StreamInfo(channel: channel, symbol: item.symbol, stream: item.stream, reason: "")
@@ -51,10 +57,9 @@ extension ClientCore {
         actions.append(.emit(.recovered(info)))
         continue
       }
-      let match =
-        old[item.stream]?.item.symbol == item.symbol
-        ? item.stream
-        : old.keys.sorted().first { old[$0]?.item.channel == channel && old[$0]?.item.symbol == item.symbol }
+      let name = Name(channel: channel, symbol: item.symbol)
+      var match = old[item.stream]?.item.symbol == item.symbol ? item.stream : nil
+      while match == nil, let number = numbers[name]?.popLast() { match = old[number] == nil ? nil : number }
       guard let match, let stream = old.removeValue(forKey: match) else { continue }
       streams[item.stream] = Stream(item: stream.item, epoch: item.epoch, seq: item.seq)
       // Its snapshot shows the latest trades, but what was missed before them is missing.

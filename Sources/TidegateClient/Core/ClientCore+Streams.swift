@@ -19,6 +19,9 @@ extension ClientCore {
     }
   }
 
+  /// One more snapshot or update has come. What a gateway says that it has sent may be any number, also the largest.
+  mutating func countData() { if received < .max { received += 1 } }
+
   /// Data that the gateway sent and that did not come, of any stream: nothing that is shown can be trusted.
   mutating func compare(_ sent: Int64, now: UInt64, into actions: inout [ClientAction]) {
     guard sent != received else { return }

@@ -1,21 +1,21 @@
 /// What the consumer wants while it runs.
 extension ClientCore {
   /// Heartbeats alone until `resume`, also after a reconnection.
-  mutating func pause(now: UInt64, into actions: inout [ClientAction]) {
+  package mutating func pause(now: UInt64, into actions: inout [ClientAction]) {
     guard !isPaused else { return }
     isPaused = true
     if phase == .open { ask("pause", now: now, into: &actions) }
   }
 
   /// Data again, with a snapshot of every stream.
-  mutating func resume(now: UInt64, into actions: inout [ClientAction]) {
+  package mutating func resume(now: UInt64, into actions: inout [ClientAction]) {
     guard isPaused else { return }
     isPaused = false
     if phase == .open { ask("resume", now: now, into: &actions) }
   }
 
   /// Moves every subscription to another rate, also after a reconnection.
-  mutating func configure(interval: Int, now: UInt64, into actions: inout [ClientAction]) {
+  package mutating func configure(interval: Int, now: UInt64, into actions: inout [ClientAction]) {
     for index in items.indices { items[index].interval = interval }
     for key in streams.keys { streams[key]?.item.interval = interval }
     for index in repeats.indices {

@@ -1,7 +1,7 @@
 import Bytes
 
 /// What the core wants done, in order.
-enum ClientAction: Equatable {
+package enum ClientAction: Equatable {
   case connect
   case send(String)
   /// End the transport; nothing more is wanted of it.
@@ -17,7 +17,7 @@ enum ClientAction: Equatable {
 ///
 /// Sans-IO: messages and `now` (nanoseconds of any clock that does not go back) in, actions out. The owner calls `advance` no
 /// later than `nextDeadline`.
-struct ClientCore {
+package struct ClientCore {
   /// One (channel, symbol) that is wanted, with its parameters.
   struct Item: Hashable {
     var channel: TidegateChannel
@@ -25,6 +25,12 @@ struct ClientCore {
     var depth: Int?
     var points: Int?
     var interval: Int?
+  }
+
+  /// What a gateway's answer names an item by.
+  struct Name: Hashable {
+    var channel: TidegateChannel
+    var symbol: String
   }
 
   struct Stream {
@@ -85,7 +91,7 @@ struct ClientCore {
   var random: UInt64
 
   /// - Parameter seed: of the jitter.
-  init(
+  package init(
     subscriptions: [TidegateSubscription], options: TidegateOptions, refreshesToken: Bool = false, seed: UInt64
   ) {
     self.options = options
@@ -104,7 +110,7 @@ struct ClientCore {
   }
 
   /// When `advance` has something to do; nil: nothing.
-  var nextDeadline: UInt64? {
+  package var nextDeadline: UInt64? {
     var deadline = retryAt
     func take(_ other: UInt64?) { if let other, other < deadline ?? .max { deadline = other } }
     take(drainAt)
@@ -118,7 +124,7 @@ struct ClientCore {
   // MARK: What happens
 
   /// Starts; once.
-  mutating func start(now: UInt64, into actions: inout [ClientAction]) {
+  package mutating func start(now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .idle else { return }
     guard refreshesToken, options.token == nil else { return connect(now: now, into: &actions) }
     phase = .waiting
@@ -126,7 +132,7 @@ struct ClientCore {
   }
 
   /// What `.refreshToken` asked for is there; nil: there is none to be had.
-  mutating func renewed(_ token: String?, now: UInt64, into actions: inout [ClientAction]) {
+  package mutating func renewed(_ token: String?, now: UInt64, into actions: inout [ClientAction]) {
     guard awaitsToken else { return }
     awaitsToken = false
     if let token { options.token = token }
@@ -136,10 +142,7 @@ struct ClientCore {
       actions.append(.send(Requests.hello(id: takeID(.hello, now: now), options: options, session: nil, streams: [])))
     case .waiting where retryAt == nil:
       if token != nil { return connect(now: now, into: &actions) }
-      phase = .stopped
-      let reason = TidegateEvent.DisconnectReason.closed(code: 4001, reason: "there is no token")
-      actions.append(.emit(.disconnected(reason: reason, retryIn: nil)))
-      actions.append(.finish)
+      finish(.closed(code: 4001, reason: "there is no token"), into: &actions)
     default: break
     }
   }
@@ -151,7 +154,7 @@ struct ClientCore {
   }
 
   /// Stops for good.
-  mutating func stop(into actions: inout [ClientAction]) {
+  package mutating func stop(into actions: inout [ClientAction]) {
     guard phase != .stopped else { return }
     if phase == .open || phase == .connecting { actions.append(.close(code: 1000, reason: "")) }
     reset()
@@ -161,7 +164,7 @@ struct ClientCore {
   }
 
   /// The transport is open.
-  mutating func opened(now: UInt64, into actions: inout [ClientAction]) {
+  package mutating func opened(now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .connecting else { return }
     phase = .open
     pending.removeAll()
@@ -173,14 +176,40 @@ struct ClientCore {
   }
 
   /// The transport is gone; `code` is nil if there was no close frame.
-  mutating func closed(code: UInt16?, reason: String, now: UInt64, into actions: inout [ClientAction]) {
+  package mutating func closed(code: UInt16?, reason: String, now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .connecting || phase == .open else { return }
     guard let code else { return disconnect(.transport(reason), now: now, into: &actions) }
     disconnect(.closed(code: code, reason: reason), now: now, into: &actions)
   }
 
+  /// The server refused the opening handshake. Whether it is asked again is for `isFinal` to say; then not before `retryAfter`, of which at
+  /// most ten minutes are believed.
+  package mutating func refused(
+    status: Int, retryAfter: Duration?, reason: String, now: UInt64, into actions: inout [ClientAction]
+  ) {
+    guard phase == .connecting || phase == .open else { return }
+    let reason = TidegateEvent.DisconnectReason.refused(status: status, reason: reason)
+    if Self.isFinal(status: status) {
+      reset()
+      return finish(reason, into: &actions)
+    }
+    let least = min(retryAfter?.nanoseconds ?? 0, Self.retryAfterLimit)
+    reset()
+    // The jitter on top, so that those who were told the same do not come together.
+    wait(least + backOff(), reason, now: now, into: &actions)
+  }
+
+  /// Whether asking again cannot help, because the request is wrong: 4xx, but for a path that a proxy may not know yet (404, 421) and
+  /// for what only time can change (408, 425, 429).
+  static func isFinal(status: Int) -> Bool {
+    (400..<500).contains(status) && ![404, 408, 421, 425, 429].contains(status)
+  }
+
+  /// The longest `Retry-After` that is heeded, ns.
+  static let retryAfterLimit: UInt64 = 600_000_000_000
+
   /// Time has passed.
-  mutating func advance(to now: UInt64, into actions: inout [ClientAction]) {
+  package mutating func advance(to now: UInt64, into actions: inout [ClientAction]) {
     if let retryAt, retryAt <= now {
       self.retryAt = nil
       connect(now: now, into: &actions)
@@ -206,7 +235,7 @@ struct ClientCore {
   }
 
   /// A message of the gateway.
-  mutating func receive(_ text: [UInt8], now: UInt64, into actions: inout [ClientAction]) {
+  package mutating func receive(_ text: [UInt8], now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .open else { return }
     let message: ServerMessage
     do {
@@ -234,9 +263,9 @@ struct ClientCore {
       if let notice { actions.append(.emit(.notice(notice))) }
       moved(moves, into: &actions)
     case .unknown: break
-    case .unknownData: received += 1
+    case .unknownData: countData()
     case .stream(let message):
-      received += 1
+      countData()
       received(message, now: now, into: &actions)
     case .heartbeat(let heartbeat):
       // The gateway's cadence begins with the connection, so that one may come before `hello` is answered; `.connected` is first.
@@ -249,7 +278,7 @@ struct ClientCore {
     case .notice(let notice):
       switch notice {
       case .lost(let stream, let from, let to, _):
-        if let last = streams[stream]?.seq, from <= last + 1, to > last { streams[stream]?.seq = to }
+        if let last = streams[stream]?.seq, from == 0 || from - 1 <= last, to > last { streams[stream]?.seq = to }
       case .drain(let milliseconds, _): drainAt = now + UInt64(min(milliseconds, 600_000)) * 1_000_000
       case .other("expiring"): if refreshesToken { refreshToken(into: &actions) }
       case .slow, .other: break
@@ -281,6 +310,9 @@ struct ClientCore {
     into actions: inout [ClientAction]
   ) {
     guard let id, case .subscribe(let asked)? = pending.removeValue(forKey: id)?.request else { return }
+    let names = Dictionary(
+      asked.map { (Name(channel: $0.channel, symbol: $0.symbol), $0) }, uniquingKeysWith: { first, _ in first })
+    let channels = Dictionary(asked.map { ($0.channel, $0) }, uniquingKeysWith: { first, _ in first })
     for accepted in ok {
       guard let channel = TidegateChannel(rawValue: accepted.channel), streams.count < Self.streamLimit else {
         continue
@@ -288,18 +320,20 @@ struct ClientCore {
       if streams[accepted.stream] != nil { continue }
       // A wildcard is answered with what it stands for; the parameters are those of the item that matches best.
       var item =
-        asked.first { $0.channel == channel && $0.symbol == accepted.symbol } ?? asked.first { $0.channel == channel }
+        names[Name(channel: channel, symbol: accepted.symbol)] ?? channels[channel]
         ?? Item(channel: channel, symbol: accepted.symbol)
       item.symbol = accepted.symbol
       streams[accepted.stream] = Stream(item: item, epoch: accepted.epoch, seq: accepted.seq)
     }
     var again: [Item] = []
+    // Each once, however often it is refused.
+    var repeated: Set<Name> = []
     var wait: Int64 = 0
     for failure in failed {
-      if let after = failure.retryAfterMilliseconds,
-        let item = asked.first(where: { $0.channel.rawValue == failure.channel && $0.symbol == failure.symbol })
+      if let after = failure.retryAfterMilliseconds, let channel = TidegateChannel(rawValue: failure.channel),
+        let item = names[Name(channel: channel, symbol: failure.symbol)]
       {
-        again.append(item)
+        if repeated.insert(Name(channel: channel, symbol: failure.symbol)).inserted { again.append(item) }
         wait = max(wait, after)
       } else {
         actions.append(.emit(.failed(failure)))
@@ -431,14 +465,18 @@ struct ClientCore {
       phase = .waiting
       actions.append(.emit(.disconnected(reason: reason, retryIn: .zero)))
       refreshToken(into: &actions)
-    case .closed(4000...4099, _):
-      phase = .stopped
-      actions.append(.emit(.disconnected(reason: reason, retryIn: nil)))
-      actions.append(.finish)
+    case .closed(4000...4099, _): finish(reason, into: &actions)
     case .closed(4200...4299, _) where attempt == 0, .draining where attempt == 0:
       wait(0, reason, now: now, into: &actions)
     default: wait(backOff(), reason, now: now, into: &actions)
     }
+  }
+
+  /// The end: there will be no other connection.
+  private mutating func finish(_ reason: TidegateEvent.DisconnectReason, into actions: inout [ClientAction]) {
+    phase = .stopped
+    actions.append(.emit(.disconnected(reason: reason, retryIn: nil)))
+    actions.append(.finish)
   }
 
   private mutating func wait(

@@ -2,7 +2,7 @@
 ///
 /// One entry per state stream, at most: a newer value replaces the unread one in its place, book updates are added to it.
 /// Everything else is queued up to `limit`; past it the oldest goes and is counted.
-struct EventBuffer {
+package struct EventBuffer {
   private enum Key: Hashable {
     case stream(Int64)
     case heartbeat
@@ -28,20 +28,25 @@ struct EventBuffer {
   /// Where to look for the oldest unmergeable entry.
   private var dropCursor = 0
 
-  init(limit: Int) { self.limit = max(1, min(limit, 100_000)) }
+  package init(limit: Int) { self.limit = max(1, min(limit, 100_000)) }
 
   /// Number of events that `next` will return.
-  var count: Int { positions.count + unmerged + (dropped > 0 ? 1 : 0) }
-  var isEmpty: Bool { count == 0 }
+  package var count: Int { positions.count + unmerged + (dropped > 0 ? 1 : 0) }
+  package var isEmpty: Bool { count == 0 }
 
   /// Puts an event in. Amortised O(1), plus the levels of a book that is merged.
-  mutating func append(_ event: TidegateEvent) {
+  package mutating func append(_ event: TidegateEvent) {
     let key: Key?
     switch event {
     case .snapshot(let info, _) where info.channel.isState, .update(let info, _) where info.channel.isState:
       key = .stream(info.stream)
     case .heartbeat: key = .heartbeat
-    case .disconnected, .gap, .moved:
+    case .moved(_, let from):
+      // It goes on with a snapshot: nobody needs what is unread of the number that it had.
+      if let position = positions.removeValue(forKey: .stream(from)) { entries[position] = nil }
+      era += 1
+      key = nil
+    case .disconnected, .gap:
       era += 1
       key = nil
     default: key = nil
@@ -65,7 +70,7 @@ struct EventBuffer {
   }
 
   /// Takes the oldest event. Amortised O(1).
-  mutating func next() -> TidegateEvent? {
+  package mutating func next() -> TidegateEvent? {
     if dropped > 0 {
       defer { dropped = 0 }
       return .dropped(count: dropped)
@@ -124,31 +129,26 @@ struct EventBuffer {
         .book(
           BookLevels(
             bids: view.bids, asks: view.asks, spread: change.spread, spreadPercent: change.spreadPercent,
-            time: change.time)))
+            time: change.time ?? levels.time)))
     case (.update(let info, .book(let levels)), .update(_, .book(let change))):
       return .update(
         info,
         .book(
           BookLevels(
             bids: combine(levels.bids, change.bids), asks: combine(levels.asks, change.asks), spread: change.spread,
-            spreadPercent: change.spreadPercent, time: change.time)))
+            spreadPercent: change.spreadPercent, time: change.time ?? levels.time)))
     case (.snapshot(let info, _), .update(_, let payload)): return .snapshot(info, payload)
     default: return new
     }
   }
 
-  /// Changes of one side, the later size of each price winning.
+  /// Changes of one side, of each price the latest, in the order of those: applied one after the other they come to the same as all.
   private static func combine(_ old: [BookLevel], _ new: [BookLevel]) -> [BookLevel] {
-    var levels = old
-    var indexes = Dictionary(old.enumerated().map { ($1.price, $0) }, uniquingKeysWith: { $1 })
-    for level in new {
-      if let index = indexes[level.price] {
-        levels[index] = level
-      } else {
-        indexes[level.price] = levels.count
-        levels.append(level)
-      }
+    var levels: [BookLevel?] = old + new
+    var indexes: [ExactDecimal: Int] = [:]
+    for (index, level) in (old + new).enumerated() {
+      if let earlier = indexes.updateValue(index, forKey: level.price) { levels[earlier] = nil }
     }
-    return levels
+    return levels.compactMap(\.self)
   }
 }

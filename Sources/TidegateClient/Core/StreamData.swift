@@ -3,6 +3,8 @@ import Bytes
 /// What the scanner cannot see: a value of the right kind that is not what it should be.
 enum MessageError: Error, Equatable {
   case notANumber(offset: Int)
+  /// A sparkline of more points than one may have.
+  case tooManyPoints(offset: Int)
 }
 
 /// Reading the parts of messages. Unknown fields are skipped, absent ones stay nil (protocol, section 1).
@@ -281,7 +283,12 @@ extension JSONScanner {
       case "trend": line.trend = .init(rawValue: try json.word())
       case "points":
         try json.arrayStart()
-        while try json.nextElement() { line.points.append(try json.exact()) }
+        while try json.nextElement() {
+          guard line.points.count < Sparkline.pointsLimit else {
+            throw MessageError.tooManyPoints(offset: json.offset)
+          }
+          line.points.append(try json.exact())
+        }
       default: try json.skipValue()
       }
     }
@@ -305,18 +312,20 @@ extension JSONScanner {
 
 extension Sparkline {
   /// As many points as a line may have, as the protocol says.
-  private static let pointsLimit: Int64 = 1440
+  static let pointsLimit = 1440
 
   /// Applies a change of the newest point: drops as many from the front as `from` moved by, and repeats the last one up to `index`, so that
   /// a line of less than the whole span grows. False if it does not fit this line.
   mutating func apply(index: Int64, price: ExactDecimal, from newFrom: Int64?) -> Bool {
-    guard let last = points.last, (0..<Self.pointsLimit).contains(index) else { return false }
+    guard let last = points.last, (0..<Int64(Self.pointsLimit)).contains(index) else { return false }
     var moved = 0
     if let newFrom, newFrom != from {
       // Where the span does not divide evenly, a step is up to a second longer than it says.
-      let step = stepSeconds * 1_000_000
-      guard step > 0, newFrom > from else { return false }
-      moved = Int(min((newFrom - from + step / 2) / step, Int64(points.count)))
+      let (step, isStepOver) = stepSeconds.multipliedReportingOverflow(by: 1_000_000)
+      let (distance, isOver) = newFrom.subtractingReportingOverflow(from)
+      guard !isStepOver, !isOver, step > 0, distance > 0 else { return false }
+      let rounded = distance / step + (distance % step >= step - step / 2 ? 1 : 0)
+      moved = Int(min(rounded, Int64(points.count)))
     }
     guard Int(index) >= points.count - moved - 1 else { return false }
     points.removeFirst(moved)

@@ -42,10 +42,21 @@ public struct BookView: Sendable, Equatable {
 
   /// Replaces everything. O(n log n).
   public mutating func replace(with levels: BookLevels) {
-    bids = levels.bids.filter { !$0.size.isZero }.sorted { $0.price > $1.price }
-    asks = levels.asks.filter { !$0.size.isZero }.sorted { $0.price < $1.price }
+    bids = Self.ordered(levels.bids, sign: -1)
+    asks = Self.ordered(levels.asks, sign: 1)
     time = levels.time
     isSynced = true
+  }
+
+  /// Best first, each price once.
+  private static func ordered(_ levels: [BookLevel], sign: Int) -> [BookLevel] {
+    var side: [BookLevel] = []
+    for level in levels.lazy.filter({ !$0.size.isZero }).sorted(by: {
+      ExactDecimal.order($0.price, $1.price) * sign < 0
+    }) where side.last.map({ ExactDecimal.order($0.price, level.price) != 0 }) ?? true {
+      side.append(level)
+    }
+    return side
   }
 
   /// Applies changed levels.

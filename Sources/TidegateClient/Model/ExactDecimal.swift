@@ -26,7 +26,7 @@ public struct ExactDecimal: Sendable, Hashable, Comparable, CustomStringConverti
     Array(description.utf8).withUnsafeBytes { try? DecimalText.parse(RawSpan(_unsafeBytes: $0)) }
   }
 
-  /// Compares the values, exactly where both have at most 18 digits.
+  /// Compares the values, exactly.
   public static func < (a: ExactDecimal, b: ExactDecimal) -> Bool { order(a, b) < 0 }
 
   /// Negative, zero or positive as `a` is less than, equal to or greater than `b` in value.
@@ -37,6 +37,45 @@ public struct ExactDecimal: Sendable, Hashable, Comparable, CustomStringConverti
       let right = Int128(y.mantissa) * Int128(DecimalText.power(scale - y.scale))
       return left < right ? -1 : left > right ? 1 : 0
     }
-    return a.doubleValue < b.doubleValue ? -1 : a.doubleValue > b.doubleValue ? 1 : 0
+    let (left, right) = (Digits(a), Digits(b))
+    if left.sign != right.sign { return left.sign < right.sign ? -1 : 1 }
+    return left.sign * Digits.orderOfMagnitude(left, right)
+  }
+
+  /// A number of any length: sign, digits from the first to the last that is not zero, and the power of ten of the first.
+  private struct Digits {
+    /// -1, 0 or 1.
+    var sign = 0
+    var digits: [UInt8] = []
+    var power = 0
+
+    /// O(length).
+    init(_ decimal: ExactDecimal) {
+      if decimal.isZero { return }
+      var point: Int?
+      var exponent = 0
+      var text = decimal.description.utf8[...]
+      let isNegative = text.first == UInt8(ascii: "-")
+      if isNegative || text.first == UInt8(ascii: "+") { text = text.dropFirst() }
+      if let mark = text.firstIndex(where: { $0 | 0x20 == UInt8(ascii: "e") }) {
+        // Of more digits than an integer has only a number that is zero to a `Double` can have one.
+        exponent = Int(String(text[text.index(after: mark)...]) ?? "") ?? 0
+        text = text[..<mark]
+      }
+      for byte in text {
+        if byte == UInt8(ascii: ".") { point = digits.count } else { digits.append(byte &- UInt8(ascii: "0")) }
+      }
+      let leading = digits.prefix { $0 == 0 }.count
+      power = (point ?? digits.count) - leading + exponent
+      digits.removeFirst(leading)
+      while digits.last == 0 { digits.removeLast() }
+      sign = isNegative ? -1 : 1
+    }
+
+    static func orderOfMagnitude(_ a: Digits, _ b: Digits) -> Int {
+      if a.power != b.power { return a.power < b.power ? -1 : 1 }
+      if a.digits == b.digits { return 0 }
+      return a.digits.lexicographicallyPrecedes(b.digits) ? -1 : 1
+    }
   }
 }

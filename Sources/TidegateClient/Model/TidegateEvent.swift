@@ -76,6 +76,8 @@ public enum TidegateEvent: Sendable, Equatable {
   public enum DisconnectReason: Sendable, Equatable, CustomStringConvertible {
     /// Could not be made, or broke: the reason in words.
     case transport(String)
+    /// The server answered the opening handshake with this HTTP status and opened no stream: the reason in words.
+    case refused(status: Int, reason: String)
     /// The gateway closed it with this code.
     case closed(code: UInt16, reason: String)
     /// No heartbeat for two and a half intervals.
@@ -90,7 +92,7 @@ public enum TidegateEvent: Sendable, Equatable {
     /// For people.
     public var description: String {
       switch self {
-      case .transport(let reason): reason
+      case .transport(let reason), .refused(_, let reason): reason
       case .closed(let code, let reason): reason.isEmpty ? "closed (\(code))" : "\(reason) (\(code))"
       case .noHeartbeat: "no heartbeat from the gateway"
       case .noAnswer: "no answer from the gateway"

@@ -5,7 +5,8 @@ public protocol ClientTransport: Sendable {
   /// Begins to connect to a `ws` or `wss` URL, offering `subprotocol`, and returns at once.
   ///
   /// `receive` is called with events in order, one at a time, from any thread, but never from inside `connect`, `send` or
-  /// `close`; `.closed` is the last one and always comes, unless the client closed the connection.
+  /// `close`; `.closed` or `.refused` is the last one and always comes, unless the client closed the
+  /// connection.
   func connect(
     to url: TidegateURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection
@@ -25,6 +26,13 @@ public enum ClientTransportEvent: Sendable {
   case opened
   /// A whole text message, as UTF-8.
   case message([UInt8])
+  /// The server answered the opening handshake with something else than 101, and the connection is over; nothing follows. Only answers
+  /// of an HTTP server are told this way: what broke below HTTP is `.closed`.
+  /// - Parameters:
+  ///   - status: 100…999 but 101.
+  ///   - retryAfter: the `Retry-After` field, if there was one.
+  ///   - reason: for people.
+  case refused(status: Int, retryAfter: Duration?, reason: String)
   /// The connection is gone: the code of the close frame, nil if there was none, and the reason in words.
   case closed(code: UInt16?, reason: String)
 }

@@ -181,6 +181,10 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
       var rest = UnsafeRawBufferPointer(input)
       do {
         guard let answer = try response.next(&rest) else { return }
+        guard answer.head.status == 101 else {
+          connection.abort()
+          return end(HandshakeRefusal(answer.head, body: answer.body).event)
+        }
         let accepted = try WebSocketHandshake.check(
           answer.head, key: key, subprotocols: [subprotocol], compression: offers)
         if let deflate = accepted.deflate {
@@ -229,6 +233,10 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
 
   func connectionDidClose(_ connection: Connection, reason: CloseReason) {
     self.connection = nil
+    // An answer without a length ends with the connection.
+    if stage == .handshaking, case .closedByPeer = reason, let answer = try? response.finish() {
+      return end(HandshakeRefusal(answer.head, body: answer.body).event)
+    }
     switch reason {
     case .closedByPeer: end(code: nil, reason: "the connection was closed")
     case .closedLocally: end(code: nil, reason: "closed")
@@ -236,9 +244,11 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
     }
   }
 
-  private func end(code: UInt16?, reason: String) {
+  private func end(code: UInt16?, reason: String) { end(.closed(code: code, reason: reason)) }
+
+  private func end(_ event: ClientTransportEvent) {
     guard stage != .closed else { return }
     stage = .closed
-    if !isSilent { receive(.closed(code: code, reason: reason)) }
+    if !isSilent { receive(event) }
   }
 }

@@ -24,9 +24,9 @@ package struct FuzzTarget: Sendable {
   /// Every target there is. Each has a folder of that name in `Tests/Fuzz/Seeds`.
   package static let all: [FuzzTarget] =
     [
-      .httpRequest, .httpResponse, .webSocket, .deflate, .json, .clientRequest, .tokens, .keyFile, .selection,
-      .recording,
-      .configuration,
+      .httpRequest, .httpResponse, .webSocket, .deflate, .json, .clientRequest, .serverMessage, .tokens, .keyFile,
+      .selection,
+      .recording, .configuration,
     ] + venues
 }
 

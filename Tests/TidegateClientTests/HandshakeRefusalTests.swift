@@ -1,0 +1,64 @@
+import HTTP1
+import Testing
+
+@testable import TidegateClient
+
+@Suite("A refused handshake")
+struct HandshakeRefusalTests {
+  static func refuse(_ it: inout CoreHarness, _ status: Int, _ retryAfter: Duration? = nil) -> [ClientAction] {
+    it.act { $0.refused(status: status, retryAfter: retryAfter, reason: "no", now: $1, into: &$2) }
+  }
+
+  @Test("a request that is wrong is not made again", arguments: [400, 401, 403, 405, 410, 426])
+  func isFinal(status: Int) {
+    var it = CoreHarness()
+    _ = it.start()
+    #expect(
+      Self.refuse(&it, status, .seconds(1)) == [
+        .emit(.disconnected(reason: .refused(status: status, reason: "no"), retryIn: nil)), .finish,
+      ])
+    #expect(it.core.nextDeadline == nil)
+  }
+
+  @Test("one that may be granted later is", arguments: [404, 408, 429, 500, 502, 503, 200, 301])
+  func isTriedAgain(status: Int) {
+    var it = CoreHarness()
+    _ = it.start()
+    #expect(Self.refuse(&it, status).retryIn ?? .max <= 250_000_000)
+    #expect(it.passToDeadline() == [.connect])
+  }
+
+  @Test("and not before the server said, with a jitter behind it", arguments: [1, 2, 3] as [UInt64])
+  func retryAfter(seed: UInt64) throws {
+    var it = CoreHarness(seed: seed)
+    _ = it.start()
+    let wait = try #require(Self.refuse(&it, 503, .seconds(20)).retryIn)
+    #expect(wait >= 20_000_000_000 && wait <= 20_250_000_000)
+    #expect(it.pass(milliseconds: 19_999).isEmpty)
+    #expect(it.passToDeadline() == [.connect])
+    // Nobody is sent away for years.
+    let longest = try #require(Self.refuse(&it, 429, .seconds(Int64.max)).retryIn)
+    #expect(longest >= 600_000_000_000 && longest <= 600_500_000_000)
+  }
+
+  @Test(
+    "Retry-After is read where it is a number of seconds",
+    arguments: [
+      ("7", 7), ("0", 0), ("99999999999999999999", 86_400), ("-1", nil), ("1.5", nil), ("", nil),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", nil),
+    ] as [(String, Int?)])
+  func field(value: String, seconds: Int?) {
+    let head = HTTPResponseHead(status: 503, fields: HTTPFields([HTTPField("Retry-After", value)]))
+    #expect(HandshakeRefusal(head, body: []).retryAfter == seconds.map { .seconds($0) })
+  }
+
+  @Test("the gateway's own words are the reason")
+  func words() {
+    let body = #"{"type":"error","code":"unauthorized","message":"this key is not known","hint":"ask the operator"}"#
+    #expect(
+      HandshakeRefusal(HTTPResponseHead(status: 401), body: Array(body.utf8)).reason
+        == "the server answered 401 Unauthorized: this key is not known; ask the operator")
+    let page = HandshakeRefusal(HTTPResponseHead(status: 502), body: Array("<html>".utf8))
+    #expect(page.reason == "the server answered 502 Bad Gateway")
+  }
+}

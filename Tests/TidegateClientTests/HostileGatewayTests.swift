@@ -1,0 +1,124 @@
+import Testing
+
+@testable import TidegateClient
+
+/// A gateway may be broken or somebody else's: whatever it sends, the app that uses the client goes on.
+@Suite("A hostile gateway")
+struct HostileGatewayTests {
+  static let heartbeat = #"{"type":"heartbeat","time":1,"sent":9223372036854775807,"feeds":{}}"#
+
+  static func sparkline(_ type: String, _ link: String, _ data: String) -> String {
+    #"{"type":"\#(type)","channel":"sparkline","symbol":"kraken:BTC-USD","stream":1,\#(link),"data":\#(data)}"#
+  }
+
+  @Test("a count of sent messages at the end of its range does not overflow with the next message")
+  func sent() {
+    var it = CoreHarness()
+    it.live()
+    _ = it.receive(Self.heartbeat)
+    _ = it.receive(CoreHarness.quote("snapshot", seq: 12))
+    _ = it.receive(#"{"type":"update","channel":"weather","stream":9,"seq":1,"data":{}}"#)
+    #expect(it.core.phase == .open)
+    _ = it.receive(Self.heartbeat.replacing("9223372036854775807", with: "-1"))
+    _ = it.receive(CoreHarness.quote("snapshot", seq: 12))
+    #expect(it.core.phase == .open)
+  }
+
+  @Test("a stream at the end of its numbers is not counted on", arguments: [0, 1, UInt64.max - 1, .max])
+  func numbers(from: UInt64) {
+    var it = CoreHarness([.init(channels: [.trades], symbols: ["kraken:BTC-USD"])])
+    it.live("trades")
+    let last = UInt64.max
+    _ = it.receive(
+      #"{"type":"update","channel":"trades","symbol":"kraken:BTC-USD","stream":1,"prev":10,"seq":\#(last),"data":{"trades":[]}}"#
+    )
+    let lost = #"{"type":"notice","code":"lost","stream":1,"from_seq":\#(from),"to_seq":\#(last),"count":1}"#
+    #expect(it.receive(lost).events.count == 1)
+    #expect(it.core.streams[1]?.seq == last)
+  }
+
+  @Test(
+    "a sparkline whose times cannot be is a gap, or is followed without a trap",
+    arguments: [0, 1, 9_223_372_036_854, Int64.max, -1, .min],
+    [(Int64.min, Int64.max), (0, .max), (.max, .min), (.max - 1, .max), (0, 10_000_000)])
+  func sparkline(step: Int64, times: (from: Int64, to: Int64)) {
+    var it = CoreHarness([.init(channels: [.sparkline], symbols: ["kraken:BTC-USD"])])
+    it.live("sparkline")
+    let snapshot = #"{"range":"24h","from":\#(times.from),"step_s":\#(step),"points":["1",null,"3"]}"#
+    #expect(it.receive(Self.sparkline("snapshot", #""seq":1"#, snapshot)).events.count == 1)
+    for (seq, index) in [0, 2, 1439, 1440, Int64.max, -1].enumerated() {
+      let change = #"{"index":\#(index),"price":"5","from":\#(times.to)}"#
+      _ = it.receive(Self.sparkline("update", #""prev":\#(seq + 1),"seq":\#(seq + 2)"#, change))
+      #expect(it.core.streams[1]?.sparkline?.points.count ?? 0 <= 1440)
+    }
+    // `Int64.min` is no number that the scanner reads; a gateway that sends one is left.
+    #expect(it.core.phase == .open || [step, times.from, times.to].contains(.min))
+  }
+
+  @Test("a sparkline of more points than the protocol has is no sparkline")
+  func manyPoints() {
+    var it = CoreHarness([.init(channels: [.sparkline], symbols: ["kraken:BTC-USD"])])
+    it.live("sparkline")
+    let points = Array(repeating: "\"1\"", count: 1441).joined(separator: ",")
+    let actions = it.receive(
+      Self.sparkline("snapshot", #""seq":1"#, #"{"range":"24h","from":0,"step_s":60,"points":[\#(points)]}"#))
+    #expect(actions.events.allSatisfy { if case .snapshot = $0 { false } else { true } }, "\(actions.events.count)")
+  }
+
+  @Test(
+    "times to wait are brought into their range",
+    arguments: [Int64.min, -1, 0, .max], ["heartbeat_s", "reconnect_in_ms", "retry_after_ms"])
+  func waits(value: Int64, field: String) {
+    var it = CoreHarness()
+    _ = it.start()
+    _ = it.opened()
+    switch field {
+    case "heartbeat_s": _ = it.receive(#"{"type":"welcome","id":2,"session":"s","heartbeat_s":\#(value)}"#)
+    case "reconnect_in_ms": _ = it.receive(#"{"type":"notice","code":"drain","reconnect_in_ms":\#(value)}"#)
+    default:
+      _ = it.receive(
+        #"{"type":"error","id":3,"code":"rate_limited","message":"","retry":true,"retry_after_ms":\#(value)}"#)
+    }
+    let deadline = it.core.nextDeadline ?? .max
+    #expect(deadline >= it.now && deadline - it.now <= 9_000_000_000_000, "within two and a half hours")
+  }
+
+  @Test("one symbol that is refused a thousand times is asked for once")
+  func repeatedRefusals() {
+    var it = CoreHarness()
+    _ = it.start()
+    _ = it.opened()
+    let failure =
+      #"{"channel":"quote","symbol":"kraken:BTC-USD","error":{"code":"not_ready","message":"","retry_after_ms":100}}"#
+    let failures = Array(repeating: failure, count: 1_000).joined(separator: ",")
+    _ = it.receive(#"{"type":"subscribed","id":3,"ok":[],"failed":[\#(failures)]}"#)
+    let again = it.pass(milliseconds: 100).sent
+    #expect(again.count == 1 && again.first?.utf8.count ?? .max < 200, "\(again.count) requests")
+  }
+
+  @Test("a stream that is moved again and again leaves one unread value, not one for each number")
+  func moves() {
+    var buffer = EventBuffer(limit: 4)
+    for stream in 1...1_000 as ClosedRange<Int64> {
+      let info = TidegateEvent.StreamInfo(channel: .quote, symbol: "kraken:BTC-USD", stream: stream, reason: "")
+      if stream > 1 { buffer.append(.moved(info, from: stream - 1)) }
+      buffer.append(.snapshot(info, ClientCoreTests.quote("1")))
+    }
+    #expect(buffer.count <= 6)
+  }
+
+  @Test("a spread of prices beyond all measure is shown as what it is, or not at all")
+  func spread() {
+    var table = WatchTable(url: "ws://h/", symbols: ["kraken:BTC-USD"])
+    let info = TidegateEvent.StreamInfo(channel: .quote, symbol: "kraken:BTC-USD", stream: 1, reason: "")
+    for text in ["9223372036854775807", "-9223372036854775808", "0.000000000000000001", "1e308", "-1e-300"] {
+      let quote = Quote(bid: ExactDecimal("-9223372036854775808"), ask: ExactDecimal(text))
+      _ = table.apply(.snapshot(info, .quote(quote)))
+      #expect(table.line("kraken:BTC-USD", width: 200, color: false) != nil)
+    }
+    let line = Sparkline(
+      range: "24h", from: 0, stepSeconds: 1, points: ["-1e308", "1e308", "0"].map { ExactDecimal($0) })
+    _ = table.apply(.snapshot(info, .sparkline(line)))
+    #expect(table.line("kraken:BTC-USD", width: 200, color: false) != nil)
+  }
+}
