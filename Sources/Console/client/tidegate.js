@@ -1,0 +1,1232 @@
+/**
+ * tidegate.js: the client side of `tidegate.v1`, the protocol of a Tidegate gateway, in one ES module.
+ *
+ * Runs in browsers, workers, Node and Deno. `tidegate.d.ts` beside it has the types; the guide is `JavaScriptClient.md`.
+ *
+ *     import { Tidegate } from "/tidegate.js";
+ *     const gateway = new Tidegate();
+ *     gateway.subscribe({ channel: "pulse", symbol: "kraken:BTC-USD" }, (pulse) => console.log(pulse.price));
+ *
+ * Everything a server sends is checked before it is used. A message that breaks the protocol costs the connection, never
+ * the page. Every table and queue has a bound, named here.
+ */
+
+/** Items in one `subscribe` or `resume`: 200 stay well under the gateway's 64 KiB for one request. */
+const ITEMS_PER_REQUEST = 200;
+/** Streams of one connection. */
+const STREAM_LIMIT = 20_000;
+/** Levels of one side of a book; the gateway keeps at most 5,000. */
+const LEVEL_LIMIT = 20_000;
+/** Points of a sparkline, as the protocol says. */
+const POINT_LIMIT = 1_440;
+/** Trades kept per stream. */
+const TRADES_KEPT = 50;
+/** Characters of a decimal: `Int64` has 19 digits, and a sign, a point and zeros around it. */
+const DECIMAL_LIMIT = 64;
+/** How long a reply may take, ms. */
+const REPLY_TIMEOUT = 10_000;
+/** How long the snapshot after a gap may take before the stream is subscribed to again, ms. */
+const SNAPSHOT_TIMEOUT = 5_000;
+/** How long a connection may take to open, ms. */
+const OPEN_TIMEOUT = 10_000;
+/** Heartbeats that may be missing before the connection counts as dead. */
+const HEARTBEATS_MISSED = 2.5;
+/** Back-off between attempts: full jitter, doubling from the first to the last, ms. */
+const FIRST_BACKOFF = 250;
+const LAST_BACKOFF = 30_000;
+/** A page that has been hidden for this long is paused, ms. */
+const HIDDEN_GRACE = 5_000;
+/** Events that wait for a slow `for await` of trades; beyond it the oldest go, and are counted. */
+const ITERATOR_LIMIT = 1_000;
+
+const CHANNELS = new Set(["trades", "quote", "ticker", "pulse", "book", "sparkline", "status"]);
+/** Channels of state: after a gap only a snapshot helps. */
+const STATE_CHANNELS = new Set(["quote", "ticker", "pulse", "book", "sparkline", "status"]);
+
+// MARK: Decimals
+
+/** Exact arithmetic on decimal strings. Every function throws `RangeError` for text that is no decimal. */
+export const Decimal = {
+  /** Whether the text is a decimal: digits, perhaps a sign and a point. Exponents are none. */
+  isValid(text) {
+    return typeof text === "string" && text.length <= DECIMAL_LIMIT && /^-?\d+(\.\d+)?$/.test(text);
+  },
+  /** −1, 0 or 1: by value, so that "1.0" equals "1.00". */
+  compare(a, b) {
+    const [x, y] = aligned(a, b);
+    return x < y ? -1 : x > y ? 1 : 0;
+  },
+  add(a, b) {
+    const [x, y, scale] = aligned(a, b);
+    return text(x + y, scale);
+  },
+  subtract(a, b) {
+    const [x, y, scale] = aligned(a, b);
+    return text(x - y, scale);
+  },
+  multiply(a, b) {
+    const x = parsed(a), y = parsed(b);
+    return text(x.value * y.value, x.scale + y.scale);
+  },
+  /** `part` in percent of `whole` with `digits` digits after the point, rounded half to even; null where `whole` is not positive. */
+  percent(part, whole, digits = 2) {
+    const [x, y] = aligned(part, whole);
+    if (y <= 0n) return null;
+    return text(divided(x * 100n * 10n ** BigInt(digits), y), digits);
+  },
+  /** The text with exactly `digits` digits after the point, rounded half to even. */
+  rounded(a, digits) {
+    const { value, scale } = parsed(a);
+    if (scale <= digits) return text(value * 10n ** BigInt(digits - scale), digits);
+    return text(divided(value, 10n ** BigInt(scale - digits)), digits);
+  },
+  /** Without zeros at the end: "169.45000000" is "169.45". Keeps at least `digits` digits after the point. */
+  trimmed(a, digits = 0) {
+    const { scale } = parsed(a);
+    if (scale <= digits) return a;
+    let end = a.length;
+    const least = a.indexOf(".") + 1 + digits;
+    while (end > least && a[end - 1] === "0") end -= 1;
+    return a.slice(0, a[end - 1] === "." ? end - 1 : end);
+  },
+  /** The nearest `Number`, for drawing. Never compare or add prices with it. */
+  toNumber(a) {
+    parsed(a);
+    return Number(a);
+  },
+};
+
+function parsed(decimal) {
+  if (!Decimal.isValid(decimal)) throw new RangeError("not a decimal");
+  const point = decimal.indexOf(".");
+  if (point < 0) return { value: BigInt(decimal), scale: 0 };
+  return { value: BigInt(decimal.slice(0, point) + decimal.slice(point + 1)), scale: decimal.length - point - 1 };
+}
+
+function aligned(a, b) {
+  const x = parsed(a), y = parsed(b);
+  const scale = Math.max(x.scale, y.scale);
+  return [x.value * 10n ** BigInt(scale - x.scale), y.value * 10n ** BigInt(scale - y.scale), scale];
+}
+
+/** The quotient, rounded half to even; `b` is positive. */
+function divided(a, b) {
+  const quotient = a / b;
+  const rest = a % b < 0n ? -(a % b) : a % b;
+  const up = 2n * rest > b || (2n * rest === b && quotient % 2n !== 0n);
+  return up ? quotient + (a < 0n ? -1n : 1n) : quotient;
+}
+
+function text(value, scale) {
+  const digits = (value < 0n ? -value : value).toString().padStart(scale + 1, "0");
+  const whole = digits.slice(0, digits.length - scale);
+  return (value < 0n ? "-" : "") + whole + (scale > 0 ? "." + digits.slice(digits.length - scale) : "");
+}
+
+// MARK: Checks of what a server sends
+
+/** The server broke the protocol. `message` never holds more of its text than a few words. */
+class ProtocolViolation extends Error {}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+function need(condition, what) {
+  if (!condition) throw new ProtocolViolation(what);
+}
+function count(value, what, limit = Number.MAX_SAFE_INTEGER) {
+  need(Number.isSafeInteger(value) && value >= 0 && value <= limit, what);
+  return value;
+}
+function list(value, limit, what) {
+  if (value === undefined) return [];
+  need(Array.isArray(value) && value.length <= limit, what);
+  return value;
+}
+/** A number of milliseconds that a server may ask a client to wait, held in bounds. */
+function wait(value, fallback, most) {
+  return typeof value === "number" && value >= 0 ? Math.min(value, most) : fallback;
+}
+function short(value) {
+  return typeof value === "string" ? value.slice(0, 500) : "";
+}
+
+// MARK: What streams become
+
+/**
+ * An order book, merged from its snapshot and updates. `bids` and `asks` are `[price, size]` of decimal strings, best first.
+ */
+export class Book {
+  bids = [];
+  asks = [];
+  /** The venue's time of the last change, µs; undefined if it has said none. */
+  time = undefined;
+
+  static from(data) {
+    const book = new Book();
+    for (const level of list(data.bids, LEVEL_LIMIT, "bids")) book.#set(book.bids, level, -1);
+    for (const level of list(data.asks, LEVEL_LIMIT, "asks")) book.#set(book.asks, level, 1);
+    book.time = Number.isSafeInteger(data.time) ? data.time : undefined;
+    return book;
+  }
+
+  /** Applies an update: a level of size zero goes. */
+  apply(data) {
+    for (const level of list(data.bids, LEVEL_LIMIT, "bids")) this.#set(this.bids, level, -1);
+    for (const level of list(data.asks, LEVEL_LIMIT, "asks")) this.#set(this.asks, level, 1);
+    if (Number.isSafeInteger(data.time)) this.time = data.time;
+  }
+
+  get bestBid() { return this.bids[0]; }
+  get bestAsk() { return this.asks[0]; }
+  /** Ask − bid, exactly; null while a side is empty. */
+  get spread() {
+    return this.bids.length && this.asks.length ? Decimal.subtract(this.asks[0][0], this.bids[0][0]) : null;
+  }
+  /** The middle of the best bid and ask, exactly; null while a side is empty. */
+  get mid() {
+    if (!this.bids.length || !this.asks.length) return null;
+    return Decimal.multiply(Decimal.add(this.asks[0][0], this.bids[0][0]), "0.5");
+  }
+  /** The spread in percent of the mid price, with 4 digits; null while a side is empty. */
+  get spreadPercent() {
+    const spread = this.spread;
+    return spread === null ? null : Decimal.percent(spread, this.mid, 4);
+  }
+
+  /**
+   * The best `count` levels of each side for a depth chart: `{price, size, total, share}`. `total` is the exact cumulative size;
+   * `share` (0…1) is it over the larger of both sides' totals.
+   */
+  depth(count) {
+    const sum = (levels) => {
+      let total = "0";
+      return levels.slice(0, count).map(([price, size]) => ({ price, size, total: (total = Decimal.add(total, size)) }));
+    };
+    const bids = sum(this.bids), asks = sum(this.asks);
+    const most = Math.max(Number(bids.at(-1)?.total ?? 0), Number(asks.at(-1)?.total ?? 0));
+    for (const row of [...bids, ...asks]) row.share = most > 0 ? Number(row.total) / most : 0;
+    return { bids, asks };
+  }
+
+  /** `direction` is 1 where the best price is the lowest (asks), −1 where it is the highest. O(log n) to find, O(n) to insert. */
+  #set(side, level, direction) {
+    need(Array.isArray(level) && level.length >= 2, "a book level");
+    const price = level[0], size = level[1];
+    need(Decimal.isValid(price) && Decimal.isValid(size) && size[0] !== "-", "a book level");
+    let low = 0, high = side.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (order(side[middle][0], price) * direction < 0) low = middle + 1;
+      else high = middle;
+    }
+    const isThere = low < side.length && order(side[low][0], price) === 0;
+    if (!/[1-9]/.test(size)) {
+      if (isThere) side.splice(low, 1);
+    } else if (isThere) {
+      side[low] = [price, size];
+    } else {
+      need(side.length < LEVEL_LIMIT, "a book of too many levels");
+      side.splice(low, 0, [price, size]);
+    }
+  }
+}
+
+/** Compares two decimals: as numbers, and exactly where those cannot tell them apart. */
+function order(a, b) {
+  if (a === b) return 0;
+  const x = Number(a), y = Number(b);
+  return x < y ? -1 : x > y ? 1 : Decimal.compare(a, b);
+}
+
+/** A line of prices: `points[i]` is the last price of the slice that starts at `from` + i × `step` µs. */
+export class Sparkline {
+  range = "";
+  from = 0;
+  /** µs. */
+  step = 0;
+  points = [];
+
+  static from(data) {
+    const line = new Sparkline();
+    line.range = short(data.range);
+    line.from = count(data.from, "from of a sparkline");
+    line.step = count(data.step_s, "step_s of a sparkline", 1e9) * 1e6;
+    line.points = list(data.points, POINT_LIMIT, "points of a sparkline").slice();
+    need(line.points.every(Decimal.isValid), "a point of a sparkline");
+    return line;
+  }
+
+  apply(data) {
+    const index = count(data.index, "index of a sparkline", POINT_LIMIT - 1);
+    need(Decimal.isValid(data.price), "price of a sparkline");
+    let points = this.points;
+    if (data.from !== undefined && data.from !== this.from) {
+      need(this.step > 0 && count(data.from, "from of a sparkline") > this.from, "from of a sparkline");
+      const moved = Math.round((data.from - this.from) / this.step);
+      const last = points.at(-1);
+      points = points.slice(Math.min(moved, points.length));
+      if (points.length === 0 && last !== undefined) points = [last];
+      this.from = data.from;
+    }
+    while (points.length < index) points.push(points.at(-1) ?? data.price);
+    points.length = Math.min(points.length, index + 1);
+    points[index] = data.price;
+    this.points = points;
+  }
+
+  get first() { return this.points[0]; }
+  get last() { return this.points.at(-1); }
+  /** Last − first, exactly; null without points. */
+  get change() { return this.points.length ? Decimal.subtract(this.last, this.first) : null; }
+  get changePercent() { return this.points.length ? Decimal.percent(this.change, this.first) : null; }
+  /** `up`, `down` or `flat`: of the same two points as `change`. */
+  get trend() {
+    const sign = this.points.length ? Decimal.compare(this.last, this.first) : 0;
+    return sign > 0 ? "up" : sign < 0 ? "down" : "flat";
+  }
+}
+
+function checkedTrades(data) {
+  const trades = list(data.trades, 10_000, "trades");
+  for (const trade of trades) {
+    need(isObject(trade) && Decimal.isValid(trade.price) && Decimal.isValid(trade.size), "a trade");
+  }
+  return trades;
+}
+
+const DECIMAL_FIELDS = [
+  "bid", "ask", "bid_size", "ask_size", "price", "previous", "change_pct", "change_pct_24h", "last", "open_24h", "high_24h",
+  "low_24h", "volume_24h", "quote_volume_24h", "vwap_24h", "change_24h",
+];
+
+function checkedRecord(data) {
+  for (const field of DECIMAL_FIELDS) {
+    need(data[field] === undefined || Decimal.isValid(data[field]), field);
+  }
+  return data;
+}
+
+// MARK: Subscriptions
+
+/**
+ * What `subscribe` returns. Its listener gets `(value, info)`: the whole value, merged (a `Book`, a `Sparkline`, the ticker …),
+ * and what came. `cancel()` ends it; the connection and other subscriptions stay.
+ */
+class Subscription {
+  /** `pending`, `live`, `waiting` (nothing is sure until a snapshot comes), `failed`, `cancelled`. */
+  state = "pending";
+  /** Why it failed, or is tried again: `{code, message, hint}`. */
+  error = undefined;
+  #gateway;
+  #listener;
+  #waiters = new Set();
+
+  constructor(gateway, request, listener) {
+    this.#gateway = gateway;
+    this.request = request;
+    this.#listener = listener;
+  }
+
+  /** The newest value; undefined before the first. Of a wildcard: that of the stream that changed last. */
+  value = undefined;
+
+  cancel() {
+    if (this.state === "cancelled") return;
+    this.state = "cancelled";
+    this.#gateway._cancelled(this);
+    for (const waiter of this.#waiters) waiter.end();
+    this.#waiters.clear();
+  }
+
+  _deliver(value, info) {
+    if (this.state === "cancelled") return;
+    if (value !== undefined) this.value = value;
+    if (this.#listener) call(this.#listener, [value, info], this.#gateway);
+    if (info.type === "state") return;
+    for (const waiter of this.#waiters) waiter.push({ value, info });
+  }
+
+  /**
+   * `for await (const {value, info} of subscription)`. Of channels of state a slow reader gets the newest; of trades at most 1,000
+   * messages wait, and `info.skipped` of the next says how many went. Each iteration has its own queue.
+   */
+  [Symbol.asyncIterator]() {
+    const queue = [];
+    const isState = STATE_CHANNELS.has(this.request.channel);
+    let skipped = 0, wake = null, isOver = this.state === "cancelled";
+    const waiter = {
+      push: (item) => {
+        const place = isState && item.value !== undefined
+          ? queue.findIndex((waiting) => waiting.value !== undefined && waiting.info.symbol === item.info.symbol) : -1;
+        if (place >= 0) queue[place] = item;
+        else queue.push(item);
+        if (queue.length > ITERATOR_LIMIT) { queue.shift(); skipped += 1; }
+        wake?.();
+      },
+      end: () => { isOver = true; wake?.(); },
+    };
+    this.#waiters.add(waiter);
+    const finish = () => {
+      this.#waiters.delete(waiter);
+      isOver = true;
+      queue.length = 0;
+      wake?.();
+      return Promise.resolve({ value: undefined, done: true });
+    };
+    return {
+      next: async () => {
+        while (queue.length === 0 && !isOver) {
+          await new Promise((resolve) => { wake = resolve; });
+          wake = null;
+        }
+        if (queue.length === 0) return finish();
+        const item = queue.shift();
+        if (skipped > 0) { item.info = { ...item.info, skipped }; skipped = 0; }
+        return { value: item, done: false };
+      },
+      return: finish,
+      [Symbol.asyncIterator]() { return this; },
+    };
+  }
+}
+
+/** Calls somebody else's function; what it throws is reported and stops nothing here. */
+function call(listener, parameters, gateway) {
+  try {
+    listener(...parameters);
+  } catch (error) {
+    if (typeof reportError === "function") reportError(error);
+    else gateway._later(() => { throw error; });
+  }
+}
+
+/** One thing on the wire that several subscriptions may share. */
+function wish(request) {
+  const { channel } = request;
+  if (!CHANNELS.has(channel)) {
+    throw new TypeError(`unknown channel ${JSON.stringify(channel)}: one of ${[...CHANNELS].join(", ")}`);
+  }
+  const symbol = channel === "status" ? "" : request.symbol;
+  if (typeof symbol !== "string" || (channel !== "status" && !symbol.includes(":"))) {
+    throw new TypeError("`symbol` is venue:BASE-QUOTE, such as kraken:BTC-USD");
+  }
+  const item = { channel, symbol };
+  if (channel === "book" && request.depth !== undefined) item.depth = request.depth;
+  if (channel === "sparkline" && request.points !== undefined) item.points = request.points;
+  if (channel !== "status" && request.intervalMilliseconds !== undefined) {
+    item.interval_ms = request.intervalMilliseconds;
+  }
+  return item;
+}
+
+function keyOf(item) {
+  return [item.channel, item.symbol, item.depth ?? "", item.points ?? "", item.interval_ms ?? ""].join("|");
+}
+
+/** What a request says of an item: one item, one symbol. */
+function wireItem(item) {
+  const { symbol, ...rest } = item;
+  return symbol === "" ? rest : { ...rest, symbols: [symbol] };
+}
+
+// MARK: The connection
+
+/** The environment of a browser, a worker, Node or Deno. Tests bring their own. */
+function hostEnvironment() {
+  return {
+    WebSocket: globalThis.WebSocket,
+    now: () => (globalThis.performance ? performance.now() : Date.now()),
+    setTimeout: (work, milliseconds) => globalThis.setTimeout(work, milliseconds),
+    clearTimeout: (timer) => globalThis.clearTimeout(timer),
+    random: Math.random,
+    document: globalThis.document,
+    window: globalThis.window ?? (typeof globalThis.addEventListener === "function" ? globalThis : undefined),
+    location: globalThis.location,
+  };
+}
+
+/**
+ * A connection to a gateway that comes back by itself, and the streams on it.
+ *
+ * Events, with `on(name, listener)`, which returns a function that takes the listener off again:
+ * - `state` `(state, detail)`: `connecting`, `connected`, `reconnecting` `{reason, inMilliseconds}`, `disconnected` `{reason}`.
+ * - `welcome` `(welcome)`; `heartbeat` `(heartbeat)`; `notice` `(notice)`; `error` `(error)`: as the protocol has them.
+ * - `feeds` `(feeds)`: a `Map` from venue to `{state, indicator, age_ms, …}`, with each heartbeat and status.
+ * - `gap` `({channel, symbol, reason})`: updates of a stream are missing; a snapshot follows, or, of trades, they are lost.
+ */
+export class Tidegate {
+  /** `connecting`, `connected`, `reconnecting`, `disconnected`. */
+  state = "disconnected";
+  /** What the last `welcome` said; undefined before. */
+  welcome = undefined;
+  /** State and age of each feed, by venue, as the last heartbeat told. */
+  feeds = new Map();
+
+  #environment;
+  #url;
+  #token;
+  #client;
+  #heartbeatSeconds;
+  #pausesWhenHidden;
+  #listeners = new Map();
+
+  #socket = null;
+  #isOpen = false;
+  #isStopped = false;
+  #attempt = 0;
+  #isTokenRefused = false;
+  #received = 0;
+  #session = undefined;
+  #nextID = 1;
+  /** Requests without a reply: id → {kind, items, deadline}. */
+  #pending = new Map();
+  /** What is wanted, by key: {item, key, subscriptions, numbers of its streams, isAsked, hasFailed, retryAt}. */
+  #wishes = new Map();
+  /** Streams by number. */
+  #streams = new Map();
+  /** What the connection before left, for `resume`. */
+  #left = undefined;
+  #timers = new Map();
+  #outbox = [];
+  #tokens = 20;
+  #rate = 20;
+  #refilledAt = 0;
+  #isPaused = false;
+  #isHidden = false;
+  #unhook = [];
+  #connection = 0;
+
+  /**
+   * @param options `url` (else the page's own host), `token` (text, or a function that returns one or a promise of one, asked for each
+   *   connection and before a token ends), `client`, `heartbeatSeconds` 1…60 (5), `pausesWhenHidden` (true), `environment`.
+   */
+  constructor(options = {}) {
+    this.#environment = { ...hostEnvironment(), ...(options.environment ?? {}) };
+    this.#url = streamURL(options.url, this.#environment.location);
+    this.#token = options.token;
+    this.#client = options.client ?? "tidegate.js";
+    this.#heartbeatSeconds = options.heartbeatSeconds ?? 5;
+    this.#pausesWhenHidden = options.pausesWhenHidden ?? true;
+    if (typeof this.#environment.WebSocket !== "function") {
+      throw new TypeError("there is no WebSocket here: pass one as environment.WebSocket (Node before 22: the package `ws`)");
+    }
+    this.#hook();
+    this.#setState("connecting");
+    this._later(() => this.#connect());
+  }
+
+  on(name, listener) {
+    if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
+    this.#listeners.get(name).add(listener);
+    return () => this.#listeners.get(name)?.delete(listener);
+  }
+
+  /**
+   * Subscribes, now or as soon as there is a connection. Equal requests share one stream.
+   *
+   * @param request `channel`, `symbol` (with a `*` for wildcards), `depth`, `points`, `intervalMilliseconds`.
+   * @param listener gets `(value, info)`; `info` has `type` (`snapshot`, `update`, `gap`, `state`, `failed`), `symbol`, `reason`, `data`.
+   *   With `gap`, `state` and `failed` the value is undefined.
+   */
+  subscribe(request, listener) {
+    const item = wish(request);
+    const key = keyOf(item);
+    const subscription = new Subscription(this, { ...request, key }, listener);
+    let entry = this.#wishes.get(key);
+    if (entry === undefined) {
+      if (this.#wishes.size >= STREAM_LIMIT) throw new RangeError(`at most ${STREAM_LIMIT} subscriptions`);
+      entry = { item, key, subscriptions: new Set(), numbers: new Set(), isAsked: false, hasFailed: false };
+      this.#wishes.set(key, entry);
+    }
+    if (entry.hasFailed) entry.isAsked = entry.hasFailed = false;
+    entry.subscriptions.add(subscription);
+    for (const number of entry.numbers) {
+      const stream = this.#streams.get(number);
+      if (stream === undefined || !stream.isSynced) continue;
+      subscription.state = "live";
+      const type = "snapshot";
+      this._later(() => subscription._deliver(stream.value, { type, reason: "shared", ...about(stream), data: undefined }));
+    }
+    this.#wantSubscriptions();
+    return subscription;
+  }
+
+  /** Asks for fresh snapshots of everything at another class: 0, 100, 250, 1000 or 5000 ms. */
+  configure({ intervalMilliseconds }) { this.#request({ op: "configure", interval_ms: intervalMilliseconds }, "other"); }
+
+  /** Stops data but for heartbeats, until `resume`. */
+  pause() {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.#request({ op: "pause" }, "other");
+  }
+  resume() {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#request({ op: "resume" }, "other");
+  }
+
+  /** Tries now instead of waiting for the back-off. */
+  reconnect() {
+    if (this.#isStopped || this.state !== "reconnecting") return;
+    this.#attempt = 0;
+    this.#connect();
+  }
+
+  /** Ends the connection for good. */
+  close() {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#drop(1000);
+    for (const undo of this.#unhook) undo();
+    for (const timer of this.#timers.values()) this.#environment.clearTimeout(timer);
+    this.#timers.clear();
+    this.#setState("disconnected", { reason: "closed" });
+    for (const entry of [...this.#wishes.values()]) for (const each of [...entry.subscriptions]) each.cancel();
+  }
+
+  // Used by subscriptions.
+
+  _cancelled(subscription) {
+    const entry = this.#wishes.get(subscription.request.key);
+    if (entry === undefined || !entry.subscriptions.delete(subscription) || entry.subscriptions.size > 0) return;
+    this.#wishes.delete(entry.key);
+    const free = [];
+    for (const number of entry.numbers) {
+      const stream = this.#streams.get(number);
+      stream?.entries.delete(entry);
+      if (stream && stream.entries.size === 0) {
+        this.#streams.delete(number);
+        free.push(number);
+      }
+    }
+    if (free.length && this.#isOpen) this.#request({ op: "unsubscribe", streams: free }, "other");
+  }
+
+  _later(work) { this.#environment.setTimeout(work, 0); }
+
+  // MARK: Life
+
+  #emit(name, ...parameters) {
+    for (const listener of [...(this.#listeners.get(name) ?? [])]) call(listener, parameters, this);
+  }
+
+  #setState(state, detail = {}) {
+    if (this.state === state && state !== "reconnecting") return;
+    this.state = state;
+    this.#emit("state", state, detail);
+  }
+
+  #timer(name, milliseconds, work) {
+    const old = this.#timers.get(name);
+    if (old !== undefined) this.#environment.clearTimeout(old);
+    this.#timers.delete(name);
+    if (work === undefined) return;
+    this.#timers.set(
+      name,
+      this.#environment.setTimeout(() => {
+        this.#timers.delete(name);
+        work();
+      }, milliseconds));
+  }
+
+  async #connect() {
+    if (this.#isStopped) return;
+    this.#timer("retry");
+    this.#drop(1000);
+    this.#connection += 1;
+    const connection = this.#connection;
+    let token;
+    try {
+      token = typeof this.#token === "function" ? await this.#token() : this.#token;
+    } catch (error) {
+      if (connection === this.#connection) this.#lost(`there is no token: ${short(String(error?.message ?? error))}`);
+      return;
+    }
+    if (this.#isStopped || connection !== this.#connection) return;
+    let socket;
+    try {
+      socket = new this.#environment.WebSocket(this.#url, ["tidegate.v1.json"]);
+    } catch (error) {
+      return this.#end(`${this.#url} cannot be connected to: ${short(String(error?.message ?? error))}`);
+    }
+    this.#socket = socket;
+    this.#timer("open", OPEN_TIMEOUT, () => this.#lost("the connection was not open after 10 s"));
+    socket.onopen = () => { if (socket === this.#socket) this.#opened(token); };
+    socket.onmessage = (event) => { if (socket === this.#socket) this.#take(event.data); };
+    socket.onerror = () => {};
+    socket.onclose = (event) => { if (socket === this.#socket) this.#closed(event.code, short(event.reason)); };
+  }
+
+  /** Gives the socket up without waiting for its end: a dead one would not tell. */
+  #drop(code) {
+    this.#timer("open");
+    this.#timer("heartbeat");
+    this.#timer("drain");
+    this.#timer("replies");
+    this.#timer("send");
+    const socket = this.#socket;
+    this.#socket = null;
+    if (this.#isOpen) this.#leave();
+    this.#isOpen = false;
+    this.#pending.clear();
+    this.#outbox = [];
+    if (socket) {
+      socket.onopen = socket.onmessage = socket.onerror = socket.onclose = null;
+      try { socket.close(code); } catch { /* it was not open yet */ }
+    }
+  }
+
+  /** Remembers where each stream stopped, and marks all of it as waiting. */
+  #leave() {
+    const streams = [];
+    for (const stream of this.#streams.values()) {
+      if (stream.seq === undefined || stream.epoch === undefined || !stream.isSynced) continue;
+      streams.push(stream);
+    }
+    if (this.#session !== undefined) this.#left = { session: this.#session, streams };
+    this.#session = undefined;
+    for (const entry of this.#wishes.values()) {
+      entry.numbers.clear();
+      entry.isAsked = false;
+      entry.retryAt = undefined;
+      for (const each of entry.subscriptions) if (each.state === "live") this.#mark(each, "waiting");
+    }
+    this.#streams.clear();
+  }
+
+  #mark(subscription, state, info = {}) {
+    if (subscription.state === state || subscription.state === "cancelled") return;
+    subscription.state = state;
+    subscription._deliver(undefined, { type: "state", state, symbol: subscription.request.symbol ?? "", ...info });
+  }
+
+  #closed(code, reason) {
+    const why = reason ? `${reason} (${code})` : `closed with ${code}`;
+    if (code === 4001 && typeof this.#token === "function" && !this.#isTokenRefused) {
+      this.#isTokenRefused = true;
+      return this.#again(why, 0);
+    }
+    if (code >= 4000 && code <= 4099) return this.#end(why);
+    if (code >= 4200 && code <= 4299 && this.#attempt === 0) return this.#again(why, 0);
+    this.#lost(why);
+  }
+
+  #lost(reason) {
+    const cap = Math.min(LAST_BACKOFF, FIRST_BACKOFF * 2 ** Math.min(this.#attempt, 20));
+    this.#again(reason, Math.floor(this.#environment.random() * cap));
+  }
+
+  #again(reason, inMilliseconds) {
+    this.#drop(1000);
+    if (this.#isStopped) return;
+    this.#attempt += 1;
+    this.#setState("reconnecting", { reason, inMilliseconds });
+    this.#timer("retry", inMilliseconds, () => this.#connect());
+  }
+
+  /** No other attempt would do better. */
+  #end(reason) {
+    this.#drop(1000);
+    this.#setState("disconnected", { reason });
+  }
+
+  #hook() {
+    const { window, document } = this.#environment;
+    const add = (target, name, work) => {
+      if (typeof target?.addEventListener !== "function") return;
+      target.addEventListener(name, work);
+      this.#unhook.push(() => target.removeEventListener(name, work));
+    };
+    add(window, "online", () => this.reconnect());
+    // A dead network gives no close event: ask at once.
+    add(window, "offline", () => { if (this.#isOpen) this.#request({ op: "ping" }, "other", undefined, 2_000); });
+    if (!this.#pausesWhenHidden || document === undefined) return;
+    add(document, "visibilitychange", () => {
+      this.#isHidden = document.visibilityState === "hidden";
+      if (this.#isHidden) {
+        this.#timer("hidden", HIDDEN_GRACE, () => { if (this.#isHidden) this.#hidden(true); });
+      } else {
+        this.#timer("hidden");
+        this.#hidden(false);
+        this.reconnect();
+      }
+    });
+  }
+
+  #pausedByPage = false;
+  #hidden(isHidden) {
+    if (isHidden && !this.#isPaused) {
+      this.#pausedByPage = true;
+      this.pause();
+    } else if (!isHidden && this.#pausedByPage) {
+      this.#pausedByPage = false;
+      this.resume();
+    }
+  }
+
+  // MARK: Requests
+
+  #opened(token) {
+    this.#timer("open");
+    this.#isOpen = true;
+    this.#received = 0;
+    this.#tokens = this.#rate;
+    this.#refilledAt = this.#environment.now();
+    const hello = { op: "hello", client: this.#client, heartbeat_s: this.#heartbeatSeconds };
+    if (token !== undefined && token !== null) hello.token = token;
+    const left = this.#left;
+    this.#left = undefined;
+    const resumed = [];
+    if (left !== undefined) {
+      for (const stream of left.streams.slice(0, ITEMS_PER_REQUEST)) {
+        const item = [...stream.entries].find((entry) => this.#wishes.has(entry.key))?.item;
+        if (item === undefined) continue;
+        resumed.push({ stream, entries: [...stream.entries].filter((entry) => this.#wishes.has(entry.key)) });
+      }
+      hello.resume = {
+        session: left.session,
+        streams: resumed.map(({ stream }) => {
+          const { symbol: _, symbols: __, ...parameters } = { ...wireItem([...stream.entries][0].item) };
+          const position = { stream: stream.number, epoch: stream.epoch, seq: stream.seq };
+          return stream.symbol === ""
+            ? { ...parameters, ...position } : { ...parameters, symbol: stream.symbol, ...position };
+        }),
+      };
+      for (const { entries } of resumed) {
+        for (const entry of entries) if (!entry.item.symbol.includes("*")) entry.isAsked = true;
+      }
+    }
+    this.#watchHeartbeat(Math.max(this.#heartbeatSeconds, 1) + REPLY_TIMEOUT / 1_000);
+    this.#request(hello, "hello", resumed);
+    if (this.#isPaused) this.#request({ op: "pause" }, "other");
+    this.#wantSubscriptions();
+  }
+
+  #wantSubscriptions() {
+    if (this.#timers.has("subscribe")) return;
+    this.#timer("subscribe", 0, () => this.#subscribeAll());
+  }
+
+  /** Asks for every wish that is not asked for yet. No request names a channel and symbol twice, so that its answer is unambiguous. */
+  #subscribeAll() {
+    if (!this.#isOpen) return;
+    let batches = [];
+    const now = this.#environment.now();
+    for (const entry of this.#wishes.values()) {
+      if (entry.isAsked || (entry.retryAt ?? 0) > now) continue;
+      entry.isAsked = true;
+      const name = `${entry.item.channel}|${entry.item.symbol}`;
+      const isWild = entry.item.symbol.includes("*");
+      let batch = isWild
+        ? undefined : batches.find((each) => each.entries.length < ITEMS_PER_REQUEST && !each.isWild && !each.names.has(name));
+      if (batch === undefined) batches.push((batch = { entries: [], names: new Set(), isWild }));
+      batch.entries.push(entry);
+      batch.names.add(name);
+    }
+    for (const { entries } of batches) {
+      this.#request({ op: "subscribe", streams: entries.map((entry) => wireItem(entry.item)) }, "subscribe", entries);
+    }
+  }
+
+  #request(request, kind, entries = undefined, timeout = REPLY_TIMEOUT) {
+    if (!this.#isOpen) return;
+    const id = this.#nextID;
+    this.#nextID += 1;
+    this.#outbox.push({ id, text: JSON.stringify({ ...request, id }), kind, entries, timeout });
+    this.#flush();
+  }
+
+  /** Sends what waits, at most as fast as the gateway allows. */
+  #flush() {
+    const now = this.#environment.now();
+    this.#tokens = Math.min(this.#rate, this.#tokens + ((now - this.#refilledAt) / 1_000) * this.#rate);
+    this.#refilledAt = now;
+    while (this.#outbox.length && this.#tokens >= 1 && this.#socket) {
+      const { id, text, kind, entries, timeout } = this.#outbox.shift();
+      this.#tokens -= 1;
+      this.#pending.set(id, { kind, entries, deadline: now + timeout });
+      this.#socket.send(text);
+    }
+    if (this.#outbox.length && !this.#timers.has("send")) this.#timer("send", 1_000 / this.#rate, () => this.#flush());
+    this.#watchReplies();
+  }
+
+  #watchReplies() {
+    if (this.#timers.has("replies") || this.#pending.size === 0) return;
+    let first = Infinity;
+    for (const { deadline } of this.#pending.values()) first = Math.min(first, deadline);
+    this.#timer("replies", Math.max(0, first - this.#environment.now()), () => {
+      const now = this.#environment.now();
+      for (const { deadline } of this.#pending.values()) {
+        if (deadline <= now) return this.#lost("a request was not answered");
+      }
+      this.#watchReplies();
+    });
+  }
+
+  #watchHeartbeat(seconds) {
+    this.#timer("heartbeat", seconds * 1_000, () => this.#lost("there was no heartbeat"));
+  }
+
+  // MARK: Messages
+
+  #take(data) {
+    try {
+      need(typeof data === "string", "a binary message");
+      let message;
+      try { message = JSON.parse(data); } catch { need(false, "a message that is no JSON"); }
+      need(isObject(message) && typeof message.type === "string", "a message without a type");
+      this.#receive(message);
+    } catch (error) {
+      if (!(error instanceof ProtocolViolation)) throw error;
+      // A value may be half changed: nothing of this connection is gone on with.
+      this.#session = undefined;
+      this.#lost(`the server broke the protocol: ${error.message}`);
+    }
+  }
+
+  #receive(message) {
+    const answered = message.id !== undefined ? this.#pending.get(message.id) : undefined;
+    if (answered !== undefined) {
+      this.#pending.delete(message.id);
+      this.#timer("replies");
+      this.#watchReplies();
+    }
+    switch (message.type) {
+      case "welcome": return this.#welcomed(message, answered);
+      case "subscribed": return this.#subscribed(message, answered);
+      case "snapshot":
+      case "update": return this.#data(message);
+      case "heartbeat": return this.#heartbeat(message);
+      case "notice": return this.#notice(message);
+      case "error": return this.#error(message, answered);
+      case "configured": return this.#moved(message.streams);
+      default: return;
+    }
+  }
+
+  #welcomed(message, answered) {
+    this.#isTokenRefused = false;
+    this.#session = typeof message.session === "string" ? message.session.slice(0, 200) : undefined;
+    const rate = message.limits?.requests_per_s;
+    if (typeof rate === "number" && rate >= 1) this.#rate = Math.min(rate, 1_000) * 0.8;
+    const seconds = typeof message.heartbeat_s === "number" ? Math.min(Math.max(message.heartbeat_s, 0.1), 60) : 5;
+    this.#heartbeatSeconds = seconds;
+    this.#watchHeartbeat(seconds * HEARTBEATS_MISSED);
+    this.welcome = message;
+    this.#setState("connected", { resumed: message.resumed === true });
+    this.#emit("welcome", message);
+    const asked = answered?.entries ?? [];
+    if (asked.length === 0) return;
+    const byNumber = new Map(asked.map((each) => [`${each.stream.channel}|${each.stream.symbol}`, each]));
+    for (const accepted of list(message.ok, STREAM_LIMIT, "ok")) {
+      need(isObject(accepted), "an item of ok");
+      const name = `${accepted.channel}|${accepted.symbol ?? ""}`;
+      const each = byNumber.get(name);
+      const stream = this.#adopt(accepted, each?.entries ?? []);
+      if (stream === undefined || each === undefined) continue;
+      byNumber.delete(name);
+      if (accepted.recovered === true) {
+        stream.value = each.stream.value;
+        stream.seq = each.stream.seq;
+        stream.isSynced = true;
+        for (const subscription of stream.subscriptions()) this.#mark(subscription, "live");
+      }
+    }
+    for (const failure of list(message.failed, STREAM_LIMIT, "failed")) {
+      const name = `${failure?.channel}|${failure?.symbol ?? ""}`;
+      const each = byNumber.get(name);
+      byNumber.delete(name);
+      if (each) for (const entry of each.entries) this.#failed(entry, failure.error ?? failure);
+    }
+    // What the answer does not name is subscribed to anew.
+    for (const { entries } of byNumber.values()) for (const entry of entries) entry.isAsked = false;
+    this.#wantSubscriptions();
+  }
+
+  #subscribed(message, answered) {
+    const entries = answered?.kind === "subscribe" ? answered.entries : [];
+    for (const accepted of list(message.ok, STREAM_LIMIT, "ok")) {
+      need(isObject(accepted), "an item of ok");
+      const symbol = accepted.symbol ?? "";
+      const fitting = entries.filter(
+        ({ item }) => item.channel === accepted.channel && (item.symbol === symbol || item.symbol.includes("*")));
+      const exact = fitting.filter(({ item }) => item.symbol === symbol);
+      this.#adopt(accepted, (exact.length ? exact : fitting).filter((entry) => this.#wishes.get(entry.key) === entry));
+    }
+    for (const failure of list(message.failed, STREAM_LIMIT, "failed")) {
+      need(isObject(failure), "an item of failed");
+      const entry = (Number.isSafeInteger(failure.item) ? entries[failure.item] : undefined) ?? entries.find(
+        ({ item }) => item.channel === failure.channel && item.symbol === failure.symbol);
+      if (entry) this.#failed(entry, isObject(failure.error) ? failure.error : failure);
+    }
+    // Streams that nobody wants any more: cancelled while the request was under way.
+    const free = [];
+    for (const [number, stream] of this.#streams) if (stream.entries.size === 0) free.push(number);
+    for (const number of free) this.#streams.delete(number);
+    if (free.length) this.#request({ op: "unsubscribe", streams: free }, "other");
+  }
+
+  /** The stream of an item of `ok`; a new one waits for its snapshot. */
+  #adopt(accepted, entries) {
+    const number = count(accepted.stream, "stream");
+    need(CHANNELS.has(accepted.channel), "an unknown channel in ok");
+    let stream = this.#streams.get(number);
+    if (stream === undefined) {
+      need(this.#streams.size < STREAM_LIMIT, "too many streams");
+      stream = new Stream(number, accepted.channel, short(accepted.symbol));
+      this.#streams.set(number, stream);
+    }
+    stream.epoch = accepted.epoch;
+    if (!stream.isSynced && accepted.seq !== undefined) stream.seq = count(accepted.seq, "seq");
+    for (const entry of entries) {
+      stream.entries.add(entry);
+      entry.numbers.add(number);
+      entry.error = undefined;
+      for (const subscription of entry.subscriptions) {
+        if (subscription.state === "pending" || subscription.state === "failed") this.#mark(subscription, "waiting");
+        if (stream.isSynced) this.#hand(stream, subscription, { type: "snapshot", reason: "shared" });
+      }
+    }
+    return stream;
+  }
+
+  #hand(stream, subscription, info) {
+    if (subscription.state !== "live") subscription.state = "live";
+    subscription._deliver(stream.value, { ...about(stream), ...info });
+  }
+
+  #failed(entry, error) {
+    const problem = {
+      code: short(error?.code), message: short(error?.message), hint: short(error?.hint) || undefined,
+    };
+    const after = error?.retry_after_ms;
+    const isLater = typeof after === "number";
+    for (const subscription of entry.subscriptions) {
+      subscription.error = problem;
+      subscription.state = isLater ? "pending" : "failed";
+      subscription._deliver(
+        undefined, { type: "failed", symbol: entry.item.symbol, channel: entry.item.channel, error: problem, isFinal: !isLater });
+    }
+    entry.hasFailed = !isLater;
+    if (!isLater) return;
+    const milliseconds = Math.max(100, wait(after, 1_000, 60_000));
+    entry.isAsked = false;
+    entry.retryAt = this.#environment.now() + milliseconds;
+    this.#environment.setTimeout(() => { if (this.#wishes.get(entry.key) === entry) this.#wantSubscriptions(); }, milliseconds + 1);
+  }
+
+  #data(message) {
+    this.#received += 1;
+    if (!CHANNELS.has(message.channel)) return;
+    const number = count(message.stream, "stream");
+    const seq = count(message.seq, "seq");
+    const stream = this.#streams.get(number);
+    // What was on its way when it was unsubscribed from.
+    if (stream === undefined) return;
+    need(stream.channel === message.channel && stream.symbol === (message.symbol ?? ""), "a stream that changed its name");
+    need(isObject(message.data), "data");
+    if (message.type === "snapshot") {
+      stream.value = merged(stream, message.data, true);
+      stream.seq = seq;
+      stream.isSynced = true;
+      this.#timer(`gap ${number}`);
+      this.#publish(stream, { type: "snapshot", reason: short(message.reason), data: message.data, time: message.time });
+      return;
+    }
+    if (!stream.isSynced && STATE_CHANNELS.has(stream.channel)) return;
+    const prev = count(message.prev, "prev");
+    if (stream.seq !== undefined && prev !== stream.seq) {
+      const missing = { channel: stream.channel, symbol: stream.symbol, reason: "updates are missing" };
+      this.#emit("gap", missing);
+      for (const each of stream.subscriptions()) each._deliver(undefined, { type: "gap", ...about(stream) });
+      if (STATE_CHANNELS.has(stream.channel)) return this.#awaitSnapshot(stream);
+    }
+    stream.value = merged(stream, message.data, false);
+    stream.seq = seq;
+    stream.isSynced = true;
+    this.#publish(stream, { type: "update", data: message.data, time: message.time });
+  }
+
+  /** The gateway sends one by itself after a gap; if it does not, the stream is subscribed to again. */
+  #awaitSnapshot(stream) {
+    stream.isSynced = false;
+    for (const subscription of stream.subscriptions()) this.#mark(subscription, "waiting");
+    this.#timer(`gap ${stream.number}`, SNAPSHOT_TIMEOUT, () => {
+      if (this.#streams.get(stream.number) !== stream || stream.isSynced) return;
+      this.#streams.delete(stream.number);
+      for (const entry of stream.entries) {
+        entry.numbers.delete(stream.number);
+        entry.isAsked = false;
+      }
+      this.#request({ op: "unsubscribe", streams: [stream.number] }, "other");
+      this.#wantSubscriptions();
+    });
+  }
+
+  #publish(stream, info) {
+    for (const subscription of stream.subscriptions()) this.#hand(stream, subscription, info);
+    if (stream.channel !== "status") return;
+    for (const feed of list(stream.value.feeds, 1_000, "feeds")) {
+      if (isObject(feed) && typeof feed.venue === "string") this.feeds.set(feed.venue, feed);
+    }
+    this.#emit("feeds", this.feeds);
+  }
+
+  #heartbeat(message) {
+    if (this.#session === undefined) return;
+    const sent = count(message.sent, "sent");
+    this.#watchHeartbeat(this.#heartbeatSeconds * HEARTBEATS_MISSED);
+    if (sent !== this.#received) {
+      const missing = sent - this.#received;
+      this.#emit("gap", { channel: "", symbol: "", reason: `${missing} messages of ${sent} did not arrive` });
+      return this.#lost("messages did not arrive");
+    }
+    // The connection has proved itself: the next failure is a new one.
+    this.#attempt = 0;
+    if (isObject(message.feeds)) {
+      const venues = Object.entries(message.feeds);
+      need(venues.length <= 1_000, "feeds");
+      for (const [venue, feed] of venues) {
+        if (isObject(feed)) this.feeds.set(venue, { ...this.feeds.get(venue), venue, ...feed });
+      }
+      this.#emit("feeds", this.feeds);
+    }
+    this.#emit("heartbeat", message);
+  }
+
+  #notice(message) {
+    switch (message.code) {
+      case "lost": {
+        const stream = this.#streams.get(message.stream);
+        const to = count(message.to_seq, "to_seq");
+        if (stream && count(message.from_seq, "from_seq") <= (stream.seq ?? 0) + 1 && to > (stream.seq ?? 0)) {
+          stream.seq = to;
+          this.#emit("gap", { channel: stream.channel, symbol: stream.symbol, reason: `${message.events} were too many for this client` });
+          for (const each of stream.subscriptions()) {
+            each._deliver(undefined, { type: "gap", ...about(stream), lost: wait(message.events, 0, Number.MAX_SAFE_INTEGER) });
+          }
+        }
+        break;
+      }
+      case "slow": this.#moved(message.streams); break;
+      case "drain":
+        this.#timer("drain", wait(message.reconnect_in_ms, 1_000, 600_000), () => this.#again("the gateway is going down", 0));
+        break;
+      case "expiring": this.#renewToken(); break;
+      case "forbidden":
+        for (const number of list(message.streams, STREAM_LIMIT, "streams")) {
+          const stream = this.#streams.get(number);
+          this.#streams.delete(number);
+          for (const entry of stream?.entries ?? []) {
+            entry.numbers.delete(number);
+            this.#failed(entry, { code: "forbidden", message: "the token does not allow it any more" });
+          }
+        }
+        break;
+      default: break;
+    }
+    this.#emit("notice", message);
+  }
+
+  /** Streams that go on under other numbers, each with a fresh snapshot. */
+  #moved(streams) {
+    const moves = list(streams, STREAM_LIMIT, "streams");
+    const olds = moves.map((move) => {
+      need(isObject(move), "a moved stream");
+      const old = this.#streams.get(move.from);
+      this.#streams.delete(move.from);
+      return old;
+    });
+    moves.forEach((move, place) => {
+      const old = olds[place];
+      if (old === undefined) return;
+      for (const entry of old.entries) entry.numbers.delete(old.number);
+      this.#timer(`gap ${old.number}`);
+      const stream = this.#adopt({ channel: old.channel, symbol: old.symbol, ...move }, [...old.entries]);
+      stream.value ??= old.value;
+    });
+  }
+
+  async #renewToken() {
+    if (typeof this.#token !== "function") return;
+    const connection = this.#connection;
+    try {
+      const token = await this.#token();
+      if (connection === this.#connection && this.#isOpen) this.#request({ op: "hello", token }, "renewal");
+    } catch { /* the session ends at its time, and the next connection asks again */ }
+  }
+
+  #error(message, answered) {
+    const error = {
+      code: short(message.code), message: short(message.message), impact: short(message.impact) || undefined,
+      hint: short(message.hint) || undefined, retry: message.retry === true, retry_after_ms: message.retry_after_ms,
+    };
+    if (answered?.kind === "subscribe") {
+      for (const entry of answered.entries) {
+        if (this.#wishes.get(entry.key) !== entry) continue;
+        this.#failed(entry, error.retry ? { ...error, retry_after_ms: wait(error.retry_after_ms, 1_000, 60_000) } : { ...error, retry_after_ms: undefined });
+      }
+    }
+    this.#emit("error", error);
+  }
+}
+
+/** A stream of this connection, and who wants it. */
+class Stream {
+  epoch = undefined;
+  seq = undefined;
+  value = undefined;
+  /** Whether `value` is that of `seq`. */
+  isSynced = false;
+  entries = new Set();
+
+  constructor(number, channel, symbol) {
+    this.number = number;
+    this.channel = channel;
+    this.symbol = symbol;
+  }
+
+  *subscriptions() {
+    for (const entry of this.entries) yield* [...entry.subscriptions];
+  }
+}
+
+function about(stream) {
+  return { channel: stream.channel, symbol: stream.symbol };
+}
+
+/** The value of a stream after a message. */
+function merged(stream, data, isSnapshot) {
+  switch (stream.channel) {
+    case "book": {
+      if (isSnapshot) return Book.from(data);
+      stream.value.apply(data);
+      return stream.value;
+    }
+    case "sparkline": {
+      if (isSnapshot) return Sparkline.from(data);
+      stream.value.apply(data);
+      return stream.value;
+    }
+    case "trades": {
+      const trades = checkedTrades(data);
+      return (isSnapshot ? trades : [...(stream.value ?? []), ...trades]).slice(-TRADES_KEPT);
+    }
+    default: return checkedRecord(data);
+  }
+}
+
+function streamURL(url, location) {
+  const base = location?.href?.startsWith("http") ? location.href : undefined;
+  if (url === undefined && base === undefined) throw new TypeError("`url` is missing: the gateway's, such as ws://127.0.0.1:8080");
+  const found = new URL(url ?? "/v1/stream", base);
+  if (found.protocol === "http:") found.protocol = "ws:";
+  if (found.protocol === "https:") found.protocol = "wss:";
+  if (found.protocol !== "ws:" && found.protocol !== "wss:") throw new TypeError(`${found.protocol} is not a gateway's: ws, wss, http or https`);
+  if (found.pathname === "/" || found.pathname === "") found.pathname = "/v1/stream";
+  if (found.searchParams.has("token")) throw new TypeError("a token never stands in a URL: give it as `token`");
+  return found.href;
+}

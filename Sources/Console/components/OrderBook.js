@@ -1,0 +1,48 @@
+import { el, onFrame, setText } from "../dom.js";
+import { grouped } from "../format.js";
+import { Decimal } from "/tidegate.js";
+
+const ROWS = 10;
+
+/** Ten levels a side with depth bars, and the spread between them. */
+export class OrderBook {
+  #book;
+  #asks = [];
+  #bids = [];
+  #spread = el("td", { colSpan: 2 }, "–");
+
+  constructor() {
+    const row = (side) => {
+      const parts = { price: el("td", {}, "\u00a0"), size: el("td", {}, "") };
+      parts.row = el("tr", { class: side }, parts.price, parts.size);
+      return parts;
+    };
+    for (let place = 0; place < ROWS; place += 1) { this.#asks.push(row("ask")); this.#bids.push(row("bid")); }
+    this.element = el(
+      "table", { class: "book" },
+      el("caption", { class: "visually-hidden" }, "Order book: asks above, bids below"),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Price"), el("th", { scope: "col" }, "Size"))),
+      el("tbody", {}, ...this.#asks.map(({ row: each }) => each).reverse(), el("tr", { class: "spread" }, this.#spread),
+        ...this.#bids.map(({ row: each }) => each)));
+  }
+
+  show(book) {
+    this.#book = book;
+    onFrame(this.#draw);
+  }
+
+  #draw = () => {
+    const book = this.#book;
+    if (book === undefined) return;
+    const { bids, asks } = book.depth(ROWS);
+    const fill = (rows, levels) => rows.forEach(({ row, price, size }, place) => {
+      const level = levels[place];
+      setText(price, level ? grouped(Decimal.trimmed(level.price, 2)) : "\u00a0");
+      setText(size, level ? grouped(level.size) : "");
+      row.style.setProperty("--share", level ? `${(level.share * 100).toFixed(1)}%` : "0%");
+    });
+    fill(this.#asks, asks);
+    fill(this.#bids, bids);
+    setText(this.#spread, book.spread === null ? "one side is empty" : `Spread ${Decimal.trimmed(book.spread, 2)} (${book.spreadPercent}%)`);
+  };
+}

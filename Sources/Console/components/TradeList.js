@@ -1,0 +1,40 @@
+import { el, onFrame, setText } from "../dom.js";
+import { ARROWS, clock, grouped } from "../format.js";
+import { Decimal } from "/tidegate.js";
+
+const ROWS = 30;
+
+/** The last trades, newest first; the arrow is the taker's side. */
+export class TradeList {
+  #trades = [];
+  #rows = [];
+
+  constructor() {
+    this.body = el("tbody");
+    this.element = el(
+      "div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Last trades" },
+      el("table", { class: "trades" },
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Price"), el("th", { scope: "col" }, "Size"), el("th", { scope: "col" }, "Time"))),
+        this.body));
+  }
+
+  show(trades) {
+    this.#trades = trades;
+    onFrame(this.#draw);
+  }
+
+  #draw = () => {
+    const shown = this.#trades.slice(-ROWS).reverse();
+    while (this.#rows.length < shown.length) {
+      const cells = [el("td"), el("td"), el("td")];
+      this.body.append(el("tr", {}, ...cells));
+      this.#rows.push(cells);
+    }
+    shown.forEach((trade, place) => {
+      const [price, size, time] = this.#rows[place];
+      setText(price, `${trade.side === "buy" ? ARROWS.up : trade.side === "sell" ? ARROWS.down : " "} ${grouped(Decimal.trimmed(trade.price, 2))}`);
+      setText(size, grouped(trade.size));
+      setText(time, clock(trade.time));
+    });
+  };
+}

@@ -1,0 +1,33 @@
+import { SignInSheet } from "../components/SignInSheet.js";
+import { toast } from "../components/Toast.js";
+import { el, stored } from "../dom.js";
+
+/** The theme, the token, and what is kept in this browser. */
+export class Settings {
+  constructor(session) {
+    const theme = el("select", { id: "theme", onchange: () => { stored.write("theme", theme.value); applyTheme(); } },
+      ...[["system", "As the system"], ["dark", "Dark"], ["light", "Light"]].map(([value, name]) => el("option", { value }, name)));
+    theme.value = stored.read("theme", "system");
+    const signIn = el("button", { class: "button", type: "button", onclick: () => new SignInSheet((token, keep) => session.signIn(token, keep)).open() }, "Sign in");
+    const signOut = el("button", { class: "button", type: "button", onclick: () => { session.signOut(); toast("The token is forgotten.", "success"); } }, "Forget the token");
+    const reset = el("button", {
+      class: "button", type: "button", onclick: () => { stored.write("watchlist", null); toast("The watchlist begins anew.", "success"); },
+    }, "Begin the watchlist anew");
+    this.element = el(
+      "section", {}, el("div", { class: "page-head" }, el("h1", {}, "Settings")),
+      el("div", { class: "card" }, el("div", { class: "field" }, el("label", { for: "theme" }, "Theme"), theme)),
+      el("div", { class: "card" }, el("h2", {}, "Access"), el("p", { class: "muted" }, session.hasToken ? "A token is given with every request." : "No token is given."),
+        el("div", { class: "dialog-foot" }, signOut, signIn)),
+      el("div", { class: "card" }, el("h2", {}, "This browser"), el("p", { class: "muted" }, "Your watchlist and theme are kept here alone."), el("div", { class: "dialog-foot" }, reset)));
+  }
+
+  enter() {}
+  leave() {}
+}
+
+/** Puts the chosen theme in force. */
+export function applyTheme() {
+  const theme = stored.read("theme", "system");
+  if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+}

@@ -1,0 +1,198 @@
+import { ChangeChip } from "../components/ChangeChip.js";
+import { emptyState } from "../components/EmptyState.js";
+import { PriceTicker } from "../components/PriceTicker.js";
+import { SearchSheet } from "../components/SearchSheet.js";
+import { Sparkline } from "../components/Sparkline.js";
+import { el, icon, setText, stored } from "../dom.js";
+import { price as priceText, spokenPrice, symbolParts } from "../format.js";
+import { whyDead } from "../health.js";
+
+/** Markets shown to somebody who has chosen none. */
+const FIRST_CHOICE = ["BTC", "ETH", "SOL", "ZEC"];
+const LIMIT = 200;
+const UP = "M12 19V5M6 11l6-6 6 6", DOWN = "M12 5v14M6 13l6 6 6-6", CROSS = "M6 6l12 12M18 6L6 18";
+const SPEAKER = "M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
+
+/** The chosen markets, a row each, and how they do together. */
+export class Watchlist {
+  #session;
+  #rows = new Map();
+  #undo = [];
+
+  constructor(session) {
+    this.#session = session;
+    this.list = el("ul", { class: "rows", "aria-label": "Watched markets" });
+    this.summary = el("div", { class: "card summary", hidden: true });
+    this.figures = { up: el("strong"), down: el("strong"), best: el("strong") };
+    for (const [name, figure] of [["Rising", this.figures.up], ["Falling", this.figures.down], ["Moved most", this.figures.best]]) {
+      this.summary.append(el("div", {}, el("span", { class: "caption" }, name), figure));
+    }
+    this.edit = el("button", { class: "button edit-button", type: "button", onclick: () => this.#toggleEditing() }, "Edit");
+    this.element = el(
+      "section", {},
+      el("div", { class: "page-head" }, el("h1", {}, "Watchlist"), this.edit,
+        el("button", { class: "button button-primary", type: "button", onclick: () => this.#add() }, "Add a market")),
+      this.summary, this.list);
+  }
+
+  async enter() {
+    let symbols = stored.read("watchlist", null);
+    if (symbols === null) {
+      this.list.replaceChildren(...Array.from({ length: 4 }, () => el("li", { class: "skeleton", "aria-hidden": "true" })));
+      symbols = await this.#firstSymbols().catch(() => []);
+    }
+    this.symbols = symbols.filter((symbol) => typeof symbol === "string").slice(0, LIMIT);
+    this.#undo.push(this.#session.onClient((client) => {
+      this.client = client;
+      this.#follow();
+      const mark = () => this.#mark();
+      client.on("feeds", mark);
+      client.on("state", mark);
+    }));
+  }
+
+  leave() {
+    for (const undo of this.#undo) undo();
+    this.#undo = [];
+    for (const row of this.#rows.values()) row.end();
+    this.#rows.clear();
+  }
+
+  async #firstSymbols() {
+    const found = await this.#session.instruments("");
+    const wanted = found.filter(({ symbol }) => {
+      const { base, quote, kind } = symbolParts(symbol);
+      return FIRST_CHOICE.includes(base) && quote.startsWith("USD") && kind === undefined;
+    });
+    return (wanted.length ? wanted : found).slice(0, 8).map(({ symbol }) => symbol);
+  }
+
+  #save() { stored.write("watchlist", this.symbols); }
+
+  #add() {
+    new SearchSheet(this.#session, (symbol) => {
+      if (this.symbols.includes(symbol) || this.symbols.length >= LIMIT) return;
+      this.symbols.push(symbol);
+      this.#save();
+      this.#follow();
+    }).open();
+  }
+
+  #toggleEditing() {
+    setText(this.edit, this.element.classList.toggle("is-editing") ? "Done" : "Edit");
+  }
+
+  #follow() {
+    for (const row of this.#rows.values()) row.end();
+    this.#rows.clear();
+    this.summary.hidden = this.symbols.length === 0;
+    if (this.symbols.length === 0) {
+      return this.list.replaceChildren(el("li", {}, emptyState({
+        title: "No market is watched", why: "Rows show the price, the change of 24 hours and the line of the day.",
+        action: "Add a market", onAction: () => this.#add(),
+      })));
+    }
+    this.list.replaceChildren(...this.symbols.map((symbol, place) => {
+      const row = new Row(this.client, symbol, {
+        removed: () => { this.symbols.splice(this.symbols.indexOf(symbol), 1); this.#save(); this.#follow(); },
+        moved: (by) => this.#move(symbol, by), changed: () => this.#summarise(),
+        isFirst: place === 0, isLast: place === this.symbols.length - 1,
+      });
+      this.#rows.set(symbol, row);
+      return row.element;
+    }));
+    this.#mark();
+  }
+
+  #move(symbol, by) {
+    const place = this.symbols.indexOf(symbol), target = place + by;
+    if (target < 0 || target >= this.symbols.length) return;
+    this.symbols.splice(place, 1);
+    this.symbols.splice(target, 0, symbol);
+    this.#save();
+    this.#follow();
+    this.#rows.get(symbol)?.element.querySelector(by < 0 ? ".move-up" : ".move-down")?.focus();
+  }
+
+  #mark() { for (const row of this.#rows.values()) row.mark(); }
+
+  #summarise() {
+    const rows = [...this.#rows.values()].filter(({ change }) => change !== undefined);
+    const up = rows.filter(({ change }) => Number(change) > 0).length;
+    const down = rows.filter(({ change }) => Number(change) < 0).length;
+    const best = rows.sort((a, b) => Math.abs(Number(b.change)) - Math.abs(Number(a.change)))[0];
+    setText(this.figures.up, String(up));
+    setText(this.figures.down, String(down));
+    setText(this.figures.best, best ? symbolParts(best.symbol).market : "–");
+  }
+}
+
+class Row {
+  change = undefined;
+  #subscriptions = [];
+  #price;
+
+  constructor(client, symbol, { removed, moved, changed, isFirst, isLast }) {
+    this.client = client;
+    this.symbol = symbol;
+    const { venue, market, base, quote } = symbolParts(symbol);
+    this.venue = venue;
+    const ticker = new PriceTicker(quote), chip = new ChangeChip(), line = new Sparkline();
+    this.why = el("span", { class: "why-dead", hidden: true });
+    this.element = el(
+      "li", { class: "row" },
+      el("a", { class: "row-name", href: `#/market/${encodeURIComponent(symbol)}` }, el("strong", {}, market), el("span", { class: "caption" }, venue), this.why),
+      line.element, el("div", { class: "row-price" }, ticker.element, chip.element),
+      el("div", { class: "row-tools" },
+        tool(UP, `Move ${market} up`, () => moved(-1), "move-up", isFirst), tool(DOWN, `Move ${market} down`, () => moved(1), "move-down", isLast),
+        tool(SPEAKER, `Say the price of ${base}`, () => this.#say(base, quote)), tool(CROSS, `Remove ${market}`, removed)));
+    const changeShown = (percent) => {
+      if (percent === undefined) return;
+      this.change = percent;
+      chip.show(percent);
+      changed();
+    };
+    this.#subscriptions = [
+      client.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
+        if (info.type === "failed") return this.#failed(info.error);
+        if (pulse === undefined) return;
+        this.#price = pulse.price;
+        ticker.show(pulse.price, info.type === "update" ? pulse.direction : undefined);
+        changeShown(pulse.change_pct_24h);
+      }),
+      client.subscribe({ channel: "ticker", symbol, intervalMilliseconds: 1_000 }, (figures) => {
+        if (figures === undefined) return;
+        if (this.#price === undefined && figures.last !== undefined) ticker.show(figures.last);
+        changeShown(figures.change_pct_24h);
+      }),
+      client.subscribe({ channel: "sparkline", symbol, points: 96 }, (value) => { if (value) line.show(value); }),
+    ];
+  }
+
+  mark() {
+    const why = this.failure ?? whyDead(this.client, this.venue);
+    this.element.classList.toggle("is-dead", why !== null);
+    this.why.hidden = why === null;
+    setText(this.why, why ?? "");
+  }
+
+  end() { for (const subscription of this.#subscriptions) subscription.cancel(); }
+
+  #failed(error) {
+    this.failure = [error.message, error.hint].filter(Boolean).join(": ");
+    this.mark();
+  }
+
+  #say(base, quote) {
+    const text = this.#price === undefined ? `${base} has no price yet` : `${base} price: ${spokenPrice(this.#price, quote)}`;
+    document.getElementById("speech").textContent = text;
+    if ("speechSynthesis" in window) speechSynthesis.speak(new SpeechSynthesisUtterance(text));
+    this.element.title = `${text} (${priceText(this.#price, quote)})`;
+  }
+}
+
+function tool(path, label, onclick, className = "", isOff = false) {
+  return el(
+    "button", { class: `icon-button ${className}`, type: "button", "aria-label": label, title: label, disabled: isOff, onclick },
+    icon(path));
+}

@@ -1,0 +1,67 @@
+/** The page's connection to its gateway: one client, the token, and the HTTP beside the stream. */
+import { Tidegate } from "/tidegate.js";
+
+const TOKEN = "tidegate.token";
+
+export class Session {
+  #token;
+  #client;
+  #listeners = new Set();
+
+  constructor() {
+    try { this.#token = sessionStorage.getItem(TOKEN) ?? undefined; } catch { /* kept in memory then */ }
+    this.#connect();
+  }
+
+  get client() { return this.#client; }
+  get hasToken() { return this.#token !== undefined; }
+  /** Whether the prices are simulated or replayed. */
+  get isSimulated() { return this.#client.welcome?.simulated === true || this.#client.welcome?.replayed === true; }
+
+  /** Calls `listener` whenever there is another client: its subscriptions begin anew. */
+  onClient(listener) {
+    this.#listeners.add(listener);
+    listener(this.#client);
+    return () => this.#listeners.delete(listener);
+  }
+
+  signIn(token, isKept) {
+    this.#token = token;
+    try {
+      if (isKept) sessionStorage.setItem(TOKEN, token);
+      else sessionStorage.removeItem(TOKEN);
+    } catch { /* kept in memory then */ }
+    this.#client.close();
+    this.#connect();
+  }
+
+  signOut() {
+    this.#token = undefined;
+    try { sessionStorage.removeItem(TOKEN); } catch { /* was in memory */ }
+    this.#client.close();
+    this.#connect();
+  }
+
+  #connect() {
+    this.#client = new Tidegate({ token: this.#token, client: "console" });
+    for (const listener of this.#listeners) listener(this.#client);
+  }
+
+  /** GET with the token; errors in the gateway's own words. */
+  async get(path) {
+    let response;
+    try {
+      response = await fetch(path, { headers: this.#token ? { Authorization: `Bearer ${this.#token}` } : {} });
+    } catch {
+      throw new Error("The gateway does not answer. Prices stand still until it does; the page tries again by itself.");
+    }
+    const body = await response.json().catch(() => ({}));
+    if (!response.ok) throw new Error([body.message ?? `status ${response.status}`, body.hint].filter(Boolean).join(": "));
+    return body;
+  }
+
+  async instruments(text) {
+    const body = await this.get(`/v1/instruments${text ? `?q=${encodeURIComponent(text)}` : ""}`);
+    return body.instruments ?? [];
+  }
+}
