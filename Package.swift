@@ -38,6 +38,12 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     name: name + "Tests", dependencies: dependencies + ["TestSupport", "TestTraits"], swiftSettings: settings)
 }
 
+/// What `Sources/Console/Console.c` embeds: no sources to the package manager.
+let consoleFiles = [
+  "Console.docc", "app.js", "client", "components", "dom.js", "format.js", "health.js", "icon.svg", "index.html", "pages",
+  "session.js", "styles",
+]
+
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
@@ -58,6 +64,8 @@ var package = Package(
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
     house("Bytes"),
+    // The console's static files, embedded by a C file.
+    .target(name: "Console", path: "Sources/Console", exclude: consoleFiles),
     // Level 1
     house("HTTP1", ["Bytes"]),
     house("Transport", ["Bytes", "COpenSSL"]),
@@ -72,7 +80,10 @@ var package = Package(
     house("VenueSimulator", ["Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", log]),
     house(
       "Gateway",
-      ["PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib", log, configuration],
+      [
+        "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib", "Console", log,
+        configuration,
+      ],
       settings: confinedSettings),
     house("TidegateClient", ["WebSocket", "HTTP1", "Transport", "Bytes"]),
     // Level 6

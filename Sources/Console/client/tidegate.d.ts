@@ -1,0 +1,153 @@
+/** Types of tidegate.js: the client side of `tidegate.v1`. */
+
+/** A decimal as text, exact: `"64123.40"`. */
+export type DecimalText = string;
+/** Microseconds since 1970, UTC. */
+export type Microseconds = number;
+
+export interface DecimalFunctions {
+  isValid(text: unknown): text is DecimalText;
+  /** By value: "1.0" equals "1.00". */
+  compare(a: DecimalText, b: DecimalText): -1 | 0 | 1;
+  add(a: DecimalText, b: DecimalText): DecimalText;
+  subtract(a: DecimalText, b: DecimalText): DecimalText;
+  multiply(a: DecimalText, b: DecimalText): DecimalText;
+  /** `part` in percent of `whole`, rounded half to even; null where `whole` is not positive. */
+  percent(part: DecimalText, whole: DecimalText, digits?: number): DecimalText | null;
+  rounded(a: DecimalText, digits: number): DecimalText;
+  /** Without zeros at the end, but with at least `digits` digits after the point. */
+  trimmed(a: DecimalText, digits?: number): DecimalText;
+  /** For drawing alone. */
+  toNumber(a: DecimalText): number;
+}
+export const Decimal: DecimalFunctions;
+
+export type Level = [price: DecimalText, size: DecimalText];
+export interface DepthRow {
+  price: DecimalText;
+  size: DecimalText;
+  /** Exact cumulative size. */
+  total: DecimalText;
+  /** `total` over the larger side's, 0…1. */
+  share: number;
+}
+/** An order book, merged; best first. */
+export class Book {
+  readonly bids: Level[];
+  readonly asks: Level[];
+  readonly time?: Microseconds;
+  readonly bestBid?: Level;
+  readonly bestAsk?: Level;
+  readonly spread: DecimalText | null;
+  readonly mid: DecimalText | null;
+  readonly spreadPercent: DecimalText | null;
+  depth(count: number): { bids: DepthRow[]; asks: DepthRow[] };
+}
+
+/** `points[i]` is the last price of the slice that starts at `from` + i × `step`. */
+export class Sparkline {
+  readonly range: string;
+  readonly from: Microseconds;
+  readonly step: Microseconds;
+  readonly points: DecimalText[];
+  readonly first?: DecimalText;
+  readonly last?: DecimalText;
+  readonly change: DecimalText | null;
+  readonly changePercent: DecimalText | null;
+  readonly trend: "up" | "down" | "flat";
+}
+
+export interface Trade { id: string; price: DecimalText; size: DecimalText; side?: "buy" | "sell"; time?: Microseconds }
+export interface Quote { bid?: DecimalText; bid_size?: DecimalText; ask?: DecimalText; ask_size?: DecimalText; time?: Microseconds }
+export interface Pulse {
+  direction?: "up" | "down"; price: DecimalText; previous?: DecimalText; change_pct?: DecimalText; change_pct_24h?: DecimalText;
+  merged: number; time?: Microseconds;
+}
+export interface Ticker {
+  last?: DecimalText; bid?: DecimalText; ask?: DecimalText; open_24h?: DecimalText; high_24h?: DecimalText; low_24h?: DecimalText;
+  volume_24h?: DecimalText; quote_volume_24h?: DecimalText; vwap_24h?: DecimalText; change_24h?: DecimalText;
+  change_pct_24h?: DecimalText; trades_24h?: number; time?: Microseconds;
+}
+export interface Feed {
+  venue: string;
+  state: "connecting" | "syncing" | "live" | "stale" | "reconnecting" | "disconnected" | "maintenance" | (string & {});
+  indicator: "connected" | "reconnecting" | "disconnected" | (string & {});
+  age_ms?: number; since?: Microseconds; attempt?: number; reason?: string;
+  syncing?: Record<string, string>; failed?: Record<string, unknown>;
+}
+
+/** What each channel's value is, merged. */
+export interface Values {
+  trades: Trade[]; quote: Quote; ticker: Ticker; pulse: Pulse; book: Book; sparkline: Sparkline; status: { feeds: Feed[] };
+}
+export type Channel = keyof Values;
+
+export interface Request<C extends Channel = Channel> {
+  channel: C;
+  /** `venue:BASE-QUOTE`; `venue:*` and `*:BASE-QUOTE` stand for several. Not for `status`. */
+  symbol?: string;
+  /** Of a book: 10, 25, 100 or "full". */
+  depth?: 10 | 25 | 100 | "full";
+  /** Of a sparkline: 2…1440. */
+  points?: number;
+  /** 0, 100, 250, 1000 or 5000; another gets the nearest that is not faster. */
+  intervalMilliseconds?: number;
+}
+
+export interface Problem { code: string; message: string; hint?: string }
+export interface Info {
+  /** `gap`, `state` and `failed` come without a value. */
+  type: "snapshot" | "update" | "gap" | "state" | "failed";
+  channel?: Channel; symbol: string; reason?: string; time?: Microseconds;
+  /** What came, unmerged. */
+  data?: unknown;
+  state?: SubscriptionState; error?: Problem; isFinal?: boolean;
+  /** Trades that the gateway announced lost. */
+  lost?: number;
+  /** Messages that this iteration was too slow for. */
+  skipped?: number;
+}
+export type SubscriptionState = "pending" | "waiting" | "live" | "failed" | "cancelled";
+
+export interface Subscription<C extends Channel = Channel> extends AsyncIterable<{ value: Values[C] | undefined; info: Info }> {
+  readonly request: Request<C>;
+  readonly state: SubscriptionState;
+  readonly value?: Values[C];
+  readonly error?: Problem;
+  cancel(): void;
+}
+
+export interface Options {
+  /** The gateway's, `ws`, `wss`, `http` or `https`; else the page's own host. Never with a token in it. */
+  url?: string;
+  /** Asked for with each connection, and before a token ends. */
+  token?: string | (() => string | Promise<string>);
+  client?: string;
+  /** 1…60, 5 if left out. */
+  heartbeatSeconds?: number;
+  /** Whether a page that nobody sees is paused; true if left out. */
+  pausesWhenHidden?: boolean;
+  /** `WebSocket`, clock and timers of another kind: for Node before 22, and for tests. */
+  environment?: Record<string, unknown>;
+}
+export type ConnectionState = "connecting" | "connected" | "reconnecting" | "disconnected";
+
+export class Tidegate {
+  constructor(options?: Options);
+  readonly state: ConnectionState;
+  readonly welcome?: Record<string, unknown>;
+  readonly feeds: ReadonlyMap<string, Feed>;
+  subscribe<C extends Channel>(
+    request: Request<C>, listener?: (value: Values[C] | undefined, info: Info) => void): Subscription<C>;
+  configure(options: { intervalMilliseconds: number }): void;
+  pause(): void;
+  resume(): void;
+  reconnect(): void;
+  close(): void;
+  /** Returns a function that takes the listener off. */
+  on(name: "state", listener: (state: ConnectionState, detail: { reason?: string; inMilliseconds?: number; resumed?: boolean }) => void): () => void;
+  on(name: "feeds", listener: (feeds: ReadonlyMap<string, Feed>) => void): () => void;
+  on(name: "gap", listener: (gap: { channel: string; symbol: string; reason: string }) => void): () => void;
+  on(name: "error", listener: (error: Problem & { retry: boolean; impact?: string }) => void): () => void;
+  on(name: "welcome" | "heartbeat" | "notice", listener: (message: Record<string, unknown>) => void): () => void;
+}

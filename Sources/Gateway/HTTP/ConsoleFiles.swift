@@ -1,0 +1,43 @@
+import Bytes
+import Console
+import HTTP1
+
+/// The console's pages and `tidegate.js`, as the client port serves them. Made once; every answer shares the bytes.
+struct ConsoleFiles: Sendable {
+  /// What a page of the console may load: its own files and its own gateway, nothing else (CSP level 3).
+  static let policy = """
+    default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'
+    """
+
+  /// All files that are embedded.
+  static let embedded = ConsoleFiles()
+
+  private let responses: [String: HTTPResponse]
+
+  /// The paths that are served, in no order.
+  var paths: some Collection<String> { responses.keys }
+
+  private init() {
+    var responses: [String: HTTPResponse] = [:]
+    var index = 0
+    while let file = consoleFile(index)?.pointee {
+      let body = Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+      var response = HTTPResponse(
+        status: 200, contentType: String(cString: file.mediaType), body: body,
+        fields: [
+          HTTPField("Cache-Control", "no-cache"),
+          HTTPField("Content-Security-Policy", Self.policy),
+          HTTPField("X-Content-Type-Options", "nosniff"),
+          HTTPField("Referrer-Policy", "no-referrer"),
+        ])
+      response.entityTag = EntityTag.of(body)
+      responses[String(cString: file.path)] = response
+      index += 1
+    }
+    self.responses = responses
+  }
+
+  /// The answer to a GET of `path`; nil where there is no such file. O(1).
+  subscript(path: String) -> HTTPResponse? { responses[path] }
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const folder = fileURLToPath(new URL("../../Sources/Console", import.meta.url));
+
+function walk(place) {
+  return readdirSync(place).flatMap((name) => {
+    const path = join(place, name);
+    return statSync(path).isDirectory() ? walk(path) : [path];
+  });
+}
+
+const files = walk(folder).map((path) => relative(folder, path))
+  .filter((path) => !path.startsWith("Console.docc/") && !path.startsWith("include/") && path !== "Console.c");
+
+test("every file of the console is embedded, under its own path", () => {
+  const source = readFileSync(join(folder, "Console.c"), "utf8");
+  for (const file of files) {
+    assert.ok(source.includes(`#embed "${file}"`), `${file} is not embedded`);
+    const path = file === "index.html" ? "/" : file.startsWith("client/") ? file.slice(6) : `/console/${file}`;
+    assert.ok(source.includes(`FILE("${path}",`), `${file} is not served as ${path}`);
+  }
+  assert.equal(source.match(/^#embed/gm).length, files.length);
+});
+
+test("what is served is at most 200 kB and asks for nothing from elsewhere", () => {
+  const served = files.filter((file) => !file.endsWith(".d.ts"));
+  const bytes = served.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
+  assert.ok(bytes <= 200_000, `${bytes} bytes`);
+  for (const file of served) {
+    const text = readFileSync(join(folder, file), "utf8");
+    const foreign = [...text.matchAll(/(?:https?:)?\/\/[a-z0-9-]+\.[a-z]{2,}[^\s"'`)]*/g)].map(([address]) => address)
+      .filter((address) => address !== "http://www.w3.org/2000/svg");
+    assert.deepEqual(foreign, [], file);
+    assert.ok(!/\.innerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/.test(text), `${file} makes markup or code of text`);
+  }
+});
+
+test("the stylesheet uses no custom property that is not defined, in either theme", () => {
+  const css = readFileSync(join(folder, "styles/console.css"), "utf8"), tokens = readFileSync(join(folder, "styles/tokens.css"), "utf8");
+  const defined = new Set([...(tokens + css).matchAll(/(--[a-z0-9-]+):/g)].map(([, name]) => name));
+  for (const [, name] of css.matchAll(/var\((--[a-z0-9-]+)/g)) assert.ok(defined.has(name) || name === "--share", name);
+});
+
+/** Contrast of two colours, WCAG 2.2 section 1.4.3. */
+function contrast(a, b) {
+  const light = (hex) => {
+    const [r, g, b] = [1, 3, 5].map((place) => parseInt(hex.slice(place, place + 2), 16) / 255)
+      .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [high, low] = [light(a), light(b)].sort((x, y) => y - x);
+  return (high + 0.05) / (low + 0.05);
+}
+
+test("text has a contrast of 4.5 on every ground, in both themes (WCAG AA)", () => {
+  const tokens = readFileSync(join(folder, "styles/tokens.css"), "utf8");
+  const theme = (start) => Object.fromEntries(
+    [...tokens.slice(tokens.indexOf(start)).split("}")[0].matchAll(/--([a-z-]+):\s*(#[0-9a-f]{6})/g)].map(([, name, value]) => [name, value]));
+  const dark = theme(":root {"), light = theme(':root[data-theme="light"] {\n  --');
+  const media = theme(':root:not([data-theme="dark"]) {\n    --');
+  assert.deepEqual(media, light, "the light theme is the same by the system and by choice");
+  for (const [name, colours] of [["dark", dark], ["light", light]]) {
+    for (const text of ["text-primary", "text-secondary", "text-tertiary", "long-text", "short-text", "warning-text", "accent-text"]) {
+      for (const ground of ["background-primary", "background-secondary"]) {
+        assert.ok(contrast(colours[text], colours[ground]) >= 4.5, `${name}: ${text} on ${ground} is ${contrast(colours[text], colours[ground]).toFixed(2)}`);
+      }
+    }
+  }
+});

@@ -1,0 +1,189 @@
+// The console in a real browser, against real gateways. Screenshots go to TIDEGATE_SCREENSHOTS, if that names a folder.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Gateway, Program, noGateway } from "./gateway.mjs";
+import { Browser, eventually, freePort } from "./webdriver.mjs";
+
+const noBrowser = ["chromedriver", "chromium"].some((name) => spawnSync(name, ["--version"]).error)
+  ? "chromium and chromedriver are not installed" : false;
+const skip = noGateway || noBrowser;
+const TAB = "\uE004", ENTER = "\uE007", ESCAPE = "\uE00C";
+const folder = process.env.TIDEGATE_SCREENSHOTS;
+if (folder) mkdirSync(folder, { recursive: true });
+const PRICES = "return [...document.querySelectorAll('.row .ticker')].map((each) => each.getAttribute('aria-label'))";
+let gateway;
+
+before(async () => { if (!skip) gateway = await Gateway.start(); });
+after(async () => { await gateway?.stop(); });
+
+async function withBrowser(options, work) {
+  const browser = await Browser.open(options);
+  try {
+    await work(browser);
+    assert.deepEqual(await browser.errors(), [], "the page has no error");
+  } finally {
+    await browser.close();
+  }
+}
+
+function prices(browser, least = 4) {
+  return eventually("rows have prices", async () => {
+    const shown = await browser.run(PRICES);
+    return shown.length >= least && shown.every((each) => /\d/.test(each ?? "")) && shown;
+  });
+}
+
+test("the watchlist shows prices that move, and says that they are simulated", { skip, timeout: 90_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(gateway.url);
+    const first = await prices(browser);
+    await eventually("prices move", async () => JSON.stringify(await browser.run(PRICES)) !== JSON.stringify(first));
+    assert.equal(await browser.text("#indicator"), "Connected");
+    await eventually("it is marked", () => browser.run("return !document.getElementById('simulated').hidden"));
+  }));
+
+for (const [name, width, height, dark] of [["phone", 390, 844, true], ["phone, light", 390, 844, false], ["desk", 1280, 900, true], ["desk, light", 1280, 900, false]]) {
+  test(`every page fits its window and has what it is for (${name})`, { skip, timeout: 120_000 }, () =>
+    withBrowser({ width, height, dark }, async (browser) => {
+      for (const [page, ready] of [
+        ["#/watchlist", () => prices(browser)],
+        ["#/market/kraken%3ABTC-USD", () => eventually("book and trades", async () =>
+          (await browser.run("return [...document.querySelectorAll('.book td')].filter((cell) => /\\d/.test(cell.innerText)).length")) >= 40
+          && (await browser.count(".trades tbody tr")) > 0 && /\d/.test(await browser.text(".market-head .price")))],
+        ["#/status", () => eventually("feeds", async () => (await browser.count(".table tbody tr")) >= 3)],
+        ["#/settings", () => eventually("theme", async () => (await browser.count("#theme")) === 1)],
+      ]) {
+        await browser.go(`${gateway.url}/${page}`);
+        await ready();
+        assert.ok((await browser.run("return document.documentElement.scrollWidth - innerWidth")) <= 0, `${page} scrolls sideways`);
+        const small = await browser.run(`return [...document.querySelectorAll('.tab, .button, .icon-button')]
+          .filter((each) => each.offsetParent && each.getBoundingClientRect().height < 43.5).map((each) => each.innerText)`);
+        assert.deepEqual(small, [], `${page}: too small to touch`);
+        const unnamed = await browser.run(`return [...document.querySelectorAll('button, a, input, select, canvas')]
+          .filter((each) => each.offsetParent && !(each.innerText?.trim() || each.getAttribute('aria-label') || each.labels?.length)).length`);
+        assert.equal(unnamed, 0, `${page}: controls without a name`);
+        if (folder) await browser.screenshot(join(folder, `${name.replace(/\W+/g, "-")}-${page.replace(/\W+/g, "-")}.png`));
+      }
+    }));
+}
+
+test("a market is found, added, moved and removed by keyboard alone", { skip, timeout: 90_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(gateway.url);
+    const before = (await prices(browser)).length;
+    const focus = (name) => eventually(`${name} has the focus`, async () => {
+      if ((await browser.run("return document.activeElement?.innerText || document.activeElement?.ariaLabel")) === name) return true;
+      await browser.keys(TAB);
+      return false;
+    });
+    await focus("Add a market");
+    await browser.keys(ENTER);
+    await eventually("the sheet is open", () => browser.count("dialog[open]"));
+    await browser.keys(..."kraken:ZEC");
+    await eventually("it is found", async () => (await browser.text(".results li"))?.startsWith("kraken:ZEC-USD"));
+    await browser.keys(TAB, ENTER, ESCAPE);
+    await eventually("the sheet is closed", async () => (await browser.count("dialog[open]")) === 0);
+    await eventually("the row is there", async () => (await browser.count(".row")) === before + 1);
+    const names = () => browser.run("return [...document.querySelectorAll('.row-name')].map((each) => each.innerText.replace(/\\s+/g, ' '))");
+    assert.equal((await names()).at(-1), "ZEC-USD kraken");
+    await browser.run("document.querySelectorAll('.row:last-child .move-up')[0].focus()");
+    await browser.keys(ENTER);
+    await eventually("it moved", async () => (await names()).at(-2) === "ZEC-USD kraken");
+    await browser.call("POST", `${browser.session}/refresh`, {});
+    await eventually("it is kept", async () => (await names()).at(-2) === "ZEC-USD kraken");
+    await browser.run("document.querySelector('.row:nth-last-child(2) [aria-label=\"Remove ZEC-USD\"]').focus()");
+    await browser.keys(ENTER);
+    await eventually("it is gone", async () => (await browser.count(".row")) === before);
+  }));
+
+test("a gateway that ends greys everything and says so; its return clears it", { skip, timeout: 150_000 }, () =>
+  withBrowser({}, async (browser) => {
+    const own = await Gateway.start();
+    try {
+      await browser.go(own.url);
+      await prices(browser);
+      await own.stop("SIGKILL");
+      await eventually("it is said", async () => (await browser.text("#indicator")) === "Reconnecting");
+      await eventually("rows are grey", async () => (await browser.count(".row.is-dead")) === (await browser.count(".row")));
+      const again = await Gateway.start(["--demo"], own.port);
+      try {
+        await eventually("it is back", async () => (await browser.text("#indicator")) === "Connected", 60);
+        await eventually("nothing is grey", async () => (await browser.count(".row.is-dead")) === 0, 30);
+        await browser.errors();
+      } finally {
+        await again.stop();
+      }
+    } finally {
+      await own.stop();
+    }
+  }));
+
+test("a dead feed greys exactly what it feeds, and says why", { skip, timeout: 150_000 }, async () => {
+  const scratch = mkdtempSync(join(tmpdir(), "tidegate-console-"));
+  const ports = [await freePort(), await freePort()];
+  const simulate = (venue, port) => Program.start(
+    ["simulate", "--venue", venue, "--listen", `127.0.0.1:${port}`, "--ca-out", join(scratch, `${venue}.pem`)]);
+  const venues = [simulate("kraken", ports[0]), simulate("coinbase", ports[1])];
+  let own;
+  try {
+    const { readFileSync, existsSync } = await import("node:fs");
+    const files = ["kraken", "coinbase"].map((venue) => join(scratch, `${venue}.pem`));
+    await eventually("venues run", () => files.every((file) => existsSync(file) && readFileSync(file, "utf8").includes("END")));
+    const bundle = join(scratch, "ca.pem");
+    writeFileSync(bundle, files.map((file) => readFileSync(file, "utf8")).join("\n"));
+    own = await Gateway.start([
+      "--feed", "kraken=BTC-USD", "--endpoint", `kraken=wss://localhost:${ports[0]}/v2`, "--feed", "coinbase=BTC-USD",
+      "--endpoint", `coinbase=wss://localhost:${ports[1]}`, "--ca", bundle,
+    ]);
+    await withBrowser({}, async (browser) => {
+      await browser.go(own.url);
+      await prices(browser, 2);
+      await venues[0].stop();
+      await eventually("kraken's row is grey", async () => (await browser.text(".row.is-dead"))?.includes("kraken"), 40);
+      assert.equal(await browser.count(".row.is-dead"), 1);
+      assert.notEqual(await browser.text(".row.is-dead .why-dead"), "");
+      await browser.go(`${own.url}/#/market/kraken%3ABTC-USD`);
+      await eventually("the market says so", async () => (await browser.text(".notice"))?.startsWith("These prices are not the present ones"));
+    });
+  } finally {
+    await own?.stop();
+    for (const venue of venues) await venue.stop();
+    rmSync(scratch, { recursive: true });
+  }
+});
+
+test("a gateway with keys asks for one, refuses a wrong one in words, and keeps it where it was told", { skip, timeout: 120_000 }, async () => {
+  const scratch = mkdtempSync(join(tmpdir(), "tidegate-console-"));
+  const key = "a-key-for-the-console";
+  writeFileSync(join(scratch, "keys"), `key console sha256=${createHash("sha256").update(key).digest("hex")}\n`);
+  const own = await Gateway.start(["--demo", "--keys-file", join(scratch, "keys")]);
+  try {
+    const browser = await Browser.open();
+    try {
+      await browser.go(own.url);
+      await eventually("it asks", () => browser.count("dialog[open] #token"));
+      await browser.type("#token", "wrong");
+      await browser.click("dialog button[type=submit]");
+      await eventually("it asks again", async () => (await browser.text("dialog[open] .muted"))?.includes("It said"));
+      await browser.type("#token", key);
+      await browser.click("#keep");
+      await browser.click("dialog button[type=submit]");
+      await eventually("it is connected", async () => (await browser.text("#indicator")) === "Connected");
+      await browser.call("POST", `${browser.session}/refresh`, {});
+      await prices(browser);
+      const kept = await browser.run("return [Object.values(sessionStorage), Object.values(localStorage).join(), location.href]");
+      assert.ok(kept[0].includes(key));
+      assert.ok(!kept[1].includes(key) && !kept[2].includes(key));
+    } finally {
+      await browser.close();
+    }
+  } finally {
+    await own.stop();
+    rmSync(scratch, { recursive: true });
+  }
+});
