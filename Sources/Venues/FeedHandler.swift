@@ -51,6 +51,10 @@ package enum FeedAction: Sendable {
 package struct FeedError: Error, Sendable {
   package enum Kind: String, Sendable, CaseIterable {
     case json, shape, decimal, unknownSymbol, unknownType, refused
+    /// A price or a size that cannot be one: zero or less.
+    case value
+    /// A request on the connection that the venue did not answer in time; its text is the request's.
+    case unanswered
     /// A binary frame where the venue sends text, or one that could not be read.
     case binary
     /// Larger than the venue's messages may be (`Venue.messageLimit`). It costs the connection: what follows it is unknown.
@@ -74,7 +78,7 @@ package struct FeedCounts: Sendable, Equatable {
   package var messages = 0
   /// Messages that could not be read.
   package var rejected = 0
-  /// Levels left out of a message that was otherwise good (`"0.-10000"`).
+  /// Asks at prices beyond 64 bits, which were left out: they are further away than anything that is shown.
   package var rejectedLevels = 0
   /// Messages of a type that the handler does not use.
   package var ignored = 0

@@ -135,7 +135,7 @@ package final class FeedPipeline {
   /// Messages are missing here, and nobody knows of which symbols: every book is out of sync until it has a snapshot.
   package func lostTrack(now: Timestamp) {
     batch.removeAll()
-    for state in market.instruments where state.bookState == .live {
+    for state in market.instruments where state.isKept {
       batch.events.append(.bookReset(state.instrument.id, .gap))
     }
     apply(now)
@@ -173,7 +173,9 @@ package final class FeedPipeline {
       guard next < end else { return }
       batch.removeAll()
       while next < end {
-        if case .bookState(let instrument, .syncing(let reason?)) = changes.items[next], reason != .disconnected {
+        if case .bookState(let instrument, .syncing(let reason?)) = changes.items[next], reason != .disconnected,
+          !market[instrument].isCrossedForNow
+        {
           if let place = place(of: instrument) { handler.resync(place, reason: reason, now: now, into: &batch) }
         }
         next += 1

@@ -233,37 +233,118 @@ private struct Scene: ~Copyable {
     #expect(live())
   }
 
-  @Test("a book that stays crossed is taken out of sync after the tolerance")
+  @Test("a crossed book is not live for a moment, and is rebuilt if it stays crossed for the tolerance")
   func crossed() {
     var scene = Scene(quotesFromBook: true)
     scene.book(.snapshot, bids: [(100, 1)], asks: [(101, 1)])
     scene.book(.delta, bids: [(102, 1)], asks: [])
     scene.apply()
-    #expect(scene.words == ["live", "snapshot 0", "quote 100/101", "delta 1/0"], "no quote while crossed")
+    #expect(scene.words == ["live", "snapshot 0", "quote 100/101", "syncing crossed book"])
+    #expect(scene.market[.init(0)].isCrossedForNow && scene.market[.init(0)].quote == nil)
     #expect(scene.market.nextDeadline == scene.now + Microseconds.second)
     scene.advance(Microseconds.second - 1)
     #expect(scene.words.isEmpty)
     scene.advance(1)
-    #expect(scene.words == ["syncing crossed book"])
-    #expect(scene.market[.init(0)].bookState == .syncing(.crossed))
+    #expect(scene.words == ["syncing crossed book"], "told again: now it has to be rebuilt")
+    #expect(scene.market[.init(0)].bookState == .syncing(.crossed) && !scene.market[.init(0)].isCrossedForNow)
     #expect(scene.market.nextDeadline == .distantFuture)
+    scene.book(.delta, bids: [(102, 0)], asks: [])
+    scene.apply()
+    #expect(scene.words.isEmpty, "only a snapshot helps from here on")
   }
 
-  @Test("a book that uncrosses in time stays live, and being crossed again counts anew")
+  @Test("a book that uncrosses in time is shown whole again, and being crossed again counts anew")
   func uncrossed() {
-    var scene = Scene()
+    var scene = Scene(quotesFromBook: true)
     scene.book(.snapshot, bids: [(100, 1)], asks: [(101, 1)])
     scene.book(.delta, bids: [(102, 1)], asks: [])
     scene.apply()
     scene.advance(Microseconds.second / 2)
+    scene.book(.delta, bids: [(99, 5)], asks: [])
     scene.book(.delta, bids: [(102, 0)], asks: [])
+    scene.book(.delta, bids: [(98, 1)], asks: [])
+    scene.apply()
+    #expect(scene.words == ["live", "snapshot 0", "quote 100/101", "delta 1/0"])
+    #expect(scene.market[.init(0)].book.bids.map(\.price) == [98, 99, 100])
     scene.book(.delta, bids: [(103, 1)], asks: [])
     scene.apply()
+    #expect(scene.words == ["syncing crossed book"])
     scene.advance(Microseconds.second / 2)
     #expect(scene.words.isEmpty)
-    #expect(scene.market[.init(0)].bookState == .live)
+    #expect(scene.market[.init(0)].isCrossedForNow)
     scene.advance(Microseconds.second / 2)
     #expect(scene.words == ["syncing crossed book"])
+  }
+
+  @Test("a snapshot that is crossed makes no book live; the delta that uncrosses it does")
+  func crossedSnapshot() {
+    var scene = Scene()
+    scene.book(.snapshot, bids: [(100, 1), (102, 1)], asks: [(101, 1)])
+    scene.apply()
+    #expect(scene.words == ["syncing crossed book"])
+    scene.book(.delta, bids: [(102, 0)], asks: [])
+    scene.apply()
+    #expect(scene.words == ["live", "snapshot 0"])
+  }
+
+  @Test("a connection that is lost while a book is crossed takes it out of sync for good")
+  func disconnectedWhileCrossed() {
+    var scene = Scene()
+    scene.book(.snapshot, bids: [(100, 1)], asks: [(101, 1)])
+    scene.book(.delta, bids: [(102, 1)], asks: [])
+    scene.apply()
+    scene.changes.removeAll()
+    scene.market.disconnect(into: &scene.changes)
+    #expect(scene.words == ["syncing connection lost"] && !scene.market[.init(0)].isKept)
+  }
+
+  @Test(
+    "trades at a price or size of zero or less are left out: no trade, no pulse, no point of a line",
+    arguments: [
+      (0, 10), (-5, 10), (100, 0), (100, -1),
+    ])
+  func impossibleTrade(_ price: Int64, _ size: Int64) {
+    var scene = Scene()
+    scene.trade(100)
+    scene.apply()
+    for isBacklog in [false, true] {
+      scene.batch.events.append(
+        .trade(
+          Trade(
+            instrument: .init(0), id: TradeID(2), price: price, size: size, side: .buy, time: scene.now,
+            isBacklog: isBacklog)))
+    }
+    scene.apply()
+    #expect(scene.words.isEmpty && scene.market.refusedValues == 2)
+    #expect(scene.market[.init(0)].lastTrade?.price == 100)
+  }
+
+  @Test("a book with a price of zero or less is out of sync", arguments: [-1, 0])
+  func impossibleLevel(_ price: Int64) {
+    var scene = Scene()
+    scene.book(.snapshot, bids: [(100, 1), (price, 1)], asks: [(101, 1)])
+    scene.apply()
+    #expect(scene.words == ["syncing unreadable message"])
+    scene.book(.snapshot, bids: [(100, 1)], asks: [(101, 1)])
+    scene.book(.delta, bids: [], asks: [(price, 1)])
+    scene.apply()
+    #expect(scene.words == ["live", "snapshot 0", "syncing unreadable message"])
+    #expect(scene.market[.init(0)].book.isEmpty)
+  }
+
+  @Test(
+    "a quote whose bid is not below its ask, or with an impossible side, is left out; an empty side is not",
+    arguments: [
+      (101, 1, 101, 1, false), (102, 1, 101, 1, false), (-1, 1, 101, 1, false), (100, 1, 0, 1, false),
+      (100, -1, 101, 1, false), (100, 1, 101, 1, true), (0, 0, 101, 1, true), (100, 1, 0, 0, true), (0, 0, 0, 0, true),
+    ])
+  func impossibleQuote(_ bid: Int64, _ bidSize: Int64, _ ask: Int64, _ askSize: Int64, _ isPublished: Bool) {
+    var scene = Scene()
+    scene.batch.events.append(
+      .quote(
+        Quote(instrument: .init(0), bid: bid, bidSize: bidSize, ask: ask, askSize: askSize, time: scene.now)))
+    scene.apply()
+    #expect(scene.words.count == (isPublished ? 1 : 0) && scene.market.refusedValues == (isPublished ? 0 : 1))
   }
 
   @Test("without tolerance a crossed book is out of sync at once")

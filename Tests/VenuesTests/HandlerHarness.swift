@@ -77,7 +77,7 @@ final class HandlerHarness {
     self.changes = changes.items
     var resyncs = EventBatch()
     for change in changes.items {
-      if case .bookState(let id, .syncing(let reason?)) = change {
+      if case .bookState(let id, .syncing(let reason?)) = change, !market[id].isCrossedForNow {
         handler.resync(id, reason: reason, now: now, into: &resyncs)
       }
     }

@@ -20,7 +20,7 @@ package final class Market {
     /// How many checksums in a row must differ to take a book out of sync, 1 or more: 2 for a venue that is known to send a
     /// wrong one now and then, and has something else that tells of a lost message.
     package var checksumPatience: Int
-    /// How long a book may be crossed before it counts as out of sync, µs; 0: not for one message.
+    /// How long a crossed book is waited for, µs, before it is rebuilt; 0: not for one message. It is not live meanwhile.
     package var crossedTolerance: Int64
 
     package init(
@@ -48,6 +48,8 @@ package final class Market {
   package private(set) var clockWarnings = 0
   /// Events of instruments that were never announced, and announcements that would leave a hole; they have no effect.
   package private(set) var ignoredEvents = 0
+  /// Trades and quotes at prices or sizes that cannot be, and quotes whose bid is not below their ask; they have no effect.
+  package private(set) var refusedValues = 0
 
   private let configuration: Configuration
   private var deadlines = DeadlineHeap()
@@ -68,10 +70,13 @@ package final class Market {
   /// Applies the batch, event by event, and appends what moved to `changes`.
   ///
   /// - Trades of one instrument that stand together make one `.trades`, then at most one `.pulse` and one `.sparkline`.
+  /// - A trade or quote at a price or size of zero or less is left out, and so is a quote whose bid is not below its ask.
   /// - A book delta is ignored until a snapshot made the book live, which is `.bookState(.live)` and then `.bookSnapshot`. If the
-  ///   checksum does not fit, or the book has been crossed for the tolerance, `.bookState(.syncing)` comes *instead* of the change.
-  /// - While a book is crossed, but not for too long, its deltas go on and no quote is made from it. No client
-  ///   sees a crossed book called live for longer than the tolerance, if `advance` is called when `nextDeadline` says.
+  ///   checksum does not fit, or a price is not above zero, `.bookState(.syncing)` comes *instead* of the change.
+  /// - **A crossed book is never live.** A change that crosses it is `.bookState(.syncing(.crossed))`; its deltas go on unseen
+  ///   (`InstrumentState.isCrossedForNow`), and when it is no longer crossed it is live again with a `.bookSnapshot`. If that takes
+  ///   longer than the tolerance, `.bookState(.syncing(.crossed))` comes once more, and the book waits for a snapshot of the venue's.
+  ///   That needs `advance` to be called when `nextDeadline` says.
   package func apply(_ batch: borrowing EventBatch, now: Timestamp, into changes: inout MarketChanges) {
     var run: Run?
     for event in batch.events {
@@ -84,7 +89,7 @@ package final class Market {
       switch event {
       case .trade, .heartbeat: break
       case .quote(let quote):
-        guard let state = state(quote.instrument) else { break }
+        guard let state = state(quote.instrument), isPossible(quote) else { break }
         publish(quote, of: state, into: &changes)
         compare(quote, with: state, now: now)
       case .ticker(let ticker):
@@ -143,9 +148,9 @@ package final class Market {
   /// When `advance` next has something to do, or a little before; never after. O(1).
   package var nextDeadline: Timestamp { min(deadlines.first, nextRoll) }
 
-  /// Takes every live book out of sync: the connection is gone. O(n).
+  /// Takes every book that is kept out of sync: the connection is gone. O(n).
   package func disconnect(into changes: inout MarketChanges) {
-    for state in instruments where state.bookState == .live { loseSync(state, .disconnected, into: &changes) }
+    for state in instruments where state.isKept { loseSync(state, .disconnected, into: &changes) }
   }
 
   // MARK: Instruments
@@ -180,6 +185,10 @@ package final class Market {
 
   private func apply(_ trade: Trade, now: Timestamp, run: inout Run?, into changes: inout MarketChanges) {
     guard let state = state(trade.instrument) else { return }
+    guard trade.price > 0, trade.size > 0 else {
+      refusedValues += 1
+      return
+    }
     // Backlog is old by nature, so only its future is held back.
     let earliest = trade.isBacklog ? Timestamp.distantPast : now - Self.clockTolerance
     let time = min(max(trade.time, earliest), now + Self.clockTolerance)
@@ -264,6 +273,17 @@ package final class Market {
 
   // MARK: Quotes and books
 
+  /// Whether a quote can be one: each side without orders, or with a price and a size, and the bid below the ask.
+  private func isPossible(_ quote: Quote) -> Bool {
+    let hasBid = quote.bidSize != 0
+    let hasAsk = quote.askSize != 0
+    let isPossible =
+      (!hasBid || (quote.bidSize > 0 && quote.bid > 0)) && (!hasAsk || (quote.askSize > 0 && quote.ask > 0))
+      && !(hasBid && hasAsk && quote.bid >= quote.ask)
+    if !isPossible { refusedValues += 1 }
+    return isPossible
+  }
+
   private func publish(_ quote: Quote, of state: InstrumentState, into changes: inout MarketChanges) {
     if let old = state.quote, old.bid == quote.bid, old.ask == quote.ask, old.bidSize == quote.bidSize,
       old.askSize == quote.askSize
@@ -280,12 +300,15 @@ package final class Market {
     into changes: inout MarketChanges
   ) {
     let id = event.instrument
-    guard event.kind == .snapshot || state.bookState == .live else {
+    guard event.kind == .snapshot || state.isKept else {
       state.ignoredDeltas += 1
       return
     }
     let bids = batch.bids[event.bidRange]
     let asks = batch.asks[event.askRange]
+    guard bids.allSatisfy({ $0.price > 0 }), asks.allSatisfy({ $0.price > 0 }) else {
+      return loseSync(state, .malformed, detected: true, into: &changes)
+    }
     let bidStart = changes.bids.count
     let askStart = changes.asks.count
     switch event.kind {
@@ -306,17 +329,17 @@ package final class Market {
     }
     if state.book.isCrossed {
       if state.crossedSince == nil { state.crossedSince = now }
-      if loseSyncIfCrossed(state, now: now, into: &changes) {
-        changes.bids.removeSubrange(bidStart...)
-        changes.asks.removeSubrange(askStart...)
-        return
-      }
-      scheduleCrossed(state)
-    } else {
-      state.crossedSince = nil
+      changes.bids.removeSubrange(bidStart...)
+      changes.asks.removeSubrange(askStart...)
+      if !loseSyncIfCrossed(state, now: now, into: &changes) { hide(state, into: &changes) }
+      return
     }
-    switch event.kind {
+    state.crossedSince = nil
+    // What was hidden is shown whole: nobody has seen the changes since.
+    switch state.bookState == .live ? event.kind : .snapshot {
     case .snapshot:
+      changes.bids.removeSubrange(bidStart...)
+      changes.asks.removeSubrange(askStart...)
       if state.bookState != .live {
         state.bookState = .live
         changes.items.append(.bookState(id, .live))
@@ -329,7 +352,7 @@ package final class Market {
         changes.items.append(.bookDelta(id, bids: bidRange, asks: askRange, time: event.time))
       }
     }
-    guard configuration.quotesFromBook, state.crossedSince == nil else { return }
+    guard configuration.quotesFromBook else { return }
     let bid = state.book.bestBid ?? PriceLevel(price: 0, size: 0)
     let ask = state.book.bestAsk ?? PriceLevel(price: 0, size: 0)
     let quote = Quote(
@@ -364,6 +387,16 @@ package final class Market {
     guard detected || state.bookState != .syncing(reason) else { return }
     state.bookState = .syncing(reason)
     changes.items.append(.bookState(state.instrument.id, .syncing(reason)))
+  }
+
+  /// Takes a book that is crossed out of sight, and gives it the tolerance to come back by itself.
+  private func hide(_ state: InstrumentState, into changes: inout MarketChanges) {
+    scheduleCrossed(state)
+    state.frozen.bookChanged()
+    if configuration.quotesFromBook { state.quote = nil }
+    guard state.bookState != .syncing(.crossed) else { return }
+    state.bookState = .syncing(.crossed)
+    changes.items.append(.bookState(state.instrument.id, .syncing(.crossed)))
   }
 
   /// Takes the book out of sync if it has been crossed for the tolerance. Returns whether it did.

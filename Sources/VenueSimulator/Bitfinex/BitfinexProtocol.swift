@@ -311,7 +311,9 @@ final class BitfinexProtocol: VenueProtocol {
       let stream = index * Self.lengths.count + length
       guard !books[stream].subscribers.isEmpty else { continue }
       let (bids, asks) = books[stream].window.move(to: market.instruments[index].book)
-      let levels = bids.map { (level: $0, sign: Int64(1)) } + asks.map { (level: $0, sign: Int64(-1)) }
+      let changes = bids.map { (level: $0, sign: Int64(1)) } + asks.map { (level: $0, sign: Int64(-1)) }
+      // What has gone before what has come, so that the book is crossed after no message: in the recorded sessions it never is.
+      let levels = changes.filter { $0.level.size == 0 } + changes.filter { $0.level.size != 0 }
       for (position, item) in levels.enumerated() {
         let isLast = position == levels.count - 1
         send(

@@ -375,10 +375,10 @@ extension BinanceHandler {
       if reader.equals(key, "lastUpdateId") {
         id = try reader.int64("lastUpdateId")
       } else if reader.equals(key, "bids") {
-        try readLevels(&reader, place, "bids", format, into: &batch.bids)
+        try readLevels(&reader, place, "bids", isBid: true, format, into: &batch.bids)
         hasBids = true
       } else if reader.equals(key, "asks") {
-        try readLevels(&reader, place, "asks", format, into: &batch.asks)
+        try readLevels(&reader, place, "asks", isBid: false, format, into: &batch.asks)
         hasAsks = true
       } else {
         try reader.skipValue()

@@ -186,8 +186,9 @@ extension BitfinexHandler {
     guard try reader.nextElement() else { throw FeedError.missing("amount", in: "level") }
     let amount = try signedSize(&reader, place, "amount")
     while try reader.nextElement() { try reader.skipValue() }
-    guard price > 0, orders >= 0, amount != 0, amount != .min else {
-      throw FeedError(.shape, "level before offset \(reader.offset): price, count or amount is out of range")
+    guard price > 0 else { throw FeedError(.value, "level before offset \(reader.offset): price is not above zero") }
+    guard orders >= 0, amount != 0, amount != .min else {
+      throw FeedError(.shape, "level before offset \(reader.offset): count or amount is out of range")
     }
     let level = PriceLevel(price: price, size: orders == 0 ? 0 : abs(amount))
     if amount > 0 { batch.bids.append(level) } else { batch.asks.append(level) }
@@ -247,8 +248,8 @@ extension BitfinexHandler {
     guard try reader.nextElement() else { throw FeedError.missing("price", in: "trade") }
     let price = try price(&reader, place, "price")
     while try reader.nextElement() { try reader.skipValue() }
-    guard amount != 0, amount != .min, price > 0 else {
-      throw FeedError(.shape, "trade before offset \(reader.offset): amount or price is out of range")
+    guard amount != .min else {
+      throw FeedError(.shape, "trade before offset \(reader.offset): amount is out of range")
     }
     return Trade(
       instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: price, size: abs(amount),

@@ -155,10 +155,10 @@ extension BitstampHandler {
       } else if reader.equals(key, "timestamp") {
         seconds = try reader.int64("timestamp")
       } else if reader.equals(key, "bids") {
-        try readLevels(&reader, place, "bids", Self.bookFormat, into: &batch.bids)
+        try readLevels(&reader, place, "bids", isBid: true, Self.bookFormat, into: &batch.bids)
         hasBids = true
       } else if reader.equals(key, "asks") {
-        try readLevels(&reader, place, "asks", Self.bookFormat, into: &batch.asks)
+        try readLevels(&reader, place, "asks", isBid: false, Self.bookFormat, into: &batch.asks)
         hasAsks = true
       } else {
         try reader.skipValue()

@@ -100,11 +100,10 @@ extension CoinbaseHandler {
 
   // MARK: Book
 
-  /// Some products print sizes with more digits than their increment has; a snapshot shows how many. A level whose numbers are none, or
-  /// below zero, is left out (`"0.-10000"` has been seen).
-  private static let snapshotFormat = BookFormat(title: "snapshot", leavesOutBad: true, learns: .sizes)
-  private static let changeFormat = BookFormat(
-    title: "l2update", word: .side(bid: "buy", ask: "sell"), leavesOutBad: true)
+  /// Some products print sizes with more digits than their increment has; a snapshot shows how many. A level whose numbers are none
+  /// (`"0.-10000"` has been seen) costs the book: what became of that price is not known.
+  private static let snapshotFormat = BookFormat(title: "snapshot", learns: .sizes)
+  private static let changeFormat = BookFormat(title: "l2update", word: .side(bid: "buy", ask: "sell"))
 
   /// `{"type":"snapshot","product_id":…,"asks":[["price","size"],…],"bids":[…]}`; the time is missing in newer ones.
   private func readSnapshot(

@@ -151,11 +151,11 @@ extension CoinbaseAdvancedHandler {
   // MARK: Books
 
   /// Levels are `{"side":"bid","event_time":…,"price_level":"68900.00","new_quantity":"1.50000000"}`; the other side is `offer`. One whose
-  /// numbers are none, or below zero, is left out (`"0.-10000"` has been seen at the other feed of this venue). Sizes are printed with up to
-  /// eight digits, whatever the increment is; a snapshot shows how many.
+  /// numbers are none costs the book (`"0.-10000"` has been seen at the other feed of this venue). Sizes are printed with up to eight
+  /// digits, whatever the increment is; a snapshot shows how many.
   private static let updateFormat = BookFormat(
     title: "l2_data", level: .object(price: "price_level", size: "new_quantity", word: "side"),
-    word: .side(bid: "bid", ask: "offer"), leavesOutBad: true)
+    word: .side(bid: "bid", ask: "offer"))
   private static let snapshotFormat = updateFormat.learning(.sizes)
 
   /// `[{"type":"snapshot","product_id":…,"updates":[…]},…]`

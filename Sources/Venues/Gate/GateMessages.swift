@@ -267,10 +267,10 @@ extension GateHandler {
       if reader.equals(key, "id") {
         id = try reader.int64("id")
       } else if reader.equals(key, "bids") {
-        try readLevels(&reader, place, "bids", Self.bookFormat, into: &batch.bids)
+        try readLevels(&reader, place, "bids", isBid: true, Self.bookFormat, into: &batch.bids)
         sides += 1
       } else if reader.equals(key, "asks") {
-        try readLevels(&reader, place, "asks", Self.bookFormat, into: &batch.asks)
+        try readLevels(&reader, place, "asks", isBid: false, Self.bookFormat, into: &batch.asks)
         sides += 1
       } else {
         try reader.skipValue()

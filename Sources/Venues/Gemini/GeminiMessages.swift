@@ -105,8 +105,7 @@ extension GeminiHandler {
 
   // MARK: Books
 
-  /// Asks of 10^10 and more are there, which do not fit.
-  private static let bookFormat = BookFormat(title: "depthUpdate", bids: "b", asks: "a", leavesOutBad: true)
+  private static let bookFormat = BookFormat(title: "depthUpdate", bids: "b", asks: "a")
 
   /// `{"e":"depthUpdate","E":…,"s":…,"U":…,"u":…,"b":[["price","size"],…],"a":[…]}`
   private func readBook(
@@ -142,7 +141,7 @@ extension GeminiHandler {
   // MARK: Quotes and trades
 
   private static let quoteFormat = QuoteFormat(
-    title: "bookTicker", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A", leavesOutBad: true)
+    title: "bookTicker", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A")
 
   /// `{"u":…,"E":…,"s":…,"b":"price","B":"size","a":"price","A":"size","c":…,"C":…}`; a side without orders is `""`.
   private func readQuote(

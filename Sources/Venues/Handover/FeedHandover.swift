@@ -99,7 +99,7 @@ package final class FeedHandover {
     let missing = active.market.instruments.count { state in
       guard state.bookState == .live, refusals[Self.name(state.instrument)] == nil else { return false }
       guard let other = states[state.instrument.symbol] else { return true }
-      return other.bookState != .live || other.book.isCrossed
+      return other.bookState != .live
     }
     guard missing == 0, !states.isEmpty else {
       completeSince = nil
@@ -119,7 +119,7 @@ package final class FeedHandover {
   }
 
   /// How many of the books that are shown the successor has in sync.
-  package var booksInSync: Int { successor.market.instruments.count { $0.bookState == .live && !$0.book.isCrossed } }
+  package var booksInSync: Int { successor.market.instruments.count { $0.bookState == .live } }
 
   /// Makes the change. False if it cannot be made; then the handover is cancelled.
   package func takeOver(now: Timestamp) -> Bool {

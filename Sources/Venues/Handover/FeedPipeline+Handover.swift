@@ -105,6 +105,7 @@ extension FeedPipeline {
     batch.removeAll()
     waiting.books.removeAll { place, target in
       let state = waiting.market[place]
+      if state.isCrossedForNow, now < waiting.until { return false }
       if case .syncing(let reason) = state.bookState {
         batch.events.append(.bookReset(target, reason ?? .gap))
         return true
@@ -186,7 +187,7 @@ extension FeedPipeline {
       let target = map[place.index]
       let own = target.index < market.instruments.count ? market[target] : nil
       append(quoteAndTickerOf: state, to: target, over: own)
-      guard state.bookState == .live, !state.book.isCrossed else { continue }
+      guard state.bookState == .live else { continue }
       continued.insert(target.index)
       if let own, own.bookState == .live, state.bookTime < own.bookTime {
         behind.append((place, target))
@@ -194,7 +195,7 @@ extension FeedPipeline {
         move(state, to: target)
       }
     }
-    for state in market.instruments where state.bookState == .live && !continued.contains(state.instrument.id.index) {
+    for state in market.instruments where state.isKept && !continued.contains(state.instrument.id.index) {
       batch.events.append(.bookReset(state.instrument.id, .disconnected))
     }
 

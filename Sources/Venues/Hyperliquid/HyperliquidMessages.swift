@@ -86,9 +86,9 @@ extension HyperliquidHandler {
     sides.field = "levels"
     try sides.arrayStart()
     guard try sides.nextElement() else { throw FeedError.missing("bids", in: "levels") }
-    try readLevels(&sides, place, "levels", Self.bookFormat, into: &batch.bids)
+    try readLevels(&sides, place, "levels", isBid: true, Self.bookFormat, into: &batch.bids)
     guard try sides.nextElement() else { throw FeedError.missing("asks", in: "levels") }
-    try readLevels(&sides, place, "levels", Self.bookFormat, into: &batch.asks)
+    try readLevels(&sides, place, "levels", isBid: false, Self.bookFormat, into: &batch.asks)
     guard try !sides.nextElement() else { throw FeedError(.shape, "levels with more than two sides") }
     let bids = batch.bids[mark.bids...]
     let asks = batch.asks[mark.asks...]
@@ -157,7 +157,8 @@ extension HyperliquidHandler {
       defer { side += 1 }
       if try sides.null() { continue }
       var word: JSONSlice?
-      guard let level = try readLevel(&sides, place, "bbo", Self.bookFormat, &word), level.size > 0 else { continue }
+      let level = try readLevel(&sides, place, "bbo", Self.bookFormat, &word)
+      guard level.size > 0, level.price < .max else { continue }
       if side == 0 {
         quote.bid = level.price
         quote.bidSize = level.size
@@ -228,7 +229,7 @@ extension HyperliquidHandler {
     if time > tradeTime { feeds[place].tradeIDs.removeAll(keepingCapacity: true) }
     feeds[place].tradeTime = time
     if feeds[place].tradeIDs.count < Self.idLimit { feeds[place].tradeIDs.append(id) }
-    feeds[place].lastPrice = trade.price
+    if trade.price > 0 { feeds[place].lastPrice = trade.price }
     return true
   }
 

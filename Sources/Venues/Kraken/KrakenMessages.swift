@@ -93,13 +93,13 @@ extension KrakenHandler {
       } else if reader.equals(key, "bids") {
         // The symbol comes first; where it does not, the levels wait for it.
         if let place {
-          try readLevels(&reader, place, "bids", format(of: place), into: &batch.bids)
+          try readLevels(&reader, place, "bids", isBid: true, format(of: place), into: &batch.bids)
         } else {
           bids = try reader.rawValue("bids")
         }
       } else if reader.equals(key, "asks") {
         if let place {
-          try readLevels(&reader, place, "asks", format(of: place), into: &batch.asks)
+          try readLevels(&reader, place, "asks", isBid: false, format(of: place), into: &batch.asks)
         } else {
           asks = try reader.rawValue("asks")
         }
@@ -118,11 +118,11 @@ extension KrakenHandler {
     guard let checksum else { throw FeedError.missing("checksum", in: "book") }
     if let bids {
       var levels = reader.reader(bids)
-      try readLevels(&levels, place, "bids", format(of: place), into: &batch.bids)
+      try readLevels(&levels, place, "bids", isBid: true, format(of: place), into: &batch.bids)
     }
     if let asks {
       var levels = reader.reader(asks)
-      try readLevels(&levels, place, "asks", format(of: place), into: &batch.asks)
+      try readLevels(&levels, place, "asks", isBid: false, format(of: place), into: &batch.asks)
     }
     let bidRange = mark.bids..<batch.bids.count
     let askRange = mark.asks..<batch.asks.count

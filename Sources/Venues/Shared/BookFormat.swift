@@ -35,8 +35,6 @@ struct BookFormat {
   var needsBothSides = true
   var level = Level.array
   var word = Word.none
-  /// Whether a level whose numbers are none, do not fit or are below zero is left out and counted, instead of costing its message.
-  var leavesOutBad = false
   var learns = Learning.nothing
 
   /// The same, as a message prints it whose digits are the scale.
@@ -59,17 +57,18 @@ extension SymbolHandler {
     }
     if let bids {
       var levels = reader.reader(bids)
-      try readLevels(&levels, place, format.bids, format, into: &batch.bids)
+      try readLevels(&levels, place, format.bids, isBid: true, format, into: &batch.bids)
     }
     if let asks {
       var levels = reader.reader(asks)
-      try readLevels(&levels, place, format.asks, format, into: &batch.asks)
+      try readLevels(&levels, place, format.asks, isBid: false, format, into: &batch.asks)
     }
   }
 
-  /// Reads one side of a book; null, where a side may be missing, is one without levels. O(levels).
+  /// Reads one side of a book; null, where a side may be missing, is one without levels. A level that cannot be read costs the message,
+  /// and with it the book: what it said of the others is not the whole any more. O(levels).
   final func readLevels(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat,
+    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, isBid: Bool, _ format: BookFormat,
     into levels: inout [PriceLevel]
   ) throws(FeedError) {
     reader.field = field
@@ -77,7 +76,8 @@ extension SymbolHandler {
     try reader.arrayStart()
     while try reader.nextElement() {
       var word: JSONSlice?
-      guard var level = try readLevel(&reader, place, field, format, &word) else { continue }
+      var level = try readLevel(&reader, place, field, format, &word)
+      guard try isKept(level, isBid: isBid, reader) else { continue }
       if let word, case .action(let removal) = format.word, reader.equals(word, removal) { level.size = 0 }
       levels.append(level)
     }
@@ -99,7 +99,7 @@ extension SymbolHandler {
       guard isBid || reader.equals(word, ask) else {
         throw FeedError(.shape, "side of the level before offset \(reader.offset) is neither \(bid) nor \(ask)")
       }
-      guard let level else { continue }
+      guard try isKept(level, isBid: isBid, reader) else { continue }
       if isBid { batch.bids.append(level) } else { batch.asks.append(level) }
     }
   }
@@ -118,18 +118,31 @@ extension SymbolHandler {
     while try reader.nextElement() {
       var word: JSONSlice?
       let level = try readLevel(&reader, place, field, format, &word)
-      if (best?.size ?? 0) == 0 { best = level ?? best }
+      if (best?.size ?? 0) == 0, level.price < .max { best = level }
     }
     return best
   }
 
-  /// Reads a level; nil, and counted, for a bad one where those are left out.
+  /// Whether a level goes into a book. An ask at a price beyond 64 bits does not, and is counted (asks of 10^10 and more are there): it is
+  /// further away than any that could be shown. Of a bid that would be the best one, nothing would be left.
+  @inline(__always)
+  private final func isKept(
+    _ level: PriceLevel, isBid: Bool, _ reader: borrowing FieldReader
+  ) throws(FeedError) -> Bool {
+    guard level.price == .max else { return level.price > 0 }
+    if isBid { throw FeedError(.decimal, "bid before offset \(reader.offset): price is too large") }
+    badLevels += 1
+    return false
+  }
+
+  /// Reads a level. Its price is above zero, and `Int64.max` stands for all that are too large; 0 with a size of 0 is a place without
+  /// orders.
   @inline(__always)
   final func readLevel(
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat, _ word: inout JSONSlice?
-  ) throws(FeedError) -> PriceLevel? {
-    var price: Int64?
-    var size: Int64?
+  ) throws(FeedError) -> PriceLevel {
+    var price: Int64 = 0
+    var size: Int64 = 0
     switch format.level {
     case .array:
       try reader.arrayStart()
@@ -162,9 +175,8 @@ extension SymbolHandler {
       guard hasPrice else { throw FeedError.missing(priceField, in: "level") }
       guard hasSize else { throw FeedError.missing(sizeField, in: "level") }
     }
-    guard let price, let size else {
-      badLevels += 1
-      return nil
+    guard price > 0 || size == 0 && price == 0 else {
+      throw FeedError(.value, "level before offset \(reader.offset): price is not above zero")
     }
     return PriceLevel(price: price, size: size)
   }
@@ -172,21 +184,20 @@ extension SymbolHandler {
   @inline(__always)
   private final func number(
     _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
-  ) throws(FeedError) -> Int64? {
+  ) throws(FeedError) -> Int64 {
     switch format.learns {
     case .nothing: break
     case .sizes where isPrice: break
     case .sizes, .all: return try learntNumber(&reader, place, isPrice: isPrice, field, format)
     }
-    if format.leavesOutBad { return try amount(&reader, place, isPrice: isPrice, field) }
-    return isPrice ? try price(&reader, place, field) : try size(&reader, place, field)
+    return isPrice ? try levelPrice(&reader, place, field) : try size(&reader, place, field)
   }
 
   /// Looks at the digits first. Not for every message: snapshots show them.
   @inline(never)
   private final func learntNumber(
     _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
-  ) throws(FeedError) -> Int64? {
+  ) throws(FeedError) -> Int64 {
     let slice = try reader.rawValue(field)
     var value = reader.reader(slice)
     switch value.peek() {
@@ -198,8 +209,7 @@ extension SymbolHandler {
       try learnDigits(of: reader.text(slice.slice), place, isPrice: isPrice)
     default: break
     }
-    if format.leavesOutBad { return try amount(&value, place, isPrice: isPrice, field) }
-    return isPrice ? try price(&value, place, field) : try size(&value, place, field)
+    return isPrice ? try levelPrice(&value, place, field) : try size(&value, place, field)
   }
 
   // MARK: The event

@@ -118,7 +118,7 @@ struct FixedCursor {
     if skip(byte: UInt8(ascii: "]")) { return true }
     while true {
       guard skip("[\""), let price = decimal(scale: priceScale), skip(",\""), let size = decimal(scale: sizeScale),
-        skip(byte: UInt8(ascii: "]"))
+        skip(byte: UInt8(ascii: "]")), price > 0
       else { return false }
       levels.append(PriceLevel(price: price, size: size))
       guard position < end else { return false }

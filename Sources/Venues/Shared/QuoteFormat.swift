@@ -13,8 +13,6 @@ struct QuoteFormat {
   /// Nil where the handler reads the time itself, or there is none.
   var time: StaticString?
   var clock = VenueClock.epoch
-  /// Whether a side whose numbers are none, or do not fit, is one without orders.
-  var leavesOutBad = false
 }
 
 /// The fields of one quote, as far as they have been met.
@@ -57,8 +55,11 @@ extension SymbolHandler {
     _ fields: QuoteFields, _ reader: borrowing FieldReader, _ format: QuoteFormat, now: Timestamp
   ) throws(FeedError) -> Quote {
     guard let place = fields.place else { throw FeedError.missing(format.symbol, in: format.title) }
-    let bid = try best(fields.bid, fields.bidSize, reader, place, format.bid, format.bidSize, format.leavesOutBad)
-    let ask = try best(fields.ask, fields.askSize, reader, place, format.ask, format.askSize, format.leavesOutBad)
+    let bid = try best(fields.bid, fields.bidSize, reader, place, format.bid, format.bidSize)
+    // An ask at a price beyond 64 bits is as good as none; such bids are there only by mistake.
+    var ask = try best(fields.ask, fields.askSize, reader, place, format.ask, format.askSize)
+    guard bid.price < .max else { throw FeedError(.decimal, "field \(format.bid): too large") }
+    if ask.price == .max { ask = PriceLevel(price: 0, size: 0) }
     return Quote(
       instrument: InstrumentID(place), bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size,
       time: fields.time ?? now)
@@ -66,25 +67,25 @@ extension SymbolHandler {
 
   private final func best(
     _ priceSlice: FieldSlice?, _ sizeSlice: FieldSlice?, _ outer: borrowing FieldReader, _ place: Int,
-    _ priceField: StaticString, _ sizeField: StaticString, _ leavesOutBad: Bool
+    _ priceField: StaticString, _ sizeField: StaticString
   ) throws(FeedError) -> PriceLevel {
     let none = PriceLevel(price: 0, size: 0)
     guard let priceSlice, let sizeSlice else { return none }
-    let price = try bestNumber(priceSlice, outer, place, isPrice: true, priceField, leavesOutBad)
-    let size = try bestNumber(sizeSlice, outer, place, isPrice: false, sizeField, leavesOutBad)
+    let price = try bestNumber(priceSlice, outer, place, isPrice: true, priceField)
+    let size = try bestNumber(sizeSlice, outer, place, isPrice: false, sizeField)
     guard let price, let size, price > 0, size > 0 else { return none }
     return PriceLevel(price: price, size: size)
   }
 
   private final func bestNumber(
-    _ slice: FieldSlice, _ outer: borrowing FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString,
-    _ leavesOutBad: Bool
+    _ slice: FieldSlice, _ outer: borrowing FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
   ) throws(FeedError) -> Int64? {
     var reader = outer.reader(slice)
     // An empty text has its two quotes.
     if slice.slice.count == 2, reader.peek() == .string { return nil }
     if try reader.null() { return nil }
-    if leavesOutBad { return try amount(&reader, place, isPrice: isPrice, field) }
-    return isPrice ? try price(&reader, place, field) : try size(&reader, place, field)
+    let value = isPrice ? try levelPrice(&reader, place, field) : try size(&reader, place, field)
+    guard value >= 0 else { throw FeedError(.value, "field \(field) at offset \(reader.offset): below zero") }
+    return value
   }
 }

@@ -28,7 +28,7 @@ package class SymbolHandler: FeedHandler {
   final private(set) var refusedSymbols: Set<String> = []
   /// Those that no venue's list can change: no symbols, or of a kind that is not carried here.
   private final var hopelessSymbols: Set<String> = []
-  /// Levels that were left out of the message being read; counted when all of it has been.
+  /// Asks that were left out of the message being read; counted when all of it has been.
   final var badLevels = 0
   /// Set when a value had more digits than its instrument's scale.
   private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
@@ -251,19 +251,14 @@ package class SymbolHandler: FeedHandler {
     try decimal(&reader, place, isPrice: false, field)
   }
 
-  /// Reads a price or size where others of the message are good without it: nil for what is no number, does not fit or is below zero.
-  /// More digits than the scale has widen it.
-  final func amount(
-    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
-  ) throws(FeedError) -> Int64? {
+  /// Reads the price of a level: `Int64.max` for one that is too large.
+  final func levelPrice(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
     reader.field = field
     do throws(JSONError) {
-      let value = try scaled(&reader, place, isPrice: isPrice)
-      return value >= 0 ? value : nil
+      return try scaled(&reader, place, isPrice: true)
     } catch {
-      guard case .decimal(let reason) = error.reason else { throw reader.failure(error) }
-      if case .tooPrecise = reason { throw reader.failure(error) }
-      return nil
+      if case .decimal(.overflow) = error.reason { return .max }
+      throw reader.failure(error)
     }
   }
 
@@ -309,14 +304,15 @@ package class SymbolHandler: FeedHandler {
     throw needs(place, isPrice: isPrice, digits: digits + added)
   }
 
-  /// A price of the venue's own statistics: what does not fit the scale is left out, it widens nothing.
+  /// A price of the venue's own statistics: what does not fit the scale, or is below zero, is left out; it widens nothing.
   final func statisticsPrice(
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString
   ) throws(FeedError) -> Int64? {
     reader.field = field
     do throws(JSONError) {
       if try reader.json.null() { return nil }
-      return try reader.json.decimal(scale: instruments[place].priceScale)
+      let price = try reader.json.decimal(scale: instruments[place].priceScale)
+      return price < 0 ? nil : price
     } catch {
       if case .decimal = error.reason { return nil }
       throw reader.failure(error)
@@ -371,8 +367,6 @@ package class SymbolHandler: FeedHandler {
         widening = nil
         badLevels = 0
         try read(message, now: now, into: &batch)
-        counts.rejectedLevels += badLevels
-        return
       } catch {
         mark.rewind(&batch)
         if passes < 32, widenIfNeeded(into: &batch) {
@@ -384,7 +378,25 @@ package class SymbolHandler: FeedHandler {
         refused(message, now: now, into: &batch)
         throw error
       }
+      counts.rejectedLevels += badLevels
+      return try dropImpossibleTrades(from: mark.events, of: &batch)
     }
+  }
+
+  /// Takes trades at a price or size of zero or less out of the batch, which the others of the message stay in. This is the one place for
+  /// all venues. O(events).
+  private final func dropImpossibleTrades(from start: Int, of batch: inout EventBatch) throws(FeedError) {
+    var dropped = 0
+    for index in start..<batch.events.count {
+      guard case .trade(let trade) = batch.events[index], trade.price <= 0 || trade.size <= 0 else { continue }
+      dropped += 1
+      batch.events[index] = .heartbeat
+      let place = trade.instrument.index
+      if trade.isBacklog { seen[place].backlogTrades -= 1 } else { seen[place].trades -= 1 }
+    }
+    guard dropped > 0 else { return }
+    counts.rejected += 1
+    throw FeedError(.value, "\(dropped == 1 ? "a trade" : "\(dropped) trades") at a price or size of zero or less")
   }
 
   /// Widens the scale that the last failed read asked for; false if it asked for none or cannot have it.

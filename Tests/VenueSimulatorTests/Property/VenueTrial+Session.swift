@@ -85,6 +85,9 @@ extension VenueTrial {
   }
 
   func settle() {
+    for state in pipeline.market.instruments where state.bookState == .live && state.book.isCrossed {
+      report("\(state.instrument.symbol) calls itself live and is crossed")
+    }
     for change in pipeline.changes.items {
       guard case .bookState(let id, let state) = change else { continue }
       if case .syncing(let reason?) = state, reason != .disconnected { figures.resyncs += 1 }

@@ -100,16 +100,27 @@ struct CoinbaseHandlerTests {
     #expect(state.quote?.ask == 8_069_153)
   }
 
-  @Test("a level that is no number is left out, a year 0001 takes the time before it")
+  @Test(
+    "a level that is no number costs the book, in a snapshot or an update",
+    arguments: [
+      #"{"type":"snapshot","product_id":"BTC-USD","asks":[["80691.53","0.20084671"],["80700.00","0.-10000"]],"bids":[]}"#,
+      #"{"type":"snapshot","product_id":"BTC-USD","asks":[["80691.53","0.20084671"]],"bids":[["80688.08","-1"]]}"#,
+      #"{"type":"l2update","product_id":"BTC-USD","changes":[["buy","80688.08","1"],["buy","x","1"]],"time":"2026-08-25T03:35:58Z"}"#,
+    ])
+  func unreadableLevel(_ text: String) {
+    let feed = live()
+    feed.receive(text)
+    #expect(feed.error?.kind == .decimal && feed.resets == [.malformed])
+    #expect(feed.state(0) == .syncing(.malformed) && feed.market.instruments[0].book.isEmpty)
+    #expect(feed.sent.contains { $0.contains(#""subscribe","product_ids":["BTC-USD"]"#) })
+  }
+
+  @Test("a year 0001 takes the time before it")
   func badData() throws {
     let feed = live()
     feed.receive(
-      #"{"type":"snapshot","product_id":"BTC-USD","time":"2026-08-25T03:35:57Z","asks":[["80691.53","0.20084671"],["80700.00","0.-10000"]],"bids":[["80688.08","-1"],["80688.07","0.5"]]}"#
+      #"{"type":"snapshot","product_id":"BTC-USD","time":"2026-08-25T03:35:57Z","asks":[["80691.53","0.20084671"]],"bids":[["80688.07","0.5"]]}"#
     )
-    #expect(feed.error == nil)
-    #expect(feed.asks.count == 1)
-    #expect(feed.bids == [PriceLevel(price: 8_068_807, size: 50_000_000)])
-    #expect(feed.handler.counts.rejectedLevels == 2)
     feed.receive(
       #"{"type":"l2update","product_id":"BTC-USD","changes":[["buy","80688.08","1"]],"time":"0001-01-01T00:00:00.000000Z"}"#
     )

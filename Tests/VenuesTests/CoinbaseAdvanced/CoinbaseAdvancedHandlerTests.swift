@@ -112,18 +112,22 @@ struct CoinbaseAdvancedHandlerTests {
     #expect(feed.handler.symbolCounts[1].deltas == 1 && feed.resets.isEmpty)
   }
 
-  @Test("a level that is no number is left out; a year 0001 takes the time before it")
+  @Test(
+    "a level that is no number costs the book",
+    arguments: [("bid", "68890.00", "0.-10000"), ("bid", "68891.00", "-1"), ("bid", "1e30", "1"), ("offer", "x", "1")])
+  func unreadableLevel(_ side: String, _ price: String, _ size: String) {
+    let feed = Self.live()
+    feed.receive(
+      Self.book("update", 5, [Self.level("bid", "68892.00", "4"), Self.level(side, price, size)]))
+    #expect(feed.error?.kind == .decimal && feed.resets == [.malformed] && feed.state(0) == .syncing(.malformed))
+  }
+
+  @Test("a year 0001 takes the time before it")
   func badData() {
     let feed = Self.live()
     feed.receive(
-      Self.book(
-        "update", 5,
-        [
-          Self.level("bid", "68890.00", "0.-10000"), Self.level("bid", "68891.00", "-1"),
-          Self.level("bid", "1e30", "1"),
-          Self.level("bid", "68892.00", "4"),
-        ], time: "0001-01-01T00:00:00.000000Z"))
-    #expect(feed.error == nil && feed.handler.counts.rejectedLevels == 3)
+      Self.book("update", 5, [Self.level("bid", "68892.00", "4")], time: "0001-01-01T00:00:00.000000Z"))
+    #expect(feed.error == nil)
     #expect(feed.bids == [PriceLevel(price: 6_889_200, size: 400_000_000)])
     #expect(feed.books[0].time == Timestamp(microseconds: 1_775_572_201_456_789))
   }

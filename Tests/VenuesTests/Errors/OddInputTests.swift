@@ -27,6 +27,12 @@ struct OddInputTests {
     case unknownType
     /// A message behind one that was sent after it.
     case late
+    /// A bid at −1.
+    case negativeBid
+    /// A bid at the price of the best ask.
+    case crossed
+    /// A trade at a price below zero, and one at zero.
+    case negativeTrade, worthlessTrade
   }
 
   enum Outcome: Equatable, Sendable {
@@ -34,8 +40,6 @@ struct OddInputTests {
     case used
     /// It is counted among what is not used.
     case ignored
-    /// All but that level is used.
-    case leftOut
     /// It is refused as that; the book is rebuilt, or goes on.
     case refused(FeedError.Kind, losesBook: Bool)
     /// It is used, and what it shows takes the book out of sync.
@@ -81,6 +85,10 @@ struct OddInputTests {
       case .emptySide: return update([], [level(true, ask, "0")], time)
       case .unknownType: return [unknownType]
       case .late: return late
+      case .negativeBid: return update([level(false, "-1", "1")], [], time)
+      case .crossed: return update([level(false, ask, "1")], [], time)
+      case .negativeTrade: return [tradeAt { "-\($0)" }]
+      case .worthlessTrade: return [tradeAt { _ in "0" }]
       }
     }
 
@@ -90,8 +98,26 @@ struct OddInputTests {
       case .noNumber: return .refused(.decimal, losesBook: true)
       case .unknownType: return .ignored
       case .late: return .resync(.gap)
+      case .negativeBid: return .refused(.value, losesBook: true)
+      case .crossed: return .resync(.crossed)
+      case .negativeTrade, .worthlessTrade: return .refused(.value, losesBook: false)
       default: return .used
       }
+    }
+
+    /// A trade with another price, which is found by its value: how each venue names it is nothing to this.
+    private func tradeAt(_ price: (Substring) -> String) -> String {
+      let text = trade("7")
+      guard let feed = try? OddInputTests.live(self) else { return text }
+      feed.receive(text)
+      guard let last = feed.lastPrice else { return text }
+      var start = text.startIndex
+      while let first = text[start...].firstIndex(where: \.isNumber) {
+        let end = text[first...].firstIndex { !$0.isNumber && $0 != "." } ?? text.endIndex
+        if Double(text[first..<end]) == last { return text[..<first] + price(text[first..<end]) + text[end...] }
+        start = end
+      }
+      return text
     }
   }
 
@@ -121,11 +147,12 @@ struct OddInputTests {
       #expect(feed.pipeline.errors.counts.map(\.kind) == [kind] && feed.pipeline.errors.counts.map(\.count) == [1])
       #expect(feed.pipeline.counts.rejected == 1)
       #expect(feed.state == (losesBook ? .syncing(.malformed) : .live), "\(feed.said)")
+      #expect(feed.lastPrice == nil, "a trade of it was shown")
       return
     }
     #expect(feed.pipeline.errors.total == 0 && feed.pipeline.counts.rejected == 0, "\(feed.said)")
     #expect(feed.pipeline.counts.ignored - ignored == (outcome == .ignored ? 1 : 0))
-    #expect(feed.pipeline.counts.rejectedLevels == (outcome == .leftOut ? 1 : 0))
+    #expect(feed.pipeline.counts.rejectedLevels == 0)
     if case .resync(let reason) = outcome {
       #expect(feed.state == .syncing(reason), "\(feed.said)")
     } else {
@@ -179,7 +206,7 @@ struct OddInputTests {
   /// Connections on which nothing tells that an update is missing.
   private static let unlinked: Set<String> = ["bitstamp", "coinbase"]
 
-  private static func live(_ speaker: Speaker) throws -> PipelineHarness {
+  static func live(_ speaker: Speaker) throws -> PipelineHarness {
     let feed = PipelineHarness(speaker.venue, speaker.symbols)
     feed.prepare()
     speaker.begin(feed)
@@ -250,6 +277,15 @@ final class PipelineHarness {
 
   // MARK: Looking at it
 
+  /// The last trade's price.
+  var lastPrice: Double? {
+    first.lastTrade.map { trade in
+      var text = ByteBuffer(capacity: 24)
+      text.append(decimal: trade.price, scale: first.instrument.priceScale)
+      return Double(text.description) ?? 0
+    }
+  }
+
   private var first: InstrumentState { pipeline.market[InstrumentID(0)] }
   var state: BookState { pipeline.market.instruments.isEmpty ? .absent : first.bookState }
   var book: OrderBook { first.book }
@@ -275,7 +311,7 @@ final class PipelineHarness {
     case .unknownRemoval: #expect(book.bids.count == 1 && book.asks.count == 1)
     case .emptySide: #expect(book.bids.count == 1 && book.asks.isEmpty)
     case .longID: #expect(first.lastTrade?.id.text == "12345678901234567890")
-    case .noNumber, .unknownType, .late: break
+    case .noNumber, .unknownType, .late, .negativeBid, .crossed, .negativeTrade, .worthlessTrade: break
     }
   }
 }

@@ -54,7 +54,7 @@ struct BookFormatTests {
     FormatHandler, (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
   ) {
     FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
-      try handler.readLevels(&reader, 0, "bids", format, into: &batch.bids)
+      try handler.readLevels(&reader, 0, "bids", isBid: true, format, into: &batch.bids)
     }
   }
 
@@ -99,7 +99,7 @@ struct BookFormatTests {
       (#"[["100"]]"#, "level without field size"), ("[[]]", "level without field price"),
       (#"[["100","-1"]]"#, "field bids at offset 12: negative size"),
       (#"[["0.-1","1"]]"#, "field bids at offset 3: not a decimal number"),
-      (#"[["99999999999999999999","1"]]"#, "too large"), (#"[["100","1"]"#, "ends too early"),
+      (#"[["99999999999999999999","1"]]"#, "price is too large"), (#"[["100","1"]"#, "ends too early"),
       ("{}", "unexpected byte"),
     ])
   func strict(_ text: String, _ reason: String) {
@@ -116,17 +116,33 @@ struct BookFormatTests {
     #expect(receive(#"[{"sz":"1"}]"#).error?.detail == "level without field px")
   }
 
-  @Test("where bad levels are left out they are counted, once, however often the message is read")
-  func lenient() {
-    let (handler, receive) = Self.side(BookFormat(title: "book", leavesOutBad: true))
-    let got = receive(#"[["0.-1","1"],["100","-1"],["1e30","1"],["100.123","2.5"],["","1"]]"#)
-    #expect(got.error == nil)
-    // The fourth has one digit more than the scale: the message was read twice.
-    #expect(got.bids == [Self.level(100_123, 2_500)] && handler.instruments[0].priceScale == 3)
-    #expect(handler.counts.rejectedLevels == 4)
-    #expect(receive(#"[["100","1"],[true,"1"]]"#).error?.kind == .json, "what is no number at all is no level")
-    #expect(receive(#"[["100"]]"#).error?.detail == "level without field size")
-    #expect(handler.counts.rejectedLevels == 4, "a message that is refused counts no levels")
+  @Test(
+    "an ask that is too far away for 64 bits is left out and counted, once, however often the message is read; a bid is not"
+  )
+  func farAsk() {
+    let (handler, receive) = FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
+      try handler.readLevels(&reader, 0, "asks", isBid: false, BookFormat(title: "book"), into: &batch.asks)
+    }
+    let got = receive(#"[["1e30","1"],["99999999999999999999","0"],["100.123","2.5"]]"#)
+    // The third has one digit more than the scale: the message was read twice.
+    #expect(got.error == nil && got.asks == [Self.level(100_123, 2_500)] && handler.instruments[0].priceScale == 3)
+    #expect(handler.counts.rejectedLevels == 2)
+    #expect(receive(#"[["1e30","1"],["100"]]"#).error?.detail == "level without field size")
+    #expect(handler.counts.rejectedLevels == 2, "a message that is refused counts no levels")
+    #expect(receive(#"[["100","1e30"]]"#).error?.kind == .decimal, "a size that does not fit is unknown")
+    let (_, bids) = Self.side(BookFormat(title: "book"))
+    #expect(bids(#"[["1e30","1"]]"#).error?.kind == .decimal, "it would be the best bid")
+  }
+
+  @Test("a price of zero or less costs the message, unless it is a place without orders")
+  func impossiblePrice() {
+    let (handler, receive) = Self.side(BookFormat(title: "book"))
+    for text in [#"[["0","1"]]"#, #"[["-1","1"]]"#, #"[["-1","0"]]"#, #"[["100","1"],["0.00","0.5"]]"#] {
+      #expect(receive(text).error?.kind == .value, "\(text)")
+    }
+    #expect(handler.counts.rejected == 4)
+    let got = receive(#"[["100","1"],["0","0"]]"#)
+    #expect(got.error == nil && got.bids == [Self.level(10_000, 1_000)])
   }
 
   @Test("printed digits are the scale where a format learns them, eight at most, and not those of zero")
@@ -149,7 +165,8 @@ struct BookFormatTests {
     let (handler, receive) = FormatHandler.harness(
       sizeScale: 0, contractSize: Decimal64(mantissa: 5, scale: 2)
     ) { (handler, reader, batch) throws(FeedError) in
-      try handler.readLevels(&reader, 0, "asks", BookFormat(title: "book", learns: .sizes), into: &batch.asks)
+      try handler.readLevels(
+        &reader, 0, "asks", isBid: false, BookFormat(title: "book", learns: .sizes), into: &batch.asks)
     }
     #expect(receive(#"[["100","3"]]"#).asks == [Self.level(10_000, 15)] && handler.instruments[0].sizeScale == 2)
     #expect(receive(#"[["100","3.0"]]"#).asks == [Self.level(10_000, 150)] && handler.instruments[0].sizeScale == 3)
@@ -157,12 +174,13 @@ struct BookFormatTests {
 
   @Test("levels of both sides in one list; a side that is none costs the message")
   func changes() {
-    let format = BookFormat(title: "l2", word: .side(bid: "buy", ask: "sell"), leavesOutBad: true)
+    let format = BookFormat(title: "l2", word: .side(bid: "buy", ask: "sell"))
     let (handler, receive) = FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
       try handler.readChanges(&reader, 0, "changes", format, into: &batch)
     }
-    let got = receive(#"[["buy","100","1"],["sell","101","2"],["sell","x","2"],["buy","99","0"]]"#)
+    let got = receive(#"[["buy","100","1"],["sell","101","2"],["sell","1e30","2"],["buy","99","0"]]"#)
     #expect(got.error == nil && handler.counts.rejectedLevels == 1)
+    #expect(receive(#"[["buy","100","1"],["sell","x","2"]]"#).error?.kind == .decimal)
     #expect(got.bids == [Self.level(10_000, 1_000), Self.level(9_900, 0)] && got.asks == [Self.level(10_100, 2_000)])
     #expect(receive(#"[["hold","100","1"]]"#).error?.detail.hasSuffix("neither buy nor sell") == true)
     let objects = BookFormat(

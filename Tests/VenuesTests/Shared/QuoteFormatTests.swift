@@ -5,13 +5,11 @@ import Testing
 
 @Suite("Quotes in a venue's format")
 struct QuoteFormatTests {
-  private static func harness(
-    leavesOutBad: Bool = false
-  ) -> (
+  private static func harness() -> (
     FormatHandler, (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
   ) {
     let format = QuoteFormat(
-      title: "bbo", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A", time: "t", leavesOutBad: leavesOutBad)
+      title: "bbo", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A", time: "t")
     return FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
       var fields = QuoteFields()
       try reader.objectStart()
@@ -44,17 +42,21 @@ struct QuoteFormatTests {
     #expect(quote(got.batch) == [0, 0, 10_100, 2_000, 7], "\(got.error?.detail ?? "")")
   }
 
-  @Test("a number that is none costs the message, or makes its side empty where the format says so")
+  @Test("a number that is none, or below zero, costs the message; an ask that is too far away is as good as none")
   func bad() {
-    let text = #"{"s":"BTCUSD","b":"1e30","B":"1","a":"101","A":"2"}"#
-    #expect(Self.harness().1(text).error?.detail.contains("field b at offset") == true)
-    let (handler, receive) = Self.harness(leavesOutBad: true)
-    #expect(quote(receive(text).batch) == [0, 0, 10_100, 2_000, 7] && handler.counts.rejectedLevels == 0)
+    let (_, receive) = Self.harness()
+    for (bid, size, kind) in [
+      ("x", "1", FeedError.Kind.decimal), ("1e30", "1", .decimal), ("100", "1e30", .decimal), ("100", "-1", .decimal),
+      ("-1", "1", .value),
+    ] {
+      #expect(receive(#"{"s":"BTCUSD","b":"\#(bid)","B":"\#(size)","a":"101","A":"2"}"#).error?.kind == kind, "\(bid)")
+    }
+    #expect(quote(receive(#"{"s":"BTCUSD","b":"100","B":"1","a":"1e30","A":"2"}"#).batch) == [10_000, 1_000, 0, 0, 7])
   }
 
   @Test("more digits than the scale widen it")
   func widens() {
-    let (handler, receive) = Self.harness(leavesOutBad: true)
+    let (handler, receive) = Self.harness()
     let got = receive(#"{"s":"BTCUSD","b":"100.125","B":"1","a":"101","A":"2"}"#)
     #expect(quote(got.batch) == [100_125, 1_000, 101_000, 2_000, 7] && handler.instruments[0].priceScale == 3)
   }
