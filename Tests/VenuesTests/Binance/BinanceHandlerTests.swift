@@ -267,7 +267,7 @@ struct BinanceHandlerTests {
   func twoReadings() {
     let fast = live()
     let tolerant = live()
-    let text = depth(161, 162, bids: #"["1234567.12345678","0.00000001"],["0.00000000","9999999999.99999999"]"#)
+    let text = depth(161, 162, bids: #"["1234567.12345678","0.00000001"],["0.00000001","9999999999.99999999"]"#)
     fast.receive(text)
     tolerant.receive(text.replacing(#""b":"#, with: #" "b":"#))
     #expect(fast.bids == tolerant.bids)

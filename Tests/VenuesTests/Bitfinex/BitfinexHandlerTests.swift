@@ -246,8 +246,8 @@ struct BitfinexHandlerTests {
     #expect(feed.trades.map(\.time) == [feed.now])
     feed.receive(#"[11,"te",[382489566,null,1,86687],7,1775779200784]"#)
     #expect(feed.trades.map(\.time) == [feed.now])
-    for bad in ["[1,2,0,5]", "[1,2,1,0]", "[1,2,1]", #"["a",2,1,5]"#, "7"] {
-      feed.receive(#"[11,"te",\#(bad),8,1775779200784]"#)
+    for (count, bad) in zip(8..., ["[1,2,0,5]", "[1,2,1,0]", "[1,2,1,-5]", "[1,2,1]", #"["a",2,1,5]"#, "7"]) {
+      feed.receive(#"[11,"te",\#(bad),\#(count),1775779200784]"#)
       #expect(feed.error != nil && feed.trades.isEmpty, "\(bad)")
       feed.receive(#"{"event":"conf","status":"OK","flags":229376}"#)
     }

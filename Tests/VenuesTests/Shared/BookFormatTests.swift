@@ -157,7 +157,7 @@ struct BookFormatTests {
     #expect(got.bids == [Self.level(1_005_000, 0)])
     (handler, receive) = Self.side(sizes)
     #expect(receive(#"[["100",1.500000]]"#).error == nil)
-    #expect(handler.instruments[0].sizeScale == 3, "bare numbers show nothing")
+    #expect(handler.instruments[0].sizeScale == 6, "bare numbers show theirs too")
   }
 
   @Test("sizes of contracts are in base units, and what is learnt of them too")
