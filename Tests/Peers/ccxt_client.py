@@ -1,35 +1,34 @@
-"""ccxt's own venue clients (`ccxt.pro`) watch the simulated exchanges that a gateway follows, and must see its books.
+"""ccxt's own venue clients (`ccxt.pro`) watch the simulated exchanges that a gateway follows, and must see the same.
 
 usage: ccxt_client.py GATEWAY VENUE=HTTP-URL…
 
-Each venue's client has every URL of its own pointed at the simulated exchange, reads the list of markets there, and watches: what is
-checked is that somebody else's reading of the venue is ours, in increments and contract sizes, books, trades and tickers. The venue's
-book changes all the time, and the two clients read it at different moments: so every book that the gateway publishes is kept for a
-while, and every book that ccxt shows must be one of them. Where a venue's stream has no ticker, ccxt's is the one by REST. Where ccxt
-wants a key for what is public too, it gets one that is made up. Both are said in the output.
+Each venue's client has every URL of its own pointed at the simulated exchange and reads the list of markets there, whose increments and
+contract sizes are compared. Then it watches: after every message that ccxt has handled, its book, trades, quote and ticker are looked at,
+so that no state of its is left out. comparison.py says how the two are compared. Where a venue's stream has no ticker, ccxt's is the one by
+REST; where it has no quotes that ccxt can watch, the best of ccxt's book are the quotes. Where ccxt wants a key for what is public too, it
+gets one that is made up. What differs from market to market is said in the output.
 """
 
 import asyncio
-import os
 import sys
-import time
 from decimal import Decimal
 from urllib.parse import urlsplit
 
 import ccxt.pro
 
-from gateway_view import LEVELS, GatewayView, exact, top
+import trial
+from comparison import COUNTED, EACH, FEWER, NEAR, SOME, Rules
+from gateway_view import plain, top
 
-SECONDS = float(os.environ.get("PEER_SECONDS", "4")) * 2
-PATIENCE = 60
-# The fewest books that a client must have shown.
-LEAST = 20
-# How often a client that joins by chance may try.
-JOINS = 3
-# What each client watches.
-CHANNELS = ("books", "trades", "ticker")
+# Levels a side that are compared.
+LEVELS = 50
 # What ccxt signs with where it wants to: nobody's.
 KEY = {"apiKey": "none", "secret": "bm9uZQ==", "password": "none"}
+# The gateway's words for the fields of ccxt's tickers.
+FIELDS = {
+    "last": "last", "bid": "bid", "ask": "ask", "open_24h": "open", "high_24h": "high", "low_24h": "low", "volume_24h": "baseVolume",
+    "quote_volume_24h": "quoteVolume", "vwap_24h": "vwap", "change_24h": "change", "change_pct_24h": "percentage",
+}  # fmt: skip
 
 
 class Venue:
@@ -37,62 +36,100 @@ class Venue:
 
     - client: ccxt's class. symbol: the gateway's name. unified: ccxt's. types: the lists of markets that it is to read, not all.
     - limit, book: what its `watch_order_book` is called with.
-    - levels, least: fewer than everywhere else, where the venue's stream has fewer.
+    - levels, books, quotes, tickers, fields, whole_books: how they are compared (`comparison.Rules`). least: fewer than everywhere else.
+    - has_quotes: the venue has a stream of quotes that ccxt can watch.
     - is_signed: ccxt signs its subscription to books.
     - maker_side: ccxt gives the side of trades as the venue prints it, which is the maker's there.
     - in_contracts: ccxt gives sizes in contracts.
     - increments: those that are the same for ccxt as for the gateway.
-    - joins_by_chance: ccxt leaves out what it kept for a snapshot where none of it bears exactly the snapshot's time; then it is tried again.
+    - joins: ccxt leaves out what it kept for a snapshot where none of it bears exactly the snapshot's time; so often it may try.
+    - words: ccxt's fields of tickers, where they differ from what they are called.
     """
 
     def __init__(
-        self, client, symbol, unified, *, types=None, options=None, limit=None, book=None, levels=LEVELS, least=LEAST,
-        is_signed=False, maker_side=False, in_contracts=False, increments=("price", "size"), joins_by_chance=False,
+        self, client, symbol, unified, fields=(), *, types=None, options=None, limit=None, book=None, levels=LEVELS, least=None,
+        books=EACH, quotes=EACH, tickers=EACH, whole_books=False, has_quotes=False, is_signed=False, maker_side=False, in_contracts=False,
+        increments=("price", "size"), joins=1, words=None,
     ):  # fmt: skip
         self.client, self.symbol, self.unified = client, symbol, unified
-        self.options = {**(options or {}), **({"fetchMarkets": {"types": types}} if types else {})}
-        self.limit, self.book, self.levels, self.least = limit, book or {}, levels, least
-        self.is_signed, self.maker_side, self.in_contracts, self.increments = is_signed, maker_side, in_contracts, increments
-        self.joins_by_chance = joins_by_chance
+        self.options = {"tradesLimit": 100_000, **(options or {}), **({"fetchMarkets": {"types": types}} if types else {})}
+        self.limit, self.book, self.least = limit, book or {}, least or {}
+        self.rules = Rules(levels, books, quotes, tickers, fields, whole_books=whole_books)
+        self.has_quotes, self.is_signed, self.maker_side, self.in_contracts = has_quotes, is_signed, maker_side, in_contracts
+        self.increments, self.joins, self.words = increments, joins, {**FIELDS, **(words or {})}
 
 
+LAST, BEST, EXTREMES = ("last",), ("bid", "ask"), ("high_24h", "low_24h")
+VOLUME, OPEN, CHANGE = ("volume_24h",), ("open_24h",), ("change_24h",)
 VENUES = {
     "binance": [
-        Venue("binance", "BTC-USDT", "BTC/USDT", types=["spot"]),
-        Venue("binanceusdm", "BTC-USDT-PERP", "BTC/USDT:USDT"),
+        Venue(
+            "binance", "BTC-USDT", "BTC/USDT", LAST + BEST + OPEN + EXTREMES + VOLUME + CHANGE, types=["spot"], has_quotes=True,
+            options={"watchTickers": {"name": "ticker"}},
+        ),
+        Venue("binanceusdm", "BTC-USDT-PERP", "BTC/USDT:USDT", tickers=COUNTED, has_quotes=True),
     ],
     # Prices have five significant digits, and no increment.
-    "bitfinex": [Venue("bitfinex", "BTC-USD", "BTC/USD", limit=100, increments=())],
-    "bitstamp": [Venue("bitstamp", "BTC-USD", "BTC/USD", joins_by_chance=True)],
+    "bitfinex": [
+        Venue(
+            "bitfinex", "BTC-USD", "BTC/USD", LAST + BEST + EXTREMES + VOLUME + CHANGE, limit=100, increments=(), least={"ticker": 3},
+        )
+    ],
+    "bitstamp": [Venue("bitstamp", "BTC-USD", "BTC/USD", tickers=COUNTED, joins=4)],
     "bybit": [
-        Venue("bybit", "BTC-USDT", "BTC/USDT", types=["spot"], limit=200),
-        Venue("bybit", "BTC-USDT-PERP", "BTC/USDT:USDT", types=["linear"], limit=200),
+        Venue(
+            "bybit", "BTC-USDT", "BTC/USDT", LAST + OPEN + EXTREMES + VOLUME + CHANGE, types=["spot"], limit=200, has_quotes=True,
+        ),
+        Venue(
+            "bybit", "BTC-USDT-PERP", "BTC/USDT:USDT", LAST + BEST + VOLUME, types=["linear"], limit=200, has_quotes=True,
+        ),
     ],
     # ccxt would read the channel that is for customers; the public one has the same messages.
-    "coinbase": [Venue("coinbaseexchange", "BTC-USD", "BTC/USD", book={"channels": ["level2_batch"]}, is_signed=True)],
-    "coinbase-advanced": [Venue("coinbase", "BTC-USD", "BTC/USD", maker_side=True)],
-    "deribit": [Venue("deribit", "BTC-USDC-PERP", "BTC/USDC:USDC")],
-    "gate": [Venue("gate", "BTC-USDT", "BTC/USDT", types=["spot"], limit=400)],
-    # ccxt reads the names of markets only.
-    "gemini": [Venue("gemini", "BTC-USD", "BTC/USD", increments=())],
-    # Books of five levels come twice a second, those of twenty every 5.4 s. ccxt takes a price's increment from its size.
+    "coinbase": [
+        Venue(
+            "coinbaseexchange", "BTC-USD", "BTC/USD", LAST + BEST + OPEN + EXTREMES + VOLUME + CHANGE,
+            book={"channels": ["level2_batch"]}, is_signed=True,
+        )
+    ],
+    "coinbase-advanced": [Venue("coinbase", "BTC-USD", "BTC/USD", LAST + BEST + EXTREMES + VOLUME, maker_side=True)],
+    # The gateway reads tickers ten times a second at most, ccxt all.
+    "deribit": [Venue("deribit", "BTC-USDC-PERP", "BTC/USDC:USDC", LAST + BEST + EXTREMES + VOLUME, tickers=FEWER, has_quotes=True)],
+    "gate": [
+        Venue(
+            "gate", "BTC-USDT", "BTC/USDT", LAST + BEST + EXTREMES + VOLUME, types=["spot"], limit=400, has_quotes=True,
+        )
+    ],
+    # ccxt reads the names of markets only. Both ask for tickers by REST. The stream of quotes is faster than the book's.
+    "gemini": [
+        Venue(
+            "gemini", "BTC-USD", "BTC/USD", LAST + BEST + VOLUME, quotes=SOME, tickers=NEAR, increments=(), least={"ticker": 1},
+        )
+    ],
+    # Books of five levels come twice a second, those of twenty every 5.4 s. ccxt takes a price's increment from its size. It does not
+    # watch quotes there; hyperliquid_client.py does.
     "hyperliquid": [
         Venue(
-            "hyperliquid", "BTC-USDC-PERP", "BTC/USDC:USDC", increments=("size",),
-            book={"subscription": {"type": "l2Book", "coin": "BTC", "fast": True}}, levels=5, least=8,
+            "hyperliquid", "BTC-USDC-PERP", "BTC/USDC:USDC", OPEN + ("quote_volume_24h",), increments=("size",), quotes=None,
+            book={"subscription": {"type": "l2Book", "coin": "BTC", "fast": True}}, levels=5, whole_books=True,
+            words={"open_24h": "previousClose"},
         )
     ],  # fmt: skip
-    "kraken": [Venue("kraken", "BTC-USD", "BTC/USD", limit=100)],
-    # The unified API, of which ccxt reads whole books of 50 levels without REST.
+    "kraken": [
+        Venue("kraken", "BTC-USD", "BTC/USD", LAST + BEST + EXTREMES + VOLUME + CHANGE + ("vwap_24h", "change_pct_24h"), limit=100)
+    ],
+    # The unified API, of which ccxt reads whole books of 50 levels without REST; the gateway reads every change.
     "kucoin": [
         Venue(
-            "kucoin", "BTC-USDT", "BTC/USDT",
+            "kucoin", "BTC-USDT", "BTC/USDT", books=SOME, quotes=SOME, tickers=COUNTED,
             options={"uta": True, "fetchMarkets": {"types": ["spot"], "uta": False}, "watchOrderBook": {"uta": True, "utaDepth": "50"}},
         )
     ],  # fmt: skip
     "okx": [
-        Venue("okx", "BTC-USDT", "BTC/USDT", types=["spot"]),
-        Venue("okx", "BTC-USDT-PERP", "BTC/USDT:USDT", types=["swap"], in_contracts=True),
+        Venue("okx", "BTC-USDT", "BTC/USDT", LAST + BEST + OPEN + EXTREMES + VOLUME + CHANGE, types=["spot"], has_quotes=True),
+        Venue(
+            "okx", "BTC-USDT-PERP", "BTC/USDT:USDT", LAST + BEST + OPEN + EXTREMES + CHANGE, types=["swap"], has_quotes=True,
+            in_contracts=True,
+        ),
     ],
 }
 
@@ -107,140 +144,146 @@ def pointed_at(urls, base):
     return urls
 
 
-class Watcher:
-    """One of ccxt's clients at one market."""
+class Watcher(trial.Client):
+    """ccxt at one market."""
 
-    def __init__(self, name, venue, base, gateway):
-        self.name, self.venue, self.gateway = name, venue, gateway
-        self.key = f"{name}:{venue.symbol}"
-        self.client = getattr(ccxt.pro, venue.client)({"enableRateLimit": False, "newUpdates": True, "options": venue.options})
-        self.client.urls = pointed_at(self.client.urls, base)
-        self.client.hostname = urlsplit(base).netloc
-        self.symbol, self.size = venue.unified, Decimal(1)
-        self.books, self.trades, self.tickers = [], set(), 0
-        self.notes = []
+    def __init__(self, name, venue, base):
+        notes = []
+        self.venue, self.base, self.symbol = venue, base, venue.unified
+        self.client = self.make()
+        # Quotes have a client of their own: where they are books of one level, ccxt would mix them into the other book.
+        self.quoter = self.make() if venue.has_quotes else None
         if venue.is_signed:
-            self.notes.append("books signed with a key that is made up")
-            for name, value in KEY.items():
-                setattr(self.client, name, value)
-        if not self.client.has["watchTicker"]:
-            self.notes.append("ticker by REST")
+            notes.append("books signed with a key that is made up")
+        if not self.client.has["watchTicker"] and venue.rules.tickers == NEAR:
+            notes.append("ticker by REST")
+        if venue.maker_side:
+            notes.append("the other side of trades, the maker's, is ccxt's")
+        if venue.rules.quotes:
+            notes.append("quotes of a stream" if venue.has_quotes else "quotes by ccxt's book")
+        self.market = trial.Market(f"{name}:{venue.symbol}", venue.rules, venue.least, venue.joins, notes)
+        super().__init__([self.market])
+        self.size, self.trades, self.trade_count, self.tasks = Decimal(1), None, 0, []
 
-    async def run(self, ours):
-        """Reads the list of markets, then watches one of them, the gateway's instrument `ours`, until something fails."""
+    def make(self):
+        client = getattr(ccxt.pro, self.venue.client)({"enableRateLimit": False, "newUpdates": True, "options": self.venue.options})
+        client.urls = pointed_at(client.urls, self.base)
+        client.hostname = urlsplit(self.base).netloc
+        if self.venue.is_signed:
+            for key, value in KEY.items():
+                setattr(client, key, value)
+        return client
+
+    async def start(self, instruments):
         self.client.open()
-        await self.step("list", self.read_list(ours))
-        channels = [asyncio.ensure_future(self.step(channel, getattr(self, f"watch_{channel}")())) for channel in CHANNELS]
-        try:
-            await asyncio.gather(*channels)
-        finally:
-            for channel in channels:
-                channel.cancel()
+        markets = await self.client.fetch_markets()
+        self.client.set_markets(markets)
+        self.compare_lists(instruments.get(self.market.key, {}))
+        self.look_after(self.client, self.take)
+        limit = [self.venue.limit] if self.venue.limit else []
+        watched = {
+            "books": lambda: self.client.watch_order_book(self.symbol, *limit, params=dict(self.venue.book)),
+            "trades": lambda: self.client.watch_trades(self.symbol),
+        }
+        if self.venue.rules.tickers not in (COUNTED, NEAR):
+            watched["ticker"] = lambda: self.client.watch_ticker(self.symbol)
+        if self.venue.rules.tickers == NEAR:
+            watched["ticker by REST"] = self.ask_for_ticker
+        if self.quoter:
+            self.quoter.open()
+            self.quoter.set_markets(markets)
+            self.look_after(self.quoter, self.take_quote)
+            watched["quotes"] = lambda: self.quoter.watch_bids_asks([self.symbol])
+        self.tasks = [asyncio.ensure_future(self.watch(name, call)) for name, call in watched.items()]
 
-    async def step(self, name, work):
+    async def stop(self):
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        for client in filter(None, (self.client, self.quoter)):
+            await client.close()
+
+    async def watch(self, name, call):
         try:
-            await work
+            while True:
+                await call()
         except Exception as error:
-            raise RuntimeError(f"{self.key} {name}: {error!r}") from error
+            self.complaints.append(f"{self.market.key} {name}: {error!r}")
 
-    async def read_list(self, ours):
-        self.client.set_markets(await self.client.fetch_markets())
+    def compare_lists(self, ours):
         market = self.client.market(self.symbol)
         theirs = {"base": market["base"], "quote": market["quote"]}
         if self.venue.in_contracts:
-            theirs["contract_size"] = self.size = exact(market["contractSize"])
+            theirs["contract_size"] = plain(market["contractSize"])
+            self.size = Decimal(theirs["contract_size"])
         for name, key in (("price", "price"), ("size", "amount")):
             if name in self.venue.increments:
-                theirs[f"{name}_increment"] = exact(market["precision"][key]) * (self.size if name == "size" else 1)
+                theirs[f"{name}_increment"] = plain(Decimal(str(market["precision"][key])) * (self.size if name == "size" else 1))
         for key, value in theirs.items():
-            if (type(value)(ours[key]) if key in ours else None) != value:
-                raise ValueError(f"{key} is {value} in ccxt's list, {ours.get(key)} at the gateway")
+            mine = ours.get(key)
+            if (plain(mine) if mine and key not in ("base", "quote") else mine) != value:
+                self.complaints.append(f"{self.market.key}: {key} is {value} in ccxt's list, {mine} at the gateway")
 
-    async def watch_books(self):
-        venue, limit = self.venue, [self.venue.limit] if self.venue.limit else []
-        while True:
-            book = await self.client.watch_order_book(self.symbol, *limit, params=dict(venue.book))
-            state = top(book["bids"], book["asks"], venue.levels, self.size)
-            if all(len(side) == venue.levels for side in state) and (not self.books or self.books[-1] != state):
-                self.books.append(state)
+    def look_after(self, client, take):
+        """Calls `take` after each message that a client has handled."""
+        handle = client.handle_message
 
-    async def watch_trades(self):
-        other = {"buy": "sell", "sell": "buy"}
-        while True:
-            for trade in await self.client.watch_trades(self.symbol):
-                side = other[trade["side"]] if self.venue.maker_side else trade["side"]
-                self.trades.add((str(trade["id"]), exact(trade["price"]), exact(trade["amount"]) * self.size, side))
+        def handle_and_look(connection, message):
+            handle(connection, message)
+            try:
+                take(client)
+            except Exception as error:
+                self.complaints.append(f"{self.market.key}: cannot be read after {message}: {error!r}")
 
-    async def watch_ticker(self):
-        streams = self.client.has["watchTicker"]
-        while True:
-            ticker = await (self.client.watch_ticker if streams else self.client.fetch_ticker)(self.symbol)
-            self.tickers += 1 if ticker["last"] else 0
-            if not streams:
-                await asyncio.sleep(1)
+        client.handle_message = handle_and_look
 
-    def has_enough(self):
-        enough = {"books": len(self.books) > self.venue.least, "trades": len(self.trades) > 0, "ticker": self.tickers > 0}
-        return all(enough[channel] for channel in CHANNELS)
+    def take(self, client):
+        seen, levels = self.market.seen, self.venue.rules.levels
+        book = (client.orderbooks or {}).get(self.symbol)
+        if book and len(book["bids"]) >= levels and len(book["asks"]) >= levels:
+            state = top(book["bids"], book["asks"], levels, self.size)
+            seen.add_book(state)
+            if self.venue.rules.quotes and not self.quoter:
+                seen.add_quote(*state[0][0], *state[1][0])
+        trades = (client.trades or {}).get(self.symbol) or []
+        # Of some venues ccxt keeps the trades of the latest message only, in a list of their own each time.
+        if trades is not self.trades:
+            self.trades, self.trade_count = trades, 0
+        for trade in list(trades)[self.trade_count :]:
+            self.trade_count += 1
+            side = {"buy": "sell", "sell": "buy"}[trade["side"]] if self.venue.maker_side else trade["side"]
+            size = plain(Decimal(str(trade["amount"])) * self.size)
+            seen.add_trade(str(trade["id"]), plain(trade["price"]), size, side, trade["timestamp"])
+        if self.venue.rules.tickers not in (COUNTED, NEAR) and (ticker := (client.tickers or {}).get(self.symbol)):
+            self.take_ticker(ticker)
 
-    def problems(self):
-        """Books that ccxt shows and the gateway never published, and trades that are not the same."""
-        found = []
-        if not self.has_enough():
-            found.append(f"too little came: {len(self.books)} books, {len(self.trades)} trades, {self.tickers} tickers")
-        judged, found_wrong = self.gateway.judge(self.key, self.books, self.trades)
-        found += found_wrong
-        counts = {**judged, "ticker": self.tickers}
-        parts = [f"{counts[channel]} {channel.rstrip('s')}s" for channel in CHANNELS]
-        self.summary = ", ".join(parts) + (f" ({'; '.join(self.notes)})" if self.notes else "")
-        return found
+    def take_quote(self, client):
+        quote = (client.bidsasks or {}).get(self.symbol)
+        if quote:
+            sizes = [plain(Decimal(str(quote[key])) * self.size) for key in ("bidVolume", "askVolume")]
+            self.market.seen.add_quote(plain(quote["bid"]), sizes[0], plain(quote["ask"]), sizes[1])
 
+    def take_ticker(self, ticker):
+        self.market.seen.add_ticker({field: plain(ticker[self.venue.words[field]]) for field in self.venue.rules.fields})
 
-async def follow(gateway, following, pairs):
-    """Watches markets for a while; what is wrong, by market."""
-    watchers = [Watcher(name, venue, url, gateway) for name, venue, url in pairs]
-    instruments = gateway.instruments()
-    tasks = {watcher: asyncio.ensure_future(watcher.run(instruments.get(watcher.key, {}))) for watcher in watchers}
-    start = time.monotonic()
-    while not following.done() and not all(task.done() for task in tasks.values()) and (
-        time.monotonic() - start < SECONDS
-        or (time.monotonic() - start < PATIENCE and not all(w.has_enough() or t.done() for w, t in tasks.items()))
-    ):  # fmt: skip
-        await asyncio.sleep(0.1)
-    # What ccxt saw last the gateway may publish a moment later.
-    await asyncio.sleep(0.5)
-    problems = {}
-    for pair, (watcher, task) in zip(pairs, tasks.items()):
-        failures = [f"{task.exception()!r}"] if task.done() and task.exception() else []
-        problems[pair] = failures + [f"{watcher.key}: {problem}" for problem in watcher.problems()]
-        task.cancel()
-    await asyncio.gather(*tasks.values(), return_exceptions=True)
-    for watcher in watchers:
-        await watcher.client.close()
-        print(f"  {watcher.key} {watcher.summary}")
-    return problems
+    async def ask_for_ticker(self):
+        self.take_ticker(await self.client.fetch_ticker(self.symbol))
+        await asyncio.sleep(1)
 
 
-async def main():
-    gateway_url, *venues = sys.argv[1:]
-    pairs = [(name, venue, url) for name, url in (v.split("=", 1) for v in venues) for venue in VENUES[name]]
-    gateway = GatewayView(gateway_url, {f"{name}:{venue.symbol}": venue.levels for name, venue, _ in pairs})
-    following = asyncio.ensure_future(gateway.run())
-    await gateway.wait_until_live(following)
-    problems = await follow(gateway, following, pairs)
-    for _ in range(JOINS - 1):
-        again = [pair for pair in pairs if problems[pair] and pair[1].joins_by_chance]
-        if again:
-            print("  once more, where ccxt may have joined a snapshot and updates wrongly:")
-            problems.update(await follow(gateway, following, again))
-    failures = [failure for pair in pairs for failure in problems[pair]]
-    if following.done() and following.exception():
-        failures.append(f"{following.exception()!r}")
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
-    for failure in failures:
-        print(f"  {failure}")
-    sys.exit(1 if failures else 0)
+def main():
+    gateway, *urls = sys.argv[1:]
+    bases = dict(url.split("=", 1) for url in urls)
+
+    def make(keys):
+        return [
+            Watcher(name, venue, base)
+            for name, base in bases.items()
+            for venue in VENUES[name]
+            if keys is None or f"{name}:{venue.symbol}" in keys
+        ]
+
+    asyncio.run(trial.run("ccxt", gateway, make))
 
 
-asyncio.run(main())
+main()

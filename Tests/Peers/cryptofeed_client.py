@@ -2,16 +2,15 @@
 
 usage: cryptofeed_client.py GATEWAY VENUE=HTTP-URL…
 
-Every endpoint of a feed is pointed at the simulated exchange, its list of markets included. cryptofeed tests the order of messages
+Every endpoint of a feed is pointed at the simulated exchange, its list of markets included. comparison.py says how the two are compared;
+quotes are those of cryptofeed's book where the gateway takes them from the book, too. cryptofeed tests the order of messages
 itself, and complains in its log: what stands there fails the check. Venues that it does not know, or follows with a key only,
 are left out, and said so.
 """
 
 import asyncio
 import logging
-import os
 import sys
-import time
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -19,12 +18,12 @@ from cryptofeed import connection
 from cryptofeed.defines import L2_BOOK, TRADES
 from cryptofeed.exchanges import EXCHANGE_MAP
 
-from gateway_view import LEVELS, GatewayView, top
+import trial
+from comparison import EACH, Rules
+from gateway_view import plain, top
 
-SECONDS = float(os.environ.get("PEER_SECONDS", "4")) * 2
-PATIENCE = 60
-# The fewest books that a client must have shown.
-LEAST = 20
+# Levels a side that are compared.
+LEVELS = 50
 
 
 # Its sockets take secure addresses only; the simulated exchanges are in the clear.
@@ -38,11 +37,16 @@ class Source:
     - route: stands before the paths of its sockets. lists: of its lists of markets those with one of these words, not all.
     - channels: of aggregated trades the gateway's trades are not the like.
     - sizes: what a size of a market is in base units, if not one.
+    - levels: fewer than everywhere else. quotes: the gateway takes them from the book.
+    - joins: how often it may try where it can join a snapshot and its updates wrongly.
     """
 
-    def __init__(self, feed, *symbols, route="", lists=None, channels=(L2_BOOK, TRADES), sizes=None):
+    def __init__(
+        self, feed, *symbols, route="", lists=None, channels=(L2_BOOK, TRADES), sizes=None, levels=LEVELS, quotes=None, joins=1,
+    ):  # fmt: skip
         self.feed, self.symbols, self.route, self.lists = feed, symbols, route, lists
-        self.channels, self.sizes = channels, sizes or {}
+        self.channels, self.sizes, self.joins = channels, sizes or {}, joins
+        self.rules = Rules(levels, quotes=quotes, trades=TRADES in channels)
 
 
 SOURCES = {
@@ -50,8 +54,8 @@ SOURCES = {
         Source("BINANCE", "BTC-USDT", channels=(L2_BOOK,)),
         Source("BINANCE_FUTURES", "BTC-USDT-PERP", route="/public", channels=(L2_BOOK,)),
     ],
-    "bitfinex": [Source("BITFINEX", "BTC-USD")],
-    "bitstamp": [Source("BITSTAMP", "BTC-USD")],
+    "bitfinex": [Source("BITFINEX", "BTC-USD", quotes=EACH)],
+    "bitstamp": [Source("BITSTAMP", "BTC-USD", quotes=EACH)],
     "bybit": [Source("BYBIT", "BTC-USDT", "BTC-USDT-PERP")],
     "gate": [Source("GATEIO", "BTC-USDT")],
     "gemini": [Source("GEMINI", "BTC-USD")],
@@ -59,15 +63,15 @@ SOURCES = {
 }
 
 
-class Follower(logging.Handler):
+class Follower(trial.Client, logging.Handler):
     """One feed, and what it saw of each of its markets."""
 
-    def __init__(self, venue, source, base, view):
-        super().__init__(logging.WARNING)
-        self.venue, self.source, self.base, self.view = venue, source, base, view
-        self.books = {symbol: [] for symbol in source.symbols}
-        self.trades = {symbol: set() for symbol in source.symbols}
-        self.complaints = []
+    def __init__(self, venue, source, base):
+        logging.Handler.__init__(self, logging.WARNING)
+        notes = ["quotes by cryptofeed's book"] if source.rules.quotes else []
+        trial.Client.__init__(self, [trial.Market(f"{venue}:{s}", source.rules, None, source.joins, notes) for s in source.symbols])
+        self.seen = {symbol: market.seen for symbol, market in zip(source.symbols, self.markets)}
+        self.source, self.base, self.running = source, base, None
         logging.getLogger("feedhandler").addHandler(self)
 
     def emit(self, record):
@@ -90,70 +94,45 @@ class Follower(logging.Handler):
             callbacks={L2_BOOK: self.take_book, TRADES: self.take_trade}, retries=0,
         )  # fmt: skip
 
-    async def start(self):
+    async def start(self, _):
         self.running = await asyncio.to_thread(self.make)
         self.running.start(asyncio.get_running_loop())
 
+    async def stop(self):
+        logging.getLogger("feedhandler").removeHandler(self)
+        if self.running:
+            self.running.stop()
+            await self.running.shutdown()
+
     async def take_book(self, book, _):
-        sides = [[side.index(i) for i in range(min(LEVELS, len(side)))] for side in (book.book.bids, book.book.asks)]
-        state, books = top(*sides, LEVELS, self.source.sizes.get(book.symbol, 1)), self.books[book.symbol]
-        if all(len(side) == LEVELS for side in state) and (not books or books[-1] != state):
-            books.append(state)
+        levels = self.source.rules.levels
+        if min(len(book.book.bids), len(book.book.asks)) < levels:
+            return
+        sides = [[side.index(i) for i in range(levels)] for side in (book.book.bids, book.book.asks)]
+        state = top(*sides, levels, self.source.sizes.get(book.symbol, 1))
+        self.seen[book.symbol].add_book(state)
+        if self.source.rules.quotes:
+            self.seen[book.symbol].add_quote(*state[0][0], *state[1][0])
 
     async def take_trade(self, trade, _):
-        size = trade.amount * self.source.sizes.get(trade.symbol, 1)
-        self.trades[trade.symbol].add((trade.id, trade.price, size, trade.side))
-
-    def has_enough(self):
-        return all(len(books) > LEAST for books in self.books.values()) and (
-            TRADES not in self.source.channels or all(self.trades.values())
-        )
-
-    def problems(self):
-        """Prints what was seen; returns what is wrong."""
-        found = list(self.complaints)
-        for symbol in self.source.symbols:
-            key = f"{self.venue}:{symbol}"
-            counts, wrong = self.view.judge(key, self.books[symbol], self.trades[symbol])
-            parts = [f"{counts['books']} books"] + ([f"{counts['trades']} trades"] if TRADES in self.source.channels else [])
-            print(f"  {key} {', '.join(parts)}")
-            found += [f"{key}: {problem}" for problem in wrong]
-        if not self.has_enough():
-            found.append(f"{self.source.feed}: too little came")
-        return found
+        size = plain(trade.amount * self.source.sizes.get(trade.symbol, 1))
+        self.seen[trade.symbol].add_trade(trade.id, plain(trade.price), size, trade.side, int(trade.timestamp * 1000 + 0.0005))
 
 
-async def main():
-    gateway_url, *venues = sys.argv[1:]
-    bases = dict(venue.split("=", 1) for venue in venues)
-    pairs = [(venue, source) for venue in bases for source in SOURCES.get(venue, [])]
-    view = GatewayView(gateway_url, {f"{venue}:{symbol}": LEVELS for venue, source in pairs for symbol in source.symbols})
-    followers = [Follower(venue, source, bases[venue], view) for venue, source in pairs]
-    following = asyncio.ensure_future(view.run())
-    await view.wait_until_live(following)
-    started = await asyncio.gather(*(follower.start() for follower in followers), return_exceptions=True)
-    failures = [f"{f.source.feed}: {problem!r}" for f, problem in zip(followers, started) if problem]
-    start = time.monotonic()
-    while not following.done() and not failures and (
-        time.monotonic() - start < SECONDS
-        or (time.monotonic() - start < PATIENCE and not all(f.has_enough() or f.complaints for f in followers))
-    ):  # fmt: skip
-        await asyncio.sleep(0.1)
-    # What a feed saw last the gateway may publish a moment later.
-    await asyncio.sleep(0.5)
-    if following.done() and following.exception():
-        failures.append(f"the gateway: {following.exception()!r}")
-    for follower in followers:
-        failures += follower.problems()
-        logging.getLogger("feedhandler").removeHandler(follower)
-        follower.running.stop()
-        await follower.running.shutdown()
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
-    print(f"  not followed without a key, or not known: {', '.join(venue for venue in bases if venue not in SOURCES)}")
-    for failure in failures:
-        print(f"  {failure}")
-    sys.exit(1 if failures else 0)
+def main():
+    gateway, *urls = sys.argv[1:]
+    bases = dict(url.split("=", 1) for url in urls)
+
+    def make(keys):
+        return [
+            Follower(venue, source, base)
+            for venue, base in bases.items()
+            for source in SOURCES.get(venue, [])
+            if keys is None or any(f"{venue}:{symbol}" in keys for symbol in source.symbols)
+        ]
+
+    left_out = ", ".join(venue for venue in bases if venue not in SOURCES)
+    asyncio.run(trial.run("cryptofeed", gateway, make, [f"not followed without a key, or not known: {left_out}"]))
 
 
-asyncio.run(main())
+main()

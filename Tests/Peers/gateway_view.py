@@ -1,107 +1,146 @@
-"""What a gateway publishes of markets that another client follows too, at the same simulated exchange: the two must see the same."""
+"""What a gateway publishes of markets that another client follows too, at the same simulated exchange."""
 
 import asyncio
-import collections
-import heapq
+import bisect
+import functools
 import json
-import time
 import urllib.request
 from decimal import Decimal
 from urllib.parse import urlsplit
 
 import websockets
 
-# Levels a side that are compared: the fewest that any venue's stream has in the other clients.
-LEVELS = 10
+CHANNELS = ("book", "trades", "quote", "ticker")
 # Seconds until every book must be live.
 PATIENCE = 60
-# States of a book that are kept.
-KEPT = 20_000
+# Messages that are kept of all symbols together: minutes of what the trials need seconds of.
+KEPT = 200_000
 
 
-def exact(number):
-    """A number of another client's as it was printed."""
-    return Decimal(str(number))
+@functools.lru_cache(1 << 16)
+def plain(number):
+    """A number in one spelling, whoever printed it: `0.50`, `0.5` and `5e-1` are the same text. None stays None."""
+    if number is None:
+        return None
+    value = Decimal(str(number))
+    return format(value.normalize(), "f") if value else "0"
 
 
 def top(bids, asks, levels, size=1):
-    """The best levels of both sides as exact numbers, sizes in units of `size`."""
-    side = lambda list: tuple((exact(l[0]).normalize(), (exact(l[1]) * size).normalize()) for l in list[:levels])
-    return side(bids), side(asks)
+    """The best levels of both sides, sizes times `size`."""
+    scaled = (lambda s: plain(Decimal(str(s)) * size)) if size != 1 else plain
+    return tuple(tuple((plain(level[0]), scaled(level[1])) for level in list(side)[:levels]) for side in (bids, asks))
+
+
+class Side:
+    """One side of a book, by price."""
+
+    def __init__(self, sign):
+        self.sign, self.ranks, self.sizes = sign, [], {}
+
+    def clear(self):
+        self.ranks.clear()
+        self.sizes.clear()
+
+    def set(self, price, size):
+        rank = self.sign * Decimal(price)
+        place = bisect.bisect_left(self.ranks, rank)
+        is_there = place < len(self.ranks) and self.ranks[place] == rank
+        if plain(size) == "0":
+            if is_there:
+                del self.ranks[place]
+                del self.sizes[rank]
+            return
+        if not is_there:
+            self.ranks.insert(place, rank)
+        self.sizes[rank] = (plain(price), plain(size))
+
+    def top(self, levels):
+        return tuple(self.sizes[rank] for rank in self.ranks[:levels])
+
+
+class Published:
+    """A gateway's messages about one symbol, read: what was shown, in its order.
+
+    Each record is (place of its message, value): `books` are the best levels of both sides, `quotes` (bid, size, ask, size), `tickers` are
+    `data` with plain numbers, `trades` (id, price, size, side, ms). What repeats the state before is left out.
+    """
+
+    def __init__(self, messages, levels):
+        """messages: (place, message) in order; of one channel or of all."""
+        self.books, self.trades, self.quotes, self.tickers = [], [], [], []
+        sides = Side(-1), Side(1)
+        for place, message in messages:
+            channel, data = message["channel"], message["data"]
+            if channel == "book":
+                if message["type"] == "snapshot":
+                    for side in sides:
+                        side.clear()
+                for side, changed in zip(sides, (data.get("bids", ()), data.get("asks", ()))):
+                    for price, size in changed:
+                        side.set(price, size)
+                self.add(self.books, place, tuple(side.top(levels) for side in sides))
+            elif channel == "trades":
+                self.trades += [
+                    (place, (t["id"], plain(t["price"]), plain(t["size"]), t["side"], t["time"] // 1000)) for t in data["trades"]
+                ]
+            elif channel == "quote":
+                self.add(self.quotes, place, tuple(plain(data.get(key)) for key in ("bid", "bid_size", "ask", "ask_size")))
+            elif channel == "ticker":
+                self.add(self.tickers, place, {key: plain(value) for key, value in data.items()})
+
+    @staticmethod
+    def add(records, place, value):
+        if not records or records[-1][1] != value:
+            records.append((place, value))
 
 
 class GatewayView:
-    """What a gateway publishes of some symbols: every state of their books, and trades."""
+    """The messages of a gateway about some symbols, as they came."""
 
-    def __init__(self, url, levels):
-        """levels: symbols, and how many levels of their books are to be kept."""
-        self.url, self.symbols, self.levels = url, list(levels), levels
-        self.books = {symbol: ({}, {}) for symbol in levels}
-        self.seen = {symbol: collections.OrderedDict() for symbol in levels}
-        self.trades = {symbol: set() for symbol in levels}
+    def __init__(self, url, symbols):
+        self.url = url
+        self.messages = {symbol: [] for symbol in symbols}
         self.live = set()
+        self.count = 0
 
     async def run(self):
+        symbols = list(self.messages)
         async with websockets.connect(self.url, subprotocols=["tidegate.v1.json"], max_size=None) as socket:
             await socket.send(json.dumps({"op": "subscribe", "id": 1, "streams": [
-                {"channel": "book", "symbols": self.symbols, "depth": "full", "interval_ms": 0},
-                {"channel": "trades", "symbols": self.symbols},
+                {"channel": channel, "symbols": symbols, "interval_ms": 0} | ({"depth": "full"} if channel == "book" else {})
+                for channel in CHANNELS
             ]}))  # fmt: skip
             async for text in socket:
                 self.take(json.loads(text))
+        raise RuntimeError("the gateway closed the connection")
 
     def take(self, message):
-        if message["type"] == "subscribed" and message["failed"]:
-            raise SystemExit(f"the gateway refused {message['failed']}")
+        if message["type"] in ("subscribed", "error") and (message.get("failed") or message["type"] == "error"):
+            raise RuntimeError(f"the gateway refused: {message}")
+        if message["type"] == "notice":
+            raise RuntimeError(f"the gateway says that something is amiss: {message}")
         if message["type"] not in ("snapshot", "update"):
             return
-        symbol, data = message["symbol"], message["data"]
-        if message["channel"] == "trades":
-            self.trades[symbol].update((t["id"], Decimal(t["price"]), Decimal(t["size"]), t["side"]) for t in data["trades"])
-            return
-        sides = self.books[symbol]
-        if message["type"] == "snapshot":
-            for side in sides:
-                side.clear()
-        for side, levels in zip(sides, (data.get("bids", ()), data.get("asks", ()))):
-            for price, size in levels:
-                if Decimal(size) == 0:
-                    side.pop(Decimal(price), None)
-                else:
-                    side[Decimal(price)] = Decimal(size)
-        levels, seen = self.levels[symbol], self.seen[symbol]
-        seen[top(heapq.nlargest(levels, sides[0].items()), heapq.nsmallest(levels, sides[1].items()), levels)] = True
-        self.live.add(symbol)
-        while len(seen) > KEPT:
-            seen.popitem(last=False)
+        symbol = message["symbol"]
+        self.messages[symbol].append(message)
+        self.count += 1
+        if self.count > KEPT:
+            raise RuntimeError(f"more than {KEPT} messages")
+        if message["channel"] == "book":
+            self.live.add(symbol)
 
     async def wait_until_live(self, following):
         """Until every book has come, `following` has ended, or it takes too long."""
-        start = time.monotonic()
-        while len(self.live) < len(self.symbols) and time.monotonic() - start < PATIENCE and not following.done():
+        for _ in range(PATIENCE * 10):
+            if len(self.live) == len(self.messages) or following.done():
+                break
             await asyncio.sleep(0.1)
+        missing = sorted(set(self.messages) - self.live)
+        if missing and not following.done():
+            raise RuntimeError(f"the gateway has no book of {', '.join(missing)} after {PATIENCE} s")
 
     def instruments(self):
         """The gateway's instruments by their symbols."""
         with urllib.request.urlopen(f"http://{urlsplit(self.url).netloc}/v1/instruments") as answer:
             return {instrument["symbol"]: instrument for instrument in json.load(answer)["instruments"]}
-
-    def judge(self, symbol, books, trades):
-        """Counts of what another client saw and the gateway published, and what is wrong: books that the gateway never published,
-        and trades that are not the same."""
-        problems, seen = [], self.seen[symbol]
-        # Messages that came together are published as one state, on a busy machine those of a second, and where the two read streams of
-        # different pace, each has states between those of the other. A book that is wrong stays wrong.
-        missing = sum(book not in seen for book in books)
-        run = longest = 0
-        for book in books:
-            run = 0 if book in seen else run + 1
-            longest = max(longest, run)
-        if longest > 10 or missing > len(books) // 4:
-            problems.append(f"{missing} of {len(books)} books are none of the {len(seen)} that the gateway published")
-        ours = {trade[0]: trade for trade in self.trades[symbol]}
-        common = [trade for trade in trades if trade[0] in ours]
-        problems += [f"trade {trade} is {ours[trade[0]]} at the gateway" for trade in common if ours[trade[0]] != trade]
-        if trades and not common:
-            problems.append("no trade that both have seen")
-        return {"books": f"{len(books) - missing}/{len(books)}", "trades": len(common)}, problems
