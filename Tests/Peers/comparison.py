@@ -238,10 +238,11 @@ def judge_near(ours, theirs, fields):
     """Tickers that the other client asked for at moments of its own."""
     problems, close = [], lambda a, b: abs(Decimal(a) - Decimal(b)) <= TOLERANCE * abs(Decimal(b))
     for field in fields:
-        for ticker in ours:
-            if ticker.get(field) is None or not any(close(ticker[field], other[field]) for other in theirs):
-                problems.append(f"tickers: {field} is {ticker.get(field)} at the gateway, {theirs[-1][field]} at the other")
-                break
+        # What the gateway does not know yet it leaves out; once known, it stays.
+        values = list(itertools.dropwhile(lambda value: value is None, (ticker.get(field) for ticker in ours)))
+        far = [value for value in values if value is None or not any(close(value, other[field]) for other in theirs)]
+        if far or not values:
+            problems.append(f"tickers: {field} is {far[:1] or 'never told'} at the gateway, {theirs[-1][field]} at the other")
     return len(ours), problems
 
 

@@ -9,6 +9,9 @@ binary="${PEER_BINARY:-$(swift build --show-bin-path)/tidegate}"
 [ -x "$binary" ] || { echo "error: $binary is not built (swift build)" >&2; exit 1; }
 
 work=$(mktemp -d)
+# Where what both have shown of a market is written down if it differs.
+export PEER_FAILURES="$PWD/.build/peers-failures"
+rm -rf "$PEER_FAILURES"
 servers=()
 cleanup() {
   for server in "${servers[@]}"; do kill "$server" 2>/dev/null || true; done
@@ -45,7 +48,8 @@ TIDEGATE_TLS_CERTIFICATE="$work/chain.pem" TIDEGATE_TLS_KEY="$work/key.pem" serv
 
 # What is missing is made or found before the clients run, so that they run at the same time.
 venv="$PWD/.build/peers-python"
-packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt "cryptofeed<3" hyperliquid-python-sdk)
+packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt "cryptofeed<3" hyperliquid-python-sdk
+  "nautilus_trader==1.221.0")
 stamp="$venv/complete.${#packages[@]}"
 if command -v python3 >/dev/null && [ ! -e "$stamp" ]; then
   python3 -m venv "$venv" >"$work/pip" 2>&1 || echo "  python3 has no venv"
@@ -146,7 +150,7 @@ serve_venues() {
 venue_client() { # library script
   have_python || return
   "$venv/bin/python" -c "import $1" 2>/dev/null || { missing "$1 cannot be had"; return; }
-  PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "Tests/Peers/$2" "$venues_gateway/v1/stream" "${venue_urls[@]}"
+  TMPDIR="$work" PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "Tests/Peers/$2" "$venues_gateway/v1/stream" "${venue_urls[@]}"
 }
 
 # A gateway of its own, and a signal that it is sent.
@@ -191,9 +195,10 @@ peer "SIGUSR2: another process takes over the port without a gap" signal_check t
 peer "SIGHUP: certificates are read again" signal_check reload
 collect
 serve_venues
-peer "ccxt: the venues' lists, books, trades and tickers as its own clients see them" venue_client ccxt ccxt_client.py
+peer "ccxt: the venues' lists, books, trades, quotes and tickers as its own clients see them" venue_client ccxt ccxt_client.py
 peer "cryptofeed: the venues' books and trades as its own feeds see them" venue_client cryptofeed cryptofeed_client.py
 peer "Hyperliquid's SDK: lists, books, trades, quotes and tickers" venue_client hyperliquid.info hyperliquid_client.py
+peer "nautilus_trader: books, trades and quotes as its own adapters see them" venue_client nautilus_trader nautilus_client.py
 collect
 
 passed=0 failed=0 skipped=0

@@ -98,6 +98,9 @@ class Client:
     async def stop(self):
         raise NotImplementedError
 
+    def listen(self):
+        """Adds to `complaints` what the library has to say besides."""
+
 
 async def follow(view, following, clients):
     """Lets clients follow for a while. The problems by market, and of clients without one."""
@@ -115,6 +118,7 @@ async def follow(view, following, clients):
             break
         await asyncio.sleep(0.1)
     for client in clients:
+        client.listen()
         for market in client.markets:
             if lacking := market.missing():
                 shown = market.shown()
@@ -123,7 +127,7 @@ async def follow(view, following, clients):
         problems += client.complaints
     # What was shown until now must be shown by the other, too; a busy machine takes its time.
     dues = {market: Due(len(view.messages[market.key]), market.seen) for client in clients for market in client.markets}
-    results, deadline = {}, time.monotonic() + SETTLING
+    results, deadline = {}, time.monotonic() + (SETTLING if not problems else 0)
     while len(results) < len(dues):
         await asyncio.sleep(0.25)
         is_late = time.monotonic() > deadline or following.done()
