@@ -36,7 +36,7 @@ class Venue:
 
     - client: ccxt's class. symbol: the gateway's name. unified: ccxt's. types: the lists of markets that it is to read, not all.
     - limit, book: what its `watch_order_book` is called with.
-    - levels, books, quotes, tickers, fields, whole_books: how they are compared (`comparison.Rules`). least: fewer than everywhere else.
+    - levels, books, quotes, tickers, fields, whole_books, rare_tickers: how they are compared (`comparison.Rules`). least: fewer than everywhere else.
     - has_quotes: the venue has a stream of quotes that ccxt can watch.
     - is_signed: ccxt signs its subscription to books.
     - maker_side: ccxt gives the side of trades as the venue prints it, which is the maker's there.
@@ -48,13 +48,13 @@ class Venue:
 
     def __init__(
         self, client, symbol, unified, fields=(), *, types=None, options=None, limit=None, book=None, levels=LEVELS, least=None,
-        books=EACH, quotes=EACH, tickers=EACH, whole_books=False, has_quotes=False, is_signed=False, maker_side=False, in_contracts=False,
+        books=EACH, quotes=EACH, tickers=EACH, whole_books=False, rare_tickers=False, has_quotes=False, is_signed=False, maker_side=False, in_contracts=False,
         increments=("price", "size"), joins=1, words=None,
     ):  # fmt: skip
         self.client, self.symbol, self.unified = client, symbol, unified
         self.options = {"tradesLimit": 100_000, **(options or {}), **({"fetchMarkets": {"types": types}} if types else {})}
         self.limit, self.book, self.least = limit, book or {}, least or {}
-        self.rules = Rules(levels, books, quotes, tickers, fields, whole_books=whole_books)
+        self.rules = Rules(levels, books, quotes, tickers, fields, whole_books=whole_books, rare_tickers=rare_tickers)
         self.has_quotes, self.is_signed, self.maker_side, self.in_contracts = has_quotes, is_signed, maker_side, in_contracts
         self.increments, self.joins, self.words = increments, joins, {**FIELDS, **(words or {})}
 
@@ -72,7 +72,7 @@ VENUES = {
     # Prices have five significant digits, and no increment.
     "bitfinex": [
         Venue(
-            "bitfinex", "BTC-USD", "BTC/USD", LAST + BEST + EXTREMES + VOLUME + CHANGE, limit=100, increments=(), least={"ticker": 3},
+            "bitfinex", "BTC-USD", "BTC/USD", LAST + BEST + EXTREMES + VOLUME + CHANGE, limit=100, increments=(), least={"ticker": 3}, rare_tickers=True,
         )
     ],
     "bitstamp": [Venue("bitstamp", "BTC-USD", "BTC/USD", tickers=COUNTED, joins=4)],
@@ -115,7 +115,7 @@ VENUES = {
         )
     ],  # fmt: skip
     "kraken": [
-        Venue("kraken", "BTC-USD", "BTC/USD", LAST + BEST + EXTREMES + VOLUME + CHANGE + ("vwap_24h", "change_pct_24h"), limit=100)
+        Venue("kraken", "BTC-USD", "BTC/USD", LAST + BEST + EXTREMES + VOLUME + CHANGE + ("vwap_24h",), limit=100)
     ],
     # The unified API, of which ccxt reads whole books of 50 levels without REST; the gateway reads every change.
     "kucoin": [

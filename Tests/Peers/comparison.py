@@ -35,11 +35,12 @@ class Rules:
     - levels: of each side of a book. books, quotes, tickers: EACH, SOME, …; None where there is nothing to compare with.
     - fields: of tickers, in the gateway's words.
     - trades: whether they are compared. whole_books: each message has the whole book, so that one left out is like one merged.
+    - rare_tickers: they come every few seconds, so few that their end cannot be told from the last one's being on its way.
     """
 
-    def __init__(self, levels, books=EACH, quotes=EACH, tickers=None, fields=(), trades=True, whole_books=False):
+    def __init__(self, levels, books=EACH, quotes=EACH, tickers=None, fields=(), trades=True, whole_books=False, rare_tickers=False):
         self.levels, self.books, self.quotes, self.tickers, self.fields = levels, books, quotes, tickers, tuple(fields)
-        self.trades, self.whole_books = trades, whole_books
+        self.trades, self.whole_books, self.rare_tickers = trades, whole_books, rare_tickers
 
 
 class Seen:
@@ -96,7 +97,7 @@ def judge_states(name, ours, theirs, relation, ours_due, theirs_due, tell, is_be
     """
     known = set(ours)
     lead = next((place for place, state in enumerate(theirs) if state in known), None)
-    if lead is None or lead > LEAD:
+    if lead is None or lead > (LEAD if relation != FEWER else theirs_due // 2):
         return 0, None, [f"{name}: of {len(theirs)} the gateway has shown none, of its {len(ours)}, at the start"]
     if relation == SOME:
         match = Match(theirs[lead:], ours)

@@ -1,9 +1,15 @@
-"""What a gateway publishes of markets that another client follows too, at the same simulated exchange."""
+"""What a gateway publishes of markets that another client follows too, at the same simulated exchange.
+
+usage: gateway_view.py URL SYMBOL… (a process of its own: prints the gateway's messages, a line each, until its standard input ends)
+"""
 
 import asyncio
 import bisect
 import functools
 import json
+import os
+import sys
+import tempfile
 import urllib.request
 from decimal import Decimal
 from urllib.parse import urlsplit
@@ -95,8 +101,25 @@ class Published:
             records.append((place, value))
 
 
+async def print_messages(url, symbols):
+    """Reads as fast as the gateway sends, so that it never has a reason to send less."""
+    loop = asyncio.get_running_loop()
+    loop.run_in_executor(None, lambda: (sys.stdin.read(), os._exit(0)))
+    async with websockets.connect(url, subprotocols=["tidegate.v1.json"], max_size=None) as socket:
+        await socket.send(json.dumps({"op": "subscribe", "id": 1, "streams": [
+            {"channel": channel, "symbols": symbols, "interval_ms": 0} | ({"depth": "full"} if channel == "book" else {})
+            for channel in CHANNELS
+        ]}))  # fmt: skip
+        async for text in socket:
+            print(text, flush=True)
+
+
 class GatewayView:
-    """The messages of a gateway about some symbols, as they came."""
+    """The messages of a gateway about some symbols, as they came.
+
+    They are read by a process of their own, into a file: the libraries that run here keep the event loop for a second and more now and
+    then, and a gateway gives a client that does not read so long fewer messages, merged ones, which is not what is to be compared.
+    """
 
     def __init__(self, url, symbols):
         self.url = url
@@ -105,15 +128,29 @@ class GatewayView:
         self.count = 0
 
     async def run(self):
-        symbols = list(self.messages)
-        async with websockets.connect(self.url, subprotocols=["tidegate.v1.json"], max_size=None) as socket:
-            await socket.send(json.dumps({"op": "subscribe", "id": 1, "streams": [
-                {"channel": channel, "symbols": symbols, "interval_ms": 0} | ({"depth": "full"} if channel == "book" else {})
-                for channel in CHANNELS
-            ]}))  # fmt: skip
-            async for text in socket:
-                self.take(json.loads(text))
-        raise RuntimeError("the gateway closed the connection")
+        """Follows the gateway; returns by an error alone."""
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            reader = await asyncio.create_subprocess_exec(
+                sys.executable, os.path.abspath(__file__), self.url, *self.messages,
+                stdin=asyncio.subprocess.PIPE, stdout=output, stderr=errors,
+            )  # fmt: skip
+            try:
+                offset, rest = 0, b""
+                while True:
+                    has_ended = reader.returncode is not None
+                    # The process writes at the file's own position, which is shared; reading at an offset leaves it alone.
+                    while part := os.pread(output.fileno(), 1 << 20, offset):
+                        offset += len(part)
+                        *lines, rest = (rest + part).split(b"\n")
+                        for line in lines:
+                            self.take(json.loads(line))
+                    if has_ended:
+                        raise RuntimeError(f"the connection to the gateway ended: {os.pread(errors.fileno(), 4096, 0).decode()}")
+                    await asyncio.sleep(0.05)
+            finally:
+                if reader.returncode is None:
+                    reader.kill()
+                    await reader.wait()
 
     def take(self, message):
         if message["type"] in ("subscribed", "error") and (message.get("failed") or message["type"] == "error"):
@@ -144,3 +181,7 @@ class GatewayView:
         """The gateway's instruments by their symbols."""
         with urllib.request.urlopen(f"http://{urlsplit(self.url).netloc}/v1/instruments") as answer:
             return {instrument["symbol"]: instrument for instrument in json.load(answer)["instruments"]}
+
+
+if __name__ == "__main__":
+    asyncio.run(print_messages(sys.argv[1], sys.argv[2:]))
