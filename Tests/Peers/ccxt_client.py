@@ -174,11 +174,16 @@ class Watcher(trial.Client):
                 setattr(client, key, value)
         return client
 
-    async def start(self, instruments):
+    async def prepare(self, instruments):
         self.client.open()
         markets = await self.client.fetch_markets()
         self.client.set_markets(markets)
+        if self.quoter:
+            self.quoter.open()
+            self.quoter.set_markets(markets)
         self.compare_lists(instruments.get(self.market.key, {}))
+
+    async def start(self):
         self.look_after(self.client, self.take)
         limit = [self.venue.limit] if self.venue.limit else []
         watched = {
@@ -190,8 +195,6 @@ class Watcher(trial.Client):
         if self.venue.rules.tickers == NEAR:
             watched["ticker by REST"] = self.ask_for_ticker
         if self.quoter:
-            self.quoter.open()
-            self.quoter.set_markets(markets)
             self.look_after(self.quoter, self.take_quote)
             watched["quotes"] = lambda: self.quoter.watch_bids_asks([self.symbol])
         self.tasks = [asyncio.ensure_future(self.watch(name, call)) for name, call in watched.items()]

@@ -35,7 +35,7 @@ class Rules:
     - levels: of each side of a book. books, quotes, tickers: EACH, SOME, …; None where there is nothing to compare with.
     - fields: of tickers, in the gateway's words.
     - trades: whether they are compared. whole_books: each message has the whole book, so that one left out is like one merged.
-    - rare_tickers: they come every few seconds, so few that their end cannot be told from the last one's being on its way.
+    - rare_tickers: they come every few seconds, so few that one of them, or their end, is beyond proof.
     """
 
     def __init__(self, levels, books=EACH, quotes=EACH, tickers=None, fields=(), trades=True, whole_books=False, rare_tickers=False):

@@ -57,7 +57,8 @@ SOURCES = {
     "bitfinex": [Source("BITFINEX", "BTC-USD", quotes=EACH)],
     "bitstamp": [Source("BITSTAMP", "BTC-USD", quotes=EACH)],
     "bybit": [Source("BYBIT", "BTC-USDT", "BTC-USDT-PERP")],
-    "gate": [Source("GATEIO", "BTC-USDT")],
+    # cryptofeed begins with 100 levels, and those below come into its sight never.
+    "gate": [Source("GATEIO", "BTC-USDT", levels=20)],
     "gemini": [Source("GEMINI", "BTC-USD")],
     "okx": [Source("OKX", "BTC-USDT", "BTC-USDT-PERP", lists=("SPOT", "SWAP", "FUTURES"), sizes={"BTC-USDT-PERP": Decimal("0.01")})],
 }
@@ -94,8 +95,10 @@ class Follower(trial.Client, logging.Handler):
             callbacks={L2_BOOK: self.take_book, TRADES: self.take_trade}, retries=0,
         )  # fmt: skip
 
-    async def start(self, _):
+    async def prepare(self, _):
         self.running = await asyncio.to_thread(self.make)
+
+    async def start(self):
         self.running.start(asyncio.get_running_loop())
 
     async def stop(self):

@@ -30,12 +30,11 @@ class Watcher(trial.Client):
         super().__init__([trial.Market(SYMBOL, rules, notes=["quotes of a stream"])])
         self.base, self.seen, self.info = base, self.markets[0].seen, None
 
-    async def start(self, instruments):
-        await asyncio.to_thread(self.begin, instruments[SYMBOL])
+    async def prepare(self, instruments):
+        self.info = await asyncio.to_thread(Info, self.base)
+        await asyncio.to_thread(self.ask, instruments[SYMBOL])
 
-    def begin(self, instrument):
-        self.info = Info(self.base)
-        self.ask(instrument)
+    async def start(self):
         for kind, more in (("l2Book", {"fast": True}), ("bbo", {}), ("trades", {}), ("activeAssetCtx", {})):
             self.info.subscribe({"type": kind, "coin": COIN, **more}, self.take)
 

@@ -246,7 +246,7 @@ class Node(trial.Client):
             "OKX": okx(),
         }
 
-    async def start(self, instruments):
+    async def prepare(self, instruments):
         clients = self.clients(instruments)
         config = TradingNodeConfig(
             logging=LoggingConfig(
@@ -259,6 +259,8 @@ class Node(trial.Client):
             self.node.add_data_client_factory(name, made_by)
         self.node.trader.add_actor(Follower(self.followed, self.complaints))
         self.node.build()
+
+    async def start(self):
         self.running = asyncio.ensure_future(self.node.run_async())
 
     def listen(self):

@@ -112,8 +112,10 @@ class Client:
         expect(head.startswith(b"HTTP/1.1 101 "), f"no upgrade: {head!r}")
         self.notice = None
         self.noticed_at = None
+        # The close frame's code, 0 if the connection ended without one.
         self.closed = None
         self.closed_at = None
+        self.cut = None
 
     def fill(self):
         received = self.socket.recv(1 << 16)
@@ -154,8 +156,12 @@ class Client:
         raise Failure(f"no {wanted} came")
 
     def take(self):
-        """Takes what has come; notes the drain's notice and the close."""
-        self.fill()
+        """Takes what has come; notes the drain's notice, and the close or the end without one."""
+        try:
+            self.fill()
+        except (Failure, OSError) as error:
+            self.closed, self.closed_at, self.cut = 0, time.monotonic(), str(error)
+            return
         while self.closed is None and (frame := self.frame()) is not None:
             opcode, payload = frame
             if opcode == 1:
@@ -165,28 +171,55 @@ class Client:
                     self.notice, self.noticed_at = message, time.monotonic()
             elif opcode == 8:
                 self.closed, self.closed_at = struct.unpack(">H", payload[:2])[0], time.monotonic()
-                self.socket.sendall(bytes([0x88, 0x82]) + bytes(4) + payload[:2])
+                try:
+                    self.socket.sendall(bytes([0x88, 0x82]) + bytes(4) + payload[:2])
+                except OSError as error:
+                    self.cut = f"after its close frame: {error}"
 
 
-def watch_drain(clients, seconds):
-    """Reads from all until each has been closed."""
+def watch_drain(clients, seconds, start):
+    """Reads from all until each has been closed; how often nobody could run here, for failures on a busy machine."""
+    stalls, last = [], time.monotonic()
     with selectors.DefaultSelector() as selector:
         for client in clients:
             selector.register(client.socket, selectors.EVENT_READ, client)
         end = time.monotonic() + seconds + PATIENCE
         while selector.get_map():
-            expect(time.monotonic() < end, "clients were not closed")
-            for key, _ in selector.select(1):
+            expect(time.monotonic() < end, f"{len(selector.get_map())} clients were not closed")
+            for key, _ in selector.select(0.1):
                 key.data.take()
                 if key.data.closed is not None:
                     selector.unregister(key.fileobj)
+            now = time.monotonic()
+            if now - last > 0.5:
+                stalls.append(f"{now - last:.1f} s at {last - start:.1f} s")
+            last = now
+    return stalls
 
 
-def check_drain(clients, seconds, start):
+def seen_by(clients, start, stalls):
+    """What the clients saw of a drain, a line for each kind: for failures."""
+    lines = []
+    for client in sorted(clients, key=lambda client: client.closed_at or 0):
+        told = f"told {client.notice['reconnect_in_ms']} ms at {client.noticed_at - start:.2f} s" if client.notice else "never told"
+        ended = f"closed with {client.closed} at {client.closed_at - start:.2f} s" if client.closed_at else "still there"
+        lines.append(f"  {told}, {ended}" + (f" ({client.cut})" if client.cut else ""))
+    return "\n".join([f"seconds since the signal; this process stood still: {', '.join(stalls) or 'never over 0.5 s'}", *lines])
+
+
+def check_drain(clients, seconds, start, stalls):
+    try:
+        return check_closes(clients, seconds, start)
+    except Failure as failure:
+        raise Failure(f"{failure}\n{seen_by(clients, start, stalls)}") from None
+
+
+def check_closes(clients, seconds, start):
     told = sorted(client.notice["reconnect_in_ms"] if client.notice else -1 for client in clients)
     expect(told[0] >= 0, f"{sum(client.notice is None for client in clients)} clients were closed without a notice")
+    others = [client for client in clients if client.closed != 4201]
+    expect(not others, f"{len(others)} of {len(clients)} clients were not closed with 4201")
     for client in clients:
-        expect(client.closed == 4201, f"closed with {client.closed}, not 4201")
         expect(client.closed_at >= client.noticed_at, "closed before the notice")
         wait = client.notice["reconnect_in_ms"] / 1000
         expect(client.closed_at - start > wait - 0.25, f"told {wait} s, closed after {client.closed_at - start:.2f} s")
@@ -222,8 +255,8 @@ def drain(binary, folder):
         until("the port to be closed", lambda: is_refused(gateway.port))
         expect(gateway.status("/livez") == 200, "/livez is not answered while draining")
         expect(gateway.status("/readyz") == 503, "/readyz does not say 503 while draining")
-        watch_drain(clients, seconds)
-        last = check_drain(clients, seconds, start)
+        stalls = watch_drain(clients, seconds, start)
+        last = check_drain(clients, seconds, start, stalls)
         expect(is_refused(gateway.port), "a new client got in")
         code = gateway.end(start + seconds + 5 - time.monotonic())
         expect(code == 0, f"exit code {code}: {gateway.text()[-1000:]}")
@@ -268,8 +301,8 @@ def takeover(binary, folder):
         asker.start()
         start = time.monotonic()
         old.send(signal.SIGUSR2)
-        watch_drain(clients, seconds)
-        check_drain(clients, seconds, start)
+        stalls = watch_drain(clients, seconds, start)
+        check_drain(clients, seconds, start, stalls)
         expect(old.status("/livez") is None, "the internal port of a gateway that hands over is still open")
         code = old.end(start + seconds + 5 - time.monotonic())
         ends.set()
@@ -353,9 +386,12 @@ def reload(binary, folder):
 
 
 CHECKS = {"drain": drain, "takeover": takeover, "reload": reload}
-try:
-    with tempfile.TemporaryDirectory(prefix="tidegate-") as directory:
+with tempfile.TemporaryDirectory(prefix="tidegate-") as directory:
+    try:
         print("  " + CHECKS[sys.argv[1]](sys.argv[2], directory))
-except Failure as failure:
-    print(f"  {failure}")
-    sys.exit(1)
+    except (Failure, OSError) as failure:
+        print(f"  {failure}" if isinstance(failure, Failure) else f"  {failure!r}")
+        for log in sorted(name for name in os.listdir(directory) if name.endswith(".log")):
+            with open(os.path.join(directory, log), encoding="utf-8", errors="replace") as file:
+                print(f"  the end of the log of gateway {log[:-4]}:", *file.read().splitlines()[-12:], sep="\n    ")
+        sys.exit(1)

@@ -86,13 +86,17 @@ class Market:
 class Client:
     """Another client at some markets of a venue: subclassed for each library.
 
-    `start` begins to follow and returns; what comes goes into `market.seen`. `complaints` are what the library itself finds wrong.
+    `prepare` does what takes the machine's time, lists of markets above all; `start` begins to follow and returns; what comes goes into
+    `market.seen`. `complaints` are what the library itself finds wrong.
     """
 
     def __init__(self, markets):
         self.markets, self.complaints = markets, []
 
-    async def start(self, instruments):
+    async def prepare(self, instruments):
+        """instruments: the gateway's, by symbol."""
+
+    async def start(self):
         raise NotImplementedError
 
     async def stop(self):
@@ -101,33 +105,40 @@ class Client:
     def listen(self):
         """Adds to `complaints` what the library has to say besides."""
 
+    def name(self):
+        return ", ".join(market.key for market in self.markets)
+
+    async def attempt(self, what, work):
+        try:
+            await work
+        except Exception as error:
+            self.complaints.append(f"{self.name()} did not {what}: {''.join(traceback.format_exception_only(error)).strip()}")
+
 
 async def follow(view, following, clients):
-    """Lets clients follow for a while. The problems by market, and of clients without one."""
-    problems = []
+    """Lets clients follow for a while: what is compared of each market, and what the libraries complain of."""
     instruments = view.instruments()
-    started = await asyncio.gather(*(client.start(instruments) for client in clients), return_exceptions=True)
-    for client, error in zip(clients, started):
-        if isinstance(error, BaseException):
-            client.complaints.append(f"did not start: {''.join(traceback.format_exception_only(error)).strip()}")
+    # All are ready before the first connects: venues end connections that ask for nothing.
+    await asyncio.gather(*(client.attempt("get ready", client.prepare(instruments)) for client in clients))
+    await asyncio.gather(*(client.attempt("start", client.start()) for client in clients if not client.complaints))
     start = time.monotonic()
-    while not following.done() and not any(client.complaints for client in clients):
+    while not following.done():
         passed = time.monotonic() - start
-        missing = any(market.missing() for client in clients for market in client.markets)
-        if passed > PATIENCE or (passed > SECONDS and not missing):
+        waiting = [market for client in clients if not client.complaints for market in client.markets if market.missing()]
+        if passed > PATIENCE or (passed > SECONDS and not waiting):
             break
         await asyncio.sleep(0.1)
+    passed = time.monotonic() - start
     for client in clients:
-        client.listen()
         for market in client.markets:
             if lacking := market.missing():
                 shown = market.shown()
                 come = ", ".join(f"{len(shown[channel])} of {market.needed(channel)} {channel}" for channel in lacking)
-                client.complaints.append(f"{market.key}: too little came in {time.monotonic() - start:.0f} s: {come}")
-        problems += client.complaints
+                client.complaints.append(f"{market.key}: too little came in {passed:.0f} s: {come}")
     # What was shown until now must be shown by the other, too; a busy machine takes its time.
     dues = {market: Due(len(view.messages[market.key]), market.seen) for client in clients for market in client.markets}
-    results, deadline = {}, time.monotonic() + (SETTLING if not problems else 0)
+    is_broken = {market for client in clients if client.complaints for market in client.markets}
+    results, deadline = {}, time.monotonic() + SETTLING
     while len(results) < len(dues):
         await asyncio.sleep(0.25)
         is_late = time.monotonic() > deadline or following.done()
@@ -136,13 +147,15 @@ async def follow(view, following, clients):
                 continue
             messages = list(view.messages[market.key])
             counts, starts, wrong = market.compare(messages, due)
-            if not wrong or is_late:
+            if not wrong or is_late or market in is_broken:
                 results[market] = (messages, due, counts, starts, wrong)
-    stopped = await asyncio.gather(*(client.stop() for client in clients), return_exceptions=True)
-    for client, error in zip(clients, stopped):
-        if isinstance(error, Exception):
-            problems.append(f"{', '.join(market.key for market in client.markets)}: did not stop: {error!r}")
-    return results, problems
+    for client in clients:
+        client.listen()
+    problems = [complaint for client in clients for complaint in client.complaints]
+    for client in clients:
+        client.complaints = []
+    await asyncio.gather(*(client.attempt("stop", client.stop()) for client in clients))
+    return results, problems + [complaint for client in clients for complaint in client.complaints]
 
 
 async def run(name, url, make, last_words=()):
