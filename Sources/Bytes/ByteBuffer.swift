@@ -162,6 +162,9 @@ package struct ByteBuffer: ~Copyable {
     writeIndex = 0
   }
 
+  /// A copy of the unread bytes. O(n).
+  package borrowing func takeBytes() -> [UInt8] { Array(unsafeBytes) }
+
   /// The unread bytes as text, with U+FFFD for what is not UTF-8. For logs and tests. O(n).
   package var description: String { String(decoding: unsafeBytes, as: UTF8.self) }
 }

@@ -65,10 +65,11 @@ package final class Gateway: Sendable {
     let tlsLog = TLSLog(log)
     let settings = NodeSettings(
       node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
+      source: configuration.demo ? .simulated : .live,
       epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
       heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
-      http: configuration.http,
+      http: configuration.http, internalHosts: configuration.internalHosts,
       admission: Admission(
         limits: configuration.limits.admission,
         proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),

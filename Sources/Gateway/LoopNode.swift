@@ -30,6 +30,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private(set) var feeds: [any Feed] = []
   private(set) var sessions: [StreamSession?] = []
   var httpSessions = HTTPSessionTable()
+  var responses = ResponseCache()
+  /// Bodies that are being compressed.
+  var gzipEncoders = 0
 
   private var outgoing: [Delivery] = []
   private var mailbags: [[Delivery]]
@@ -92,7 +95,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         pipeline: pipeline, slot: slot, owner: self, loop: loop,
         parts: FeedParts(
           tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
-          log: settings.log), now: clock.now()), number: number)
+          source: settings.source, log: settings.log), now: clock.now()), number: number)
   }
 
   /// Adds a recording as a feed of this loop, which begins with `origin`. On the loop.
@@ -231,7 +234,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         booksLive: feed.pipeline.market.instruments.count { $0.bookState == .live },
         gaps: counts.reduce(0) { $0 + $1.gaps }, trades: counts.reduce(0) { $0 + $1.trades },
         lastMessage: feed.status.lastMessage?.microseconds, errors: pipeline.errors.counts,
-        replaced: session?.linesReplaced ?? 0, handoversFailed: session?.handoversFailed ?? 0)
+        replaced: session?.linesReplaced ?? 0, handoversFailed: session?.handoversFailed ?? 0,
+        isSimulated: feed.status.source != .live)
     }
   }
 

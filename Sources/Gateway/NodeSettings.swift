@@ -7,6 +7,8 @@ struct NodeSettings: Sendable {
   var node: String
   /// The names of the venues that have a feed from the start; those of replays are known with their first status.
   var venues: Set<String> = []
+  /// Where the prices of feeds come from, unless the exchange that they connect to says that it is a simulated one.
+  var source = DataSource.live
   /// Of this run: tells clients that stream numbers started over.
   var epoch: String
   var clientLimits: ClientLimits
@@ -16,6 +18,8 @@ struct NodeSettings: Sendable {
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   var http = HTTPConnectionLimits()
+  /// Names, beside addresses and localhost, that the internal port answers to.
+  var internalHosts: [String] = []
   /// Who may come in; one for all nodes.
   var admission: Admission
   /// Whose tokens are good; nil: none is asked for.

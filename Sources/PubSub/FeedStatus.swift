@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// The state of a feed, as clients see it (Protocol.md).
@@ -14,9 +15,29 @@ package enum FeedState: String, Sendable, CaseIterable {
   }
 }
 
+/// Where a feed's prices come from.
+package enum DataSource: String, Sendable, CaseIterable {
+  /// The venue, as it says them.
+  case live
+  /// A simulated exchange.
+  case simulated
+  /// A recording.
+  case replayed
+
+  /// Appends `,"simulated":true` where prices are not a venue's present ones, and `,"replayed":true` where they are old ones.
+  package func append(to out: inout ByteBuffer) {
+    switch self {
+    case .live: break
+    case .simulated: out.append(",\"simulated\":true")
+    case .replayed: out.append(",\"simulated\":true,\"replayed\":true")
+    }
+  }
+}
+
 /// What clients and operators are told of one feed.
 package struct FeedStatus: Sendable, Equatable {
   package var venue: String
+  package var source = DataSource.live
   package var state: FeedState
   /// Since when it is in this state.
   package var since: Timestamp

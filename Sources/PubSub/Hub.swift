@@ -37,6 +37,9 @@ package final class Hub {
   let remembers: Bool
   private var stepped: Int64 = 0
 
+  /// Texts made for HTTP, for tests and metrics: a request that is answered from what is known makes none.
+  package internal(set) var textsMade: UInt64 = 0
+
   var feeds: [FeedStatus] = []
   var statusStreams: [HubStream] = []
 

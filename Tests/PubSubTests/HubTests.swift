@@ -210,40 +210,6 @@ struct HubTests {
     #expect(texts.last?.contains("\"price\":\"1.50\"") == true)
     #expect(client.faults.isEmpty)
   }
-
-  @Test("HTTP bodies are the data of the stream's snapshots")
-  func bodies() {
-    let world = World()
-    let hub = world.hubs[0]
-    var out = ByteBuffer()
-    #expect(!hub.bookBody(market: 0, id: InstrumentID(0), depth: 25, now: world.now, into: &out))
-    #expect(!hub.tickerBody(market: 0, id: InstrumentID(0), now: world.now, into: &out))
-    #expect(out.count == 0)
-    world.book(0, .snapshot, bids: [(10, 1)], asks: [(20, 1)])
-    world.trade(id: 1, price: 15)
-    #expect(hub.bookBody(market: 0, id: InstrumentID(0), depth: 25, now: world.now, into: &out))
-    #expect(
-      out.description
-        == #"{"symbol":"kraken:BTC-USD","state":"live","bids":[["1.0","0.00000001"]],"asks":[["2.0","0.00000001"]],"spread":"1.0","spread_pct":"66.6667","time":1790000004000000}"#
-    )
-    out.removeAll()
-    #expect(hub.tradesBody(market: 0, id: InstrumentID(0), limit: 5, now: world.now, into: &out))
-    #expect(
-      out.description
-        == #"{"symbol":"kraken:BTC-USD","trades":[{"id":"1","price":"1.5","size":"0.01000000","side":"buy","time":1790000004000000}]}"#
-    )
-    out.removeAll()
-    hub.snapshotItems([(0, InstrumentID(0), "kraken:BTC-USD")], points: 24, now: world.now, into: &out)
-    #expect(out.description.hasPrefix(#"{"symbol":"kraken:BTC-USD","ticker":{"last":"1.5","#))
-    #expect(
-      out.description.contains(#""pulse":{"price":"1.5""#) && out.description.contains(#""sparkline":{"range":"24h""#))
-    out.removeAll()
-    HTTPBodies.instruments(world.fanOuts[0].directory, venue: "kraken", query: "btc", into: &out)
-    #expect(
-      out.description
-        == #"{"instruments":[{"symbol":"kraken:BTC-USD","venue":"kraken","venue_symbol":"A0/USD","base":"BTC","quote":"USD","price_increment":"0.1","state":"live"}]}"#
-    )
-  }
 }
 
 @Suite("Percentages")

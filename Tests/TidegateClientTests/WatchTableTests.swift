@@ -44,6 +44,23 @@ struct WatchTableTests {
     return table
   }
 
+  @Test("says first that prices are simulated, wherever it has heard it")
+  func simulated() {
+    var table = Self.table()
+    var feed = FeedReport(venue: "kraken", state: "live", indicator: .connected)
+    feed.isSimulated = true
+    _ = table.apply(.heartbeat(.init(time: 0, sent: 0, feeds: [feed])))
+    for width in [60, 120] {
+      let header = table.lines(width: width, height: 24, color: false)[0]
+      #expect(header.hasPrefix("● prices are SIMULATED (kraken); connected to gw-a"), "\(header)")
+    }
+    let info = TidegateEvent.StreamInfo(channel: .status, symbol: "", stream: 1, reason: "")
+    _ = table.apply(.snapshot(info, .status([feed])))
+    #expect(table.news == ["● kraken: prices are SIMULATED"])
+    _ = table.apply(.update(info, .status([feed])))
+    #expect(table.news.isEmpty)
+  }
+
   @Test("shows every value as a row, with words where there is no colour")
   func plain() {
     let lines = Self.table().lines(width: 120, height: 24, color: false)

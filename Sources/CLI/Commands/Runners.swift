@@ -87,6 +87,7 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
       internal  http://\(gateway.internalAddress.description)/metrics
     """)
   if configuration.demo { print("The prices are SIMULATED: Kraken, Coinbase and Binance run inside this process.") }
+  if !configuration.replay.isEmpty { print("The prices are REPLAYED: they are those of the recordings.") }
   if !watched.isEmpty {
     let program = CommandLine.arguments[0]
     let address = url == WatchCommand.defaultURL ? "" : url + " "

@@ -27,7 +27,7 @@ final class RefusalSession: ConnectionHandler {
     timer?.cancel()
     timer = nil
     var fields = HTTPFields(response.fields)
-    fields.append("Access-Control-Allow-Origin", "*")
+    if let origin = response.allowedOrigin { fields.append("Access-Control-Allow-Origin", origin) }
     fields.append("Content-Type", response.contentType)
     var out = ByteBuffer(capacity: 512 + response.body.count)
     HTTPEncoder.append(

@@ -184,6 +184,15 @@ extension ConfigurationLoader {
           name: "replay", place: place("replay"), message: "cannot be combined with demo (\(place("demo")))",
           allowed: "one of them"))
     }
+    if configuration.demo, let feed = configuration.feeds.first {
+      let at = place("feeds.\(feed.venue).symbols")
+      problems.append(
+        ConfigurationProblem(
+          name: "demo", place: place("demo"),
+          message:
+            "cannot be combined with feeds (feeds.\(feed.venue), \(at)): its simulated prices would stand in their place",
+          allowed: "one of them"))
+    }
     if configuration.listen == configuration.internalListen, configuration.listen.port != 0 {
       problems.append(
         ConfigurationProblem(

@@ -120,6 +120,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var listen = SocketAddress(host: "127.0.0.1", port: 8080)
   /// Where metrics and health are served.
   package var internalListen = SocketAddress(host: "127.0.0.1", port: 9090)
+  /// Names that the internal port is called by, beside its addresses and localhost; `*` for any.
+  package var internalHosts: [String] = []
   /// Whether another gateway of the same user may have the same two addresses, so that it can take over without a gap.
   package var reusePort = false
   /// Event loops, 1…64; the number of cores by default.

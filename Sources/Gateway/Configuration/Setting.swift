@@ -26,6 +26,12 @@ struct Setting: Sendable {
   static let all: [Setting] = [
     address("listen", \.listen),
     address("internal-listen", \.internalListen),
+    Setting(
+      key: "internal-hosts", allowed: "names like gateway.internal, without ports, or *", isList: true,
+      set: { configuration, values in
+        configuration.internalHosts = values
+        return values.allSatisfy { InternalHosts.isName($0) }
+      }, show: { $0.internalHosts.joined(separator: ",") }),
     bool("reuse-port", \.reusePort),
     integer("loops", 1...64, \.loops),
     file("ca-file", \.caFile),

@@ -56,6 +56,9 @@ final class FeedLine: ConnectionHandler {
   private var response = HTTPResponseParser(limits: HTTPLimits())
   private var webSocket = WebSocketConnection(role: .client)
   private var handshakeKey: [UInt8] = []
+  /// Whether the exchange said in its handshake that it is a simulated one. The address says nothing: behind a loopback port may be
+  /// a tunnel to the venue, and a simulator may run on another machine.
+  private(set) var isSimulated = false
   private var requests: [Int: RESTRequest] = [:]
   private var scratch = ByteBuffer()
   /// When anything last came on this connection, pongs included.
@@ -207,6 +210,7 @@ final class FeedLine: ConnectionHandler {
     do throws(HTTPError) {
       guard let (answer, _) = try response.next(&head) else { return false }
       let accepted = try WebSocketHandshake.check(answer, key: handshakeKey, subprotocols: [], compression: offers)
+      isSimulated = answer.fields["Tidegate-Simulated"] != nil
       webSocket = WebSocketConnection(
         role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit), deflate: accepted.deflate)
     } catch {

@@ -173,6 +173,7 @@ extension FeedSession {
     let old: FeedLine = line
     line = current.line
     line.pipeline = pipeline
+    noteSource()
     linesReplaced += 1
     if !isEarly { old.leave() }
     retire(old)

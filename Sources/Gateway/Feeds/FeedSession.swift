@@ -43,6 +43,7 @@ final class FeedSession: Feed, FeedLineOwner {
   private var liveSince: Timestamp?
   private var failedBooks = FailedBooks()
   private var isRunning = false
+  private var isSourceLogged = false
 
   init(pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, parts: FeedParts, now: Timestamp) {
     self.backoff = Backoff(limitSeconds: parts.reconnectLimitSeconds)
@@ -55,6 +56,7 @@ final class FeedSession: Feed, FeedLineOwner {
     log[metadataKey: "venue"] = "\(pipeline.venue.label)"
     self.log = log
     self.status = FeedStatus(venue: pipeline.venue.name, state: .connecting, since: now)
+    status.source = parts.source
     self.line = makeLine(pipeline, recorder: parts.recorder)
   }
 
@@ -120,8 +122,21 @@ final class FeedSession: Feed, FeedLineOwner {
   func lineOpened(_ line: FeedLine, _ now: Timestamp) {
     guard line === self.line else { return }
     status.attempt = nil
+    noteSource()
     planRenewal()
     set(.syncing, reason: nil, now)
+  }
+
+  /// Marks the feed as simulated or not, as the exchange at the other end says it is.
+  func noteSource() {
+    let source = line.isSimulated ? .simulated : parts.source
+    if source != .live, !isSourceLogged {
+      isSourceLogged = true
+      log.warning("the prices of this feed are not real", metadata: ["source": "\(source.rawValue)"])
+    }
+    guard status.source != source else { return }
+    status.source = source
+    owner.feedStatusChanged(self)
   }
 
   func lineHeard(_ line: FeedLine, isMessage: Bool, _ now: Timestamp) {
@@ -277,5 +292,7 @@ struct FeedParts {
   var recorder: (any FeedRecorder)?
   /// The last ceiling of the back-off, s.
   var reconnectLimitSeconds = 30
+  /// Where prices come from, unless the exchange says that it is a simulated one.
+  var source = DataSource.live
   var log: Logger
 }

@@ -26,6 +26,7 @@ extension FeedStatus {
       joined.gapFrom = gapFrom ?? other.gapFrom
       joined.gapTo = gapFrom == nil ? other.gapTo : gapTo
     }
+    if joined.source == .live { joined.source = source == .live ? other.source : source }
     joined.syncing = syncing.merging(other.syncing) { mine, _ in mine }
     joined.failed = failed.merging(other.failed) { mine, _ in mine }
     self = joined

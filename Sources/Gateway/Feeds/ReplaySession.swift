@@ -46,6 +46,7 @@ final class ReplaySession: Feed {
     self.loop = loop
     self.log = log
     self.status = FeedStatus(venue: replayer.venue.name, state: .connecting, since: now)
+    status.source = .replayed
   }
 
   func start() {
@@ -53,6 +54,7 @@ final class ReplaySession: Feed {
     guard replayer.nextTime != nil else { return end("the recording is empty", now) }
     startedAt = now
     connects = 1
+    log.warning("the prices of this feed are not real", metadata: ["source": "\(status.source.rawValue)"])
     set(.syncing, reason: "replaying a recording", now)
     play()
   }

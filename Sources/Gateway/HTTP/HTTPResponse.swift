@@ -9,11 +9,20 @@ struct HTTPResponse: Sendable {
   var fields: [HTTPField] = []
   /// The origin whose pages may read it (Fetch standard, CORS protocol); nil: none but its own.
   var allowedOrigin: String? = "*"
+  /// A strong validator of the body, quotes included; nil: none is sent.
+  var entityTag: String?
 
-  static func json(_ body: [UInt8], status: Int = 200, cacheSeconds: Int = 0) -> HTTPResponse {
-    HTTPResponse(
-      status: status, contentType: "application/json", body: body,
-      fields: [HTTPField("Cache-Control", cacheSeconds > 0 ? "public, max-age=\(cacheSeconds)" : "no-cache")])
+  /// Fields of answers that a page of another origin may read.
+  static let exposedFields = "Date, ETag, Retry-After, Tidegate-Feeds, WWW-Authenticate"
+
+  /// - Parameters:
+  ///   - body: ends with a newline, or gets one.
+  ///   - tag: the entity tag. Without one the answer is not to be stored.
+  static func json(_ body: [UInt8], status: Int = 200, tag: String? = nil) -> HTTPResponse {
+    let newline = UInt8(ascii: "\n")
+    return HTTPResponse(
+      status: status, contentType: "application/json", body: body.last == newline ? body : body + [newline],
+      fields: [HTTPField("Cache-Control", tag == nil ? "no-store" : "no-cache")], entityTag: tag)
   }
 
   static func text(_ body: String, status: Int = 200, contentType: String = "text/plain; charset=utf-8") -> HTTPResponse
@@ -53,15 +62,10 @@ struct HTTPResponse: Sendable {
     return response
   }
 
-  /// A strong validator: equal bodies have equal tags (FNV-1a, 64 bits, with the length).
-  var entityTag: String {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in body { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-    return "\"\(String(hash, radix: 16))-\(body.count)\""
+  /// 304 (RFC 9110 section 15.4.5): the client has what `tag` names.
+  static func unchanged(_ tag: String) -> HTTPResponse {
+    HTTPResponse(
+      status: 304, contentType: "application/json", body: [], fields: [HTTPField("Cache-Control", "no-cache")],
+      entityTag: tag)
   }
-}
-
-extension ByteBuffer {
-  /// A copy of the unread bytes. O(n).
-  borrowing func takeBytes() -> [UInt8] { Array(unsafeBytes) }
 }

@@ -14,6 +14,8 @@ protocol HTTPResponder: AnyObject {
   func sawTLS(from peer: SocketAddress)
   /// The date for `Date` fields, renewed once a second.
   var httpDate: String { get }
+  /// Whether pages of other origins may read what is answered, where the answer lets them.
+  var answersOrigins: Bool { get }
 }
 
 /// The HTTP/1.1 side of one client connection: one request at a time, in order. Owned by one loop.
@@ -221,18 +223,17 @@ final class HTTPSession: ConnectionHandler {
 
   private func send(_ response: HTTPResponse, keepAlive: Bool, isHead: Bool = false, ifNoneMatch: [String] = []) {
     var fields = HTTPFields(response.fields)
-    if let origin = response.allowedOrigin { fields.append("Access-Control-Allow-Origin", origin) }
+    if let origin = response.allowedOrigin, responder.answersOrigins {
+      fields.append("Access-Control-Allow-Origin", origin)
+      fields.append("Access-Control-Expose-Headers", HTTPResponse.exposedFields)
+    }
     var status = response.status
     var bodyLength: Int? = response.body.count
-    if status == 200 {
-      let tag = response.entityTag
+    if let tag = response.entityTag {
       fields.append("ETag", tag)
-      if ifNoneMatch.contains(where: { HTTPSession.matches($0, tag) }) {
-        status = 304
-        bodyLength = nil
-      }
+      if status == 200, EntityTag.matches(ifNoneMatch, tag) { status = 304 }
     }
-    if status == 204 { bodyLength = nil }
+    if status == 204 || status == 304 { bodyLength = nil }
     if bodyLength != nil { fields.append("Content-Type", response.contentType) }
     var out = ByteBuffer(capacity: 512 + response.body.count)
     HTTPEncoder.append(
@@ -241,16 +242,6 @@ final class HTTPSession: ConnectionHandler {
       to: &out)
     if bodyLength != nil, !isHead { out.append(response.body) }
     connection.write(out.bytes)
-  }
-
-  /// Whether a list of entity tags holds `tag` (RFC 9110 section 13.1.2, weak comparison).
-  static func matches(_ list: String, _ tag: String) -> Bool {
-    list.split(separator: ",").contains { item in
-      var item = item.drop { $0 == " " }
-      while item.last == " " { item = item.dropLast() }
-      if item.hasPrefix("W/") { item = item.dropFirst(2) }
-      return item == "*" || item == tag
-    }
   }
 }
 

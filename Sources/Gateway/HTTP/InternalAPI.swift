@@ -14,6 +14,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private unowned let node: LoopNode
   private let startedAt: Int64
   private let tls: TLSServerContext?
+  private let hosts: InternalHosts
   private var connections = 0
   private let shedCount: () -> Int
   private let recorders: () -> [RecordingFigures]
@@ -31,11 +32,14 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     self.shedCount = shedCount
     self.startedAt = startedAt
     self.tls = tls
+    self.hosts = InternalHosts(names: node.settings.internalHosts)
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
     guard connections < InternalAPI.connectionLimit else {
-      return RefusalSession(connection, Refusal.connections.response(), date: httpDate)
+      var refusal = Refusal.connections.response()
+      refusal.allowedOrigin = nil
+      return RefusalSession(connection, refusal, date: httpDate)
     }
     connections += 1
     let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
@@ -54,19 +58,35 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     false
   }
   var httpDate: String { node.httpDate }
+  /// What stands here is for operators: no page that somebody has open may read it.
+  var answersOrigins: Bool { false }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
-    if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD"]) { return reply(refusal) }
-    switch request.path {
-    case "/livez": reply(.text("ok\n"))
-    case "/readyz", "/healthz": reply(ready())
-    case "/metrics": metrics(reply)
-    case let path where FeedErrorsBody.venue(in: path) != nil: feedErrors(FeedErrorsBody.venue(in: path) ?? "", reply)
-    default:
-      reply(
+    guard hosts.allows(request.fields["Host"]) else {
+      return reply(
         .error(
-          404, code: "not_found", message: "there is no \(request.path)",
-          hint: "/livez /readyz /healthz /metrics /v1/feeds/{venue}/errors"))
+          421, code: "foreign_host", message: "this port does not answer as \(request.fields["Host"] ?? "")",
+          hint: "use its address or localhost, or name the host in internal-hosts"))
+    }
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD"]) { return reply(refusal) }
+    let path = request.path
+    guard let (route, venue) = InternalRoute.find(path) else {
+      return reply(
+        .error(
+          404, code: "not_found", message: "there is no \(path)",
+          hint: InternalRoute.allCases.map(\.path).joined(separator: " ")))
+    }
+    do throws(RequestProblem) {
+      _ = try RequestQuery(request, [], of: route.path)
+    } catch {
+      return reply(error.response)
+    }
+    let reply = node.compressing(reply, request)
+    switch route {
+    case .alive: reply(.text("ok\n"))
+    case .ready, .healthy: reply(ready())
+    case .metrics: metrics(reply)
+    case .feedErrors: feedErrors(venue, reply)
     }
   }
 

@@ -69,7 +69,14 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
     let caller: Caller
     switch identify(request) {
-    case .success(let found): caller = found
+    case .success(let found):
+      caller = found
+      do throws(RequestProblem) {
+        _ = try RequestQuery(request, Route.stream.parameters, of: Route.stream.path)
+      } catch {
+        refused = error.response
+        return false
+      }
     case .failure(let problem):
       refused = problem.response
       return false
@@ -98,68 +105,110 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   // MARK: Requests
 
+  var answersOrigins: Bool { true }
+
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
     node.metrics.httpRequests += 1
     if let refused {
       self.refused = nil
       return reply(refused)
     }
-    if let permit = connection.permit as? AdmissionPermit,
-      let response = admission.request(permit, from: client(of: connection, request), now: moment)
-    {
-      return reply(response)
-    }
+    let permit = connection.permit as? AdmissionPermit
+    let address = permit.flatMap { _ in client(of: connection, request) }
+    if let permit, let response = admission.request(permit, from: address, now: moment) { return reply(response) }
     let reply = finishing(reply, request)
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: PublicAPI.methods) { return reply(refusal) }
-    if request.method == "OPTIONS" {
-      let methods = PublicAPI.methods.joined(separator: ", ")
-      return reply(
-        HTTPResponse(
-          status: 204, contentType: "text/plain", body: [],
-          fields: [
-            HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
-            HTTPField("Access-Control-Allow-Headers", "Authorization, If-None-Match"),
-            HTTPField("Access-Control-Max-Age", "86400"),
-          ]))
+    if request.method == "OPTIONS" { return reply(PublicAPI.preflight) }
+    do throws(RequestProblem) {
+      try answer(request, reply) { [self] cost in
+        guard let permit else { return nil }
+        // A request has paid for itself; a costly one pays as much as the small ones that it stands for.
+        for _ in 0..<(cost / MarketAnswer.pieceCost) {
+          if let response = admission.request(permit, from: address, now: moment) { return response }
+        }
+        return nil
+      }
+    } catch {
+      reply(error.response)
     }
+  }
+
+  /// The answer to a preflight of a page of another origin (Fetch standard, CORS protocol).
+  private static var preflight: HTTPResponse {
+    let methods = methods.joined(separator: ", ")
+    return HTTPResponse(
+      status: 204, contentType: "text/plain", body: [],
+      fields: [
+        HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
+        HTTPField("Access-Control-Allow-Headers", "Authorization, If-None-Match"),
+        HTTPField("Access-Control-Max-Age", "86400"),
+      ])
+  }
+
+  /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
+  private func answer(
+    _ request: HTTPRequestHead, _ reply: @escaping (HTTPResponse) -> Void,
+    charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
     let path = request.path
-    if path == "/" { return reply(.text(PublicAPI.welcome)) }
-    if path == "/v1/stream" {
+    let found = Route.find(path)
+    if let route = found?.route, route == .welcome || route == .stream {
+      // What a token in the URL is answered with is more to the point than that the parameter is not known.
+      if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
+      _ = try RequestQuery(request, route.parameters, of: route.path)
+      if route == .welcome { return reply(.text(welcome)) }
       return reply(node.isDraining ? admission.refuse(.draining) : refuseUpgrade(request))
     }
     let grant: Grant
     switch identify(request) {
     case .success(let caller):
-      guard let found = caller.grant else {
-        return reply(unauthorized("a token is needed", error: nil))
+      guard let allowed = caller.grant else {
+        throw RequestProblem(response: unauthorized("a token is needed", error: nil))
       }
-      grant = found
-    case .failure(let problem): return reply(problem.response)
+      grant = allowed
+    case .failure(let problem): throw problem
     }
     if let response = admission.request(with: grant, now: moment) { return reply(response) }
-    switch path {
-    case "/v1/instruments": reply(instruments(request, grant))
-    case "/v1/status": reply(grant.channels.contains(.status) ? status() : forbidden("the channel status", grant))
-    case "/v1/snapshot": snapshot(request, grant, reply)
-    default:
-      for (prefix, kind) in PublicAPI.symbolRoutes where path.hasPrefix(prefix) {
-        return ofSymbol(String(path.dropFirst(prefix.count)), kind, request, grant, reply)
-      }
-      reply(
+    guard let (route, symbol) = found else {
+      return reply(
         .error(
-          404, code: "not_found", message: "there is no \(path)",
-          hint: "try /v1/instruments, /v1/snapshot?symbols=…, /v1/books/{symbol}, /v1/status; the stream is /v1/stream")
-      )
+          404, code: "not_found", message: "there is no \(path.prefix(80))",
+          hint: "there are \(Route.allCases.dropFirst().map(\.path).joined(separator: " "))"))
+    }
+    let query = try RequestQuery(request, route.parameters, of: route.path)
+    let known = request.fields.values("If-None-Match")
+    switch route {
+    case .welcome, .stream: preconditionFailure("answered above")
+    case .instruments: try instruments(query, grant, known, reply)
+    case .status: reply(grant.channels.contains(.status) ? status() : forbidden("the channel status", grant))
+    case .snapshot: try snapshot(query, grant, known, reply, charge)
+    case .ticker: try market(symbol, .ticker, .ticker, "nothing has come for it yet", grant, known, reply, charge)
+    case .trades:
+      let limit = try query.number("limit", 1...50, default: 50)
+      try market(symbol, .trades, .trades(limit: limit), "it has not traded yet", grant, known, reply, charge)
+    case .sparkline:
+      if let range = query.text("range"), range != "24h" {
+        throw RequestQuery.problem("range=\(range.prefix(40)) is not served", hint: "range may be 24h")
+      }
+      let points = try query.number("points", 2...1440, default: 96)
+      try market(symbol, .sparkline, .sparkline(points: points), "it has not traded yet", grant, known, reply, charge)
+    case .book:
+      let depth = try query.number("depth", 1...5000, default: 25, words: ["full": 0])
+      try market(symbol, .book, .book(depth: depth), "its book is not in sync", grant, known, reply, charge)
     }
   }
 
-  private static let welcome = """
-    Tidegate \(TidegateVersion.current)
-    WebSocket: /v1/stream
-    HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
-          /v1/sparklines/{symbol} /v1/status
+  private var welcome: String {
+    let unreal = node.feedStatuses.filter { $0.source != .live }
+    let warning = unreal.map { "\($0.venue) (\($0.source.rawValue))" }.joined(separator: ", ")
+    return """
+      Tidegate \(TidegateVersion.current)
+      \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
+      HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
+            /v1/sparklines/{symbol} /v1/status
 
-    """
+      """
+  }
 
   private func refuseUpgrade(_ request: HTTPRequestHead) -> HTTPResponse {
     guard WebSocketHandshake.isUpgrade(request) else {
@@ -183,7 +232,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     var credential: AccessPolicy.Credential?
   }
 
-  private func identify(_ request: HTTPRequestHead) -> Result<Caller, Problem> {
+  private func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
     guard let access = node.settings.access else { return .success(Caller(grant: .everything)) }
     let token: String?
     do throws(BearerToken.Problem) {
@@ -192,18 +241,18 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       switch error {
       case .inURL:
         return .failure(
-          Problem(
+          RequestProblem(
             response: .error(
               400, code: "token_in_url", message: "a token must not stand in a URL, where logs and histories keep it",
               hint: "send Authorization: Bearer, or say it in hello; take this one out of use")))
-      case .malformed(let what): return .failure(Problem(response: unauthorized(what, error: "invalid_request")))
+      case .malformed(let what): return .failure(RequestProblem(response: unauthorized(what, error: "invalid_request")))
       }
     }
     guard let token else { return .success(Caller(grant: access.policy.anonymous)) }
     switch access.authenticate(token, now: node.clock.now()) {
     case .success(let credential): return .success(Caller(grant: credential.grant, credential: credential))
     case .failure(let error):
-      return .failure(Problem(response: unauthorized(error.description, error: "invalid_token")))
+      return .failure(RequestProblem(response: unauthorized(error.description, error: "invalid_token")))
     }
   }
 
@@ -222,53 +271,61 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .error(
       403, code: "forbidden", message: "your token does not allow \(what)",
       hint: "it allows the channels \(grant.channels.map(\.rawValue).sorted().joined(separator: ", "))",
-      fields: [HTTPField("WWW-Authenticate", "Bearer realm=\"tidegate\", error=\"insufficient_scope\"")])
+      fields: [PublicAPI.insufficientScope])
   }
 
-  /// Adds what every answer needs that depends on who asks: which pages may read it, and whom it may be kept for.
+  private static let insufficientScope = HTTPField(
+    "WWW-Authenticate", "Bearer realm=\"tidegate\", error=\"insufficient_scope\"")
+
+  /// Adds what every answer needs that depends on who asks: which pages may read it, whom it may be kept for, and how it is encoded.
   private func finishing(
     _ reply: @escaping (HTTPResponse) -> Void, _ request: HTTPRequestHead
   ) -> (HTTPResponse) -> Void {
     let isPrivate = node.settings.access != nil
     let origin = request.fields["Origin"]
     let origins = origins
+    let reply = node.compressing(reply, request)
     guard isPrivate || origins != nil else { return reply }
     return { response in
       var response = response
-      var varies: [String] = []
       if let origins {
-        varies.append("Origin")
+        response.vary("Origin")
         response.allowedOrigin = origin.flatMap { origin in
           origins.contains { ASCII.equalIgnoringCase($0, origin) } ? origin : nil
         }
       }
       if isPrivate {
-        varies.append("Authorization")
+        response.vary("Authorization")
         // What one may read is not for all who share a cache (RFC 9111 section 3.5).
         response.fields = response.fields.map { field in
-          guard field.name == "Cache-Control", field.value.hasPrefix("public") else { return field }
-          return HTTPField("Cache-Control", "private" + field.value.dropFirst(6))
+          guard field.name == "Cache-Control", field.value == "no-cache" else { return field }
+          return HTTPField("Cache-Control", "private, no-cache")
         }
       }
-      response.fields.append(HTTPField("Vary", varies.joined(separator: ", ")))
       reply(response)
     }
   }
 
-  private func instruments(_ request: HTTPRequestHead, _ grant: Grant) -> HTTPResponse {
-    let query = request.query
-    let venue = query.first { $0.name == "venue" }?.value
-    let text = query.first { $0.name == "q" }?.value
+  // MARK: Answers
+
+  private func instruments(
+    _ query: RequestQuery, _ grant: Grant, _ known: [String], _ reply: @escaping (HTTPResponse) -> Void
+  ) throws(RequestProblem) {
+    let venue = query.text("venue")
     if let venue, !node.fanOut.directory.venues.contains(venue) {
-      return .error(
-        404, code: "unknown_venue", message: "\(venue) is not configured here",
-        hint: "venues: \(node.fanOut.directory.venues.sorted().joined(separator: ", "))")
+      throw RequestProblem(
+        response: .error(
+          404, code: "unknown_venue",
+          message: "\(venue.prefix(40)) is not configured here"
+            + NearNames.question(String(venue.prefix(40)), among: node.fanOut.directory.venues),
+          hint: "venues: \(node.fanOut.directory.venues.sorted().joined(separator: ", "))"))
     }
-    var out = ByteBuffer(capacity: 4096)
-    var directory = node.fanOut.directory
-    if !grant.allowsAllSymbols { directory.entries = directory.entries.filter { grant.allows($0.key) } }
-    HTTPBodies.instruments(directory, venue: venue, query: text, into: &out)
-    return .json(out.takeBytes(), cacheSeconds: 10)
+    let list = InstrumentList(
+      node.fanOut.directory, node.feedStatuses, venue: venue, query: query.text("q"), grant: grant)
+    let venues = list.venues
+    InstrumentsAnswer(list, node: node) { [unowned self] outcome in
+      reply(response(to: outcome, venues: venues, nothing: ""))
+    }.begin(known: known)
   }
 
   private func status() -> HTTPResponse {
@@ -277,160 +334,108 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .json(out.takeBytes())
   }
 
-  private typealias SymbolRoute = ChannelName
-  private static let symbolRoutes: [(String, SymbolRoute)] = [
-    ("/v1/books/", .book), ("/v1/sparklines/", .sparkline), ("/v1/tickers/", .ticker), ("/v1/trades/", .trades),
-  ]
-
-  private func unknown(_ symbol: String) -> HTTPResponse {
-    .error(
-      404, code: "unknown_symbol", message: "there is no instrument \(symbol)",
-      hint: "symbols look like kraken:BTC-USD; GET /v1/instruments lists them")
-  }
-
-  private func ofSymbol(
-    _ symbol: String, _ kind: SymbolRoute, _ request: HTTPRequestHead, _ grant: Grant,
-    _ reply: @escaping (HTTPResponse) -> Void
-  ) {
-    guard grant.channels.contains(kind) else { return reply(forbidden("the channel \(kind.rawValue)", grant)) }
-    guard grant.allows(symbol) else { return reply(forbidden(symbol, grant)) }
-    guard let entry = node.fanOut.directory.entries[symbol] else { return reply(unknown(symbol)) }
-    let market = entry.market
-    let id = entry.instrument.id
-    switch kind {
-    case .book:
-      let depth: Int
-      switch number("depth", in: request, allowed: 1...5000, default: 25, also: ["full": 0]) {
-      case .success(let value): depth = value
-      case .failure(let problem): return reply(problem.response)
-      }
-      node.ask(entry.loop) { node -> [UInt8]? in
-        var out = ByteBuffer(capacity: 4096)
-        return node.hub.bookBody(market: market, id: id, depth: depth, now: node.clock.now(), into: &out)
-          ? out.takeBytes() : nil
-      } then: { body in
-        reply(body.map { .json($0) } ?? PublicAPI.notReady(symbol, "its book is not in sync"))
-      }
-    case .sparkline:
-      if let range = request.query.first(where: { $0.name == "range" })?.value, range != "24h" {
-        return reply(
-          .error(400, code: "bad_parameter", message: "range=\(range) is not served", hint: "range may be 24h"))
-      }
-      let points: Int
-      switch number("points", in: request, allowed: 2...1440, default: 96) {
-      case .success(let value): points = value
-      case .failure(let problem): return reply(problem.response)
-      }
-      node.ask(entry.loop) { node -> [UInt8]? in
-        var out = ByteBuffer(capacity: 4096)
-        return node.hub.sparklineBody(market: market, id: id, points: points, now: node.clock.now(), into: &out)
-          ? out.takeBytes() : nil
-      } then: { body in
-        reply(body.map { .json($0) } ?? PublicAPI.notReady(symbol, "it has not traded yet"))
-      }
-    case .ticker:
-      node.ask(entry.loop) { node -> [UInt8]? in
-        var out = ByteBuffer(capacity: 1024)
-        return node.hub.tickerBody(market: market, id: id, now: node.clock.now(), into: &out) ? out.takeBytes() : nil
-      } then: { body in
-        reply(body.map { .json($0) } ?? PublicAPI.notReady(symbol, "nothing has come for it yet"))
-      }
-    case .trades:
-      let limit: Int
-      switch number("limit", in: request, allowed: 1...50, default: 50) {
-      case .success(let value): limit = value
-      case .failure(let problem): return reply(problem.response)
-      }
-      node.ask(entry.loop) { node -> [UInt8]? in
-        var out = ByteBuffer(capacity: 4096)
-        return node.hub.tradesBody(market: market, id: id, limit: limit, now: node.clock.now(), into: &out)
-          ? out.takeBytes() : nil
-      } then: { body in
-        reply(body.map { .json($0) } ?? PublicAPI.notReady(symbol, "it has not traded yet"))
-      }
-    case .quote, .pulse, .status: preconditionFailure("\(kind.rawValue) has no route of its own")
+  /// One symbol's data.
+  /// - Parameter why: what to say if there is nothing to show of it.
+  private func market(
+    _ symbol: String, _ channel: ChannelName, _ view: MarketView, _ why: String, _ grant: Grant, _ known: [String],
+    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    guard grant.channels.contains(channel) else {
+      throw RequestProblem(response: forbidden("the channel \(channel.rawValue)", grant))
     }
+    var lookup = SymbolLookup()
+    let item = item(symbol, grant, &lookup)
+    if case .failed(let error) = item.content { throw RequestProblem(response: response(to: error)) }
+    answer([item], view, isList: false, why, known, reply, charge)
   }
 
-  private static func notReady(_ symbol: String, _ why: String) -> HTTPResponse {
-    .error(
-      503, code: "not_ready", message: "\(symbol): \(why)", hint: "GET /v1/status says why; try again", retry: true,
-      fields: [HTTPField("Retry-After", "1")])
-  }
-
-  private func snapshot(_ request: HTTPRequestHead, _ grant: Grant, _ reply: @escaping (HTTPResponse) -> Void) {
+  private func snapshot(
+    _ query: RequestQuery, _ grant: Grant, _ known: [String], _ reply: @escaping (HTTPResponse) -> Void,
+    _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
     for channel in [ChannelName.ticker, .pulse, .sparkline] where !grant.channels.contains(channel) {
-      return reply(forbidden("the channel \(channel.rawValue), which is part of a snapshot", grant))
+      throw RequestProblem(response: forbidden("the channel \(channel.rawValue), which is part of a snapshot", grant))
     }
-    let list = request.query.filter { $0.name == "symbols" }.flatMap { $0.value.split(separator: ",").map(String.init) }
-    guard !list.isEmpty else {
-      return reply(
-        .error(400, code: "bad_parameter", message: "symbols is missing", hint: "/v1/snapshot?symbols=kraken:BTC-USD,…")
+    var seen: Set<Substring> = []
+    let given = query.texts("symbols")
+    let symbols = given.flatMap { $0.split(separator: ",") }.filter { seen.insert($0).inserted }
+    guard !symbols.isEmpty else {
+      throw RequestQuery.problem("symbols is missing", hint: "/v1/snapshot?symbols=kraken:BTC-USD,…")
+    }
+    guard symbols.count <= PublicAPI.snapshotLimit else {
+      throw RequestQuery.problem(
+        "\(symbols.count) symbols; the limit is \(PublicAPI.snapshotLimit)", hint: "ask in parts")
+    }
+    let points = try query.number("points", 2...1440, default: 96)
+    guard symbols.count * points <= MarketAnswer.pointLimit else {
+      throw RequestQuery.problem(
+        "\(symbols.count) symbols of \(points) points are more than \(MarketAnswer.pointLimit) points",
+        hint: "ask for at most \(MarketAnswer.pointLimit / symbols.count) points, or in parts")
+    }
+    var lookup = SymbolLookup()
+    let items = symbols.map { item(String($0), grant, &lookup) }
+    answer(items, .snapshot(points: points), isList: true, "", known, reply, charge)
+  }
+
+  /// Where a symbol's data is, and its state; or why it cannot be had.
+  private func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
+    if !grant.allows(symbol) {
+      admission.count(.forbidden)
+      let error = ProtocolError(
+        .forbidden, "your token does not allow `\(symbol.prefix(80))`", hint: "GET /v1/instruments lists what it allows"
       )
+      return .init(symbol: String(symbol.prefix(80)), content: .failed(error))
     }
-    guard list.count <= PublicAPI.snapshotLimit else {
-      return reply(
-        .error(
-          400, code: "bad_parameter", message: "\(list.count) symbols; the limit is \(PublicAPI.snapshotLimit)",
-          hint: "ask in parts"))
+    guard let entry = node.fanOut.directory.entries[symbol] else {
+      return .init(symbol: String(symbol.prefix(80)), content: .failed(node.fanOut.explainMissing(symbol, &lookup)))
     }
-    let points: Int
-    switch number("points", in: request, allowed: 2...1440, default: 96) {
-    case .success(let value): points = value
-    case .failure(let problem): return reply(problem.response)
+    return .init(
+      symbol: symbol,
+      content: .market(
+        loop: entry.loop, MarketPlace(market: entry.market, instrument: entry.instrument.id),
+        node.fanOut.dataState(of: symbol, entry)))
+  }
+
+  private func answer(
+    _ items: [MarketAnswer.Item], _ view: MarketView, isList: Bool, _ nothing: String, _ known: [String],
+    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
+  ) {
+    var venues: [String] = []
+    for case .market(_, _, let state) in items.map(\.content) where !venues.contains(state.venue) {
+      venues.append(state.venue)
     }
-    var byLoop: [Int: [(market: Int, id: InstrumentID, symbol: String)]] = [:]
-    for symbol in list {
-      guard grant.allows(symbol) else { return reply(forbidden(symbol, grant)) }
-      guard let entry = node.fanOut.directory.entries[symbol] else { return reply(unknown(symbol)) }
-      byLoop[entry.loop, default: []].append((entry.market, entry.instrument.id, symbol))
+    MarketAnswer(items, view, isList: isList, known: known, node: node, charge: charge) { [unowned self] outcome in
+      reply(response(to: outcome, venues: venues, nothing: "\(items[0].symbol): \(nothing)"))
+    }.begin()
+  }
+
+  private func response(to outcome: MarketAnswer.Outcome, venues: [String], nothing: String) -> HTTPResponse {
+    var response: HTTPResponse
+    switch outcome {
+    case .body(let body, let tag): response = .json(body, tag: tag)
+    case .unchanged(let tag): response = .unchanged(tag)
+    case .refused(let refusal): return refusal
+    case .nothing:
+      response = .error(
+        503, code: "not_ready", message: nothing, hint: "GET /v1/status says why; try again",
+        retryAfterMilliseconds: 1_000)
     }
-    // One object per loop that owns some of the symbols, put together when the last has come.
-    let gathered = Gathered(parts: byLoop.count)
-    for (loop, items) in byLoop.sorted(by: { $0.key < $1.key }) {
-      node.ask(loop) { node -> [UInt8] in
-        var out = ByteBuffer(capacity: 4096)
-        node.hub.snapshotItems(items, points: points, now: node.clock.now(), into: &out)
-        return out.takeBytes()
-      } then: { [unowned self] body in
-        gathered.bodies.append(body)
-        guard gathered.bodies.count == gathered.parts else { return }
-        var out = ByteBuffer(capacity: 8192)
-        out.append("{\"time\":")
-        out.append(integer: node.clock.now().microseconds)
-        out.append(",\"snapshots\":[")
-        for (index, body) in gathered.bodies.enumerated() {
-          if index > 0 { out.append(",") }
-          out.append(body)
-        }
-        out.append("]}")
-        reply(.json(out.takeBytes()))
+    if let ages = FeedAges.value(of: venues, node.feedStatuses, now: node.clock.now()) {
+      response.fields.append(HTTPField(FeedAges.name, ages))
+    }
+    return response
+  }
+
+  private func response(to error: ProtocolError) -> HTTPResponse {
+    let status =
+      switch error.code {
+      case .forbidden: 403
+      case .notReady: 503
+      default: 404
       }
-    }
-  }
-
-  private final class Gathered {
-    let parts: Int
-    var bodies: [[UInt8]] = []
-    init(parts: Int) { self.parts = parts }
-  }
-
-  private struct Problem: Error { let response: HTTPResponse }
-
-  private func number(
-    _ name: String, in request: HTTPRequestHead, allowed: ClosedRange<Int>, default standard: Int,
-    also words: [String: Int] = [:]
-  ) -> Result<Int, Problem> {
-    guard let text = request.query.first(where: { $0.name == name })?.value else { return .success(standard) }
-    if let value = words[text] { return .success(value) }
-    guard let value = Int(text), allowed.contains(value) else {
-      let others = words.keys.map { " or \($0)" }.joined()
-      return .failure(
-        Problem(
-          response: .error(
-            400, code: "bad_parameter", message: "\(name)=\(text) is not allowed",
-            hint: "\(name) may be \(allowed.lowerBound) to \(allowed.upperBound)\(others)")))
-    }
-    return .success(value)
+    return .error(
+      status, code: error.code.rawValue, message: error.message, hint: error.hint, retry: error.retry,
+      retryAfterMilliseconds: error.retryAfterMilliseconds,
+      fields: status == 403 ? [PublicAPI.insufficientScope] : [])
   }
 }

@@ -70,6 +70,9 @@ enum MetricsText {
           ("{venue=\"\(feed.venue)\",state=\"\(state.rawValue)\"}", state.rawValue == feed.state ? "1" : "0")
         }
       })
+    perFeed("feed_simulated", "gauge", "1 where prices are simulated or replayed, 0 where they are the venue's.") {
+      $0.isSimulated ? "1" : "0"
+    }
     perFeed("feed_messages_total", "counter", "Messages received.") { "\($0.messages)" }
     perFeed("feed_rejected_total", "counter", "Messages refused as unreadable.") { "\($0.rejected)" }
     metric(

@@ -77,4 +77,6 @@ struct FeedMetrics: Sendable {
   /// Connections that were replaced by another before they were left, and changes that failed.
   var replaced = 0
   var handoversFailed = 0
+  /// Whether its prices are simulated or replayed.
+  var isSimulated = false
 }

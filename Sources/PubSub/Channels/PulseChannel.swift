@@ -6,6 +6,12 @@ import MarketData
 enum PulseChannel {
   /// - Parameter open: the price 24 h ago, if known.
   static func append(_ pulse: Pulse, open: Int64?, of instrument: Instrument, to out: inout ByteBuffer) {
+    let change = open.flatMap { Percent.of(pulse.price &- $0, $0, digits: 2) }
+    append(pulse, changePercent: change, of: instrument, to: &out)
+  }
+
+  /// - Parameter changePercent: since 24 h ago, with two digits, if known.
+  static func append(_ pulse: Pulse, changePercent: Int64?, of instrument: Instrument, to out: inout ByteBuffer) {
     out.append(UInt8(ascii: "{"))
     if let previous = pulse.previous {
       if pulse.price >= previous {
@@ -27,9 +33,9 @@ enum PulseChannel {
       out.append(decimal: pulse.price, scale: instrument.priceScale)
       out.append("\",")
     }
-    if let open, let change = Percent.of(pulse.price &- open, open, digits: 2) {
+    if let changePercent {
       out.append("\"change_pct_24h\":\"")
-      out.append(decimal: change, scale: 2)
+      out.append(decimal: changePercent, scale: 2)
       out.append("\",")
     }
     out.append("\"merged\":")

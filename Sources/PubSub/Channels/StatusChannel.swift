@@ -21,7 +21,9 @@ enum StatusChannel {
     out.append(feed.state.rawValue)
     out.append("\",\"indicator\":\"")
     out.append(feed.state.indicator)
-    out.append("\",\"since\":")
+    out.append(UInt8(ascii: "\""))
+    feed.source.append(to: &out)
+    out.append(",\"since\":")
     out.append(integer: feed.since.microseconds)
     if let attempt = feed.attempt {
       out.append(",\"attempt\":")

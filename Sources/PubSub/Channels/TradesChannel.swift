@@ -47,10 +47,13 @@ struct RecentTrades {
   private var ring: [Trade] = []
   /// Where the oldest stands once the ring is full.
   private var start = 0
+  /// Trades ever appended.
+  private(set) var appended: UInt64 = 0
 
   var isEmpty: Bool { ring.isEmpty }
 
   mutating func append(_ trade: Trade) {
+    appended &+= 1
     if ring.count < TradesChannel.recent {
       if ring.isEmpty { ring.reserveCapacity(TradesChannel.recent) }
       ring.append(trade)

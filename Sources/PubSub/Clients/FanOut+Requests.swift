@@ -215,6 +215,7 @@ extension FanOut {
       out.append(integer: expires.microseconds)
     }
     out.append(isResumed ? ",\"resumed\":true" : ",\"resumed\":false")
+    if feeds.contains(where: { $0.source != .live }) { out.append(",\"simulated\":true") }
     out.append(",\"limits\":{\"subscriptions\":")
     out.append(integer: UInt64(subscriptionLimit(state)))
     out.append(",\"requests_per_s\":")

@@ -141,7 +141,7 @@ extension FanOut {
   /// What to say of a symbol of a venue whose list has not come since the gateway started; nil if it has, or if there is no such venue.
   /// Clients that come back at once after a restart are there before it.
   /// - Parameter listed: what this has found of venues. O(entries) for each venue.
-  private func notReady(_ symbol: String, _ listed: inout [Substring: Bool]) -> ProtocolError? {
+  func notReady(_ symbol: String, _ listed: inout [Substring: Bool]) -> ProtocolError? {
     guard let colon = symbol.firstIndex(of: ":") else { return nil }
     let venue = symbol[..<colon]
     guard venue == "*" ? !directory.venues.isEmpty : directory.venues.contains(String(venue)) else { return nil }
@@ -158,7 +158,7 @@ extension FanOut {
     return error
   }
 
-  private func unknownSymbol(_ symbol: String, looksUp: Bool) -> ProtocolError {
+  func unknownSymbol(_ symbol: String, looksUp: Bool) -> ProtocolError {
     let shown = String(symbol.prefix(80))
     guard let colon = shown.firstIndex(of: ":") else {
       return ProtocolError(

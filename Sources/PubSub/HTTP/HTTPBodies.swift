@@ -1,34 +1,15 @@
 import Bytes
 import MarketData
 
-/// Bodies of the HTTP interface that need no market: what they say is the same as on the stream.
+/// What the HTTP interface shows that needs no market; it is the same as on the stream.
 package enum HTTPBodies {
-  /// `{"instruments":[…]}`, in the order of the symbols: those of `venue`, whose symbol or venue symbol contains `query`, letter
-  /// case aside. O(n log n) in the instruments.
-  package static func instruments(
-    _ directory: Directory, venue: String?, query: String?, into out: inout ByteBuffer
-  ) {
-    let wanted = query?.lowercased()
-    let entries = directory.entries.filter { symbol, entry in
-      if let venue, entry.instrument.venue != venue { return false }
-      guard let wanted, !wanted.isEmpty else { return true }
-      return symbol.lowercased().contains(wanted) || entry.instrument.venueSymbol.lowercased().contains(wanted)
-    }
-    out.append("{\"instruments\":[")
-    var isFirst = true
-    for (_, entry) in entries.sorted(by: { $0.key < $1.key }) {
-      if isFirst { isFirst = false } else { out.append(UInt8(ascii: ",")) }
-      append(entry, to: &out)
-    }
-    out.append("]}")
-  }
-
   /// `{"feeds":[…]}`, as on the `status` channel.
   package static func status(_ feeds: [FeedStatus], now: Timestamp, into out: inout ByteBuffer) {
     StatusChannel.append(feeds, now: now, to: &out)
   }
 
-  private static func append(_ entry: DirectoryEntry, to out: inout ByteBuffer) {
+  /// An instrument; `feed` is that of its venue, nil while it has none.
+  package static func append(_ entry: DirectoryEntry, feed: FeedStatus?, to out: inout ByteBuffer) {
     let instrument = entry.instrument
     out.append("{\"symbol\":")
     out.append(json: instrument.symbol)
@@ -66,8 +47,16 @@ package enum HTTPBodies {
       out.append(UInt8(ascii: "\""))
     }
     out.append(",\"state\":\"")
-    out.append(entry.bookState.name)
-    out.append("\"}")
+    out.append(state(entry, feed))
+    out.append(UInt8(ascii: "\""))
+    feed?.source.append(to: &out)
+    out.append(UInt8(ascii: "}"))
+  }
+
+  /// `live`, `syncing` or `absent` for its book while its feed is connected, else the feed's.
+  static func state(_ entry: DirectoryEntry, _ feed: FeedStatus?) -> String {
+    guard let feed, feed.state.indicator != "connected" else { return entry.bookState.name }
+    return feed.state.rawValue
   }
 }
 

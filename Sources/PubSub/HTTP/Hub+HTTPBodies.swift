@@ -1,93 +1,99 @@
 import Bytes
 import MarketData
 
-/// Bodies of the HTTP interface, from the same encoders as the stream's messages. Each appends its object to `out` and says
-/// whether there was anything to show; if not, `out` is as it was.
+/// What HTTP shows of instruments, from the same encoders as the stream's messages.
 extension Hub {
-  /// `{"symbol":…,"ticker":{…},"pulse":{…},"sparkline":{…}}` for each item, separated by commas; what is unknown is left out.
-  package func snapshotItems(
-    _ items: [(market: Int, id: InstrumentID, symbol: String)], points: Int, now: Timestamp, into out: inout ByteBuffer
-  ) {
-    var isFirst = true
-    for item in items {
-      if isFirst { isFirst = false } else { out.append(UInt8(ascii: ",")) }
-      out.append("{\"symbol\":")
-      out.append(json: item.symbol)
-      if let instrument = instrument(item.market, item.id) {
-        let state = instrument.state
-        if let ticker = state.dayTicker(now: now) {
-          out.append(",\"ticker\":")
-          TickerChannel.append(ticker, of: state.instrument, to: &out)
-        }
-        if let pulse = instrument.lastPulse {
-          out.append(",\"pulse\":")
-          PulseChannel.append(pulse, open: state.dayOpen(now: now), of: state.instrument, to: &out)
-        }
-        if state.lastPrice != nil {
-          out.append(",\"sparkline\":{")
-          SparklineChannel.appendSnapshot(state.sparkline(points: points, now: now), of: state.instrument, to: &out)
-          out.append(UInt8(ascii: "}"))
-        }
-      }
-      out.append(UInt8(ascii: "}"))
+  /// What the text of `view` would be made of, without making it; nil if there is nothing to show. O(1), for trades O(limit).
+  package func tag(of view: MarketView, at place: MarketPlace, now: Timestamp) -> UInt64? {
+    guard let instrument = instrument(place) else { return nil }
+    let state = instrument.state
+    var tag = ContentTag(epoch: epoch)
+    tag.add(UInt64(state.instrument.priceScale) << 8 | UInt64(state.instrument.sizeScale))
+    switch view {
+    case .snapshot(let points):
+      let summary = MarketSummary(instrument, now: now)
+      tag.add(summary.price)
+      if let ticker = summary.ticker { tag.add(ticker) }
+      if let pulse = summary.pulse { tag.add(pulse) }
+      tag.add(sparkline: state, points: points, now: now)
+    case .ticker:
+      guard let ticker = state.shownTicker(now: now) else { return nil }
+      tag.add(ticker)
+    case .trades(let limit):
+      tag.add(instrument.recentTrades.appended)
+      tag.add(UInt64(limit))
+    case .sparkline(let points):
+      guard state.lastPrice != nil else { return nil }
+      tag.add(sparkline: state, points: points, now: now)
+    case .book(let depth):
+      guard state.bookState == .live else { return nil }
+      tag.add(instrument.bookRevision)
+      tag.add(state.bookTime.microseconds)
+      tag.add(UInt64(depth))
     }
+    return tag.value
   }
 
-  /// `{"symbol":…,"state":"live","bids":…}`, the rest as the `data` of a book snapshot. `depth`: levels a side, 0 for all.
-  package func bookBody(market: Int, id: InstrumentID, depth: Int, now: Timestamp, into out: inout ByteBuffer) -> Bool {
-    guard let state = instrument(market, id)?.state, state.bookState == .live else { return false }
-    begin(state, to: &out)
-    out.append("\"state\":\"live\",")
-    var bids: [PriceLevel] = []
-    var asks: [PriceLevel] = []
-    BookView.top(depth, of: state.book.bids, into: &bids)
-    BookView.top(depth, of: state.book.asks, into: &asks)
-    BookChannel.appendSnapshot(bids: bids, asks: asks, time: state.bookTime, of: state.instrument, to: &out)
-    out.append(UInt8(ascii: "}"))
-    return true
+  /// The text of `view` as fields of an object, with a comma before each; nil if there is nothing to show.
+  package func text(of view: MarketView, at place: MarketPlace, now: Timestamp) -> MarketText? {
+    guard let tag = tag(of: view, at: place, now: now), let instrument = instrument(place) else { return nil }
+    textsMade += 1
+    let state = instrument.state
+    var out = ByteBuffer(capacity: 1024)
+    switch view {
+    case .snapshot(let points):
+      let summary = MarketSummary(instrument, now: now)
+      if let ticker = summary.ticker {
+        out.append(",\"ticker\":")
+        TickerChannel.append(ticker, of: state.instrument, to: &out)
+      }
+      if let pulse = summary.pulse {
+        out.append(",\"pulse\":")
+        PulseChannel.append(pulse, changePercent: summary.changePercent, of: state.instrument, to: &out)
+      }
+      if state.lastPrice != nil {
+        var line = state.sparkline(points: points, now: now)
+        if let price = summary.price, !line.points.isEmpty { line.points[line.points.count - 1] = price }
+        out.append(",\"sparkline\":{")
+        SparklineChannel.appendSnapshot(line, of: state.instrument, to: &out)
+        out.append(UInt8(ascii: "}"))
+      }
+    case .ticker:
+      guard let ticker = state.shownTicker(now: now) else { return nil }
+      out.append(",\"ticker\":")
+      TickerChannel.append(ticker, of: state.instrument, to: &out)
+    case .trades(let limit):
+      out.append(",\"trades\":")
+      TradesChannel.appendList(instrument.recentTrades.last(limit), of: state.instrument, to: &out)
+    case .sparkline(let points):
+      out.append(UInt8(ascii: ","))
+      SparklineChannel.appendSnapshot(state.sparkline(points: points, now: now), of: state.instrument, to: &out)
+    case .book(let depth):
+      out.append(UInt8(ascii: ","))
+      var bids: [PriceLevel] = []
+      var asks: [PriceLevel] = []
+      BookView.top(depth, of: state.book.bids, into: &bids)
+      BookView.top(depth, of: state.book.asks, into: &asks)
+      BookChannel.appendSnapshot(bids: bids, asks: asks, time: state.bookTime, of: state.instrument, to: &out)
+    }
+    return MarketText(tag: tag, fields: out.takeBytes())
   }
 
-  /// `{"symbol":…,"range":"24h",…}`, the rest as the `data` of a sparkline snapshot.
-  package func sparklineBody(
-    market: Int, id: InstrumentID, points: Int, now: Timestamp, into out: inout ByteBuffer
-  ) -> Bool {
-    guard let state = instrument(market, id)?.state, state.lastPrice != nil else { return false }
-    begin(state, to: &out)
-    SparklineChannel.appendSnapshot(state.sparkline(points: points, now: now), of: state.instrument, to: &out)
-    out.append(UInt8(ascii: "}"))
-    return true
+  private func instrument(_ place: MarketPlace) -> HubInstrument? {
+    guard markets.indices.contains(place.market) else { return nil }
+    return markets[place.market].instrument(place.instrument)
   }
+}
 
-  /// `{"symbol":…,"ticker":{…}}`
-  package func tickerBody(market: Int, id: InstrumentID, now: Timestamp, into out: inout ByteBuffer) -> Bool {
-    guard let state = instrument(market, id)?.state, let ticker = state.dayTicker(now: now) else { return false }
-    begin(state, to: &out)
-    out.append("\"ticker\":")
-    TickerChannel.append(ticker, of: state.instrument, to: &out)
-    out.append(UInt8(ascii: "}"))
-    return true
-  }
-
-  /// `{"symbol":…,"trades":[…]}`, the last `limit`, oldest first.
-  package func tradesBody(
-    market: Int, id: InstrumentID, limit: Int, now: Timestamp, into out: inout ByteBuffer
-  ) -> Bool {
-    guard let instrument = instrument(market, id) else { return false }
-    begin(instrument.state, to: &out)
-    out.append("\"trades\":")
-    TradesChannel.appendList(instrument.recentTrades.last(limit), of: instrument.state.instrument, to: &out)
-    out.append(UInt8(ascii: "}"))
-    return true
-  }
-
-  private func instrument(_ market: Int, _ id: InstrumentID) -> HubInstrument? {
-    guard markets.indices.contains(market) else { return nil }
-    return markets[market].instrument(id)
-  }
-
-  private func begin(_ state: InstrumentState, to out: inout ByteBuffer) {
-    out.append("{\"symbol\":")
-    out.append(json: state.instrument.symbol)
-    out.append(UInt8(ascii: ","))
+extension ContentTag {
+  /// The line is its newest point, where it stands, and the revision of all before it.
+  fileprivate mutating func add(sparkline state: InstrumentState, points: Int, now: Timestamp) {
+    add(UInt64(points))
+    guard let tip = state.sparklineTip(points: points, now: now) else { return }
+    add(tip.from.microseconds)
+    add(tip.step)
+    add(Int64(tip.index))
+    add(tip.price)
+    add(UInt64(tip.revision))
   }
 }

@@ -36,7 +36,7 @@ package struct ProtocolError: Error, Sendable, Equatable {
   }
 
   /// Appends `"code":…,"message":…` and what else there is, without braces.
-  func append(to out: inout ByteBuffer, impact: String? = nil) {
+  package func append(to out: inout ByteBuffer, impact: String? = nil) {
     out.append("\"code\":\"")
     out.append(code.rawValue)
     out.append("\",\"message\":")

@@ -26,6 +26,7 @@ enum Replies {
       out.append("\",\"indicator\":\"")
       out.append(feed.state.indicator)
       out.append(UInt8(ascii: "\""))
+      feed.source.append(to: &out)
       if let age = feed.ageMilliseconds(at: now) {
         out.append(",\"age_ms\":")
         out.append(integer: age)

@@ -35,6 +35,7 @@ extension Hub {
         changed(instrument.sparklines, now: now, into: &out)
       case .bookDelta(let id, let bids, let asks, _):
         guard let instrument = owner.instrument(id) else { continue }
+        instrument.bookRevision &+= 1
         for stream in instrument.books {
           if stream.key.depth == 0, stream.isShown {
             stream.view.note(bids: changes.bids[bids], asks: changes.asks[asks])
@@ -43,12 +44,14 @@ extension Hub {
         }
       case .bookSnapshot(let id):
         guard let instrument = owner.instrument(id) else { continue }
+        instrument.bookRevision &+= 1
         for stream in instrument.books {
           if stream.key.depth == 0 { stream.view.isOverflowing = true }
           bookChanged(stream, now: now)
         }
       case .bookState(let id, let state):
         guard let instrument = owner.instrument(id) else { continue }
+        instrument.bookRevision &+= 1
         for stream in instrument.books {
           if state != .live, stream.isShown {
             stream.isShown = false

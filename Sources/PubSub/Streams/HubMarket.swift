@@ -34,6 +34,8 @@ final class HubInstrument {
   var sparklines: [HubStream] = []
   var recentTrades = RecentTrades()
   var lastPulse: Pulse?
+  /// Raised by every change of the book.
+  var bookRevision: UInt64 = 0
   private var priceScale: UInt8
   private var sizeScale: UInt8
 

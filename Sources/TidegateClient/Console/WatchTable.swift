@@ -62,6 +62,7 @@ package struct WatchTable: Sendable {
     if isNews {
       news.append(Self.printable("● \(feed.venue) \(feed.state)" + (feed.reason.map { ": " + $0 } ?? "")))
     }
+    if feed.isSimulated, old?.isSimulated != true { news.append("● \(feed.venue): prices are SIMULATED") }
     for (symbol, reason) in feed.syncing.sorted(by: { $0.key < $1.key })
     where rows[symbol] != nil && old?.syncing[symbol] != reason {
       news.append(Self.printable("● \(symbol) out of sync: \(reason)"))
@@ -84,6 +85,7 @@ package struct WatchTable: Sendable {
         var known = feeds[feed.venue] ?? feed
         known.state = feed.state
         known.indicator = feed.indicator
+        known.isSimulated = feed.isSimulated
         feeds[feed.venue] = known
       }
     case .failed(let item) where !item.symbol.isEmpty:
@@ -207,7 +209,15 @@ package struct WatchTable: Sendable {
     switch link {
     case .connecting: cells.add("● connecting to \(url)", columns: width, .yellow)
     case .connected(let node):
-      cells.add("● connected to \(node.isEmpty ? url : node + " (\(url))")", columns: width, .green)
+      let place = node.isEmpty ? url : node + " (\(url))"
+      let simulated = feeds.values.filter(\.isSimulated).map(\.venue).sorted()
+      if simulated.isEmpty {
+        cells.add("● connected to \(place)", columns: width, .green)
+      } else {
+        // Before the address, so that no narrow terminal cuts it off.
+        let venues = simulated.joined(separator: ", ")
+        cells.add("● prices are SIMULATED (\(venues)); connected to \(place)", columns: width, .yellow)
+      }
     case .lost(let reason): cells.add("● disconnected, coming back: \(reason)", columns: width, .red)
     }
     return cells.text

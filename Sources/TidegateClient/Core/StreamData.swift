@@ -123,6 +123,7 @@ extension JSONScanner {
       case "state": feed.state = try json.word()
       case "indicator": feed.indicator = .init(rawValue: try json.word()) ?? .reconnecting
       case "age_ms": feed.ageMilliseconds = try json.int64()
+      case "simulated": feed.isSimulated = try json.bool()
       case "reason": feed.reason = try json.word()
       case "since": feed.since = try json.int64()
       case "attempt": feed.attempt = try json.int64()

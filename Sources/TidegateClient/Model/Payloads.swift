@@ -118,4 +118,6 @@ public struct FeedReport: Sendable, Equatable {
   public var syncing: [String: String] = [:]
   /// Symbols that the exchange refused, with the reason; only in `.status`.
   public var failed: [String: String] = [:]
+  /// Whether its prices are simulated, or those of a recording: not for trading.
+  public var isSimulated = false
 }

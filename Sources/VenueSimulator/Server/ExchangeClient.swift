@@ -112,7 +112,7 @@ final class ExchangeClient: ConnectionHandler {
   }
 
   private func open(_ head: HTTPRequestHead) {
-    let response: HTTPResponseHead
+    var response: HTTPResponseHead
     do throws(HTTPError) {
       let accepted = try WebSocketHandshake.accept(
         head, subprotocols: [], compression: core.compresses ? ExchangeClient.compression : nil)
@@ -133,6 +133,8 @@ final class ExchangeClient: ConnectionHandler {
       write(HTTPResponseHead(status: error.status), body: error.reason, keepAlive: false)
       return connection.close()
     }
+    // So that no gateway passes simulated prices on as real ones.
+    response.fields.append("Tidegate-Simulated", "true")
     var out = ByteBuffer(capacity: 512)
     HTTPEncoder.append(response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
     connection.write(out.bytes)

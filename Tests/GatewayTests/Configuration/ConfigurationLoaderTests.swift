@@ -76,12 +76,12 @@ struct ConfigurationLoaderTests {
   @Test("JSON and YAML say the same")
   func formats() throws {
     let yaml = try Self.load(
-      "feeds:\n  kraken: [BTC-USD]\ndemo: true\nlimits:\n  queued-bytes: 70000\norigins: [https://a.b]\n")
+      "feeds:\n  kraken: [BTC-USD]\nreuse-port: true\nlimits:\n  queued-bytes: 70000\norigins: [https://a.b]\n")
     let json = try Self.load(
-      #"{"feeds":{"kraken":["BTC-USD"]},"demo":true,"limits":{"queued-bytes":70000},"origins":["https://a.b"]}"#,
+      #"{"feeds":{"kraken":["BTC-USD"]},"reuse-port":true,"limits":{"queued-bytes":70000},"origins":["https://a.b"]}"#,
       json: true)
     #expect(yaml.configuration == json.configuration)
-    #expect(yaml.configuration.demo && yaml.configuration.limits.queuedBytes == 70_000)
+    #expect(yaml.configuration.reusePort && yaml.configuration.limits.queuedBytes == 70_000)
     #expect(yaml.configuration.origins == ["https://a.b"])
   }
 
@@ -309,6 +309,13 @@ struct ConfigurationLoaderTests {
       Self.problems("demo: true\nreplay: a.jsonl\n") == [
         "replay: cannot be combined with demo (file t.yaml, key demo) (file t.yaml, key replay); allowed: one of them"
       ])
+    #expect(
+      Self.problems("demo: true\nfeeds:\n  kraken: [BTC-USD]\n") == [
+        "demo: cannot be combined with feeds (feeds.kraken, file t.yaml, key feeds.kraken): its simulated prices would stand in their place (file t.yaml, key demo); allowed: one of them"
+      ])
+    #expect(Self.problems("demo: false\nfeeds:\n  kraken: [BTC-USD]\n").isEmpty)
+    #expect(Self.problems("internal-hosts: [a.b, \"*\"]\n").isEmpty)
+    #expect(Self.problems("internal-hosts: [\"a.b:80\"]\n").first?.contains("without ports") == true)
     #expect(Self.problems("listen: 127.0.0.1:9090\n").first?.contains("is taken by listen") == true)
     #expect(
       Self.problems(needsData: true) == [

@@ -8,6 +8,7 @@ struct Answer: @unchecked Sendable {
   // `@unchecked`: made once from the response and only read afterwards.
   let status: Int
   let fields: HTTPFields
+  let body: [UInt8]
   let text: String
   let json: [String: Any]
 }
@@ -22,9 +23,11 @@ final class HTTPProbe: ConnectionHandler {
     self.completion = completion
   }
 
-  /// - Parameter closes: whether it says `Connection: close`.
+  /// - Parameters:
+  ///   - host: what it calls the server; its address if nil.
+  ///   - closes: whether it says `Connection: close`.
   static func send(
-    _ method: String, _ target: String, to address: SocketAddress, fields: [HTTPField] = [],
+    _ method: String, _ target: String, to address: SocketAddress, host: String? = nil, fields: [HTTPField] = [],
     tls: TLSClientContext? = nil, closes: Bool = true, loop: EventLoop
   ) async throws -> Answer {
     try await withCheckedThrowingContinuation { continuation in
@@ -35,7 +38,8 @@ final class HTTPProbe: ConnectionHandler {
           case .success(let connection):
             var out = ByteBuffer()
             let all =
-              [HTTPField("Host", address.description)] + (closes ? [HTTPField("Connection", "close")] : []) + fields
+              [HTTPField("Host", host ?? address.description)] + (closes ? [HTTPField("Connection", "close")] : [])
+              + fields
             HTTPEncoder.append(
               HTTPRequestHead(method: method, target: target, fields: HTTPFields(all)), bodyLength: 0, to: &out)
             connection.write(out.bytes)
@@ -53,7 +57,9 @@ final class HTTPProbe: ConnectionHandler {
       let json = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:]
       finish(
         .success(
-          Answer(status: head.status, fields: head.fields, text: String(decoding: body, as: UTF8.self), json: json)))
+          Answer(
+            status: head.status, fields: head.fields, body: body, text: String(decoding: body, as: UTF8.self),
+            json: json)))
       connection.abort()
     } catch {
       finish(.failure(ProbeError(description: "\(error)")))

@@ -15,6 +15,7 @@ private final class EchoResponder: HTTPResponder, @unchecked Sendable {
   init(loop: EventLoop) { self.loop = loop }
 
   var httpDate: String { "today" }
+  var answersOrigins: Bool { true }
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
     false
   }

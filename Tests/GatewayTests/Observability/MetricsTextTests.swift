@@ -11,7 +11,7 @@ struct MetricsTextTests {
     let feed = FeedMetrics(
       venue: "kraken", state: "live", messages: 10, rejected: 1, bytes: 2, connects: 3, instruments: 4, booksLive: 4,
       gaps: 5,
-      trades: 6, lastMessage: 1_000_000, errors: [(.json, 2), (.answer, 1)])
+      trades: 6, lastMessage: 1_000_000, errors: [(.json, 2), (.answer, 1)], isSimulated: true)
     let text = MetricsText.render(
       NodeMetrics(clients: 7), feeds: [feed], uptimeSeconds: 1.5, now: Timestamp(microseconds: 3_500_000))
     let lines = text.split(separator: "\n").map(String.init)
@@ -20,6 +20,7 @@ struct MetricsTextTests {
     #expect(lines.contains("tidegate_feed_state{venue=\"kraken\",state=\"live\"} 1"))
     #expect(lines.contains("tidegate_feed_state{venue=\"kraken\",state=\"stale\"} 0"))
     #expect(lines.contains("tidegate_feed_age_seconds{venue=\"kraken\"} 2.5"))
+    #expect(lines.contains("tidegate_feed_simulated{venue=\"kraken\"} 1"))
     #expect(lines.contains("tidegate_feed_errors_total{venue=\"kraken\",kind=\"json\"} 2"))
     #expect(lines.contains("tidegate_feed_errors_total{venue=\"kraken\",kind=\"answer\"} 1"))
     let families = Set(lines.filter { $0.hasPrefix("# TYPE") }.map { $0.split(separator: " ")[2] })

@@ -1,0 +1,222 @@
+import Bytes
+import HTTP1
+import MarketData
+import PubSub
+import Transport
+
+/// Answers one request about markets, whose data may be on several loops, in the order asked. Owned by the asking loop.
+///
+/// First the loops say what the answer would be made of, which is cheap. A client that has just that gets 304, and what was made
+/// for another client is sent again. Only else the loops make the texts, in pieces of at most `pieceCost`, each in a turn of its own, so
+/// that no feed or client waits for one large request.
+final class MarketAnswer {
+  /// The most that one turn makes, in points of a sparkline: some 50 µs.
+  static let pieceCost = 2_048
+  /// The most that one request may ask for, in points of sparklines.
+  static let pointLimit = 28_800
+
+  /// One symbol of the request.
+  struct Item {
+    enum Content {
+      case failed(ProtocolError)
+      case market(loop: Int, MarketPlace, DataState)
+    }
+    let symbol: String
+    let content: Content
+
+    /// The object up to where the data begins.
+    var head: [UInt8] {
+      var out = ByteBuffer(capacity: 128)
+      out.append("{\"symbol\":")
+      out.append(json: symbol)
+      switch content {
+      case .market(_, _, let state): state.append(to: &out)
+      case .failed(let error):
+        out.append(",\"error\":{")
+        error.append(to: &out)
+        out.append(UInt8(ascii: "}"))
+      }
+      return out.takeBytes()
+    }
+  }
+
+  /// How it ends.
+  enum Outcome {
+    case body([UInt8], tag: String)
+    /// The client has it.
+    case unchanged(tag: String)
+    /// There is nothing to show of the one symbol.
+    case nothing
+    case refused(HTTPResponse)
+  }
+
+  private let node: LoopNode
+  private let view: MarketView
+  private let items: [Item]
+  private let heads: [[UInt8]]
+  /// Whether the body is a list of them; else it is the one item.
+  private let isList: Bool
+  private let known: [String]
+  /// Asked before texts are made, with their cost; an answer refuses it.
+  private let charge: (Int) -> HTTPResponse?
+  private let completion: (Outcome) -> Void
+  private var tags: [UInt64?]
+  private var texts: [[UInt8]]
+  private var pending = 0
+
+  /// - Parameters:
+  ///   - known: the values of `If-None-Match`.
+  ///   - charge: may refuse the cost of the texts.
+  init(
+    _ items: [Item], _ view: MarketView, isList: Bool, known: [String], node: LoopNode,
+    charge: @escaping (Int) -> HTTPResponse?, completion: @escaping (Outcome) -> Void
+  ) {
+    precondition(isList || items.count == 1, "without a list there is one item")
+    self.items = items
+    self.view = view
+    self.isList = isList
+    self.known = known
+    self.node = node
+    self.charge = charge
+    self.completion = completion
+    heads = items.map(\.head)
+    tags = Array(repeating: nil, count: items.count)
+    texts = Array(repeating: [], count: items.count)
+  }
+
+  func begin() {
+    var byLoop: [Int: [(index: Int, place: MarketPlace)]] = [:]
+    for (index, item) in items.enumerated() {
+      if case .market(let loop, let place, _) = item.content { byLoop[loop, default: []].append((index, place)) }
+    }
+    pending = byLoop.count
+    guard pending > 0 else { return finish() }
+    let view = view
+    for (loop, wanted) in byLoop.sorted(by: { $0.key < $1.key }) {
+      let places = wanted.map(\.place)
+      node.ask(loop) { node in
+        let now = node.clock.now()
+        return places.map { node.hub.tag(of: view, at: $0, now: now) }
+      } then: { [self] found in
+        for (want, tag) in zip(wanted, found) { tags[want.index] = tag }
+        pending -= 1
+        if pending == 0 { compare() }
+      }
+    }
+  }
+
+  private func compare() {
+    if !isList, tags[0] == nil { return completion(.nothing) }
+    let tag = entityTag
+    if let held = EntityTag.match(known, tag) { return completion(.unchanged(tag: held)) }
+    if let body = node.responses.body(tag) { return completion(.body(body, tag: tag)) }
+    let pieces = Self.pieces(items.map(\.content), cost: view.cost)
+    if let refusal = charge(pieces.reduce(0) { $0 + $1.indices.count } * view.cost) {
+      return completion(.refused(refusal))
+    }
+    make(pieces[...])
+  }
+
+  /// Runs of items of one loop, each of at most `pieceCost` or one item.
+  static func pieces(_ contents: [Item.Content], cost: Int) -> [(loop: Int, indices: [Int])] {
+    let most = max(1, pieceCost / max(1, cost))
+    var pieces: [(loop: Int, indices: [Int])] = []
+    /// The piece of a loop that has room.
+    var open: [Int: Int] = [:]
+    for (index, content) in contents.enumerated() {
+      guard case .market(let loop, _, _) = content else { continue }
+      if let piece = open[loop], pieces[piece].indices.count < most {
+        pieces[piece].indices.append(index)
+      } else {
+        open[loop] = pieces.count
+        pieces.append((loop, [index]))
+      }
+    }
+    return pieces
+  }
+
+  /// Lets the loops make the texts, one piece after the other.
+  private func make(_ pieces: ArraySlice<(loop: Int, indices: [Int])>) {
+    guard let piece = pieces.first else { return finish() }
+    let view = view
+    let places = piece.indices.compactMap { index -> MarketPlace? in
+      if case .market(_, let place, _) = items[index].content { return place }
+      return nil
+    }
+    node.ask(piece.loop) { node in
+      let now = node.clock.now()
+      return places.map { node.hub.text(of: view, at: $0, now: now) }
+    } then: { [self] made in
+      for (index, text) in zip(piece.indices, made) {
+        tags[index] = text?.tag
+        texts[index] = text?.fields ?? []
+      }
+      let rest = pieces.dropFirst()
+      guard !rest.isEmpty else { return finish() }
+      // The next in another turn, also where the loop is this one.
+      let next = LoopBound(value: { [self] in make(rest) })
+      node.loop.execute { next.value() }
+    }
+  }
+
+  private func finish() {
+    if !isList, tags[0] == nil { return completion(.nothing) }
+    var out = ByteBuffer(capacity: 256 + zip(heads, texts).reduce(0) { $0 + $1.0.count + $1.1.count + 2 })
+    if isList { out.append("{\"snapshots\":[") }
+    for index in items.indices {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      out.append(heads[index])
+      out.append(texts[index])
+      out.append(UInt8(ascii: "}"))
+    }
+    if isList { out.append("]}") }
+    out.append(UInt8(ascii: "\n"))
+    let tag = entityTag
+    let body = out.takeBytes()
+    node.responses.keep(body, as: tag)
+    completion(.body(body, tag: tag))
+  }
+
+  /// Of the request's own words and what the data is made of.
+  private var entityTag: String {
+    var tag = ContentTag(epoch: node.settings.epoch)
+    tag.add(isList ? 1 as UInt64 : 0)
+    for (head, part) in zip(heads, tags) {
+      tag.add(head)
+      tag.add(part ?? 0)
+    }
+    return EntityTag.text(tag)
+  }
+}
+
+/// Strong entity tags (RFC 9110 section 8.8.3).
+enum EntityTag {
+  /// `"00f1…"`
+  static func text(_ tag: ContentTag) -> String {
+    let digits = String(tag.value, radix: 16)
+    return "\"\(String(repeating: "0", count: 16 - digits.count))\(digits)\""
+  }
+
+  /// That of the gzip form of what has `tag`.
+  static func ofCompressed(_ tag: String) -> String { "\(tag.dropLast())-gzip\"" }
+
+  /// The tag that a client holds of what has `tag`, in plain or as gzip; nil if it holds neither.
+  static func match(_ lists: [String], _ tag: String) -> String? {
+    guard !lists.isEmpty else { return nil }
+    if matches(lists, tag) { return tag }
+    let compressed = ofCompressed(tag)
+    return matches(lists, compressed) ? compressed : nil
+  }
+
+  /// Whether lists of entity tags hold `tag` (section 13.1.2, weak comparison).
+  static func matches(_ lists: [String], _ tag: String) -> Bool {
+    lists.contains { list in
+      list.split(separator: ",").contains { item in
+        var item = item.drop { $0 == " " }
+        while item.last == " " { item = item.dropLast() }
+        if item.hasPrefix("W/") { item = item.dropFirst(2) }
+        return item == "*" || item == tag
+      }
+    }
+  }
+}

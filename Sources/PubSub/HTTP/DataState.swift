@@ -1,0 +1,86 @@
+import Bytes
+import MarketData
+
+/// What an answer says of the data it carries: whether its feed is alive, and whether the prices are a venue's own.
+///
+/// Nothing in it moves while a feed is live, or while it stays dead, so that answers keep their entity tags. The age, which moves
+/// always, goes beside the body (`Tidegate-Feeds`).
+package struct DataState: Sendable, Equatable {
+  package var venue: String
+  package var state: FeedState
+  /// Since when the feed is in this state; nil before it has one.
+  package var since: Timestamp?
+  /// When anything last came from the venue; nil if nothing ever did.
+  package var lastMessage: Timestamp?
+  package var source: DataSource
+  /// Why the venue refuses the symbol, or its book fails again and again; nil if neither.
+  package var failure: String?
+
+  package init(
+    venue: String, state: FeedState, since: Timestamp? = nil, lastMessage: Timestamp? = nil, source: DataSource,
+    failure: String? = nil
+  ) {
+    self.venue = venue
+    self.state = state
+    self.since = since
+    self.lastMessage = lastMessage
+    self.source = source
+    self.failure = failure
+  }
+
+  /// Appends `,"state":"live"`, and where it is another state, since when, and the time of the last message if none come.
+  package func append(to out: inout ByteBuffer) {
+    out.append(",\"state\":\"")
+    out.append(state.rawValue)
+    out.append(UInt8(ascii: "\""))
+    source.append(to: &out)
+    if state != .live, let since {
+      out.append(",\"since\":")
+      out.append(integer: since.microseconds)
+    }
+    if state.indicator != "connected", let lastMessage {
+      out.append(",\"last_message\":")
+      out.append(integer: lastMessage.microseconds)
+    }
+    if let failure {
+      out.append(",\"failed\":")
+      out.append(json: failure)
+    }
+  }
+}
+
+extension FanOut {
+  /// The state of the data of a symbol that is in the directory. O(feeds).
+  package func dataState(of symbol: String, _ entry: DirectoryEntry) -> DataState {
+    let venue = entry.instrument.venue
+    guard let feed = feeds.first(where: { $0.venue == venue }) else {
+      return DataState(venue: venue, state: .connecting, source: .live)
+    }
+    return DataState(
+      venue: venue, state: feed.state, since: feed.since, lastMessage: feed.lastMessage, source: feed.source,
+      failure: feed.failed[symbol])
+  }
+}
+
+/// What was found out while the symbols of one request were looked up.
+package struct SymbolLookup {
+  /// Symbols of one request for which like ones are looked for; the rest get a plain hint.
+  static let nearMatchLimit = 3
+  /// Whether venues have told their markets.
+  var listed: [Substring: Bool] = [:]
+  var nearMatches = 0
+  package init() {}
+}
+
+extension FanOut {
+  /// Why the directory has no such symbol: its venue has not told its markets yet, or there is none; the same as on the stream. O(symbols)
+  /// for a venue, and for the first few symbols O(symbols × length²).
+  package func explainMissing(_ symbol: String, _ lookup: inout SymbolLookup) -> ProtocolError {
+    if var early = notReady(symbol, &lookup.listed) {
+      early.hint = "ask again in a second"
+      return early
+    }
+    lookup.nearMatches += 1
+    return unknownSymbol(symbol, looksUp: lookup.nearMatches <= SymbolLookup.nearMatchLimit)
+  }
+}

@@ -1,0 +1,101 @@
+import MarketData
+
+/// A part of an instrument's data that HTTP shows.
+package enum MarketView: Sendable, Equatable {
+  /// Ticker, last pulse and sparkline, with one price in all of them.
+  case snapshot(points: Int)
+  case ticker
+  /// The last trades, at most `limit`, 1…50.
+  case trades(limit: Int)
+  /// - Parameter points: 2…1440.
+  case sparkline(points: Int)
+  /// The levels a side, 0 for all.
+  case book(depth: Int)
+
+  /// What the text costs to make, in points of a sparkline (some 20 ns each). Nothing else depends on what a client asks for. A
+  /// sparkline's history is walked through for any number of points.
+  package var cost: Int {
+    switch self {
+    case .ticker: 16
+    case .trades(let limit): 8 * limit
+    case .snapshot(let points): 128 + points
+    case .sparkline(let points): 128 + points
+    // Two numbers a level, two sides; a book keeps 5,000 levels a side.
+    case .book(let depth): 4 * (depth == 0 ? Market.defaultDepthLimit : depth)
+    }
+  }
+}
+
+/// One instrument of an answer, where its data is.
+package struct MarketPlace: Sendable {
+  /// The slot of its market in the hub.
+  package var market: Int
+  package var instrument: InstrumentID
+  package init(market: Int, instrument: InstrumentID) {
+    self.market = market
+    self.instrument = instrument
+  }
+}
+
+/// The text of a view, and what it is made of.
+package struct MarketText: Sendable {
+  package var tag: UInt64
+  /// Fields of an object, each with a comma before it.
+  package var fields: [UInt8]
+}
+
+/// What the parts of one instrument show together: one price and one change, where the venue's ticker, the pulse and the sparkline
+/// each move at a moment of their own.
+struct MarketSummary {
+  /// The price of all parts, at the instrument's scale; nil before any is known.
+  var price: Int64?
+  var ticker: Ticker?
+  var pulse: Pulse?
+
+  init(_ instrument: HubInstrument, now: Timestamp) {
+    let state = instrument.state
+    ticker = state.shownTicker(now: now)
+    price = Self.price(state)
+    guard let price else { return }
+    if var shown = ticker, shown.last != price {
+      let open = state.dayOpen(now: now)
+      shown.last = price
+      shown.open = open ?? shown.open
+      shown.change = nil
+      shown.changePercent = nil
+      shown.high = shown.high.map { max($0, price) }
+      shown.low = shown.low.map { min($0, price) }
+      ticker = shown
+    }
+    pulse = instrument.lastPulse
+    if let last = pulse, last.price != price {
+      // The change that the next pulse will tell.
+      pulse = Pulse(
+        instrument: last.instrument, price: price, previous: last.price, merged: 1,
+        time: max(last.time, state.lastTrade?.time ?? last.time))
+    }
+  }
+
+  /// That of the newest trade; the venue's ticker where it knows a later one: it is then newer than the trade by more than clocks
+  /// and messages that overtake each other explain.
+  private static func price(_ state: InstrumentState) -> Int64? {
+    guard let traded = state.lastPrice else { return state.ticker?.last }
+    guard let ticker = state.ticker, let last = ticker.last, let trade = state.lastTrade,
+      ticker.time - trade.time > Market.clockTolerance
+    else { return traded }
+    return last
+  }
+
+  /// In percent, with two digits.
+  var changePercent: Int64? { ticker.flatMap { TickerChannel.changePercent(of: $0) } }
+}
+
+extension InstrumentState {
+  /// The 24 h figures with the time of what they were made from, where the gateway makes them itself: that of the newest trade. Nil before
+  /// there are any.
+  func shownTicker(now: Timestamp) -> Ticker? {
+    guard var shown = dayTicker(now: now) else { return nil }
+    if ticker == nil, let trade = lastTrade { shown.time = trade.time }
+    return shown
+  }
+}

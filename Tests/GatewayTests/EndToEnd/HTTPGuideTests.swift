@@ -1,0 +1,55 @@
+import Foundation
+import HTTP1
+import TestTraits
+import Testing
+
+@testable import Gateway
+
+@Suite("The guide of the HTTP API", .serialized, .realTime)
+struct HTTPGuideTests {
+  @Test("names every route and parameter that is served, and no other")
+  func routes() throws {
+    let guide = try HTTPGuide.load()
+    func paths(_ isInternal: Bool) -> [String] {
+      guide.sections.filter { !$0.path.isEmpty && $0.isInternal == isInternal }.map(\.path).sorted()
+    }
+    #expect(paths(false) == Route.allCases.map(\.path).sorted())
+    #expect(paths(true) == InternalRoute.allCases.map(\.path).sorted())
+    for route in Route.allCases {
+      let section = try #require(guide.sections.first { $0.path == route.path })
+      #expect(section.parameters == route.parameters.map(\.name), "\(route.path)")
+    }
+    for section in guide.sections {
+      #expect(!section.examples.isEmpty, "\(section.path) has no example")
+      #expect(!section.isInternal || section.parameters.isEmpty, "\(section.path)")
+      for example in section.examples where !section.path.isEmpty {
+        let path = HTTPRequestHead(method: "GET", target: example.target, fields: HTTPFields()).path
+        let found = section.isInternal ? InternalRoute.find(path)?.route.path : Route.find(path)?.route.path
+        #expect(found == section.path, "line \(example.line)")
+      }
+    }
+  }
+
+  @Test("shows what is sent: status and shape of every example are those of a running gateway's answer")
+  func examples() async throws {
+    let guide = try HTTPGuide.load()
+    let harness = try GatewayHarness(venues: ["kraken"])
+    try await harness.waitUntilLive()
+    for section in guide.sections {
+      for example in section.examples {
+        let expected = try example.body.map { try HTTPGuide.shape(of: $0) }
+        var patience = Patience()
+        while true {
+          let answer = try await harness.get(example.target, internal: section.isInternal)
+          let shape = try? HTTPGuide.shape(of: answer.text)
+          if answer.status == example.status, shape == expected { break }
+          // Some parts come with the first trades.
+          try await patience.wait(
+            for: "line \(example.line): \(example.target) to be \(example.status) \(expected ?? "text"); it is "
+              + "\(answer.status) \(shape ?? answer.text)")
+        }
+      }
+    }
+    await harness.stop()
+  }
+}
