@@ -131,7 +131,12 @@ var package = Package(
         "Gateway", "VenueSimulator", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "TestSupport", log,
       ],
       path: "Tests/Simulation", exclude: ["README.md"], swiftSettings: settings),
-    tests("Simulation", ["Simulation", "Gateway", "VenueSimulator", "MarketData", "Transport"]),
+    tests(
+      "Simulation",
+      [
+        "Simulation", "Gateway", "VenueSimulator", "PubSub", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
+        log,
+      ]),
     .executableTarget(
       name: "tidegate-simulation", dependencies: ["Simulation", arguments], path: "Tests/SimulationRunner",
       swiftSettings: settings),

@@ -1,13 +1,30 @@
 import PubSub
 import Transport
 
+/// How far the end of a node is.
+struct NodeEnding {
+  /// When those who are still there are ended, monotonic µs.
+  var deadline = Int64.max
+  /// When the node last looked.
+  fileprivate var lookedAt: Int64?
+  /// Whether those who were still there have been ended, and have until `deadline` to read why.
+  fileprivate var isLast = false
+}
+
 /// The end of a node: at leisure, or now.
 extension LoopNode {
+  /// How often a node that ends looks who is still there, ns.
+  private static let lookInterval: UInt64 = 10_000_000
+  /// A look that is later by this is no work of ours: the process, or the machine, stood still meanwhile, µs.
+  private static let stallAfter: Int64 = 250_000
+  /// What those who have not answered their close frame get to read it, µs.
+  private static let lastTime: Int64 = 900_000
+
   /// Sends the clients away over `window` µs, and takes no new ones. Feeds go on for those who are still there. On the loop.
   func beginDrain(window: Int64) {
     loop.assertOnLoop()
     isDraining = true
-    endsAt = loop.moment + window
+    ending.deadline = loop.moment + window
     fanOut.drain(window: window, now: clock.now(), into: &actions)
     for session in httpSessions.sessions { session.closeForDrain(atOnce: false) }
   }
@@ -16,7 +33,7 @@ extension LoopNode {
   func closeAll(within limit: Int64) {
     loop.assertOnLoop()
     isDraining = true
-    endsAt = min(endsAt, loop.moment + limit)
+    ending.deadline = min(ending.deadline, loop.moment + limit)
     for timer in timers { timer.cancel() }
     stopFeeds()
     for case let session? in sessions {
@@ -32,10 +49,24 @@ extension LoopNode {
     for feed in feeds { feed.stop() }
   }
 
-  /// Calls `body` when no client is left, or at `endsAt`. On the loop.
+  /// Calls `body` when no client is left, or when those who are left had their time. On the loop.
+  ///
+  /// The time in which nothing ran does not count: a process that is stopped across its deadline still has the clients to tell whose
+  /// moment came meanwhile. At the deadline everybody who is left is told, and gets a last second to read that, since a connection
+  /// that is closed with unread bytes of its peer is reset, and a reset destroys what the peer has not read.
   func whenEmpty(_ body: @escaping () -> Void) {
-    if openClients == 0 || loop.moment >= endsAt { return body() }
-    loop.schedule(after: 10_000_000) { [self] in whenEmpty(body) }
+    let moment = loop.moment
+    if let last = ending.lookedAt, moment - last > Self.stallAfter { ending.deadline += moment - last }
+    ending.lookedAt = moment
+    if openClients == 0, !ending.isLast || !loop.hasLingeringConnections { return body() }
+    if moment >= ending.deadline {
+      if ending.isLast { return body() }
+      ending.isLast = true
+      ending.deadline = moment + Self.lastTime
+      closeAll(within: Self.lastTime)
+      for case let session? in sessions { session.endConnection() }
+    }
+    loop.schedule(after: Self.lookInterval) { [self] in whenEmpty(body) }
   }
 
   var openClients: Int { sessions.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }

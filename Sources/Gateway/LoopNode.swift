@@ -35,7 +35,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var gzipEncoders = 0
 
   private var outgoing: [Delivery] = []
-  private var mailbags: [[Delivery]]
+  /// By loop.
+  private var outboxes: [DeliveryOutbox]
   var actions: [FanOutAction] = []
   var frames: [SharedBytes] = []
   private var dirtyFeeds: Set<Int> = []
@@ -47,9 +48,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private var watchCursor = 0
   private var advances: UInt = 0
   var isDraining = false
-  /// When the node ends whoever is still there, monotonic µs.
-  var endsAt = Int64.max
-  var loopCount: Int { mailbags.count }
+  /// Of its end, once that has begun.
+  var ending = NodeEnding()
+  var loopCount: Int { outboxes.count }
 
   init(loop: EventLoop, loops: Int, settings: NodeSettings) {
     self.loop = loop
@@ -65,7 +66,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       fanOut.asksForTokens = true
       fanOut.anonymousGrant = access.policy.anonymous
     }
-    self.mailbags = Array(repeating: [], count: loops)
+    self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
   }
 
   // MARK: Life
@@ -113,11 +114,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     precondition(feed.slot == feeds.count, "a feed's slot is its place")
     feeds.append(feed)
     feedNumbers.append(number)
+    announced.append([])
     feedStatusChanged(feed)
     feed.start()
   }
 
   private var feedNumbers: [Int] = []
+  /// By feed, what the loops know of its instruments.
+  private var announced: [[DirectoryEntry]] = []
 
   private func everySecond() {
     let before = clock.now()
@@ -137,6 +141,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var excess = ExcessState()
   /// Connections that may not have asked for anything yet.
   var newcomers = ArrivalQueue()
+  /// Who has sent more than a turn takes (`LoopNode+Input.swift`).
+  var inputTurn = InputTurn()
 
   // MARK: Feeds
 
@@ -160,7 +166,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       if node === self {
         node.learn(ages: heard)
       } else {
-        node.loop.execute { node.learn(ages: heard) }
+        // Those that find no room are followed by newer ones.
+        _ = node.loop.offer(bytes: heard.count * MemoryLayout<(Int, Timestamp?)>.stride) { node.learn(ages: heard) }
       }
     }
   }
@@ -170,32 +177,44 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     fanOut.feeds = venueStatuses
   }
 
-  /// Tells every loop what changed about this loop's feeds: their states, instruments and books.
+  /// Tells every loop what changed about this loop's feeds: their states, and of their instruments and books those that did. A loop
+  /// that cannot take it now is told all of it later.
   private func announceFeeds() {
     let now = clock.now()
-    for slot in dirtyFeeds {
+    let slots = dirtyFeeds
+    dirtyFeeds.removeAll(keepingCapacity: true)
+    for slot in slots {
       let feed = feeds[slot]
-      let entries = feed.pipeline.market.instruments.map { state in
-        DirectoryEntry(loop: loop.index, market: slot, instrument: state.instrument, bookState: state.bookState)
+      let all = feed.pipeline.market.instruments
+      var entries: [DirectoryEntry] = []
+      for index in all.indices {
+        let (instrument, bookState) = (all[index].instrument, all[index].bookState)
+        let known = index < announced[slot].count ? announced[slot][index] : nil
+        if let known, known.bookState == bookState, known.instrument == instrument { continue }
+        let entry = DirectoryEntry(loop: loop.index, market: slot, instrument: instrument, bookState: bookState)
+        entries.append(entry)
+        if index < announced[slot].count { announced[slot][index] = entry } else { announced[slot].append(entry) }
       }
-      let status = feed.status
-      let number = feedNumbers[slot]
+      let (status, number, changed) = (feed.status, feedNumbers[slot], entries)
       for node in nodes {
         if node === self {
-          learn(status, number: number, entries: entries, now)
-        } else {
-          node.loop.execute { node.learn(status, number: number, entries: entries, node.clock.now()) }
+          learn(status, number: number, entries: changed, now)
+        } else if !node.loop.offer(
+          bytes: changed.count * MemoryLayout<DirectoryEntry>.stride,
+          { node.learn(status, number: number, entries: changed, node.clock.now()) })
+        {
+          dirtyFeeds.insert(slot)
+          announced[slot] = []
         }
       }
     }
-    dirtyFeeds.removeAll(keepingCapacity: true)
   }
 
   private func learn(_ status: FeedStatus, number: Int, entries: [DirectoryEntry], _ now: Timestamp) {
     loop.assertOnLoop()
     statuses[number] = status
     let all = venueStatuses
-    for entry in entries { fanOut.directory.entries[entry.instrument.symbol] = entry }
+    for entry in entries { fanOut.directory.learn(entry) }
     if !fanOut.directory.venues.contains(status.venue) { fanOut.directory.venues.append(status.venue) }
     fanOut.feeds = all
     if loop.index == 0 { hub.publish(status: all, now: now, into: &outgoing) }
@@ -268,14 +287,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
   func forget(_ connection: Connection) { httpSessions.remove(for: connection) }
 
-  func receive(_ message: RawSpan, from session: StreamSession) {
-    metrics.requests += 1
-    fanOut.receive(message, from: session.client, now: clock.now(), into: &actions)
-  }
-
   func drained(_ session: StreamSession) {
     fanOut.setUnsent(0, for: session.client, now: clock.now())
     write(to: session, clock.now())
+    if session.waitsForReplies { session.waitForTurn() }
   }
 
   func closed(_ session: StreamSession) {
@@ -333,12 +348,19 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   // MARK: The end of a turn
 
+  /// Subscriptions and snapshots that the hub is asked for in one turn; each takes 2 to 20 µs, those of the largest books 200.
+  private static let commandsPerTurn = 256
+  private var commandsLeft = LoopNode.commandsPerTurn
+
   private func endTurn() {
     let now = clock.now()
+    inputTurn.end(at: fanOut.workDone)
+    commandsLeft = Self.commandsPerTurn
     advanceMarkets(now)
     if !dirtyFeeds.isEmpty { announceFeeds() }
     deliverAndWrite(now)
-    sendMailbags()
+    if !actions.isEmpty { loop.execute {} }
+    sendOutboxes()
     armTimer(now)
   }
 
@@ -347,7 +369,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     repeat {
       deliver(now)
       perform(now)
-    } while !outgoing.isEmpty || !actions.isEmpty
+    } while !outgoing.isEmpty || (!actions.isEmpty && commandsLeft > 0)
   }
 
   private func advanceMarkets(_ now: Timestamp) {
@@ -355,7 +377,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if hub.nextDeadline <= now { hub.advance(to: now, into: &outgoing) }
   }
 
-  /// Gives what hubs published to this loop's fan-out, and sorts what other loops need into their mailbags.
+  /// Gives what hubs published to this loop's fan-out, and sorts what other loops need into their outboxes.
   private func deliver(_ now: Timestamp) {
     guard !outgoing.isEmpty else { return }
     if nodes.count == 1 {
@@ -368,10 +390,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       let loops: UInt64 =
         switch delivery {
         case .frame(_, let loops): loops
-        case .joined(_, let loop, _), .snapshot(_, let loop, _), .nothing(_, let loop, _): 1 << UInt64(loop)
+        case .joined(_, let loop, _), .snapshot(_, let loop, _), .nothing(_, let loop, _), .missed(_, let loop):
+          1 << UInt64(loop)
         }
       for index in 0..<nodes.count where loops & (1 << UInt64(index)) != 0 {
-        if index == loop.index { own.append(delivery) } else { mailbags[index].append(delivery) }
+        if index == loop.index { own.append(delivery) } else { outboxes[index].append(delivery) }
       }
     }
     outgoing.removeAll(keepingCapacity: true)
@@ -379,17 +402,23 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func perform(_ now: Timestamp) {
-    guard !actions.isEmpty else { return }
+    guard !actions.isEmpty, commandsLeft > 0 else { return }
     let todo = actions
     actions.removeAll(keepingCapacity: true)
-    for action in todo {
+    for (index, action) in todo.enumerated() {
       switch action {
       case .command(let command, let target):
         if target == loop.index {
+          guard commandsLeft > 0 else {
+            // In their order, before what they lead to.
+            actions.insert(contentsOf: todo[index...], at: 0)
+            return
+          }
+          commandsLeft -= 1
           hub.perform(command, now: now, into: &outgoing)
         } else {
           let node = nodes[target]
-          node.loop.execute { node.hub.perform(command, now: node.clock.now(), into: &node.outgoing) }
+          node.loop.execute { node.actions.append(.command(command, loop: target)) }
         }
       case .authenticate(let client, let token):
         if let session = session(of: client) { authenticate(token, of: session, now, into: &actions) }
@@ -417,12 +446,15 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     return session
   }
 
-  private func sendMailbags() {
-    for index in mailbags.indices where !mailbags[index].isEmpty {
-      let bag = mailbags[index]
-      mailbags[index].removeAll(keepingCapacity: true)
+  /// Gives the other loops what is theirs; what one of them does not take is merged, and offered again with the next turn.
+  private func sendOutboxes() {
+    for index in outboxes.indices where !outboxes[index].isEmpty {
+      let deliveries = outboxes[index].deliveries
       let node = nodes[index]
-      node.loop.execute { node.fanOut.deliver(bag, now: node.clock.now(), into: &node.actions) }
+      let isTaken = node.loop.offer(bytes: outboxes[index].bytes) {
+        node.fanOut.deliver(deliveries, now: node.clock.now(), into: &node.actions)
+      }
+      if isTaken { outboxes[index].removeAll() } else { outboxes[index].merge() }
     }
   }
 

@@ -16,10 +16,53 @@ package struct DirectoryEntry: Sendable {
   }
 }
 
-/// Every instrument by symbol: an immutable value that is replaced on every loop when it changes (rare).
+/// Every instrument by symbol, one directory a loop. What wildcards stand for is found once and kept until an instrument is new.
 package struct Directory: Sendable {
-  package var entries: [String: DirectoryEntry] = [:]
+  /// Symbols in their order.
+  private struct Index {
+    var byVenue: [Substring: [String]] = [:]
+    /// By what follows the colon.
+    var byName: [Substring: [String]] = [:]
+  }
+
+  package var entries: [String: DirectoryEntry] = [:] { didSet { index = nil } }
   /// Venue names that are configured, with or without instruments yet.
   package var venues: [String] = []
+  private var index: Index?
+  /// How often the index was made. For tests.
+  private(set) var indexings = 0
   package init() {}
+
+  /// Adds an instrument, or what is new of one. O(1).
+  package mutating func learn(_ entry: DirectoryEntry) {
+    let symbol = entry.instrument.symbol
+    let kept = entries[symbol] == nil ? nil : index
+    entries[symbol] = entry
+    index = kept
+  }
+
+  /// The symbols that `kraken:*` or `*:BTC-USD` stands for, in their order; none for any other text. O(1), and O(n log n) the first time
+  /// after an instrument is new.
+  mutating func symbols(matching wildcard: String) -> [String] {
+    guard let colon = wildcard.firstIndex(of: ":") else { return [] }
+    let (venue, name) = (wildcard[..<colon], wildcard[wildcard.index(after: colon)...])
+    if name == "*" { return indexed().byVenue[venue] ?? [] }
+    return venue == "*" ? indexed().byName[name] ?? [] : []
+  }
+
+  /// Whether a venue has told its instruments. O(1) as `symbols(matching:)`.
+  mutating func hasInstruments(of venue: Substring) -> Bool { indexed().byVenue[venue] != nil }
+
+  private mutating func indexed() -> Index {
+    if let index { return index }
+    var index = Index()
+    for symbol in entries.keys.sorted() {
+      guard let colon = symbol.firstIndex(of: ":") else { continue }
+      index.byVenue[symbol[..<colon], default: []].append(symbol)
+      index.byName[symbol[symbol.index(after: colon)...], default: []].append(symbol)
+    }
+    self.index = index
+    indexings += 1
+    return index
+  }
 }

@@ -73,6 +73,10 @@ package final class FanOut {
   var backlogBytes = 0
   /// Clients that leave a list after the message that is being delivered.
   var leaving: [UInt32] = []
+  /// Work done for clients since the start, in the unit of `ClientAllowance`.
+  package internal(set) var workDone: UInt64 = 0
+  /// Searches for names that are like an unknown one: so many a second for all clients, since each looks at every symbol.
+  var nearSearches = ClientAllowance()
   var scratch = ByteBuffer(capacity: 1024)
   /// Buffers of queues that drained, for the next that fill.
   var spareQueues: [[QueuedItem]] = []
@@ -318,7 +322,9 @@ package final class FanOut {
   /// Encodes a message that is for one client, and queues it.
   func send(to client: ClientID, now: Timestamp, _ body: (inout ByteBuffer) -> Void) {
     guard let state = state(of: client) else { return }
-    push(QueuedItem(control: frame(body), time: steady(now)), to: .control, client.slot, state)
+    let bytes = frame(body)
+    charge(bytes.count, state, now: now)
+    push(QueuedItem(control: bytes, time: steady(now)), to: .control, client.slot, state)
   }
 
   func frame(_ body: (inout ByteBuffer) -> Void) -> SharedBytes {

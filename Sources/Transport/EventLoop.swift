@@ -111,6 +111,12 @@ package final class EventLoop: @unchecked Sendable {
     _ = mailbox.submit(task) { poller.wake() }
   }
 
+  /// Runs `task`, which holds `bytes`, on the loop like `execute`; false, and the task is dropped, where so much waits for the loop already
+  /// that it cannot be keeping up, or after `shutdown`. For what the sender can merge with what comes next. Callable from anywhere.
+  package func offer(bytes: Int, _ task: @escaping @Sendable () -> Void) -> Bool {
+    mailbox.offer(bytes: bytes, task) { poller.wake() }
+  }
+
   /// In debug builds: stops the process if not on this loop.
   @inline(__always)
   package func assertOnLoop() {
@@ -180,6 +186,9 @@ package final class EventLoop: @unchecked Sendable {
       throw error
     }
   }
+
+  /// Whether a connection that was ended waits for its peer's end. O(descriptors).
+  package var hasLingeringConnections: Bool { table.all().contains { ($0 as? Connection)?.state == .lingering } }
 
   /// `occupant` will be flushed at the end of the turn.
   @inline(__always)

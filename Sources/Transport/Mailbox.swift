@@ -2,13 +2,23 @@ import Synchronization
 
 /// What other threads want done on a loop, in the order they asked.
 ///
-/// The loop is woken only where it has said that it is about to wait; a loop at work looks in by itself. It has no bound of its
-/// own: senders submit batches, and each of them bounds what it has outstanding.
+/// The loop is woken only where it has said that it is about to wait; a loop at work looks in by itself.
+///
+/// A loop that does not get its turn must not cost the others' memory. So there are two ways in. What is made by clocks and feeds, and goes
+/// on whether or not this loop takes it, is offered: at `byteLimit` and `taskLimit` it is refused, and its sender merges it with what
+/// comes next. What answers or asks something, or ends a connection, is submitted and never refused: it is bounded by those who
+/// ask, of whom each waits for the answer.
 final class Mailbox: Sendable {
   typealias Task = @Sendable () -> Void
 
+  /// Bytes, as their senders count them, and tasks that wait here when more of what can be merged is refused. A loop that was busy for
+  /// a second has some hundred tasks.
+  static let byteLimit = 8 << 20
+  static let taskLimit = 16_384
+
   private struct Contents {
     var tasks: ContiguousArray<Task> = []
+    var bytes = 0
     var loopSleeps = true
     var isClosed = false
   }
@@ -29,6 +39,25 @@ final class Mailbox: Sendable {
     }
   }
 
+  /// Adds a task that holds `bytes`, as `submit` does, unless there is too much already: then the task is dropped and the result is false.
+  /// A task always finds room in an empty mailbox, however large it is.
+  func offer(bytes: Int, _ task: @escaping Task, wake: () -> Void) -> Bool {
+    contents.withLock { contents in
+      guard !contents.isClosed else { return false }
+      guard contents.bytes + bytes <= Self.byteLimit || contents.bytes == 0, contents.tasks.count < Self.taskLimit
+      else {
+        return false
+      }
+      contents.tasks.append(task)
+      contents.bytes += bytes
+      if contents.loopSleeps {
+        contents.loopSleeps = false
+        wake()
+      }
+      return true
+    }
+  }
+
   /// Whether the loop may wait: nothing is here, and whoever submits from now on wakes it.
   func prepareToSleep() -> Bool {
     contents.withLock { contents in
@@ -41,6 +70,7 @@ final class Mailbox: Sendable {
   func take(_ batch: inout ContiguousArray<Task>) {
     contents.withLock { contents in
       contents.loopSleeps = false
+      contents.bytes = 0
       if !contents.tasks.isEmpty { swap(&contents.tasks, &batch) }
     }
   }

@@ -87,6 +87,8 @@ package struct WebSocketConnection: ~Copyable {
 
   /// Bytes that compressed messages have become so far.
   package private(set) var inflatedBytes: UInt64 = 0
+  /// Frames that have begun so far, fragments included.
+  package private(set) var framesBegun: UInt64 = 0
 
   /// Bytes held of an unfinished frame or message.
   package var pendingBytes: Int {
@@ -240,6 +242,7 @@ package struct WebSocketConnection: ~Copyable {
       messageBytes = before &+ length
       fragments = count
     }
+    framesBegun &+= 1
     self.opcode = opcode
     isFinal = first & 0x80 != 0
     key = isServer ? base.loadUnaligned(fromByteOffset: size &- 4, as: UInt32.self) : 0

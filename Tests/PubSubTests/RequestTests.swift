@@ -1,3 +1,4 @@
+import Foundation
 import MarketData
 import Testing
 
@@ -260,5 +261,137 @@ struct RequestTests {
     world.now = world.now + 60_000
     client.send("{")
     #expect(world.closed.map(\.code) == [4008])
+  }
+
+  @Test("requests over the rate count among the bad ones in a row")
+  func overRateIsBad() {
+    let world = World()
+    let client = world.client()
+    // 20 within the rate, and 30 refused.
+    for _ in 0..<49 { client.send("{") }
+    #expect(world.closed.isEmpty)
+    client.send("{")
+    #expect(world.closed.map(\.code) == [4008])
+  }
+
+  @Test("after a refusal the client waits until the rate allows one more")
+  func waits() {
+    let world = World()
+    let client = world.client()
+    for _ in 0..<20 { _ = client.ask("{\"op\":\"ping\"}") }
+    #expect(client.inputDelay == 0)
+    _ = client.ask("{\"op\":\"ping\"}")
+    #expect(client.inputDelay == 50_000)
+    world.now = world.now + 50_000
+    #expect(client.inputDelay == 0)
+    #expect(client.ask("{\"op\":\"ping\"}").of("pong").count == 1)
+  }
+
+  @Test("pings and pongs count as requests; 5 s of them over the rate close with 4129")
+  func controlFrames() {
+    let world = World()
+    let client = world.client()
+    for _ in 0..<20 { client.sendControlFrame() }
+    #expect(client.inputDelay == 0)
+    client.sendControlFrame()
+    #expect(client.inputDelay == 50_000)
+    #expect(client.ask("{\"op\":\"ping\"}")[0].contains("rate_limited"))
+    for _ in 0..<110 where world.closed.isEmpty {
+      world.now = world.now + max(50_000, client.inputDelay)
+      client.sendControlFrame()
+    }
+    #expect(world.closed.map(\.code) == [4129])
+  }
+
+  @Test("a client whose requests have cost more than it may have waits until that is paid for")
+  func work() {
+    let world = World(instruments: 200)
+    let client = world.client()
+    _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:*\"]}]}")
+    // Some 30 KB a list: a third of 20 a second is within the rate.
+    var waited: Int64 = 0
+    var bytes: Int64 = 0
+    for _ in 0..<100 {
+      let reply = client.ask("{\"op\":\"list\"}").of("list")
+      #expect(reply.count == 1)
+      bytes += Int64(reply[0].utf8.count)
+      let delay = max(50_000, client.inputDelay)
+      waited += delay
+      world.now = world.now + delay
+    }
+    // 240 KiB a second; 1 MiB was done ahead.
+    #expect(bytes > 2_000_000, "\(bytes)")
+    #expect(waited >= (bytes - (1 << 20)) * 1_000_000 / (240 << 10), "\(bytes) bytes in \(waited) us")
+  }
+
+  @Test("nothing is taken of a client while 16 KiB of replies wait for it, or a request of it for its answer")
+  func replies() {
+    let world = World(loops: 2, instruments: 40)
+    let client = world.client()
+    client.send(
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:*\",\"coinbase:*\"]}]}")
+    #expect(client.inputDelay == .max)
+    world.settle()
+    #expect(client.inputDelay == 0)
+    client.isStuck = true
+    client.send("{\"op\":\"list\"}")
+    #expect(client.inputDelay == .max)
+    client.isStuck = false
+    world.settle()
+    #expect(client.inputDelay == 0)
+  }
+
+  @Test("a wildcard is looked up once, however often it is said; what all of them stand for is bounded")
+  func repeatedWildcards() {
+    let world = World(instruments: 300)
+    let client = world.client()
+    let before = world.fanOuts[0].directory.indexings
+    let many = Array(repeating: "\"kraken:*\"", count: 900).joined(separator: ",")
+    let work = world.fanOuts[0].workDone
+    let texts = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\(many)]}]}")
+    #expect(client.streams.count == 300 && texts[0].hasSuffix("\"failed\":[]}"))
+    #expect(world.fanOuts[0].directory.indexings == before + 1)
+    // 300 subscriptions and a reply of 300 items: 900 times 300 names would be 17 million.
+    #expect(world.fanOuts[0].workDone - work < 600_000)
+
+    // The same symbols at 100 depths and rates: beyond 4,000 no more are looked at.
+    let items = (2..<102).map { "{\"channel\":\"sparkline\",\"symbols\":[\"kraken:*\"],\"points\":\($0)}" }
+    world.now = world.now + 10 * Microseconds.second
+    let reply = client.ask("{\"op\":\"subscribe\",\"streams\":[\(items.joined(separator: ","))]}")[0]
+    #expect(reply.components(separatedBy: "\"code\":\"too_many_subscriptions\"").count == 12)
+    #expect(reply.components(separatedBy: "stand for more than 4000 symbols").count == 88)
+    #expect(world.fanOuts[0].directory.indexings == before + 1)
+  }
+
+  @Test("a request names at most as many symbols, and ends as many streams, as a client may have")
+  func names() {
+    let world = World()
+    let client = world.client()
+    let many = Array(repeating: "\"a\"", count: 1_001).joined(separator: ",")
+    let reply = client.ask(
+      "{\"op\":\"subscribe\",\"id\":1,\"streams\":[{\"channel\":\"trades\",\"symbols\":[\(many)]}]}")
+    #expect(reply[0].contains("\"id\":1,\"code\":\"out_of_range\"") && reply[0].utf8.count < 400)
+    let numbers = (1...1_001).map(String.init).joined(separator: ",")
+    let ended = client.ask("{\"op\":\"unsubscribe\",\"id\":2,\"streams\":[\(numbers)]}")
+    #expect(ended[0].contains("\"id\":2,\"code\":\"out_of_range\""))
+    // The same number again is one.
+    let twice = client.ask("{\"op\":\"unsubscribe\",\"id\":3,\"streams\":[7,7,7]}")
+    #expect(twice[0].components(separatedBy: "unknown_stream").count == 2)
+  }
+
+  @Test("symbols like an unknown one are looked for 100 times a second for all clients together")
+  func nearSearches() {
+    let world = World()
+    var found = 0
+    for _ in 0..<20 {
+      let client = world.client()
+      for _ in 0..<10 {
+        let reply = client.ask(
+          "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USX\"]}]}")
+        if reply[0].contains("did you mean kraken:BTC-USD") { found += 1 }
+        #expect(reply[0].contains("unknown_symbol"))
+      }
+    }
+    #expect(found == 100)
   }
 }

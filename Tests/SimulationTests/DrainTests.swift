@@ -16,6 +16,24 @@ struct DrainTests {
     #expect(report.clients.streams == scenario.clients, "seed \(seed): a gateway that drains took somebody in")
   }
 
+  @Test(
+    "a process that is stopped across the deadline tells every client all the same when it goes on",
+    arguments: testSeeds(24))
+  func stopped(seed: UInt64) {
+    var scenario = Scenario.steady(seed: seed)
+    scenario.clients = 12
+    var plan = Scenario.Drain(seconds: 2)
+    // For 1.5 to 4 s, from 0.6 s before the deadline on.
+    plan.stop = (
+      at: 1_400_000_000 + (seed * 37 % 60) * 10_000_000, span: 1_500_000_000 + (seed * 53 % 250) * 10_000_000
+    )
+    scenario.drain = plan
+    let report = World.run(scenario)
+    for fault in report.faults { Issue.record("seed \(seed): \(fault)") }
+    #expect(report.clients.told == [4201: scenario.clients], "seed \(seed)")
+    #expect(report.clients.cut == 0, "seed \(seed)")
+  }
+
   @Test("also while the network does its worst, and when the drain is cut short", arguments: testSeeds(6))
   func storm(seed: UInt64) {
     var scenario = Scenario(seed: seed)

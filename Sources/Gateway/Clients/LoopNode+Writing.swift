@@ -28,6 +28,8 @@ extension LoopNode {
       } else {
         write(to: session, now)
       }
+      // A reply it waited for may be among what was written.
+      if session.waitsForReplies { session.waitForTurn() }
     }
     fanOut.removeDirty()
   }

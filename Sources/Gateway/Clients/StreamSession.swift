@@ -16,8 +16,12 @@ final class StreamSession: ConnectionHandler {
   /// What it has shown of itself; nil: nothing, or nothing is asked for.
   var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
-  private var inflateBudget: InflateBudget
   private var isClosing = false
+  /// What was read and not taken, at most `Connection.Limits.readBytes`, and what it waits for. Nothing is read meanwhile.
+  private var held = ByteBuffer()
+  private var hold = Hold.none
+  /// Frames taken since closing began.
+  private var closingFrames = 0
   /// The payload of the newest ping that came while the connection took nothing; pongs to the ones before may be left out
   /// (RFC 6455 section 5.5.3), so that a client that pings and does not read costs no memory.
   private var owedPong: [UInt8]?
@@ -37,6 +41,19 @@ final class StreamSession: ConnectionHandler {
   /// A quiet client is pinged after this long, and closed with 4110 if nothing comes for as long again, or twice as long where
   /// something lies before the ping, µs.
   static let pingAfter: Int64 = 30_000_000
+  /// Why input is held.
+  private enum Hold {
+    case none
+    /// The client is over its rates.
+    case time
+    /// An answer is on its way to the client, or more of them than it has taken.
+    case replies
+    /// Others are before it.
+    case turn
+  }
+
+  /// Frames in which a client's answer to a close frame is looked for.
+  private static let closingFrameLimit = 1_000
   /// A client that does not answer a close frame is cut off after this long, µs.
   private static let closeLimit: Int64 = 5_000_000
   /// Bytes that a client is given before it has shown that it reads, by the pong to the ping that it is greeted with (the message that goes
@@ -59,9 +76,6 @@ final class StreamSession: ConnectionHandler {
     self.deflates = deflate != nil
     self.webSocket = WebSocketConnection(
       role: .server, limits: limits, deflate: deflate, inflaters: node.compression.inflaters)
-    self.inflateBudget = InflateBudget(
-      requestsPerSecond: node.settings.clientLimits.requestsPerSecond, messageBytes: limits.messageBytes,
-      now: connection.loop.moment)
     self.heardAt = connection.loop.moment
     self.openedAt = heardAt
   }
@@ -86,44 +100,110 @@ final class StreamSession: ConnectionHandler {
     if wasHeld, connection.isWritable { node.drained(self) }
   }
 
+  // MARK: Input
+
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
     heardAt = connection.loop.moment
     pingedAt = 0
     if heardAt - openedAt >= StreamSession.proofAfter { prove() }
     var input = bytes
+    if hold == .none { take(&input, isNext: false) }
+    if input.count > 0 { held.append(UnsafeRawBufferPointer(input)) }
+  }
+
+  /// Has what is held of the client's input taken in the next turn.
+  func waitForTurn() {
+    guard hold != .turn else { return }
+    hold = .turn
+    node.waitForTurn(self)
+  }
+
+  /// Whether input is held until something of the client's is answered or written.
+  var waitsForReplies: Bool { hold == .replies }
+
+  /// Goes on with what is held, when its time or turn has come.
+  func takeHeldInput() {
+    hold = .none
+    guard connection.isOpen else { return held.release() }
+    heardAt = connection.loop.moment
+    var input = held.unsafeMutableBytes
+    take(&input, isNext: true)
+    guard hold != .none else {
+      held.release()
+      return connection.resumeReading()
+    }
+    held.consume(held.count - input.count)
+  }
+
+  /// Takes frames until there are no more, or the client has to wait: then nothing is read from it, so that its kernel does.
+  private func take(_ input: inout UnsafeMutableRawBufferPointer, isNext: Bool) {
     do throws(WebSocketError) {
-      while connection.isOpen, let event = try webSocket.next(&input) {
-        switch event {
-        case .text(let payload):
-          if deflates, !inflateBudget.allows(webSocket.inflatedBytes, at: heardAt) {
-            // Nothing is read any more: its close frame may lie behind as much again.
-            close(
-              code: CloseCode.rateLimited,
-              reason: "over \(inflateBudget.limit) bytes of compressed requests in 1 s, inflated")
-            return connection.close()
-          }
-          if !isClosing { node.receive(payload.bytes, from: self) }
-        case .binary:
-          close(code: WebSocketCloseCode.unsupportedData.rawValue, reason: "tidegate.v1.json takes text frames")
-        case .ping(let payload):
-          if isClosing { break }
-          if connection.isWritable { send(.pong, payload.bytes) } else { owedPong = Array(payload) }
-        case .pong: if !isClosing { prove() }
-        case .close(let code, _, let mustReply):
-          if mustReply {
-            var frame = ByteBuffer(capacity: 16)
-            WebSocketFrame.appendCloseReply(to: code, mask: nil, to: &frame)
-            connection.write(frame.bytes)
-            webSocket.didSendClose()
-          }
-          isClosing = true
-          connection.close()
-          return
-        }
+      while connection.isOpen, input.count > 0 {
+        guard mayTake(isNext: isNext) else { return }
+        let (bytes, frames, inflated) = (input.count, webSocket.framesBegun, webSocket.inflatedBytes)
+        let event = try webSocket.next(&input)
+        let work = bytes - input.count + Int(webSocket.inflatedBytes &- inflated)
+        node.charge(bytes: work, frames: Int(webSocket.framesBegun &- frames), to: self)
+        if let event { take(event) }
       }
     } catch {
       node.metrics.protocolErrors += 1
       if !isClosing { sendClose(error.code, error.reason) }
+      isClosing = true
+      connection.close()
+    }
+    // What comes behind the end of a connection is of no interest.
+    if !connection.isOpen { input = UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+  }
+
+  /// Whether another frame may be taken now. If not, reading rests until something brings it on.
+  private func mayTake(isNext: Bool) -> Bool {
+    if isClosing {
+      // The peer's close frame is looked for in this much; it may lie behind what it had sent before.
+      closingFrames += 1
+      if closingFrames <= StreamSession.closingFrameLimit { return true }
+      connection.close()
+      return false
+    }
+    guard node.mayTakeInput(isNext: isNext) else {
+      connection.pauseReading()
+      waitForTurn()
+      return false
+    }
+    let delay = node.inputDelay(of: self)
+    guard delay > 0 else { return true }
+    connection.pauseReading()
+    if delay == .max {
+      hold = .replies
+    } else {
+      hold = .time
+      connection.loop.schedule(after: UInt64(delay) * 1_000) { [weak self] in
+        if let self, hold == .time { takeHeldInput() }
+      }
+    }
+    return false
+  }
+
+  private func take(_ event: WebSocketEvent) {
+    switch event {
+    case .text(let payload): if !isClosing { node.receive(payload.bytes, from: self) }
+    case .binary:
+      close(code: WebSocketCloseCode.unsupportedData.rawValue, reason: "tidegate.v1.json takes text frames")
+    case .ping(let payload):
+      if isClosing { break }
+      node.receiveControlFrame(from: self)
+      if connection.isWritable { send(.pong, payload.bytes) } else { owedPong = Array(payload) }
+    case .pong:
+      if isClosing { break }
+      node.receiveControlFrame(from: self)
+      prove()
+    case .close(let code, _, let mustReply):
+      if mustReply {
+        var frame = ByteBuffer(capacity: 16)
+        WebSocketFrame.appendCloseReply(to: code, mask: nil, to: &frame)
+        connection.write(frame.bytes)
+        webSocket.didSendClose()
+      }
       isClosing = true
       connection.close()
     }
@@ -137,7 +217,10 @@ final class StreamSession: ConnectionHandler {
     node.drained(self)
   }
 
-  func connectionDidClose(_ connection: Connection, reason: CloseReason) { node.closed(self) }
+  func connectionDidClose(_ connection: Connection, reason: CloseReason) {
+    held.release()
+    node.closed(self)
+  }
 
   /// Begins the closing handshake; what is queued goes out before it.
   func close(code: UInt16, reason: String) {
@@ -145,15 +228,23 @@ final class StreamSession: ConnectionHandler {
     sendClose(WebSocketCloseCode(rawValue: code), reason)
     isClosing = true
     closingAt = connection.loop.moment
+    // The peer's close frame may be behind what is held.
+    if hold == .time || hold == .replies { waitForTurn() }
   }
+
+  /// Ends the connection behind what is queued, without waiting for the client's close frame.
+  func endConnection() { connection.close() }
 
   /// Pings a quiet client, gives up on one that does not answer. Called every few seconds.
   func watch(at moment: Int64) {
     if isClosing {
       if closingAt != 0, moment - closingAt > StreamSession.closeLimit { connection.abort() }
-    } else if pingedAt != 0 {
+    } else if pingedAt != 0, hold == .none {
       let overdue = moment - pingedAt - StreamSession.pingAfter
       if overdue > 0 { pongIsOverdue(by: overdue, at: moment) }
+    } else if hold != .none {
+      // Its pong may be in what is not read.
+      heardAt = moment
     } else if moment - heardAt > StreamSession.pingAfter {
       pingedAt = moment
       takenAtPing = taken

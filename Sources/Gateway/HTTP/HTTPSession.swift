@@ -31,6 +31,10 @@ final class HTTPSession: ConnectionHandler {
   /// Bytes of requests that may wait behind the one that is being answered. A client that sends more at once has its
   /// connection closed after that answer, and asks again for what it got none to (RFC 9112 section 9.3.2).
   static let pipelineLimit = 64 << 10
+  /// Requests answered in one turn; those that were sent with them have to wait, so that a pipeline keeps nobody else waiting.
+  static let requestsPerTurn = 4
+  /// How long nothing is read after a 429, ns: who goes on asking is answered four times a second.
+  static let restAfterRefusal: UInt64 = 250_000_000
 
   private unowned let responder: any HTTPResponder
   private unowned let connection: Connection
@@ -40,6 +44,8 @@ final class HTTPSession: ConnectionHandler {
   private var waiting = ByteBuffer()
   private var isAnswering = false
   private var isFinished = false
+  /// No request is read until its time is over.
+  private var rest: LoopTimer?
   /// No request is read after the answer that is under way.
   private var isDraining = false
   private var requests = 0
@@ -134,7 +140,7 @@ final class HTTPSession: ConnectionHandler {
 
   /// Whether the next request may be read.
   private var canRead: Bool {
-    guard !isAnswering, !isFinished else { return false }
+    guard !isAnswering, !isFinished, rest == nil else { return false }
     if connection.queuedBytes > HTTPSession.unsentLimit { connection.flush() }
     return connection.isWritable
   }
@@ -153,7 +159,7 @@ final class HTTPSession: ConnectionHandler {
   /// Lets the kernel keep what cannot be read now, and tells the watch where things stand.
   private func settle() {
     guard !isFinished else { return }
-    if waiting.isEmpty, !isAnswering, connection.isWritable {
+    if waiting.isEmpty, !isAnswering, rest == nil, connection.isWritable {
       connection.resumeReading()
     } else {
       connection.pauseReading()
@@ -164,10 +170,13 @@ final class HTTPSession: ConnectionHandler {
   /// Reads requests until one must be waited for; answers how many bytes were taken.
   private func read(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
     var input = UnsafeRawBufferPointer(bytes)
+    var served = 0
     do throws(HTTPError) {
       while canRead, let (head, _) = try parser.next(&input) {
-        let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...])
-        if serve(head, rest: rest) { return bytes.count }
+        let behind = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...])
+        if serve(head, rest: behind) { return bytes.count }
+        served += 1
+        if served == HTTPSession.requestsPerTurn, input.count > 0, canRead { rest(for: 0) }
       }
       if canRead, let head = parser.takeExpectation() {
         isDraining = true
@@ -190,6 +199,8 @@ final class HTTPSession: ConnectionHandler {
 
   /// Upgrades or answers. True if the connection is someone else's now.
   private func serve(_ head: HTTPRequestHead, rest: UnsafeMutableRawBufferPointer) -> Bool {
+    // Whoever takes the connection over decides about its reading.
+    connection.resumeReading()
     // Every request's time begins anew, also of those that came in one read.
     watch.enter(.answering, at: connection.loop.moment)
     guard responder.upgrade(head, on: connection, rest: rest) else {
@@ -197,8 +208,16 @@ final class HTTPSession: ConnectionHandler {
       return false
     }
     isFinished = true
-    connection.resumeReading()
     return true
+  }
+
+  /// Reads nothing for `time` ns, at least until the next turn.
+  private func rest(for time: UInt64) {
+    rest?.cancel()
+    rest = connection.loop.schedule(after: time) { [weak self] in
+      self?.rest = nil
+      self?.goOn()
+    }
   }
 
   private func answer(_ head: HTTPRequestHead) {
@@ -215,6 +234,7 @@ final class HTTPSession: ConnectionHandler {
       let keepAlive = keepsAlive && !isDraining
       send(response, keepAlive: keepAlive, isHead: isHead, ifNoneMatch: ifNoneMatch)
       guard keepAlive else { return finish() }
+      if response.status == 429 { rest(for: HTTPSession.restAfterRefusal) }
       // Inside `read` the loop there goes on.
       if isLate { goOn() }
     }

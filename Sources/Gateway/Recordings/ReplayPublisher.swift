@@ -86,7 +86,8 @@ package final class ReplayPublisher {
       switch delivery {
       case .frame(let frame, _), .snapshot(let frame, _, _): try take(frame)
       case .joined(let result, _, _): if let frame = result.snapshot { try take(frame) }
-      case .nothing: break
+      // Nothing is delivered to other loops here.
+      case .nothing, .missed: break
       }
     }
   }

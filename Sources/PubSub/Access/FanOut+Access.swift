@@ -13,6 +13,8 @@ extension FanOut {
   /// with a notice.
   package func authorize(_ client: ClientID, _ grant: Grant, now: Timestamp, into actions: inout [FanOutAction]) {
     guard let state = state(of: client) else { return }
+    // What it did as a stranger is paid for by having been one.
+    if state.grant == nil { state.allowance = ClientAllowance() }
     state.grant = grant
     state.deadline = Self.deadline(of: grant)
     endForbidden(client, state, grant, now: now, into: &actions)
@@ -89,7 +91,8 @@ extension FanOut {
     min(limits.subscriptions, state.grant?.subscriptions ?? .max)
   }
   func requestLimit(_ state: ClientState) -> Int {
-    min(limits.requestsPerSecond, state.grant?.requestsPerSecond ?? .max)
+    guard let grant = state.grant else { return min(limits.requestsPerSecond, Self.strangerRequestsPerSecond) }
+    return min(limits.requestsPerSecond, grant.requestsPerSecond ?? .max)
   }
 
   private func endForbidden(

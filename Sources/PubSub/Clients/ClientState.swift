@@ -161,10 +161,7 @@ final class ClientState {
   var waiting: [WaitingRequest] = []
   var waitingBytes = 0
 
-  /// The theoretical arrival time of the generic cell rate algorithm (ITU-T I.371): requests above the rate move it ahead.
-  var allowance = Timestamp.distantPast
-  var abuseSince = Timestamp.distantPast
-  var lastRefusal = Timestamp.distantPast
+  var allowance = ClientAllowance()
   var errorsInRow: UInt16 = 0
   /// What it may have; nil: nothing, until it has said who it is.
   var grant: Grant?

@@ -17,6 +17,38 @@ extension FanOut {
         else { continue }
         setMark(.none, of: index, state, slot: client.slot)
         touch(client.slot)
+      case .missed(let missed, _): skip(missed, now: now)
+      }
+    }
+  }
+
+  /// Messages of a stream that this loop was too busy to take. Subscribers of an event channel are told which are lost; the others get a
+  /// snapshot. O(subscribers).
+  private func skip(_ missed: MissedFrames, now: Timestamp) {
+    let stream = missed.stream.rawValue
+    guard lists.has(stream), lists[stream].seq < missed.last else { return }
+    let isEvent = lists[stream].key.channel.isEvent
+    let first = lists[stream].seq + 1
+    lists[stream].seq = missed.last
+    if lists[stream].behind > 0 {
+      backlogBytes -= lists[stream].backlog.bytes
+      lists[stream].backlog.skip(events: missed.events)
+    }
+    for slot in lists[stream].slots {
+      guard let state = slots[Int(slot)].state, slots[Int(slot)].flags.isDisjoint(with: [.closed, .paused]),
+        let index = state.index(of: stream)
+      else { continue }
+      switch state.subscriptions[index].mark {
+      case .marked, .awaiting, .behind: continue
+      case .none where isEvent:
+        let lost = QueuedItem(lost: stream, from: first, to: missed.last, events: missed.events, time: steady(now))
+        state.lost += Int(missed.last - first + 1)
+        push(lost, to: .events, slot, state)
+      case .none, .holding:
+        state.pending?.held.removeAll { $0.stream == missed.stream }
+        state.merged += Int(missed.last - first + 1)
+        setMark(.marked, of: index, state, slot: slot, reason: .resync)
+        touch(slot)
       }
     }
   }
@@ -181,7 +213,10 @@ extension FanOut {
     var isRecovered = result.isRecovered
     if isNew {
       enter(client.slot, state, stream: stream, wanted: pending.wanted[item], mark: .holding)
-      if let snapshot = result.snapshot { pending.held.append(snapshot) }
+      if let snapshot = result.snapshot {
+        pending.held.append(snapshot)
+        charge(snapshot.bytes.count / ClientAllowance.snapshotShare, state, now: now)
+      }
       if isRecovered == true, !holdReplay(result.replay, pending, client, state) { isRecovered = false }
     }
     pending.joined[item] = .init(

@@ -4,37 +4,38 @@ import MarketData
 extension FanOut {
   /// Protocol errors in a row that close the connection.
   static let errorLimit = 50
+  /// What a client may do before it has shown a token, where one is asked for: requests a second, bytes of one, and work at once.
+  static let strangerRequestsPerSecond = 5
+  static let strangerMessageBytes = 16 << 10
+  static let strangerWorkBurst = 64 << 10
   /// How long a client may send over the rate before it is closed, µs.
   static let abuseLimit = 5 * Microseconds.second
   /// Messages that may wait for the request before them, and their bytes.
   static let waitingLimit = 64
   static let waitingBytesLimit = 256 << 10
 
-  /// A text message from the client.
+  /// A text message from the client. Take the next only when `inputDelay` says so.
   package func receive(
     _ message: RawSpan, from client: ClientID, now: Timestamp, into actions: inout [FanOutAction]
   ) {
     guard let state = state(of: client) else { return }
+    charge(ClientAllowance.requestWork, state, now: now)
     var refusal: ParsedRequest?
-    if let wait = overRate(state, now: now) {
-      if now - state.abuseSince >= Self.abuseLimit {
-        expel(
-          client, code: CloseCode.rateLimited,
-          reason: "over \(requestLimit(state)) requests/s for 5 s", into: &actions)
-        return
-      }
+    let wait = state.allowance.takeRequest(perSecond: requestLimit(state), now: now)
+    if wait > 0 {
+      if endIfAbusive(client, state, now: now, into: &actions) { return }
       var error = ProtocolError(
         .rateLimited, "more than \(requestLimit(state)) requests in 1 s", hint: "retry after the time given")
       error.retry = true
-      error.retryAfterMilliseconds = wait
+      error.retryAfterMilliseconds = (wait + 999) / 1000
       // The id is worth reading, to answer to; a large message is not worth it.
       refusal = ParsedRequest(
         id: message.byteCount <= 4096 ? RequestParser.parse(message).id : nil, error: error)
-    } else if message.byteCount > limits.messageBytes {
+    } else if message.byteCount > messageLimit(state) {
       refusal = ParsedRequest(
         error: ProtocolError(
-          .messageTooLarge, "\(message.byteCount) bytes; the limit is \(limits.messageBytes)",
-          hint: "split the request"))
+          .messageTooLarge, "\(message.byteCount) bytes; the limit is \(messageLimit(state))",
+          hint: state.grant == nil ? "say hello with a token first" : "split the request"))
     }
     if state.pending != nil || state.greeting != nil {
       let bytes = message.withUnsafeBytes { Array($0) }
@@ -66,19 +67,60 @@ extension FanOut {
     if state.waiting.isEmpty { state.waitingBytes = 0 }
   }
 
-  /// Milliseconds until a request would be within the rate; nil if this one is, which is then counted.
-  private func overRate(_ state: ClientState, now: Timestamp) -> Int64? {
-    let increment = Microseconds.second / Int64(max(1, requestLimit(state)))
-    let burst = Microseconds.second - increment
-    if state.allowance < now { state.allowance = now }
-    let ahead = state.allowance - now
-    guard ahead > burst else {
-      state.allowance = state.allowance + increment
-      return nil
-    }
-    if now - state.lastRefusal > Microseconds.second { state.abuseSince = now }
-    state.lastRefusal = now
-    return (ahead - burst + 999) / 1000
+  // MARK: What a client may ask for
+
+  /// A ping or a pong from the client: counted like a request. One over the rate is answered, and the client waits for it.
+  package func receiveControlFrame(from client: ClientID, now: Timestamp, into actions: inout [FanOutAction]) {
+    guard let state = state(of: client) else { return }
+    charge(ClientAllowance.requestWork / 4, state, now: now)
+    state.allowance.takeControlFrame(perSecond: requestLimit(state), now: now)
+    _ = endIfAbusive(client, state, now: now, into: &actions)
+  }
+
+  /// Books what a client's input has cost before it was a message.
+  /// - Parameters:
+  ///   - bytes: read from it, and what they were inflated to.
+  ///   - frames: that they were in.
+  package func charge(bytes: Int, frames: Int, to client: ClientID, now: Timestamp) {
+    guard let state = state(of: client) else { return }
+    charge(bytes + frames * ClientAllowance.frameWork, state, now: now)
+  }
+
+  /// How long the client's next bytes have to wait, µs; 0 if they may be taken. `max`: until something of it is written or answered.
+  ///
+  /// While they wait, the kernel holds the client back. They wait over its rates of requests and of work, while a request waits for its
+  /// answer, and while replies wait for the client.
+  package func inputDelay(of client: ClientID, now: Timestamp) -> Int64 {
+    guard let state = state(of: client) else { return 0 }
+    if state.pending != nil || state.greeting != nil || state.queue.control.bytes > Self.replyLimit { return .max }
+    return state.allowance.delay(burst: workBurst(state), perSecond: workLimit(state), at: now)
+  }
+
+  /// Bytes of replies that may wait for a client while it asks for more.
+  static let replyLimit = 16 << 10
+
+  func charge(_ work: Int, _ state: ClientState, now: Timestamp) {
+    workDone &+= UInt64(work)
+    state.allowance.charge(work, perSecond: workLimit(state), now: now)
+  }
+
+  private func workLimit(_ state: ClientState) -> Int { requestLimit(state) * ClientAllowance.workPerRequest }
+  private func workBurst(_ state: ClientState) -> Int {
+    state.grant == nil ? Self.strangerWorkBurst : ClientAllowance.workBurst(messageBytes: limits.messageBytes)
+  }
+  private func messageLimit(_ state: ClientState) -> Int {
+    state.grant == nil ? min(limits.messageBytes, Self.strangerMessageBytes) : limits.messageBytes
+  }
+
+  /// Closes a client that was over its rate for too long.
+  private func endIfAbusive(
+    _ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [FanOutAction]
+  ) -> Bool {
+    guard state.allowance.overRate(at: now) >= Self.abuseLimit else { return false }
+    expel(
+      client, code: CloseCode.rateLimited,
+      reason: "over \(requestLimit(state)) requests/s for \(Self.abuseLimit / Microseconds.second) s", into: &actions)
+    return true
   }
 
   private func handle(
@@ -92,6 +134,7 @@ extension FanOut {
     }
     if asksForTokens {
       if case .hello(let hello) = request, let token = hello.token {
+        charge(ClientAllowance.tokenWork, state, now: now)
         state.greeting = (hello, parsed.id)
         actions.append(.authenticate(client, token: token))
         return
@@ -172,7 +215,6 @@ extension FanOut {
     into actions: inout [FanOutAction]
   ) {
     send(to: client, now: now) { Replies.appendError(error, id: id, to: &$0) }
-    if error.code == .rateLimited { return }
     state.errorsInRow += 1
     if state.errorsInRow >= Self.errorLimit {
       expel(
@@ -229,16 +271,23 @@ extension FanOut {
     _ streams: [UInt32], _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
     into actions: inout [FanOutAction]
   ) {
+    guard streams.count <= nameLimit else {
+      let error = ProtocolError(
+        .outOfRange, "`streams` has \(streams.count) numbers; the limit is \(nameLimit)", hint: "\"all\":true ends all")
+      return refuse(error, id, client, state, now: now, into: &actions)
+    }
     var done: [UInt32] = []
     var unknown: [UInt32] = []
-    for stream in streams {
+    var seen: Set<UInt32> = []
+    for stream in streams where seen.insert(stream).inserted {
       if let index = state.index(of: stream) {
         exit(client.slot, state, index: index, into: &actions)
         done.append(stream)
-      } else if !done.contains(stream) {
+      } else {
         unknown.append(stream)
       }
     }
+    charge(done.count * ClientAllowance.joinWork / 4, state, now: now)
     send(to: client, now: now) { out in
       Replies.begin("unsubscribed", id: id, to: &out)
       out.append(",\"streams\":[")

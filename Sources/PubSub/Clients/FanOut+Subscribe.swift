@@ -4,6 +4,8 @@ import MarketData
 extension FanOut {
   /// Failed symbols of one request for which like ones are looked up; the rest get a plain hint.
   private static let nearMatchLimit = 3
+  /// Symbols that searches for like ones may look at in a second, of all clients together. One takes under 1 µs.
+  private static let nearSearchSymbols = 50_000
   /// When to ask again for what is not listed yet. A list comes within a second of the start, as a rule.
   private static let listWaitMilliseconds: Int64 = 1_000
 
@@ -24,10 +26,25 @@ extension FanOut {
     _ items: [ClientRequest.Item], _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
     into actions: inout [FanOutAction]
   ) {
+    if let error = tooManyNames(items) { return refuse(error, id, client, state, now: now, into: &actions) }
     state.requests &+= 1
     let pending = PendingRequest(kind: .subscribe, id: id, number: state.requests)
     state.pending = pending
     join(items, pending, client, state, now: now, into: &actions)
+  }
+
+  /// Symbols that one request may name, wildcards and items without any counted as one each.
+  var nameLimit: Int { max(1_000, limits.subscriptions) }
+  /// Symbols that the wildcards of one request may stand for, whether the client gets them or not.
+  private var wildcardLimit: Int { 4 * nameLimit }
+
+  /// The refusal of a request that names more than any client can have.
+  func tooManyNames(_ items: [ClientRequest.Item]) -> ProtocolError? {
+    let count = items.reduce(0) { $0 + max(1, $1.symbols.count) }
+    guard count > nameLimit else { return nil }
+    return ProtocolError(
+      .outOfRange, "`streams` names \(count) symbols; the limit is \(nameLimit)",
+      hint: "split the request, or use a wildcard: \"kraken:*\"")
   }
 
   /// Joins what of `items` is not joined yet, and completes the request if nothing has to be waited for.
@@ -36,8 +53,9 @@ extension FanOut {
     into actions: inout [FanOutAction]
   ) {
     var seen: Set<StreamKey> = []
+    var wildcards: Set<StreamKey> = []
+    var examined = 0
     var lookups = 0
-    var listed: [Substring: Bool] = [:]
     for (place, item) in items.enumerated() {
       let channel = item.channelText
       if let error = item.error {
@@ -56,8 +74,22 @@ extension FanOut {
       }
       let symbols = item.channel == .status ? [""] : item.symbols
       for symbol in symbols {
+        let isWildcard = symbol.utf8.contains(UInt8(ascii: "*"))
+        // The same one again adds nothing.
+        if isWildcard, !wildcards.insert(key(of: item, symbol, state)).inserted { continue }
         let known = resolve(symbol, item.channel)
-        let resolved = item.channel == .status ? known : known.filter { grant.allows($0) }
+        if isWildcard {
+          guard examined == 0 || examined + known.count <= wildcardLimit else {
+            let error = ProtocolError(
+              .outOfRange, "the wildcards of this request stand for more than \(wildcardLimit) symbols",
+              hint: "split the request")
+            pending.failures.append(.init(place: place, channel: channel, symbol: symbol, error: error))
+            continue
+          }
+          examined += known.count
+        }
+        let resolved =
+          item.channel == .status || grant.allowsAllSymbols ? known : known.filter { grant.allows($0) }
         if resolved.isEmpty, !known.isEmpty {
           let error = ProtocolError(
             .forbidden, "your token does not allow `\(symbol.prefix(80))`",
@@ -66,19 +98,16 @@ extension FanOut {
           continue
         }
         if resolved.isEmpty {
-          let early = notReady(symbol, &listed)
+          let early = notReady(symbol)
           if early == nil { lookups += 1 }
-          let error = early ?? unknownSymbol(symbol, looksUp: lookups <= Self.nearMatchLimit)
+          let error =
+            early ?? unknownSymbol(symbol, looksUp: lookups <= Self.nearMatchLimit && maySearch(state, now: now))
           pending.failures.append(.init(place: place, channel: channel, symbol: symbol, error: error))
           continue
         }
         for (index, name) in resolved.enumerated() {
           let wanted = RateClass.interval(for: item.channel, asked: item.interval)
-          let key = StreamKey(
-            channel: item.channel, symbol: name,
-            depth: item.channel == .book ? item.depth ?? StreamLimits.defaultDepth : 0,
-            points: item.channel == .sparkline ? item.points ?? StreamLimits.defaultPoints : 0,
-            intervalMilliseconds: effectiveInterval(wanted, item.channel, state))
+          let key = key(of: item, name, state)
           guard seen.insert(key).inserted else { continue }
           if let stream = lists.number(of: key), state.index(of: stream) != nil {
             pending.joined.append(.init(stream: stream, seq: lists[stream].seq, state: presentState(of: key), from: 0))
@@ -99,7 +128,19 @@ extension FanOut {
         }
       }
     }
+    charge(
+      pending.outstanding * ClientAllowance.joinWork + examined * ClientAllowance.frameWork, state, now: now)
     if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
+  }
+
+  /// The stream of a symbol that an item asks for.
+  private func key(of item: ClientRequest.Item, _ symbol: String, _ state: ClientState) -> StreamKey {
+    let wanted = RateClass.interval(for: item.channel, asked: item.interval)
+    return StreamKey(
+      channel: item.channel, symbol: symbol,
+      depth: item.channel == .book ? item.depth ?? StreamLimits.defaultDepth : 0,
+      points: item.channel == .sparkline ? item.points ?? StreamLimits.defaultPoints : 0,
+      intervalMilliseconds: effectiveInterval(wanted, item.channel, state))
   }
 
   private func join(
@@ -126,29 +167,16 @@ extension FanOut {
   private func resolve(_ symbol: String, _ channel: ChannelName) -> [String] {
     if channel == .status { return [""] }
     if directory.entries[symbol] != nil { return [symbol] }
-    guard symbol.utf8.contains(UInt8(ascii: "*")) else { return [] }
-    if symbol.hasSuffix(":*") {
-      let prefix = symbol.dropLast()
-      return directory.entries.keys.filter { $0.hasPrefix(prefix) }.sorted()
-    }
-    if symbol.hasPrefix("*:") {
-      let suffix = symbol.dropFirst()
-      return directory.entries.keys.filter { $0.hasSuffix(suffix) }.sorted()
-    }
-    return []
+    return symbol.utf8.contains(UInt8(ascii: "*")) ? directory.symbols(matching: symbol) : []
   }
 
   /// What to say of a symbol of a venue whose list has not come since the gateway started; nil if it has, or if there is no such venue.
   /// Clients that come back at once after a restart are there before it.
-  /// - Parameter listed: what this has found of venues. O(entries) for each venue.
-  func notReady(_ symbol: String, _ listed: inout [Substring: Bool]) -> ProtocolError? {
+  func notReady(_ symbol: String) -> ProtocolError? {
     guard let colon = symbol.firstIndex(of: ":") else { return nil }
     let venue = symbol[..<colon]
     guard venue == "*" ? !directory.venues.isEmpty : directory.venues.contains(String(venue)) else { return nil }
-    let isListed =
-      listed[venue]
-      ?? (venue == "*" ? !directory.entries.isEmpty : directory.entries.keys.contains { $0.hasPrefix("\(venue):") })
-    listed[venue] = isListed
+    let isListed = venue == "*" ? !directory.entries.isEmpty : directory.hasInstruments(of: venue)
     guard !isListed else { return nil }
     var error = ProtocolError(
       .notReady, venue == "*" ? "no venue has told its markets yet" : "\(venue) has not told its markets yet",
@@ -156,6 +184,15 @@ extension FanOut {
     error.retry = true
     error.retryAfterMilliseconds = Self.listWaitMilliseconds
     return error
+  }
+
+  /// Whether symbols like an unknown one may be looked for: that looks at all there are.
+  private func maySearch(_ state: ClientState, now: Timestamp) -> Bool {
+    let count = directory.entries.count
+    let perSecond = min(max(Self.nearSearchSymbols / max(1, count), 2), 100)
+    guard nearSearches.takeRequest(perSecond: perSecond, now: now) == 0 else { return false }
+    charge(count * ClientAllowance.frameWork, state, now: now)
+    return true
   }
 
   func unknownSymbol(_ symbol: String, looksUp: Bool) -> ProtocolError {

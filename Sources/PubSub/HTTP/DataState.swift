@@ -66,17 +66,15 @@ extension FanOut {
 package struct SymbolLookup {
   /// Symbols of one request for which like ones are looked for; the rest get a plain hint.
   static let nearMatchLimit = 3
-  /// Whether venues have told their markets.
-  var listed: [Substring: Bool] = [:]
   var nearMatches = 0
   package init() {}
 }
 
 extension FanOut {
-  /// Why the directory has no such symbol: its venue has not told its markets yet, or there is none; the same as on the stream. O(symbols)
-  /// for a venue, and for the first few symbols O(symbols × length²).
+  /// Why the directory has no such symbol: its venue has not told its markets yet, or there is none; the same as on the stream. For the
+  /// first few symbols O(symbols × length²).
   package func explainMissing(_ symbol: String, _ lookup: inout SymbolLookup) -> ProtocolError {
-    if var early = notReady(symbol, &lookup.listed) {
+    if var early = notReady(symbol) {
       early.hint = "ask again in a second"
       return early
     }

@@ -39,6 +39,7 @@ extension FanOut {
     _ resume: ClientRequest.Resume, _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
     into actions: inout [FanOutAction]
   ) {
+    if let error = tooManyNames(resume.items) { return refuse(error, id, client, state, now: now, into: &actions) }
     state.requests &+= 1
     let pending = PendingRequest(kind: .resume, id: id, number: state.requests)
     pending.positions = resume.items

@@ -44,6 +44,18 @@ package enum Delivery: Sendable {
   case snapshot(StreamFrame, loop: Int, client: ClientID)
   /// There is nothing to make that snapshot of: the stream's next frame will be one, for all.
   case nothing(StreamID, loop: Int, client: ClientID)
+  /// Frames of a stream that a loop was too busy to take: in their place, for all of its subscribers there.
+  case missed(MissedFrames, loop: Int)
+}
+
+/// A run of updates of one stream that was not delivered.
+package struct MissedFrames: Sendable, Equatable {
+  package var stream: StreamID
+  /// `seq` of the first and the last.
+  package var first: UInt64
+  package var last: UInt64
+  /// That they carried; 0 on state channels.
+  package var events: UInt64
 }
 
 /// What a fan-out wants from the loop that publishes a stream.

@@ -64,6 +64,13 @@ struct ReplayRing {
 
   mutating func removeAll() { self = ReplayRing() }
 
+  /// Forgets all messages, because others with so many `events` are missing behind them.
+  mutating func skip(events: UInt64) {
+    let total = totalEvents + max(1, events)
+    self = ReplayRing()
+    totalEvents = total
+  }
+
   /// The messages after `seq` up to the last one; nil if one of them is not here any more. O(log n) to find them.
   func frames(after seq: UInt64, now: Timestamp) -> [StreamFrame]? {
     let index = firstIndex { $0.frame.prev >= seq }

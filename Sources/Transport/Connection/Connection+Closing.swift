@@ -4,6 +4,9 @@ import Glibc
 extension Connection {
   /// How long an ended connection waits for the peer's end, ns.
   private static let lingerTime: UInt64 = 1_000_000_000
+  /// Bytes dropped in one turn, and altogether: more than a window of 100 Mbit/s at 20 ms.
+  private static let discardPortion = 16 << 10
+  private static let discardLimit = 256 << 10
 
   /// Closes after everything queued is sent, or after `timeout` ns; `close_notify` is sent under TLS. The handler is told once
   /// the kernel has everything.
@@ -60,10 +63,15 @@ extension Connection {
     discard()
   }
 
-  /// Reads and drops until the peer's end.
+  /// Reads and drops until the peer's end, or until the peer has sent more than it can have had under way: then the rest waits in the
+  /// kernel for the end of the time, so that a peer that sends on and on costs nothing.
   func discard() {
-    let count = loop.kernel.receive(descriptor, into: loop.readBuffer)
+    guard discarded < Self.discardLimit else { return }
+    let portion = min(loop.readBuffer.count, Self.discardPortion)
+    let count = loop.kernel.receive(
+      descriptor, into: UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer[..<portion]))
     if count > 0 {
+      discarded += count
       loop.markUnfinished(self)
     } else if count == 0 || (count != Int(-EAGAIN) && count != Int(-EINTR)) {
       finish(.closedLocally)

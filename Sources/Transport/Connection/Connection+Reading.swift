@@ -2,8 +2,8 @@ import Glibc
 
 /// From the kernel's hands to the handler's.
 extension Connection {
-  /// Takes what the kernel has, up to one buffer a turn. `toEnd`: until it says that there is no more; otherwise a read that
-  /// does not fill the buffer is known to have taken everything.
+  /// Takes what the kernel has, up to `Limits.readBytes` a turn. `toEnd`: until it says that there is no more; otherwise a read that
+  /// does not fill what it was given is known to have taken everything.
   func read(toEnd: Bool) {
     guard state == .open || state == .closing else { return }
     if isPaused && state == .open {
@@ -11,12 +11,13 @@ extension Connection {
       return
     }
     hasUnread = false
-    var budget = loop.readBuffer.count
+    var budget = readLimit
     while budget > 0 {
+      let buffer = UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer[..<budget])
       let count: Int
       var isEmptied = false
       if let tls {
-        switch tls.read(into: loop.readBuffer) {
+        switch tls.read(into: buffer) {
         case .bytes(let taken):
           count = taken
           isEmptied = !toEnd && tls.isDrained
@@ -26,7 +27,7 @@ extension Connection {
         case .failed(let failure): return fail(failure)
         }
       } else {
-        count = loop.kernel.receive(descriptor, into: loop.readBuffer)
+        count = loop.kernel.receive(descriptor, into: buffer)
         if count < 0 {
           let error = Int32(truncatingIfNeeded: -count)
           if error == EINTR { continue }
@@ -34,7 +35,7 @@ extension Connection {
           return
         }
         if count == 0 { return peerEnded() }
-        isEmptied = !toEnd && count < loop.readBuffer.count
+        isEmptied = !toEnd && count < buffer.count
       }
       bytesRead &+= UInt64(count)
       budget -= count

@@ -37,9 +37,17 @@ package final class Connection: PolledDescriptor {
     /// `SO_SNDBUF`: bytes the kernel holds for the peer, sent and unacknowledged included. It doubles the value for its own
     /// overhead (socket(7)).
     package var kernelBytes: Int
+    /// Bytes taken from the peer in one turn of the loop, and handed over at a time; at most the loop's buffer, 256 KiB. What the
+    /// handler cannot deal with at once it has to keep, so a port for strangers takes little.
+    package var readBytes: Int
     /// The defaults let 128 KiB be on the way, 10 Mbit/s at 100 ms, and 16 KiB be behind it.
-    package init(queuedBytes: Int = 1 << 20, kernelUnsentBytes: Int = 16 << 10, kernelBytes: Int = 128 << 10) {
+    package init(
+      queuedBytes: Int = 1 << 20, kernelUnsentBytes: Int = 16 << 10, kernelBytes: Int = 128 << 10,
+      readBytes: Int = 256 << 10
+    ) {
+      precondition(readBytes > 0, "a connection that reads nothing never ends")
       self.queuedBytes = queuedBytes
+      self.readBytes = readBytes
       self.kernelUnsentBytes = kernelUnsentBytes
       self.kernelBytes = kernelBytes
     }
@@ -74,6 +82,7 @@ package final class Connection: PolledDescriptor {
   // Writing
   @exclusivity(unchecked) var unsent = UnsentBytes()
   let queueLimit: Int
+  let readLimit: Int
   @exclusivity(unchecked) var isDirty = false
   /// The socket buffer was full; `.writable` ends it.
   @exclusivity(unchecked) var isBlocked = false
@@ -85,6 +94,8 @@ package final class Connection: PolledDescriptor {
   /// The kernel may have bytes that no further event will announce.
   @exclusivity(unchecked) var hasUnread = false
   @exclusivity(unchecked) var peerHasEnded = false
+  /// Bytes read and dropped since the end of this direction.
+  @exclusivity(unchecked) var discarded = 0
   /// Bytes read so far, decrypted.
   @exclusivity(unchecked) package internal(set) var bytesRead: UInt64 = 0
 
@@ -92,6 +103,7 @@ package final class Connection: PolledDescriptor {
     self.loop = loop
     self.peer = peer
     self.queueLimit = limits.queuedBytes
+    self.readLimit = min(limits.readBytes, loop.readBuffer.count)
     self.tls = tls
     self.state = tls == nil ? .open : .handshaking
     super.init(descriptor: descriptor)

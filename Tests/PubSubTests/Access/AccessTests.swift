@@ -35,6 +35,26 @@ struct AccessTests {
     #expect(world.closed.isEmpty)
   }
 
+  @Test("who has shown no token gets five requests a second and 16 KiB in one; a grant begins anew")
+  func strangers() {
+    let world = world()
+    let client = world.client()
+    for _ in 0..<5 { #expect(client.ask("{\"op\":\"list\"}")[0].contains("\"code\":\"unauthorized\"")) }
+    #expect(client.ask("{\"op\":\"list\"}")[0].contains("\"code\":\"rate_limited\""))
+    #expect(client.inputDelay == 200_000)
+    world.now = world.now + 200_000
+    let large = "{\"op\":\"hello\",\"client\":\"\(String(repeating: "x", count: 16 << 10))\"}"
+    #expect(client.ask(large)[0].contains("\"code\":\"message_too_large\""))
+    world.now = world.now + 200_000
+    client.send(Self.hello)
+    // Nothing is taken until the token has been looked at.
+    #expect(client.inputDelay == .max)
+    client.authorize(Grant(subject: "a"))
+    world.settle()
+    #expect(client.inputDelay == 0)
+    for _ in 0..<20 { #expect(client.ask("{\"op\":\"ping\"}").of("pong").count == 1) }
+  }
+
   @Test("a token that is refused closes with 4001, or with 4129 where it may come back")
   func refused() {
     let world = world()

@@ -125,7 +125,7 @@ final class World {
       switch delivery {
       case .frame(_, let set):
         for loop in 0..<loops where set & (1 << UInt64(loop)) != 0 { mail[loop].append(.delivery(delivery)) }
-      case .joined(_, let loop, _), .snapshot(_, let loop, _), .nothing(_, let loop, _):
+      case .joined(_, let loop, _), .snapshot(_, let loop, _), .nothing(_, let loop, _), .missed(_, let loop):
         mail[loop].append(.delivery(delivery))
       }
     }
@@ -254,6 +254,15 @@ final class ModelClient {
   func send(_ text: String) {
     var actions: [FanOutAction] = []
     world.fanOuts[loop].receive(Array(text.utf8).span.bytes, from: id, now: world.now, into: &actions)
+    world.post(actions, from: loop)
+  }
+
+  /// How long its next bytes have to wait, µs.
+  var inputDelay: Int64 { world.fanOuts[loop].inputDelay(of: id, now: world.now) }
+
+  func sendControlFrame() {
+    var actions: [FanOutAction] = []
+    world.fanOuts[loop].receiveControlFrame(from: id, now: world.now, into: &actions)
     world.post(actions, from: loop)
   }
 

@@ -60,6 +60,11 @@ package final class FaultyTransport {
     return loop
   }
 
+  /// The loops of a host take no turn for `span` ns, as those of a process that was stopped (SIGSTOP); its sockets go on.
+  package func stop(_ host: SimulatedHost, for span: UInt64) {
+    for driven in loops where (driven.loop.kernel as? SimulatedHost) === host { driven.pausedUntil = uptime + span }
+  }
+
   /// Forgets a loop that has ended.
   package func remove(_ loop: EventLoop) { loops.removeAll { $0.loop === loop } }
 

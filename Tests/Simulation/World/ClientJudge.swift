@@ -70,6 +70,9 @@ struct ClientJudge {
     heardAt = network.uptime
   }
 
+  /// Nothing can come until then.
+  mutating func expectSilence(until end: UInt64) { deafUntil = end }
+
   mutating func asked(_ id: Int, _ op: String) { outstanding[id] = op }
 
   /// A reply came.

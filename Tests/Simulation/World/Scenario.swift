@@ -45,6 +45,8 @@ package struct Scenario: Sendable, CustomStringConvertible {
     package var handsOver = false
     /// In the middle it is told to stop at once.
     package var isCutShort = false
+    /// When the gateway's process is stopped, ns after the beginning, and for how long.
+    package var stop: (at: UInt64, span: UInt64)?
     package init(seconds: Int) { self.seconds = seconds }
   }
 

@@ -93,6 +93,9 @@ final class ScriptedClient: ConnectionHandler {
   /// From now on a connection that the gateway ends had to be told of it before.
   func expectDrain() { judge.expectsNotice = true }
 
+  /// The gateway stands still until then.
+  func expectSilence(until end: UInt64) { judge.expectSilence(until: end) }
+
   /// Whether there is a connection that still works, as far as the network is concerned.
   var isConnected: Bool { connection != nil && !(link?.isBroken ?? true) }
 

@@ -417,13 +417,20 @@ package final class World {
     let start = network.uptime
     gateway!.drain(
       seconds: plan.seconds, handsOver: plan.handsOver, LoopCall { [unowned self] in isStopped = true }.body)
+    if let stop = plan.stop {
+      network.schedule(after: stop.at) { [unowned self] in
+        network.stop(gatewayHost, for: stop.span)
+        for client in clients { client.expectSilence(until: network.uptime + stop.span) }
+      }
+    }
     if !plan.isInStorm, !plan.handsOver { checkReadiness() }
     if plan.isCutShort {
       network.run(until: start + UInt64(plan.seconds) * Self.second / 2) { isStopped }
       // With their farewells a second later at the latest.
       gateway!.stop(deadline: 1_000) {}
     }
-    let limit = UInt64(plan.seconds + 2)
+    // The time in which its process stood still is not the gateway's.
+    let limit = UInt64(plan.seconds + 2) + (plan.stop?.span ?? 0) / Self.second + 1
     network.run(until: start + limit * Self.second) { isStopped }
     guard isStopped else { return faults.append("the gateway is not down \(limit) s after the beginning of its drain") }
     // Those who did not read, or whose connection stood still, find out.

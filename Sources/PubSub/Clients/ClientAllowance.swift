@@ -1,0 +1,83 @@
+import MarketData
+
+/// What one client may still ask for: so many requests a second, and so much work a second. Sans-IO.
+///
+/// Both are kept as the generic cell rate algorithm keeps them (ITU-T I.371): as the time at which all that was taken so far is
+/// paid for. Requests over the rate are refused, once, and then the client has to wait. Work is known when it has been done, so it is
+/// never refused: it is a debt, and the client's next bytes are taken when it is paid.
+///
+/// The unit of work is what reading one byte of JSON costs, 2 to 4 ns. 200 clients at the default bound of 240 KiB/s each are a tenth
+/// to a fifth of a core.
+struct ClientAllowance {
+  /// What a request costs beside its bytes and those of its reply: about 5 µs with the send.
+  static let requestWork = 1 << 10
+  /// What a frame costs beside its bytes, so that messages in fragments of a byte are no cheaper than they are.
+  static let frameWork = 64
+  /// What a new subscription costs, the stream's list and the hub's answer included, about 4 µs; an ended one costs a quarter.
+  static let joinWork = 1 << 10
+  /// Bytes of a snapshot that is made for one client, for a unit of work: encoding is cheaper than reading.
+  static let snapshotShare = 8
+  /// What a token costs: a signature is checked.
+  static let tokenWork = 32 << 10
+
+  /// Work a second for each request a second.
+  static let workPerRequest = 12 << 10
+  /// Work that may be done at once: the largest subscription of a client.
+  static func workBurst(messageBytes: Int) -> Int { max(1 << 20, 2 * messageBytes) }
+  /// Gaps in being over the rate up to this long do not count, µs: a client that has to wait is not within it.
+  private static let abuseGap = 2 * Microseconds.second
+
+  /// Paid for by then.
+  private var requestsPaid = Timestamp.distantPast
+  private var workPaid = Timestamp.distantPast
+  /// The next bytes are taken then.
+  private var heldUntil = Timestamp.distantPast
+  /// Since when the client is over the rate, and when it last was.
+  private var overSince = Timestamp.distantPast
+  private var lastOver = Timestamp.distantPast
+
+  /// Takes a request; 0 if it is within `perSecond`, 1 and above. Else it is not counted, the client has to wait, and the result is how
+  /// long, µs.
+  mutating func takeRequest(perSecond: Int, now: Timestamp) -> Int64 {
+    let increment = Microseconds.second / Int64(max(1, perSecond))
+    if requestsPaid < now { requestsPaid = now }
+    let over = requestsPaid - now - (Microseconds.second - increment)
+    guard over > 0 else {
+      requestsPaid = requestsPaid + increment
+      return 0
+    }
+    wait(until: now + over, now: now)
+    return over
+  }
+
+  /// Takes a ping or a pong. One over the rate is counted, too, and the client has to wait until it is paid for.
+  mutating func takeControlFrame(perSecond: Int, now: Timestamp) {
+    let increment = Microseconds.second / Int64(max(1, perSecond))
+    if requestsPaid < now { requestsPaid = now }
+    requestsPaid = requestsPaid + increment
+    let over = requestsPaid - now - Microseconds.second
+    if over > 0 { wait(until: now + over, now: now) }
+  }
+
+  private mutating func wait(until moment: Timestamp, now: Timestamp) {
+    heldUntil = max(heldUntil, moment)
+    if now - lastOver > Self.abuseGap { overSince = now }
+    lastOver = now
+  }
+
+  /// How long the client has been over the rate without a rest, µs; 0 if it is not.
+  func overRate(at now: Timestamp) -> Int64 { lastOver == now ? now - overSince : 0 }
+
+  /// Books work that was done for the client, at `perSecond`.
+  mutating func charge(_ work: Int, perSecond: Int, now: Timestamp) {
+    if workPaid < now { workPaid = now }
+    workPaid = workPaid + Int64(work) * Microseconds.second / Int64(max(1, perSecond))
+  }
+
+  /// How long the client's next bytes have to wait at `now`, µs; 0 if they may be taken.
+  /// - Parameter burst: work that may be done ahead, at `perSecond`.
+  func delay(burst: Int, perSecond: Int, at now: Timestamp) -> Int64 {
+    let ahead = Int64(burst) * Microseconds.second / Int64(max(1, perSecond))
+    return max(0, heldUntil - now, workPaid - now - ahead)
+  }
+}

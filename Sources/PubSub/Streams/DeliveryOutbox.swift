@@ -1,0 +1,88 @@
+import Bytes
+
+/// What one loop has to deliver to another, until that one's mailbox takes it. Sans-IO.
+///
+/// Where the mailbox is full, the frames are merged: of each stream one `.missed` is kept in their place, which tells the receiver what is
+/// not there. Answers to single clients are kept, each in its order among what is of its stream; they are bounded by those who asked.
+/// So what a loop that stands still costs does not depend on how long it does.
+package struct DeliveryOutbox {
+  /// What is to be delivered, in order.
+  package private(set) var deliveries: [Delivery] = []
+  /// Of the frames among it.
+  package private(set) var bytes = 0
+  /// Frames that were merged away, since the start.
+  package private(set) var framesMissed: UInt64 = 0
+  /// From here on nothing was merged yet.
+  private var fresh = 0
+  private let loop: Int
+
+  /// - Parameter loop: whose outbox this is.
+  package init(to loop: Int) { self.loop = loop }
+
+  package var isEmpty: Bool { deliveries.isEmpty }
+
+  package mutating func append(_ delivery: Delivery) {
+    deliveries.append(delivery)
+    bytes += Self.bytes(of: delivery)
+  }
+
+  /// Everything was taken.
+  package mutating func removeAll() {
+    deliveries.removeAll(keepingCapacity: true)
+    bytes = 0
+    fresh = 0
+  }
+
+  /// Nothing was taken: merges the frames that came since the last time. O(deliveries).
+  package mutating func merge() {
+    guard fresh < deliveries.count else { return }
+    /// Where the run of a stream stands, if nothing of the stream comes behind it.
+    var runs: [StreamID: Int] = [:]
+    var kept: [Delivery] = []
+    kept.reserveCapacity(deliveries.count)
+    bytes = 0
+    for delivery in deliveries {
+      switch delivery {
+      case .frame(let frame, _):
+        framesMissed += 1
+        let missed = MissedFrames(
+          stream: frame.stream, first: frame.kind == .snapshot ? frame.seq : frame.prev + 1, last: frame.seq,
+          events: UInt64(frame.events))
+        Self.add(missed, loop: loop, to: &kept, &runs)
+      case .missed(let missed, _): Self.add(missed, loop: loop, to: &kept, &runs)
+      case .joined(let result, _, _): keep(delivery, of: result.stream)
+      case .snapshot(let frame, _, _): keep(delivery, of: frame.stream)
+      case .nothing(let stream, _, _): keep(delivery, of: stream)
+      }
+    }
+    func keep(_ delivery: Delivery, of stream: StreamID) {
+      runs[stream] = nil
+      bytes += Self.bytes(of: delivery)
+      kept.append(delivery)
+    }
+    deliveries = kept
+    fresh = kept.count
+  }
+
+  private static func add(
+    _ missed: MissedFrames, loop: Int, to kept: inout [Delivery], _ runs: inout [StreamID: Int]
+  ) {
+    if let place = runs[missed.stream], case .missed(var run, _) = kept[place] {
+      run.last = missed.last
+      run.events += missed.events
+      kept[place] = .missed(run, loop: loop)
+    } else {
+      runs[missed.stream] = kept.count
+      kept.append(.missed(missed, loop: loop))
+    }
+  }
+
+  private static func bytes(of delivery: Delivery) -> Int {
+    switch delivery {
+    case .frame(let frame, _), .snapshot(let frame, _, _): frame.bytes.count
+    case .joined(let result, _, _):
+      (result.snapshot?.bytes.count ?? 0) + result.replay.reduce(0) { $0 + $1.bytes.count }
+    case .nothing, .missed: 0
+    }
+  }
+}
