@@ -116,7 +116,7 @@ package final class Gateway: Sendable {
         recorders: { recordings.figures })
     }
     self.internalListener = try Listener(
-      address: configuration.internalListen, loops: [loops[0]], sharesPort: configuration.reusePort
+      address: configuration.internalListen, loops: [loops[0]], limits: limits, sharesPort: configuration.reusePort
     ) { connection in internalAPI[connection.loop.index].accept(connection) }
   }
 

@@ -7,19 +7,32 @@ import WebSocket
 /// WebSocket pings of clients, over sockets.
 @Suite("Pings, end to end", .serialized, .realTime)
 struct PingTests {
-  @Test("a client that pings and does not read is owed one pong, not a queue of them")
+  @Test("a client that floods with pings is held back, answered at its rate and closed with 4129; others notice nothing")
   func flood() async throws {
     let harness = try GatewayHarness(venues: ["kraken"])
     let probe = try await harness.probe()
-    probe.stopReading()
-    // 20 MB of pongs: more than the kernel takes and the gateway would queue before it cuts a connection off.
+    let good = try await harness.probe()
     let ping: [UInt8] = [0x89, 0xFD, 0, 0, 0, 0] + [UInt8](repeating: 0x70, count: 125)
-    let pings = Array(repeatElement(ping, count: 4_000).joined())
-    for _ in 0..<40 {
-      probe.send(raw: pings)
-      var patience = Patience()
-      while await probe.unsentBytes() > 0 { try await patience.wait(for: "the pings to be taken") }
+    probe.send(raw: Array(repeatElement(ping, count: 4_000).joined()))
+    for id in 1...3 {
+      good.send("{\"op\":\"ping\",\"id\":\(id)}")
+      _ = try await good.first("pong \(id)") { $0.type == "pong" && $0.id == id }
     }
+    #expect(try await probe.closeCode() == 4129)
+    // 20 at once and 20 a second.
+    #expect(probe.pongs <= 20 + 20 * 8, "\(probe.pongs)")
+    good.send("{\"op\":\"ping\",\"id\":4}")
+    _ = try await good.first("pong 4") { $0.type == "pong" && $0.id == 4 }
+    await harness.stop()
+  }
+
+  @Test("a client that pings and does not read is owed one pong, not a queue of them")
+  func deaf() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    let probe = try await harness.probe()
+    probe.stopReading()
+    let ping: [UInt8] = [0x89, 0xFD, 0, 0, 0, 0] + [UInt8](repeating: 0x70, count: 125)
+    probe.send(raw: Array(repeatElement(ping, count: 15).joined()))
     probe.startReading()
     probe.send(#"{"op":"ping","id":7,"time":1}"#)
     _ = try await probe.first("the pong of the protocol") { $0.type == "pong" && $0.id == 7 }

@@ -37,6 +37,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
     var isOpen = false
     var failure: String?
     var deflate: PerMessageDeflate?
+    var pongs = 0
   }
 
   private let loop: EventLoop
@@ -115,6 +116,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
         case .ping(let payload):
           // A test that waits long for its turn is not to lose its connection for that.
           if answersPings { pong(payload, on: connection) }
+        case .pong: state.withLock { $0.pongs += 1 }
         case .close(let code, _, _): state.withLock { $0.closeCode = code }
         default: break
         }
@@ -171,6 +173,8 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   func disconnect() { loop.execute { [self] in connection?.abort() } }
 
   var messages: [Message] { state.withLock { $0.messages } }
+  /// WebSocket pongs that came.
+  var pongs: Int { state.withLock { $0.pongs } }
   var count: Int { state.withLock { $0.messages.count } }
 
   /// Waits until a message fits, from the `from`th on; 30 s at most.
