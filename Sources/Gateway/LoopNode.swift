@@ -114,14 +114,13 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     precondition(feed.slot == feeds.count, "a feed's slot is its place")
     feeds.append(feed)
     feedNumbers.append(number)
-    announced.append([])
     feedStatusChanged(feed)
     feed.start()
   }
 
   private var feedNumbers: [Int] = []
-  /// By feed, what the loops know of its instruments.
-  private var announced: [[DirectoryEntry]] = []
+  /// Feeds of which some loop could not be told: all of their instruments are announced again.
+  private var untold: Set<Int> = []
 
   private func everySecond() {
     let before = clock.now()
@@ -177,34 +176,31 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     fanOut.feeds = venueStatuses
   }
 
-  /// Tells every loop what changed about this loop's feeds: their states, and of their instruments and books those that did. A loop
-  /// that cannot take it now is told all of it later.
+  /// Tells every loop what changed about this loop's feeds: their states, and the instruments whose description or book did. A loop
+  /// that cannot take it now is told all of it later. O(changed).
   private func announceFeeds() {
     let now = clock.now()
     let slots = dirtyFeeds
     dirtyFeeds.removeAll(keepingCapacity: true)
     for slot in slots {
       let feed = feeds[slot]
-      let all = feed.pipeline.market.instruments
-      var entries: [DirectoryEntry] = []
-      for index in all.indices {
-        let (instrument, bookState) = (all[index].instrument, all[index].bookState)
-        let known = index < announced[slot].count ? announced[slot][index] : nil
-        if let known, known.bookState == bookState, known.instrument == instrument { continue }
-        let entry = DirectoryEntry(loop: loop.index, market: slot, instrument: instrument, bookState: bookState)
-        entries.append(entry)
-        if index < announced[slot].count { announced[slot][index] = entry } else { announced[slot].append(entry) }
+      let changed = feed.takeChangedInstruments()
+      let ids = untold.remove(slot) == nil ? Array(changed) : feed.pipeline.market.instruments.map(\.instrument.id)
+      let entries = ids.map { id in
+        let state = feed.pipeline.market[id]
+        return DirectoryEntry(loop: loop.index, market: slot, instrument: state.instrument, bookState: state.bookState)
       }
-      let (status, number, changed) = (feed.status, feedNumbers[slot], entries)
+      metrics.entriesAnnounced += entries.count
+      let (status, number) = (feed.status, feedNumbers[slot])
       for node in nodes {
         if node === self {
-          learn(status, number: number, entries: changed, now)
+          learn(status, number: number, entries: entries, now)
         } else if !node.loop.offer(
-          bytes: changed.count * MemoryLayout<DirectoryEntry>.stride,
-          { node.learn(status, number: number, entries: changed, node.clock.now()) })
+          bytes: entries.count * MemoryLayout<DirectoryEntry>.stride,
+          { node.learn(status, number: number, entries: entries, node.clock.now()) })
         {
           dirtyFeeds.insert(slot)
-          announced[slot] = []
+          untold.insert(slot)
         }
       }
     }

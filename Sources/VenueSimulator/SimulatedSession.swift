@@ -51,6 +51,9 @@ package class SimulatedSession {
   package final private(set) var isEnded = false
   /// Open, but dead.
   final var isHalfOpen = false
+  /// What of the venue's arrives here.
+  enum Carried { case everything, answers, nothing }
+  final var carried: Carried
   final var lastSent: Timestamp
   /// Moments of the client's latest messages, for the venue's rate limit.
   private final var arrivals: [Timestamp] = []
@@ -59,6 +62,7 @@ package class SimulatedSession {
     self.id = id
     self.faults = faults
     opened = faults.now
+    carried = faults.carried
     lastSent = faults.now
   }
 
@@ -80,7 +84,7 @@ package class SimulatedSession {
 
   /// Sends a message, unless a fault has it otherwise.
   final func send(_ payload: SharedBytes, _ kind: SimulatedFrameKind = .control, instrument: Int = -1) {
-    guard !isEnded, !isHalfOpen else { return }
+    guard !isEnded, !isHalfOpen, isCarried(kind) else { return }
     let truth = faults.truth(kind, instrument: instrument)
     if !faults.pending.isEmpty {
       let (verdict, fault) = faults.verdict(payload, kind, instrument: instrument, session: id)
@@ -108,6 +112,14 @@ package class SimulatedSession {
     switch kind {
     case .book, .bookPart: release(instrument)
     case .control, .heartbeat, .bookSnapshot, .trade, .ticker, .quote: break
+    }
+  }
+
+  private final func isCarried(_ kind: SimulatedFrameKind) -> Bool {
+    switch carried {
+    case .everything: return true
+    case .answers: if case .control = kind { return true } else { return false }
+    case .nothing: return false
     }
   }
 

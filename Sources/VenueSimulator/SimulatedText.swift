@@ -127,9 +127,11 @@ struct LevelBatch {
 
   var isEmpty: Bool { bids.isEmpty && asks.isEmpty }
 
-  mutating func add(_ change: SimulatedChange) {
-    for level in change.bids { bids[level.price] = level.size }
-    for level in change.asks { asks[level.price] = level.size }
+  mutating func add(_ change: SimulatedChange) { add(bids: change.bids, asks: change.asks) }
+
+  mutating func add(bids: [PriceLevel], asks: [PriceLevel]) {
+    for level in bids { self.bids[level.price] = level.size }
+    for level in asks { self.asks[level.price] = level.size }
   }
 
   mutating func removeAll() {

@@ -115,7 +115,8 @@ package final class SimulatedVenue {
   package var framesSent: Int { sessions.reduce(endedFrames) { $0 + $1.framesSent } }
   /// Whether a fault is under way or still to come. What is refused stays refused and is none.
   package var hasTrouble: Bool {
-    faults.silence != nil || faults.isBanned || faults.isSlow || !closing.isEmpty || !scheduled.isEmpty
+    faults.silence != nil || faults.isBanned || faults.isSlow || faults.carried != .everything || !closing.isEmpty
+      || !scheduled.isEmpty
   }
   package var isSilent: Bool { faults.silence != nil }
   /// Whether sessions' output says what the books behind it are (`SimulatedOutput.witness`).
@@ -194,6 +195,13 @@ package final class SimulatedVenue {
         faults.count()
         session.isHalfOpen = true
       }
+    case .pongsOnly, .answersOnly:
+      let carried: SimulatedSession.Carried = fault.kind == .pongsOnly ? .nothing : .answers
+      for session in live {
+        faults.count()
+        session.carried = carried
+      }
+      if span > 0 { faults.muting = (carried, faults.now + span) }
     case .refuse:
       faults.count()
       if let index = fault.symbol.flatMap({ market.index(named: $0) }) {
@@ -243,7 +251,8 @@ package final class SimulatedVenue {
           for (session, at) in closing where at <= faults.now { session.close(1001, "Going away") }
           closing.removeAll { $0.at <= faults.now }
         }
-        venueProtocol.tick(faults.now, sessions: sessions)
+        // What is behind a proxy that keeps the socket has no say in it.
+        venueProtocol.tick(faults.now, sessions: sessions.filter { $0.carried == .everything })
         faults.settle()
       } else {
         break
@@ -299,7 +308,7 @@ package final class SimulatedVenue {
 
   /// A text message from a client.
   package func receive(_ text: RawSpan, from session: SimulatedSession) {
-    guard !session.isEnded, !session.isHalfOpen else { return }
+    guard !session.isEnded, !session.isHalfOpen, session.carried != .nothing else { return }
     if faults.silence != nil {
       if heldMessages.count(where: { $0.session === session }) >= Self.heldLimit { return session.abort() }
       heldMessages.append((session, text.withUnsafeBytes { Array($0) }))

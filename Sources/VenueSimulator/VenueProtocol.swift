@@ -15,6 +15,11 @@ package struct SimulatedResponse: Sendable {
     self.fields = fields
     self.body = body
   }
+
+  /// What its `Retry-After` says, µs.
+  package var retryAfter: Int64? {
+    fields.first { $0.name == "Retry-After" }.flatMap { Int64($0.value) }.map { $0 * Microseconds.second }
+  }
 }
 
 /// A request for a connection that the venue does not take: the HTTP status and reason it answers with.

@@ -124,6 +124,11 @@ package class FeedHandler {
   /// What the session shall do next, in order.
   package final var actions: [FeedAction] = []
   package final var counts = FeedCounts()
+  /// When something of a market last came, or a heartbeat that the venue sends by itself. Answers, those to pings among them, are
+  /// neither.
+  package final var marketHeard = Timestamp.distantPast
+  /// How long the venue asks to wait before the next request, µs: of the REST answer that is being taken.
+  package final var retryAfter: Int64?
   /// Why the last REST answer could not be read; the pipeline takes it.
   package final var answerError: FeedError?
 
@@ -151,6 +156,9 @@ package class FeedHandler {
   /// Why the book of `instrument` is not being rebuilt just now; nil unless it has failed too often (`BookCircuit`).
   package func trouble(of instrument: InstrumentID) -> BookTrouble? { nil }
 
+  /// Whether the venue has anything to send on this connection: false while nothing is subscribed.
+  package var expectsMarket: Bool { true }
+
   /// Whether `connected` may be called.
   package var isPrepared: Bool { true }
   package func prepare(now: Timestamp, into batch: inout EventBatch) {}
@@ -176,8 +184,8 @@ package class FeedHandler {
   /// Asks again for symbols that the venue refused, while connected. At most once a minute.
   package func retry(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {}
 
-  /// The connection is gone: what the next one refuses is told again.
-  package func forgetRefusals() {}
+  /// The connection is gone: what the next one refuses is told again, and what is followed once for each connection is followed anew.
+  package func forgetConnection() {}
 
   /// Brings an instrument to scales that are at least these. False if a value seen so far would not fit.
   package func widen(

@@ -73,17 +73,23 @@ package final class FeedPipeline {
   package func disconnected(now: Timestamp) {
     batch.removeAll()
     handler.disconnected(now: now, into: &batch)
-    handler.forgetRefusals()
+    handler.forgetConnection()
     lagging = nil
     apply(now)
     market.disconnect(into: &changes)
   }
 
   /// The answer to a `.get`; status 0 if there is none, then `body` is the reason as text.
-  /// - Parameter path: what was asked for, to name it where the answer is of no use.
-  package func response(to request: Int, status: Int, body: RawSpan, now: Timestamp, path: String? = nil) {
+  /// - Parameters:
+  ///   - path: what was asked for, to name it where the answer is of no use.
+  ///   - retryAfter: how long the venue asks to wait before the next request, µs.
+  package func response(
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, path: String? = nil, retryAfter: Int64? = nil
+  ) {
     batch.removeAll()
     let rejected = handler.counts.rejected
+    handler.retryAfter = retryAfter
+    defer { handler.retryAfter = nil }
     handler.response(to: request, status: status, body: body, now: now, into: &batch)
     noteAnswer(status, body, wasRead: handler.counts.rejected == rejected, path, now)
     apply(now)

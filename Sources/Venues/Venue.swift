@@ -12,8 +12,10 @@ package struct Venue: Sendable {
   package let endpoint: String
   /// The base URL of its public REST API.
   package let restEndpoint: String
-  /// Silence on the whole connection after which it counts as stale, µs.
-  package let staleAfter: Int64
+  /// What it sends by itself on a connection that lives.
+  package let cadence: Cadence
+  /// Silence of the market on a connection after which it counts as stale, µs; after the same again it is replaced.
+  package var staleAfter: Int64 { cadence.staleAfter }
   /// The largest message it may send, bytes.
   package let messageLimit: Int
   /// Whether permessage-deflate is offered to it. Only where the venue says that it supports it: others have been seen to answer
@@ -45,7 +47,7 @@ package struct Venue: Sendable {
   package let makeHandler: @Sendable (FeedConfiguration) -> FeedHandler
 
   package init(
-    name: String, title: String, separator: String, endpoint: String, restEndpoint: String, staleAfter: Int64,
+    name: String, title: String, separator: String, endpoint: String, restEndpoint: String, cadence: Cadence,
     messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int, addressLimit: Int? = nil,
     kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, connectionLifetime: Int64? = nil,
     connectLimit: ConnectLimit = .usual, market: Market.Configuration,
@@ -57,7 +59,7 @@ package struct Venue: Sendable {
     self.separator = separator
     self.endpoint = endpoint
     self.restEndpoint = restEndpoint
-    self.staleAfter = staleAfter
+    self.cadence = cadence
     self.messageLimit = messageLimit
     self.offersCompression = offersCompression
     self.symbolLimit = symbolLimit
@@ -83,7 +85,7 @@ package struct Venue: Sendable {
     separator = first.separator
     endpoint = first.endpoint
     restEndpoint = first.restEndpoint
-    staleAfter = first.staleAfter
+    cadence = first.cadence
     messageLimit = first.messageLimit
     offersCompression = first.offersCompression
     symbolLimit = parts.map(\.symbolLimit).min() ?? first.symbolLimit

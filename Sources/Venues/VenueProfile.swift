@@ -42,20 +42,17 @@ package struct VenueProfile: Sendable {
   package let bookDepth: Int?
   /// What shows that a book is right, in a few words: `CRC-32 of the top ten after every message`.
   package let bookCheck: String
-  /// What shows that a connection lives, in a few words: `heartbeat every second`.
-  package let connectionLife: String
   package let requests: [Request]
   /// The venue's limits that are kept, each in a few words.
   package let limits: [String]
 
   package init(
-    channels: [Channel], bookDepth: Int?, bookCheck: String, connectionLife: String, requests: [Request],
+    channels: [Channel], bookDepth: Int?, bookCheck: String, requests: [Request],
     limits: [String]
   ) {
     self.channels = channels
     self.bookDepth = bookDepth
     self.bookCheck = bookCheck
-    self.connectionLife = connectionLife
     self.requests = requests
     self.limits = limits
   }

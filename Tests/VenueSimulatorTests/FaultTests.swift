@@ -21,6 +21,8 @@ struct FaultTests {
     #expect(try Fault(parsing: "stale-snapshot=BTC-USDT@2") == Fault(.staleSnapshot, symbol: "BTC-USDT", at: 2))
     #expect(try Fault(parsing: "slow-handshake=2") == Fault(.slowHandshake, seconds: 2))
     #expect(try Fault(parsing: "planned-shutdown@3") == Fault(.plannedShutdown, at: 3))
+    #expect(try Fault(parsing: "pongs-only@5") == Fault(.pongsOnly, at: 5))
+    #expect(try Fault(parsing: "answers-only=60@5/90") == Fault(.answersOnly, seconds: 60, at: 5, every: 90))
   }
 
   @Test(
@@ -30,7 +32,8 @@ struct FaultTests {
       ("silence", "silence takes SECONDS"), ("silence=-1", "silence takes SECONDS"),
       ("silence=nan", "silence takes SECONDS"),
       ("gap=", "a symbol like ZEC-USD"), ("gap@", "after @ come the seconds"), ("gap@5/0", "after @ come the seconds"),
-      ("refuse", "a symbol like ZEC-USD"), ("half-open=3", "no value"), ("drop=0frames", "Nframes"),
+      ("refuse", "a symbol like ZEC-USD"), ("half-open=3", "no value"), ("pongs-only=", "SECONDS in which"),
+      ("drop=0frames", "Nframes"),
     ])
   func refusals(text: String, hint: String) {
     do {

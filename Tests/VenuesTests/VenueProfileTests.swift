@@ -1,4 +1,5 @@
 import Foundation
+import MarketData
 import Testing
 
 @testable import Venues
@@ -14,7 +15,7 @@ struct VenueProfileTests {
       let profile = try #require(venue.profile, "\(venue.label) has no profile")
       #expect(profile.channels.contains { $0.content == .book } && profile.channels.contains { $0.content == .trades })
       #expect(Set(profile.channels.map(\.name)).count == profile.channels.count, "\(venue.label)")
-      #expect(!profile.bookCheck.isEmpty && !profile.connectionLife.isEmpty && !profile.limits.isEmpty)
+      #expect(!profile.bookCheck.isEmpty && !profile.limits.isEmpty)
       for channel in profile.channels {
         #expect(!channel.silence.isEmpty)
         for case .atLeast(let every) in channel.silence {
@@ -24,14 +25,24 @@ struct VenueProfileTests {
     }
   }
 
-  @Test("the table of the documentation is what the profiles say")
+  @Test("a connection is stale after three times what its venue promises, and not before 10 s")
+  func cadences() {
+    for venue in Self.connections {
+      #expect(venue.staleAfter == max(3 * venue.cadence.every, 10 * Microseconds.second), "\(venue.label)")
+      #expect(venue.staleAfter <= 45 * Microseconds.second, "\(venue.label)")
+    }
+  }
+
+  @Test("the tables of the documentation are what the profiles say")
   func documented() throws {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../Sources/Venues/Venues.docc/Staleness.md")
-    let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { $0.contains("| `") }
-      .map(String.init)
+    let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
+      .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| connection") }
     var expected: [String] = []
     for venue in Self.connections {
+      let seconds = venue.staleAfter / Microseconds.second
+      expected.append("| \(venue.label) | \(venue.cadence.words) | \(seconds) s | \(2 * seconds) s |")
       for channel in venue.profile?.channels ?? [] {
         let silence = channel.silence.map(\.words).joined(separator: "; ")
         expected.append("| \(venue.label) | `\(channel.name)` | \(channel.content.rawValue) | \(silence) |")

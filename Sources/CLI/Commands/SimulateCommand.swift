@@ -16,7 +16,14 @@ struct SimulateCommand: AsyncParsableCommand {
       With --from it sends a recording: to each client from the beginning, from its first message on, at the pace it was recorded, whatever
       the client subscribes to. At the end it closes the connection; a client that comes back gets it again.
         tidegate simulate --from kraken.ndjson.gz --listen 127.0.0.1:9001
+
+      Kinds of --fault, each with the value that it takes:
+      \(Self.faultList)
       """)
+
+  private static var faultList: String {
+    Fault.Kind.allCases.map { "  \($0.rawValue): \($0.summary) (\($0.expects))" }.joined(separator: "\n")
+  }
 
   @Option(help: ArgumentHelp("The exchange to be; with --from, that of the recording.", valueName: "venue"))
   var venue: String?

@@ -17,6 +17,8 @@ protocol Feed: AnyObject {
   func start()
   /// Ends it for good.
   func stop()
+  /// The instruments that appeared or changed, or whose book left or entered sync, since the last call; each once.
+  func takeChangedInstruments() -> Set<InstrumentID>
   /// Called about four times a second.
   func tick(_ now: Timestamp)
   /// The clock that `now` comes from has jumped forward by `jump` µs: nothing has been waited for that long.

@@ -13,8 +13,8 @@ protocol FeedLineOwner: AnyObject {
   func lineAdvanced(_ line: FeedLine, _ now: Timestamp)
   /// The WebSocket is open; `connected` of the pipeline comes next.
   func lineOpened(_ line: FeedLine, _ now: Timestamp)
-  /// Anything came; a message, if `isMessage`.
-  func lineHeard(_ line: FeedLine, isMessage: Bool, _ now: Timestamp)
+  /// Something of a market came, or a heartbeat that the venue sends by itself.
+  func lineHeardMarket(_ line: FeedLine, _ now: Timestamp)
   /// It is of no more use, or could not be had. It has not been torn down yet.
   func lineLost(_ line: FeedLine, _ reason: String, _ now: Timestamp)
 }
@@ -26,10 +26,6 @@ final class FeedLine: ConnectionHandler {
   private static let prepareLimit = 30 * Microseconds.second
   /// A WebSocket handshake that is not answered for this long has failed, ns: a connection may be dead before it is open.
   private static let handshakeLimit: UInt64 = 10_000_000_000
-  /// After this much silence the connection is probed with a ping, µs. Quiet is not dead: a market may have nothing to say.
-  private static let probeAfter = 2 * Microseconds.second
-  /// A probe that is not answered for this long makes the feed stale, µs.
-  private static let probeLimit = 2 * Microseconds.second
 
   private enum Phase {
     case idle, preparing(since: Timestamp), queued, connecting, handshaking, open(since: Timestamp)
@@ -61,12 +57,8 @@ final class FeedLine: ConnectionHandler {
   private(set) var isSimulated = false
   private var requests: [Int: RESTRequest] = [:]
   private var scratch = ByteBuffer()
-  /// When anything last came on this connection, pongs included.
-  private var heardAt = Timestamp.distantPast
-  /// When the ping went out that nothing has come after; nil if there is none.
-  private var probedAt: Timestamp?
-  /// Whether this connection's venue answers pings at all; only then is a missing pong a sign.
-  private var answersPings = false
+  /// Tells quiet from dead; of the connection that is open, or was last.
+  private var watch: ConnectionWatch
 
   /// - Parameters:
   ///   - clock: whose time it goes by; outlives it.
@@ -83,10 +75,13 @@ final class FeedLine: ConnectionHandler {
     self.schedule = schedule
     self.recorder = recorder
     self.log = log
+    watch = ConnectionWatch(staleAfter: pipeline.venue.staleAfter, now: .distantPast)
   }
 
   /// Since when it is open; nil if it is not.
   var openedAt: Timestamp? { if case .open(let since) = phase { since } else { nil } }
+  /// Whether anything of a market has come on the connection that is open.
+  var hasHeardMarket: Bool { openedAt != nil && watch.hasHeardMarket }
   /// Whether there is nothing under way.
   var isIdle: Bool { if case .idle = phase { true } else { false } }
 
@@ -227,8 +222,7 @@ final class FeedLine: ConnectionHandler {
     patience?.cancel()
     patience = nil
     phase = .open(since: now)
-    heardAt = now
-    answersPings = false
+    watch = ConnectionWatch(staleAfter: venue.staleAfter, now: now)
     probe(now)
     recorder?.opened(url: pipeline.handler.url, at: now)
     owner.lineOpened(self, now)
@@ -242,11 +236,9 @@ final class FeedLine: ConnectionHandler {
     case .text(let payload): received(payload, isBinary: false, now)
     case .binary(let payload): received(payload, isBinary: true, now)
     case .ping(let payload):
-      heard(isMessage: false, now)
+      watch.heard(now: now)
       send(.pong, payload.bytes)
-    case .pong:
-      answersPings = true
-      heard(isMessage: false, now)
+    case .pong: watch.heard(isPong: true, now: now)
     case .close(let code, let reason, let mustReply):
       if mustReply, let connection {
         scratch.removeAll()
@@ -259,9 +251,13 @@ final class FeedLine: ConnectionHandler {
   }
 
   private func received(_ payload: UnsafeRawBufferPointer, isBinary: Bool, _ now: Timestamp) {
-    heard(isMessage: true, now)
+    watch.heard(now: now)
     recorder?.received(payload, at: now)
     pipeline.receive(payload.bytes, isBinary: isBinary, now: now)
+    if pipeline.handler.marketHeard == now {
+      watch.heardMarket(now: now)
+      owner.lineHeardMarket(self, now)
+    }
     owner.lineAdvanced(self, now)
   }
 
@@ -271,14 +267,8 @@ final class FeedLine: ConnectionHandler {
     pipeline.note(FeedError(kind, error.reason), UnsafeRawBufferPointer(start: nil, count: 0).bytes, now: now)
   }
 
-  private func heard(isMessage: Bool, _ now: Timestamp) {
-    heardAt = now
-    probedAt = nil
-    owner.lineHeard(self, isMessage: isMessage, now)
-  }
-
   private func probe(_ now: Timestamp) {
-    probedAt = now
+    watch.probed(now: now)
     send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes)
   }
 
@@ -322,11 +312,14 @@ final class FeedLine: ConnectionHandler {
       return owner.lineLost(self, "\(base) is not an HTTP URL", now)
     }
     requests[id] = RESTRequest.get(path, from: endpoint, bodyLimit: bodyLimit, tls: tls, loop: loop) {
-      [self] status, body in
+      [self] status, body, retryAfter in
       requests[id] = nil
       let now = self.now
       recorder?.answered(url: base + path, status: status, body: body, at: now)
-      pipeline.response(to: id, status: status, body: body.span.bytes, now: now, path: path)
+      let wait = retryAfter.flatMap { RetryAfter.seconds($0, now: now.microseconds / Microseconds.second) }
+      pipeline.response(
+        to: id, status: status, body: body.span.bytes, now: now, path: path,
+        retryAfter: wait.map { $0 * Microseconds.second })
       owner.lineAdvanced(self, now)
       // Where the attempt has failed with it, its owner has said so.
       if status != 200, !isIdle {
@@ -362,19 +355,16 @@ final class FeedLine: ConnectionHandler {
       pipeline.tick(now: now)
       owner.lineAdvanced(self, now)
       guard case .open = phase else { return .fine }
-      let silence = now - heardAt
-      if silence > 2 * venue.staleAfter {
-        owner.lineLost(self, "nothing came for \(silence / Microseconds.second) s", now)
+      switch watch.check(now: now, expectsMarket: pipeline.handler.expectsMarket) {
+      case .fine: break
+      case .stale(let reason):
+        if watch.isProbeDue(now: now) { probe(now) }
+        return .stale(reason)
+      case .dead(let reason):
+        owner.lineLost(self, reason, now)
         return .fine
       }
-      if silence > venue.staleAfter { return .stale("nothing came for \(silence / Microseconds.second) s") }
-      if let probedAt {
-        if answersPings, now - probedAt > FeedLine.probeLimit {
-          return .stale("no answer to a ping for \((now - probedAt) / Microseconds.second) s")
-        }
-      } else if silence > FeedLine.probeAfter {
-        probe(now)
-      }
+      if watch.isProbeDue(now: now) { probe(now) }
     }
     return .fine
   }
@@ -385,7 +375,6 @@ final class FeedLine: ConnectionHandler {
     case .open(let since): phase = .open(since: since + jump)
     case .idle, .queued, .connecting, .handshaking: break
     }
-    heardAt = heardAt + jump
-    probedAt = probedAt.map { $0 + jump }
+    watch.timeJumped(by: jump)
   }
 }

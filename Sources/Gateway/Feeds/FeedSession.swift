@@ -44,6 +44,8 @@ final class FeedSession: Feed, FeedLineOwner {
   private var failedBooks = FailedBooks()
   private var isRunning = false
   private var isSourceLogged = false
+  /// What the other loops have not been told of. Bounded by the instruments.
+  private var changedInstruments: Set<InstrumentID> = []
 
   init(pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, parts: FeedParts, now: Timestamp) {
     self.backoff = Backoff(limitSeconds: parts.reconnectLimitSeconds)
@@ -139,12 +141,10 @@ final class FeedSession: Feed, FeedLineOwner {
     owner.feedStatusChanged(self)
   }
 
-  func lineHeard(_ line: FeedLine, isMessage: Bool, _ now: Timestamp) {
+  func lineHeardMarket(_ line: FeedLine, _ now: Timestamp) {
     guard line === self.line else { return }
-    if isMessage {
-      status.lastMessage = now
-      if status.gapFrom != nil, status.gapTo == nil { status.gapTo = now }
-    }
+    status.lastMessage = now
+    if status.gapFrom != nil, status.gapTo == nil { status.gapTo = now }
     if status.state == .stale { set(.syncing, reason: "data again", now) }
   }
 
@@ -179,6 +179,7 @@ final class FeedSession: Feed, FeedLineOwner {
       switch change {
       case .bookState(let id, let state):
         touched = true
+        changedInstruments.insert(id)
         let symbol = pipeline.market[id].instrument.symbol
         switch state {
         case .live:
@@ -187,11 +188,18 @@ final class FeedSession: Feed, FeedLineOwner {
         case .syncing(let reason): status.syncing[symbol] = reason?.description ?? "awaiting a snapshot"
         case .absent: status.syncing[symbol] = "awaiting a snapshot"
         }
-      case .instrument: touched = true
+      case .instrument(let id):
+        touched = true
+        changedInstruments.insert(id)
       default: break
       }
     }
     return touched
+  }
+
+  func takeChangedInstruments() -> Set<InstrumentID> {
+    defer { changedInstruments.removeAll(keepingCapacity: true) }
+    return changedInstruments
   }
 
   private func perform(_ action: FeedAction, _ now: Timestamp) {
@@ -236,6 +244,8 @@ final class FeedSession: Feed, FeedLineOwner {
     if case .stale(let reason) = health {
       set(.stale, reason: reason, now)
     } else if let since = line.openedAt {
+      // The ping was answered after all.
+      if status.state == .stale { set(.syncing, reason: "the venue answers again", now) }
       if failedBooks.update(pipeline, &status) { statusChanged(now) }
       updateLiveness(since, now)
       if let liveSince, backoff.attempt > 0, now - liveSince >= FeedSession.steadyAfter { backoff.reset() }
@@ -258,6 +268,8 @@ final class FeedSession: Feed, FeedLineOwner {
 
   private func updateLiveness(_ since: Timestamp, _ now: Timestamp) {
     guard status.state == .syncing || status.state == .live, !pipeline.market.instruments.isEmpty else { return }
+    // An acknowledgement and a snapshot by REST make a book; that the venue speaks on this connection has to show.
+    guard line.hasHeardMarket else { return }
     let waiting = pipeline.market.instruments.contains {
       $0.bookState != .live && status.failed[$0.instrument.symbol] == nil
     }

@@ -6,8 +6,9 @@ import Transport
 ///
 /// The connection is not kept: venues hand out snapshots seconds apart at the least, and a fresh connection has no stale state.
 final class RESTRequest: ConnectionHandler {
-  /// Status and body; status 0 with the reason as text when there was no answer.
-  typealias Completion = (_ status: Int, _ body: [UInt8]) -> Void
+  /// Status and body; status 0 with the reason as text when there was no answer. `retryAfter` is what the answer's field of that name says,
+  /// if it has one.
+  typealias Completion = (_ status: Int, _ body: [UInt8], _ retryAfter: String?) -> Void
 
   /// Bytes of a response's head that are accepted.
   private static let headLimit = 32 << 10
@@ -71,7 +72,7 @@ final class RESTRequest: ConnectionHandler {
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
     var input = UnsafeRawBufferPointer(bytes)
     do throws(HTTPError) {
-      if let (head, body) = try parser.next(&input) { finish(head.status, body) }
+      if let (head, body) = try parser.next(&input) { finish(head.status, body, head.fields["Retry-After"]) }
     } catch {
       finish(0, "unreadable response: \(error.reason)")
     }
@@ -83,7 +84,7 @@ final class RESTRequest: ConnectionHandler {
     // A body that ends with its connection is complete only where the end is certain (RFC 9112 section 9.8).
     if case .failed(let error) = reason { return finish(0, error.description) }
     do throws(HTTPError) {
-      if let (head, body) = try parser.finish() { return finish(head.status, body) }
+      if let (head, body) = try parser.finish() { return finish(head.status, body, head.fields["Retry-After"]) }
     } catch {
       return finish(0, "unreadable response: \(error.reason)")
     }
@@ -92,11 +93,11 @@ final class RESTRequest: ConnectionHandler {
 
   private func finish(_ status: Int, _ reason: String) { finish(status, Array(reason.utf8)) }
 
-  private func finish(_ status: Int, _ body: [UInt8]) {
+  private func finish(_ status: Int, _ body: [UInt8], _ retryAfter: String? = nil) {
     guard let completion else { return }
     self.completion = nil
     tearDown()
-    completion(status, body)
+    completion(status, body, retryAfter)
   }
 
   private func tearDown() {

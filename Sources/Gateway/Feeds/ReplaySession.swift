@@ -26,6 +26,7 @@ final class ReplaySession: Feed {
   private let loop: EventLoop
   private let log: Logger
   private var timer: LoopTimer?
+  private var changedInstruments: Set<InstrumentID> = []
   /// The record time that is played at `startedAt`.
   private let origin: Timestamp
   private var startedAt = Timestamp.distantPast
@@ -113,13 +114,21 @@ final class ReplaySession: Feed {
         }
         if state == .live, status.state == .syncing { set(.live, reason: "replaying a recording", now) }
         isTouched = true
-      case .instrument: isTouched = true
+        changedInstruments.insert(id)
+      case .instrument(let id):
+        isTouched = true
+        changedInstruments.insert(id)
       default: break
       }
     }
     owner.feed(self, changed: pipeline.changes, at: now)
     pipeline.clear()
     if isTouched { owner.feedStatusChanged(self) }
+  }
+
+  func takeChangedInstruments() -> Set<InstrumentID> {
+    defer { changedInstruments.removeAll(keepingCapacity: true) }
+    return changedInstruments
   }
 
   private func end(_ reason: String, _ now: Timestamp) {

@@ -45,7 +45,7 @@ package enum VenueReport {
         lines.append((index == 0 ? "channels" : "", "\(channel.name) (\(channel.content.rawValue)): \(silence)"))
       }
       lines.append(("book", "\(profile.bookDepth.map { "\($0) levels a side" } ?? "all levels"); \(profile.bookCheck)"))
-      lines.append(("alive", "\(profile.connectionLife); stale after \(venue.staleAfter / Microseconds.second) s"))
+      lines.append(("alive", "\(venue.cadence.words); stale after \(venue.staleAfter / Microseconds.second) s"))
       lines += profile.limits.enumerated().map { ($0 == 0 ? "limits" : "", $1) }
     }
     lines.append((venue.profile?.limits.isEmpty == false ? "" : "limits", "\(venue.symbolLimit) symbols a connection"))
@@ -98,7 +98,7 @@ package enum VenueReport {
       strings("rest_requests", profile.requests.map(\.rawValue))
       if let depth = profile.bookDepth { number("book_depth", Int64(depth)) }
       field("book_check", profile.bookCheck)
-      field("connection_life", profile.connectionLife)
+      field("connection_life", venue.cadence.words)
       strings("limits", profile.limits)
       out.append(",\"channels\":[")
       for (index, channel) in profile.channels.enumerated() {

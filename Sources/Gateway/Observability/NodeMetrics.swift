@@ -9,6 +9,8 @@ struct NodeMetrics: Sendable {
   var httpRequests: UInt64 = 0
   var framesSent: UInt64 = 0
   var feedBatches: UInt64 = 0
+  /// Instruments that the loop told all loops of, because they or their books changed.
+  var entriesAnnounced = 0
   var protocolErrors: UInt64 = 0
   var closedByPolicy: UInt64 = 0
   /// Clients closed while draining.

@@ -237,11 +237,13 @@ final class BinanceProtocol: VenueProtocol {
     else { return nil }
     if let route = session.route {
       switch stream {
-      case .trade, .bookTicker, .depth: guard route == .publicRoute else { return nil }
+      case .trade, .bookTicker, .depth, .futuresDepth: guard route == .publicRoute else { return nil }
       case .aggregateTrade, .ticker, .miniTicker: guard route == .market else { return nil }
-      // Of another shape on futures, and not simulated.
+      // Its other speeds are not simulated.
       case .partialDepth: return nil
       }
+    } else if case .futuresDepth = stream {
+      return nil
     }
     return (index, stream)
   }
@@ -269,6 +271,7 @@ final class BinanceProtocol: VenueProtocol {
         flush(&fast[index], .depth(isFast: true), index, now)
         sendPartial(index, isFast: true)
       }
+      if ticks % 10 == 0 { sendFuturesDepth(index, now) }
       if ticks % 20 == 0 {
         flush(&slow[index], .depth(isFast: false), index, now)
         sendPartial(index, isFast: false)
@@ -309,6 +312,17 @@ final class BinanceProtocol: VenueProtocol {
     for levels in [5, 10, 20] {
       send(.partialDepth(levels: levels, isFast: isFast), .bookSnapshot, index) { out, _ in
         BinanceEvents.book(state.book, state.updateID, state.instrument, levels, to: &out)
+      }
+    }
+  }
+
+  private func sendFuturesDepth(_ index: Int, _ now: Timestamp) {
+    let state = market.instruments[index]
+    for levels in [5, 10, 20] where hasSubscribers(index, .futuresDepth(levels: levels)) {
+      var batch = LevelBatch()
+      batch.add(bids: state.book.top(.bid, levels), asks: state.book.top(.ask, levels))
+      send(.futuresDepth(levels: levels), .quote, index) {
+        BinanceEvents.depthUpdate(batch, state.updateID, state, now, $1, to: &$0)
       }
     }
   }

@@ -110,7 +110,7 @@ final class DeribitProtocol: VenueProtocol {
       flush(index)
       flushTrades(index)
     }
-    for session in all { tend(session, now) }
+    for case let session as DeribitSession in sessions { tend(session, now) }
   }
 
   /// Ticker, heartbeats and the end of who does not answer.
@@ -126,7 +126,7 @@ final class DeribitProtocol: VenueProtocol {
       }
       guard session.answerDue == nil else { return }
       session.answerDue = now + Self.answerLimit
-      session.send(.control) {
+      session.send(.heartbeat) {
         $0.append(#"{"params":{"type":"test_request"},"method":"heartbeat","jsonrpc":"2.0"}"#)
       }
     }

@@ -7,6 +7,7 @@
 ///     drop=100frames     each connection is cut after 100 frames
 ///     silence=3@5        from 5 s on nothing is sent for 3 s
 ///     gap=ZEC-USD@5/10   one book update of ZEC-USD is left out
+///     pongs-only@5       from 5 s on the connections that there are carry pongs and nothing else
 ///     slow-handshake=2   upgrades are answered after 2 s
 package struct Fault: Sendable, Equatable {
   package enum Kind: String, Sendable, CaseIterable {
@@ -33,6 +34,12 @@ package struct Fault: Sendable, Equatable {
     case reorder
     /// Connections stay open and dead: nothing is read or sent on them again.
     case halfOpen = "half-open"
+    /// What stands behind the sockets is gone, and a proxy keeps them: pings are answered, and nothing that the venue says arrives any more.
+    /// It strikes the connections that there are, for good; for a number of seconds new ones, too.
+    case pongsOnly = "pongs-only"
+    /// As `pongs-only`, but requests are answered, application pings among them: only what the venue says by itself is missing, its
+    /// heartbeats and all market data.
+    case answersOnly = "answers-only"
     /// Subscriptions to the symbol are refused as if it were not listed; for good, or for `seconds`.
     case refuse
     /// Connections get a close frame with 1012.
@@ -45,14 +52,39 @@ package struct Fault: Sendable, Equatable {
     /// Venues that announce one.
     case plannedShutdown = "planned-shutdown"
 
+    /// What it does, in a few words.
+    package var summary: String {
+      switch self {
+      case .drop: "cuts connections"
+      case .silence: "sends nothing, the market stands still"
+      case .slow: "delivers late"
+      case .gap: "leaves a book update out"
+      case .checksum: "sends a wrong checksum"
+      case .malformed: "cuts a message short"
+      case .slowHandshake: "answers upgrades late"
+      case .duplicate: "sends a book update twice"
+      case .lateDuplicate: "sends a book update again after its successor"
+      case .reorder: "sends a book update after its successor"
+      case .halfOpen: "leaves connections open and dead"
+      case .pongsOnly: "answers WebSocket pings and sends nothing else"
+      case .answersOnly: "answers requests and pings, sends no data and no heartbeats"
+      case .refuse: "refuses subscriptions to a symbol"
+      case .serverReset: "closes connections with 1012"
+      case .ban: "answers upgrades and REST requests with 429"
+      case .staleSnapshot: "answers the next REST snapshot with the book of now"
+      case .plannedShutdown: "announces a shutdown, then closes with 1001"
+      }
+    }
+
     /// What stands after `=`, for messages.
-    var expects: String {
+    package var expects: String {
       switch self {
       case .drop: "SECONDS or Nframes without @, or nothing"
       case .silence, .slow, .slowHandshake, .ban: "SECONDS"
       case .gap, .checksum, .malformed, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
         "a symbol like ZEC-USD, or nothing for any symbol"
       case .refuse: "a symbol like ZEC-USD"
+      case .pongsOnly, .answersOnly: "SECONDS in which new connections are struck, or nothing"
       case .plannedShutdown: "SECONDS until the connections end, or nothing"
       case .halfOpen, .serverReset: "no value"
       }
@@ -124,7 +156,7 @@ package struct Fault: Sendable, Equatable {
     case .refuse:
       guard let value, value != "" else { throw .badValue(kind, text) }
       symbol = value
-    case .plannedShutdown:
+    case .plannedShutdown, .pongsOnly, .answersOnly:
       guard let value else { return }
       guard let seconds = Self.seconds(value[...], from: 0.05) else { throw .badValue(kind, text) }
       self.seconds = seconds

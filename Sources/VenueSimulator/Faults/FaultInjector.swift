@@ -56,6 +56,8 @@ final class FaultInjector {
   /// A silence under way: the market stands where it was at its beginning.
   var silence: (from: Timestamp, until: Timestamp)?
   var bannedUntil: Timestamp?
+  /// What new connections carry, and until when they are struck.
+  var muting: (SimulatedSession.Carried, until: Timestamp)?
   /// What is sent arrives only then.
   var slowUntil: Timestamp?
   /// Where the truth is, if it is to be told with the messages.
@@ -67,6 +69,8 @@ final class FaultInjector {
   init(now: Timestamp) { self.now = now }
 
   var isBanned: Bool { bannedUntil.map { now < $0 } ?? false }
+  /// What a connection that is made now carries.
+  var carried: SimulatedSession.Carried { muting.map { now < $0.until ? $0.0 : .everything } ?? .everything }
   var isSlow: Bool { slowUntil.map { now < $0 } ?? false }
 
   /// The true book behind a message that is about to be sent; nil if nobody wants to know, or if it is not of a book.

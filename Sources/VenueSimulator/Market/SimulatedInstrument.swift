@@ -53,12 +53,12 @@ package struct SimulatedInstrument: Sendable, Hashable {
     self.levels = levels
   }
 
-  /// The same with books of another depth.
-  func with(levels: Int) -> SimulatedInstrument {
+  /// The same with books of another depth, and `busyness` times as much going on.
+  func with(levels: Int, busyness: Double = 1) -> SimulatedInstrument {
     SimulatedInstrument(
       base: base, quote: quote, venueSymbol: venueSymbol, kind: kind, contractSize: contractSize,
-      priceScale: priceScale, sizeScale: sizeScale, tick: tick, lot: lot, reference: reference, activity: activity,
-      levels: levels)
+      priceScale: priceScale, sizeScale: sizeScale, tick: tick, lot: lot, reference: reference,
+      activity: activity * busyness, levels: levels)
   }
 
   /// The market of another asset, alike in all else.
@@ -80,13 +80,17 @@ package struct SimulatedExcerpt: Sendable {
   package let symbols: [String]
   /// Levels a side of each, in the same order.
   package let levels: [Int]
+  /// How busy each is, in the same order, as a multiple of what it is otherwise.
+  private let busyness: [Double]
   /// Markets of assets that there are not, instead of those: `S0001-USDT` and so on.
   private var invented = 0
 
-  package init(symbols: [String], levels: [Int]) {
+  package init(symbols: [String], levels: [Int], busyness: [Double]? = nil) {
     precondition(symbols.count == levels.count, "an excerpt has as many depths as symbols")
+    precondition(busyness.map { $0.count == symbols.count } ?? true)
     self.symbols = symbols
     self.levels = levels
+    self.busyness = busyness ?? Array(repeating: 1, count: symbols.count)
   }
 
   /// A venue with `count` spot markets of assets that there are not, `S0001`, `S0002`…, with books of `levels` levels a side.
@@ -95,6 +99,7 @@ package struct SimulatedExcerpt: Sendable {
     invented = count
     symbols = (1...count).map { "\(Self.asset($0))-\(quote)" }
     self.levels = Array(repeating: levels, count: count)
+    busyness = Array(repeating: 1, count: count)
   }
 
   /// `S0001`
@@ -114,8 +119,10 @@ package struct SimulatedExcerpt: Sendable {
   }
 
   private func listed(_ listing: [SimulatedInstrument]) -> [SimulatedInstrument] {
-    zip(symbols, levels).flatMap { symbol, levels in
-      listing.filter { $0.symbol == symbol }.map { $0.with(levels: levels) }
+    symbols.indices.flatMap { index in
+      listing.filter { $0.symbol == symbols[index] }.map {
+        $0.with(levels: levels[index], busyness: busyness[index])
+      }
     }
   }
 }

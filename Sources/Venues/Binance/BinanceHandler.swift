@@ -140,6 +140,11 @@ package final class BinanceHandler: SymbolHandler {
     flush(now)
   }
 
+  override func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {
+    let name = JSONText.quoted("\(market.lowercased())@\(venue.cadence.channel)")
+    return #"{"method":"SUBSCRIBE","params":[\#(name)],"id":\#(id)}"#
+  }
+
   private func subscribe(_ places: [Int], _ now: Timestamp) {
     let names = places.flatMap { place in
       market.streams.map { instruments[place].venueSymbol.lowercased() + "@" + $0 }
@@ -202,7 +207,8 @@ package final class BinanceHandler: SymbolHandler {
   }
 
   private func flush(_ now: Timestamp) {
-    guard !outbox.isEmpty, now - lastSent >= Self.requestInterval else { return }
+    guard now - lastSent >= Self.requestInterval else { return }
+    guard !outbox.isEmpty else { return followCanary(now) }
     actions.append(.send(outbox.removeFirst()))
     lastSent = now
   }
@@ -256,20 +262,20 @@ package final class BinanceHandler: SymbolHandler {
 
   private func takeSnapshot(_ place: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
     guard !feeds[place].bridge.isLive else { return pacer.succeeded(place) }
-    guard status == 200 else { return pacer.failed(place, status: status, now: now) }
+    guard status == 200 else { return pacer.failed(place, status: status, retryAfter: retryAfter, now: now) }
     var mark = BatchMark(batch)
     guard let id = snapshot(body, place, from: &mark, into: &batch) else {
-      return pacer.failed(place, status: status, now: now)
+      return pacer.failed(place, status: status, retryAfter: retryAfter, now: now)
     }
     guard !feeds[place].bridge.isStale(id) else {
       // Older than the first update that was kept: another one, and what is kept stays.
       mark.rewind(&batch)
-      return pacer.failed(place, status: status, now: now)
+      return pacer.failed(place, status: status, retryAfter: retryAfter, now: now)
     }
     if join(&feeds[place].bridge, place, at: id, from: mark, time: now, into: &batch) {
       pacer.succeeded(place)
     } else {
-      pacer.failed(place, status: status, now: now)
+      pacer.failed(place, status: status, retryAfter: retryAfter, now: now)
     }
   }
 

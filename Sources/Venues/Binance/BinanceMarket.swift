@@ -36,14 +36,13 @@ extension BinanceHandler {
   // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
   static let spot: Venue = connection(
     .spot, title: "Binance", endpoint: "wss://stream.binance.com:9443/stream", rest: "https://api.binance.com",
-    kinds: [.spot], staleAfter: 30 * Microseconds.second,
+    kinds: [.spot], cadence: .canary("ticker", of: ["BTCUSDT"], every: Microseconds.second),
     profile: VenueProfile(
       channels: [
         .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
         .init("bookTicker", .quote), .init("ticker", .ticker),
       ],
       bookDepth: 1_000, bookCheck: "U and u link updates to a REST snapshot and to each other",
-      connectionLife: "a ping from the venue every 20 s; pings to it are answered",
       requests: [.instruments, .snapshots, .volumes],
       limits: [
         "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
@@ -52,14 +51,15 @@ extension BinanceHandler {
   // The server pings every three minutes only; the session's own pings are answered.
   static let usdm: Venue = connection(
     .usdm, title: "Binance USD-M", endpoint: "wss://fstream.binance.com/public/stream",
-    rest: "https://fapi.binance.com", kinds: [.perpetual, .future], staleAfter: 30 * Microseconds.second,
+    rest: "https://fapi.binance.com", kinds: [.perpetual, .future],
+    // This route has no `ticker`.
+    cadence: .canary("depth5@500ms", of: ["BTCUSDT"], every: Microseconds.second),
     profile: VenueProfile(
       channels: [
         .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
         .init("bookTicker", .quote),
       ],
       bookDepth: 1_000, bookCheck: "pu links updates to a REST snapshot and to each other",
-      connectionLife: "a ping from the venue every 3 min; pings to it are answered",
       requests: [.instruments, .snapshots, .volumes],
       limits: [
         "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
@@ -69,10 +69,10 @@ extension BinanceHandler {
 
   private static func connection(
     _ market: BinanceMarket, title: String, endpoint: String, rest: String, kinds: Set<Instrument.Kind.Family>,
-    staleAfter: Int64, profile: VenueProfile
+    cadence: Cadence, profile: VenueProfile
   ) -> Venue {
     Venue(
-      name: "binance", title: title, separator: "", endpoint: endpoint, restEndpoint: rest, staleAfter: staleAfter,
+      name: "binance", title: title, separator: "", endpoint: endpoint, restEndpoint: rest, cadence: cadence,
       messageLimit: 4 << 20,
       // 1,024 streams a connection, four a symbol.
       symbolLimit: 256, kinds: kinds, part: market.part, connectionLifetime: lifetime,

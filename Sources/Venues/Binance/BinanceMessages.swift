@@ -150,7 +150,10 @@ extension BinanceHandler {
     if failure != nil || (code != nil && text != nil) {
       throw FeedError(.refused, "request refused: code \(code ?? 0), \(text ?? "no reason given")")
     }
-    if result { return }
+    if result {
+      isAnswer = true
+      return
+    }
     try readEvent(fields, reader, now: now, into: &batch)
   }
 

@@ -27,7 +27,7 @@ package final class BitfinexHandler: SymbolHandler {
   /// TIMESTAMP (32768), SEQ_ALL (65536) and OB_CHECKSUM (131072).
   static let flags = 229_376
   /// Quiet time after which a ping is sent. Every channel has a heartbeat each 15 s, so this is for when they do not come.
-  static let pingAfter = 20 * Microseconds.second
+  static let pingAfter = 5 * Microseconds.second
   /// A channel of which nothing came for so long, three of its heartbeats, while others go on, is dead.
   static let channelSilence = 45 * Microseconds.second
   /// How long a subscription may be unanswered before it is sent again, at first: one has been seen to take 11 s.
@@ -43,7 +43,7 @@ package final class BitfinexHandler: SymbolHandler {
     name: "bitfinex", title: "Bitfinex", separator: ":", endpoint: "wss://api-pub.bitfinex.com/ws/2",
     restEndpoint: "https://api-pub.bitfinex.com",
     // Three channels of each symbol with a heartbeat every 15 s.
-    staleAfter: 25 * Microseconds.second,
+    cadence: .promised("hb", every: 15 * Microseconds.second),
     // 250 levels are about 10 KB, and so is the backlog of trades.
     messageLimit: 1 << 20,
     // 25 channels a connection (docs.bitfinex.com, "Public Channels"), three a symbol.
@@ -63,7 +63,7 @@ package final class BitfinexHandler: SymbolHandler {
       ],
       bookDepth: bookLength,
       bookCheck: "every message of a connection is counted; CRC-32 of the top 25 every few seconds",
-      connectionLife: "a heartbeat of every channel each 15 s", requests: [.instruments, .volumes],
+      requests: [.instruments, .volumes],
       limits: ["25 channels a connection"]),
     replay: replay,
     makeHandler: { BitfinexHandler(configuration: $0) })
@@ -162,6 +162,9 @@ package final class BitfinexHandler: SymbolHandler {
     subscribe(Array(feeds.indices), now)
   }
 
+  /// The heartbeats are the channels'.
+  package override var expectsMarket: Bool { feeds.contains { !$0.isRefused } }
+
   private func subscribe(_ places: [Int], _ now: Timestamp) {
     for place in places where !feeds[place].isRefused {
       for channel in Channel.allCases where numbers[Self.slot(place, channel)] == 0 {
@@ -214,7 +217,7 @@ package final class BitfinexHandler: SymbolHandler {
     // Others speak and this one does not: quiet channels have heartbeats.
     let isDead =
       numbers[slot] != 0 && now - slots[slot].heard >= Self.channelSilence
-      && heardAt - slots[slot].heard >= Self.channelSilence
+      && marketHeard - slots[slot].heard >= Self.channelSilence
     if Self.channel(slot) == .book {
       if isDead, feeds[place].book.resync(now: now) {
         batch.events.append(.bookReset(InstrumentID(place), .stale))

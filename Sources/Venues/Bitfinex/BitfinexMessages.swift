@@ -27,6 +27,7 @@ extension BitfinexHandler {
     if reader.peek() == .array { return try readData(&reader, now: now, into: &batch) }
     let event = try readEvent(&reader)
     guard !event.name.isEmpty else { throw FeedError.missing("event", in: "message") }
+    isAnswer = true
     try heard(event, now: now, into: &batch)
   }
 

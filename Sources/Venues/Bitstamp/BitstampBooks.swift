@@ -144,9 +144,9 @@ extension BitstampHandler {
       renewing = nil
       feeds[place].renewDue = now + Self.firstRenewal
       // The book is good as it is: nothing of this counts against it.
-      return pacer.failed(place, status: status == 200 ? 0 : status, now: now)
+      return pacer.failed(place, status: status == 200 ? 0 : status, retryAfter: retryAfter, now: now)
     }
-    pacer.failed(place, status: status, now: now)
+    pacer.failed(place, status: status, retryAfter: retryAfter, now: now)
   }
 
   /// Whether a snapshot of `time` has everything in it that was not kept.

@@ -54,7 +54,7 @@ package final class BitstampHandler: SymbolHandler {
     name: "bitstamp", title: "Bitstamp", separator: "/", endpoint: "wss://ws.bitstamp.net",
     restEndpoint: "https://www.bitstamp.net",
     // Heartbeats are asked for after 10 s of silence and are answered.
-    staleAfter: 25 * Microseconds.second, messageLimit: 4 << 20,
+    cadence: .canary("diff_order_book", of: ["btcusd"], every: Microseconds.second), messageLimit: 4 << 20,
     // 1,024 channels a connection, two a symbol.
     symbolLimit: 500, connectionLifetime: 90 * Microseconds.day,
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 20_000, checksum: nil),
@@ -64,7 +64,7 @@ package final class BitstampHandler: SymbolHandler {
       ],
       bookDepth: nil,
       bookCheck: "the venue numbers nothing; times link updates to a REST snapshot, which is renewed every 10 min",
-      connectionLife: "heartbeats are asked for after 10 s of silence", requests: [.instruments, .snapshots, .volumes],
+      requests: [.instruments, .snapshots, .volumes],
       limits: ["1,024 channels a connection", "5 REST requests a second"]),
     replay: replay,
     makeHandler: { BitstampHandler(configuration: $0) })
@@ -170,6 +170,12 @@ package final class BitstampHandler: SymbolHandler {
     flush(now)
   }
 
+  override func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {
+    #"{"event":"bts:subscribe","data":{"channel":"\#(Channel.book.prefix)\#(market)"}}"#
+  }
+
+  override func canaryMark(of market: String) -> String { "_\(market)\"" }
+
   /// What is carried and has not been subscribed on this connection.
   private func subscribeMissing() {
     for channel in Channel.allCases {
@@ -263,6 +269,7 @@ package final class BitstampHandler: SymbolHandler {
   }
 
   private func flush(_ now: Timestamp) {
+    if outbox.isEmpty { followCanary(now) }
     for request in outbox.take(now: now) {
       actions.append(.send(request.text))
       feeds[request.place].subscriptions[request.channel.rawValue].asked = now

@@ -26,6 +26,7 @@ extension BitstampHandler {
     guard let event else { throw FeedError.missing("event", in: "message") }
     var channel: (kind: Channel, place: Int)?
     if let name { channel = self.channel(reader.text(name)) }
+    isAnswer = event != .data && event != .trade
     switch event {
     case .heartbeat: batch.events.append(.heartbeat)
     case .reconnect: leave("the venue asks to connect again")

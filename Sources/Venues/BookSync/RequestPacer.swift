@@ -101,10 +101,10 @@ struct RequestPacer {
 
   /// The answer was of no use: ask again, later. With status 200 it is the snapshot that was of no use, which counts for the circuit;
   /// the others say nothing of the book. 429 (too many requests) pauses everything for a minute, 418 (banned) for
-  /// five: Binance bans for 2 minutes at first, and asking on makes it longer.
-  mutating func failed(_ subject: Int, status: Int, now: Timestamp) {
-    if status == 429 { pause(until: now + Microseconds.minute) }
-    if status == 418 { pause(until: now + 5 * Microseconds.minute) }
+  /// five: Binance bans for 2 minutes at first, and asking on makes it longer. A venue that says how long (`retryAfter`, µs) is believed.
+  mutating func failed(_ subject: Int, status: Int, retryAfter: Int64? = nil, now: Timestamp) {
+    let wait = ListRequest.wait(status: status, retryAfter: retryAfter, 0)
+    if retryAfter != nil && status != 200 || status == 429 || status == 418 { pause(until: now + wait) }
     clock = max(clock, now)
     if status == 200 {
       want(subject, notBefore: subjects[subject].circuit.failed(now: now))

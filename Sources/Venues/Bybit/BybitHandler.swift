@@ -30,7 +30,7 @@ package final class BybitHandler: SymbolHandler {
       name: "bybit", title: "Bybit \(part)", separator: "", endpoint: "wss://stream.bybit.com/v5/public/\(part)",
       restEndpoint: "https://api.bybit.com",
       // `orderbook.1` is sent again after 3 s without a change, and pings are answered.
-      staleAfter: 15 * Microseconds.second,
+      cadence: .promised("orderbook.1", every: 3 * Microseconds.second),
       // The largest is a message of 1,024 trades: about 200 KB.
       messageLimit: 2 << 20,
       // 21,000 characters of topics a connection: four topics of a symbol are about 100.
@@ -45,7 +45,7 @@ package final class BybitHandler: SymbolHandler {
           .init("publicTrade", .trades), .init("tickers", .ticker),
         ],
         bookDepth: 200, bookCheck: "u rises by one with every update",
-        connectionLife: "pings every 20 s are answered", requests: [.instruments, .volumes],
+        requests: [.instruments, .volumes],
         limits: ["21,000 characters of topics a connection", "10 topics a request on spot"]),
       makeHandler: { BybitHandler(part: part, configuration: $0) })
   }
@@ -143,6 +143,9 @@ package final class BybitHandler: SymbolHandler {
     flush(now)
   }
 
+  /// What is sent again is the symbols'.
+  package override var expectsMarket: Bool { feeds.contains { $0.book.state != .unsubscribed } }
+
   private func subscribe(_ places: [Int], _ now: Timestamp) {
     for place in places {
       subscribe(place, [Self.bookTopic, Self.quoteTopic, "publicTrade.", "tickers."].map { $0 + name(place) })
@@ -181,7 +184,7 @@ package final class BybitHandler: SymbolHandler {
       subscribe(place, [topic])
       feeds[place].book.subscribed(now: now)
     }
-    for place in feeds.indices where feeds[place].quotes.isDead(now: now, connectionHeard: connectionHeard) {
+    for place in feeds.indices where feeds[place].quotes.isDead(now: now, connectionHeard: marketHeard) {
       let topic = Self.quoteTopic + name(place)
       send(#""op":"unsubscribe","args":\#(JSONText.array([topic]))"#)
       subscribe(place, [topic])
@@ -229,6 +232,7 @@ package final class BybitHandler: SymbolHandler {
 
   /// `{"success":…,"ret_msg":…,"req_id":…,"op":…}`
   func replied(_ reply: BybitReply, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    isAnswer = true
     let request = reply.id.flatMap { requests.removeValue(forKey: $0) }
     if reply.isPong {
       batch.events.append(.heartbeat)

@@ -18,7 +18,7 @@ package final class CoinbaseHandler: SymbolHandler {
     name: "coinbase", title: "Coinbase", separator: "-", endpoint: "wss://ws-feed.exchange.coinbase.com",
     restEndpoint: "https://api.exchange.coinbase.com",
     // `heartbeat` is once a second for every product.
-    staleAfter: 10 * Microseconds.second, messageLimit: messageLimit,
+    cadence: .promised("heartbeat", every: Microseconds.second), messageLimit: messageLimit,
     // Recommended in its best practices for the feed.
     offersCompression: true, symbolLimit: 100,
     // Eight requests a second from one address.
@@ -31,7 +31,7 @@ package final class CoinbaseHandler: SymbolHandler {
         .init("ticker", .ticker), .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second)),
       ],
       bookDepth: nil, bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
-      connectionLife: "a heartbeat of every product each second", requests: [.instruments, .volumes],
+      requests: [.instruments, .volumes],
       limits: ["subscribed within 5 s of connecting"]),
     replay: replay,
     makeHandler: { CoinbaseHandler(configuration: $0) })
@@ -83,6 +83,9 @@ package final class CoinbaseHandler: SymbolHandler {
 
   // MARK: Connection
 
+  /// The heartbeats are the products'.
+  package override var expectsMarket: Bool { products.contains { $0.book.state != .unsubscribed } }
+
   /// Subscribes at once: without it Coinbase closes after 5 s.
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = true
@@ -108,7 +111,7 @@ package final class CoinbaseHandler: SymbolHandler {
     if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard isConnected else { return }
     let dead = products.indices.filter {
-      products[$0].heartbeats.isDead(now: now, connectionHeard: connectionHeard)
+      products[$0].heartbeats.isDead(now: now, connectionHeard: marketHeard)
     }
     if !dead.isEmpty {
       // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.

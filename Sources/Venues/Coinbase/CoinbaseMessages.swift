@@ -47,7 +47,8 @@ extension CoinbaseHandler {
     case .ticker: try readTicker(message, fields, reader, now: now, into: &batch)
     case .heartbeat: try readHeartbeat(fields, reader, into: &batch)
     case .error: try failed(fields.message ?? "error", fields.reason ?? "no reason given", now: now)
-    case .subscriptions, .other: break
+    case .subscriptions: isAnswer = true
+    case .other: break
     }
   }
 

@@ -30,7 +30,7 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     name: "coinbase-advanced", title: "Coinbase Advanced Trade", separator: "-",
     endpoint: "wss://advanced-trade-ws.coinbase.com", restEndpoint: "https://api.coinbase.com",
     // `heartbeats` is once a second.
-    staleAfter: 10 * Microseconds.second, messageLimit: messageLimit, symbolLimit: bookLimit,
+    cadence: .promised("heartbeats", every: Microseconds.second), messageLimit: messageLimit, symbolLimit: bookLimit,
     // Eight in a second may be made, and each begins with one of the eight messages that an address may send in it.
     connectLimit: ConnectLimit(count: 4, interval: Microseconds.second),
     // The snapshot is the whole book.
@@ -41,7 +41,7 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
         .init("market_trades", .trades, silence: .linked), .init("ticker", .ticker, silence: .linked),
       ],
       bookDepth: nil, bookCheck: "sequence_num counts every message of a connection",
-      connectionLife: "a heartbeat each second", requests: [.instruments],
+      requests: [.instruments],
       limits: ["30 books a connection", "8 messages a second to the venue"]),
     replay: replay,
     makeHandler: { CoinbaseAdvancedHandler(configuration: $0) })

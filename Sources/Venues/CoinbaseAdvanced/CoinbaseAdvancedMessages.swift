@@ -117,7 +117,9 @@ extension CoinbaseAdvancedHandler {
       }
       heartbeat = outcome.heartbeat ?? heartbeat
       batch.events.append(.heartbeat)
-    case .subscriptions: acknowledged(now: now)
+    case .subscriptions:
+      isAnswer = true
+      acknowledged(now: now)
     case .ticker: break
     case .other: counts.ignored += 1
     }

@@ -25,7 +25,7 @@ package final class DeribitHandler: SymbolHandler {
     name: "deribit", title: "Deribit", separator: "_", endpoint: "wss://www.deribit.com/ws/api/v2",
     restEndpoint: "https://www.deribit.com",
     // A heartbeat comes every 10 s.
-    staleAfter: 25 * Microseconds.second,
+    cadence: .promised("heartbeat", every: Int64(heartbeatSeconds) * Microseconds.second),
     // Books are sent whole: some thousand levels of 25 bytes a side.
     messageLimit: 4 << 20, offersCompression: true,
     symbolLimit: 200, kinds: [.perpetual, .future],
@@ -36,7 +36,7 @@ package final class DeribitHandler: SymbolHandler {
         .init("trades.100ms", .trades), .init("ticker.agg2", .ticker),
       ],
       bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
-      connectionLife: "a heartbeat every 10 s, whose test requests are answered", requests: [.instruments, .volumes],
+      requests: [.instruments, .volumes],
       limits: ["500 channels a connection", "3,000 of 30,000 credits a subscription, 10,000 come back a second"]),
     replay: replay,
     makeHandler: { DeribitHandler(configuration: $0) })

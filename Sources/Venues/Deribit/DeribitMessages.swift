@@ -59,6 +59,7 @@ extension DeribitHandler {
       batch.events.append(.heartbeat)
     case .other: counts.ignored += 1
     case .none:
+      isAnswer = true
       if let error {
         var value = reader.reader(error)
         try readError(&value, id: id, now: now)

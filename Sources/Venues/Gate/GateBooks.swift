@@ -41,20 +41,20 @@ extension GateHandler {
 
   func takeSnapshot(_ place: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
     guard feeds[place].isBridged, !feeds[place].bridge.isLive else { return pacer.succeeded(place) }
-    guard status == 200 else { return pacer.failed(place, status: status, now: now) }
+    guard status == 200 else { return pacer.failed(place, status: status, retryAfter: retryAfter, now: now) }
     var mark = BatchMark(batch)
     guard let id = snapshot(body, place, from: &mark, into: &batch) else {
-      return pacer.failed(place, status: status, now: now)
+      return pacer.failed(place, status: status, retryAfter: retryAfter, now: now)
     }
     guard !feeds[place].bridge.isStale(id) else {
       mark.rewind(&batch)
-      return pacer.failed(place, status: status, now: now)
+      return pacer.failed(place, status: status, retryAfter: retryAfter, now: now)
     }
     feeds[place].isHeard = true
     if join(&feeds[place].bridge, place, at: id, from: mark, time: now, into: &batch) {
       pacer.succeeded(place)
     } else {
-      pacer.failed(place, status: status, now: now)
+      pacer.failed(place, status: status, retryAfter: retryAfter, now: now)
     }
   }
 }

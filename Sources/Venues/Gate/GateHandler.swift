@@ -36,7 +36,7 @@ package final class GateHandler: SymbolHandler {
       name: "gate", title: "Gate", separator: "_", endpoint: "wss://api.gateio.ws/ws/v4/",
       restEndpoint: "https://api.gateio.ws",
       // Pings are answered within a moment.
-      staleAfter: 40 * Microseconds.second,
+      cadence: .canary("spot.tickers", of: ["BTC_USDT"], every: Microseconds.second),
       // The largest is a snapshot of 400 levels a side: about 25 KB.
       messageLimit: 2 << 20,
       // None is documented; 150 streams on a connection have been measured, on futures.
@@ -49,7 +49,7 @@ package final class GateHandler: SymbolHandler {
           .init("spot.book_ticker", .quote), .init("spot.tickers", .ticker),
         ],
         bookDepth: depth, bookCheck: "U and u link each update to the one before",
-        connectionLife: "pings every 15 s are answered", requests: [.instruments, .volumes],
+        requests: [.instruments, .volumes],
         limits: ["50 subscriptions in one go, five times a second"]),
       replay: replay,
       makeHandler: { GateHandler(books, configuration: $0) })
@@ -171,6 +171,10 @@ package final class GateHandler: SymbolHandler {
     flush(now)
   }
 
+  override func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {
+    #"{"time":\#(now.rawValue / Microseconds.second),"id":\#(id),"channel":"\#(Channel.tickers.rawValue)","event":"subscribe","payload":\#(JSONText.array([market]))}"#
+  }
+
   /// What is carried and has not been asked for on this connection: one request for each stream, as what a bad name does to the others
   /// of its request is not documented. Books first.
   private func subscribeMissing(_ now: Timestamp) {
@@ -231,6 +235,7 @@ package final class GateHandler: SymbolHandler {
   func name(_ place: Int) -> String { instruments[place].venueSymbol }
 
   private func flush(_ now: Timestamp) {
+    if outbox.isEmpty { followCanary(now) }
     for request in outbox.take(now: now) { send(request, now) }
   }
 

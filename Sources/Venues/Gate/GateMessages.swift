@@ -65,12 +65,15 @@ extension GateHandler {
       }
     }
     if isReply || reply.failed {
+      isAnswer = true
       reply.channel = reader.text(channel).withUnsafeBytes { String(decoding: $0.prefix(40), as: UTF8.self) }
       return try replied(reply, now: now)
     }
     let kind = Self.kind(reader.text(channel))
     switch kind {
-    case .pong: return batch.events.append(.heartbeat)
+    case .pong:
+      isAnswer = true
+      return batch.events.append(.heartbeat)
     case .other:
       counts.ignored += 1
       return

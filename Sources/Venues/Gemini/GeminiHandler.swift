@@ -32,7 +32,7 @@ package final class GeminiHandler: SymbolHandler {
     name: "gemini", title: "Gemini", separator: "", endpoint: "wss://ws.gemini.com/?snapshot=-1",
     restEndpoint: "https://api.gemini.com",
     // Pings go out after 15 s of silence and are answered.
-    staleAfter: 30 * Microseconds.second,
+    cadence: .canary("bookTicker", of: ["btcusd", "ethusd"], every: Microseconds.second),
     // A whole book of 16,000 levels is some 500 KB.
     messageLimit: 8 << 20, symbolLimit: 350, kinds: [.spot, .perpetual],
     // What the venue reports of itself.
@@ -44,7 +44,7 @@ package final class GeminiHandler: SymbolHandler {
         .init("bookTicker", .quote),
       ],
       bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
-      connectionLife: "pings after 15 s of silence are answered", requests: [.instruments, .volumes],
+      requests: [.instruments, .volumes],
       limits: ["120 REST requests a minute"]),
     replay: replay,
     makeHandler: { GeminiHandler(configuration: $0) })
@@ -117,7 +117,10 @@ package final class GeminiHandler: SymbolHandler {
 
   var feeds: [Feed] = []
   var entries: [Entry] = []
+  /// Whether the list is there, and nobody wants a newer one.
   var isListed = false
+  /// Whether a list is there, be it an older one: enough to connect with.
+  var hasList = false
   var pacer: RequestPacer
   private(set) var isConnected = false
   /// 347 markets on one socket have been taken; nothing promises it. Of a market there is one request, and two for its book when that is
@@ -135,7 +138,7 @@ package final class GeminiHandler: SymbolHandler {
 
   // MARK: REST
 
-  package override var isPrepared: Bool { isListed }
+  package override var isPrepared: Bool { hasList }
 
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
     if !isListed { pacer.want(Subject.list.number) }
@@ -160,14 +163,14 @@ package final class GeminiHandler: SymbolHandler {
     } catch {
       rejectAnswer(error)
       guard status == 400 || status == 404 else {
-        pacer.failed(subject, status: status, now: now)
+        pacer.failed(subject, status: status, retryAfter: retryAfter, now: now)
         return ask(now)
       }
       // There is nothing to be had, now or soon. A spot market does without.
       if case .details(let market) = Subject(subject), entries[market].place == nil {
         refuse(entries[market].symbol, "Gemini gives no details of \(entries[market].name)")
       } else if case .list = Subject(subject) {
-        pacer.failed(subject, status: status, now: now)
+        pacer.failed(subject, status: status, retryAfter: retryAfter, now: now)
       }
     }
     ask(now)
@@ -209,9 +212,13 @@ package final class GeminiHandler: SymbolHandler {
     flush(now)
   }
 
+  override func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {
+    #"{"id":\#(id),"method":"subscribe","params":\#(JSONText.array([market + "@bookTicker"]))}"#
+  }
+
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
-    // Asked for again before the next connection: markets are listed and delisted.
+    // Asked for again beside the next connection: markets are listed and delisted.
     isListed = false
     pacer.removeAll()
     outbox.removeAll()
@@ -286,6 +293,7 @@ package final class GeminiHandler: SymbolHandler {
   }
 
   func flush(_ now: Timestamp) {
+    if outbox.isEmpty { followCanary(now) }
     for request in outbox.take(now: now) { send(request, now) }
   }
 
@@ -308,6 +316,7 @@ package final class GeminiHandler: SymbolHandler {
 
   /// `{"id":…,"status":200}`, or with `"error":{"code":…,"msg":…}`.
   func replied(_ reply: GeminiReply, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    isAnswer = true
     if let ping, reply.id == ping {
       self.ping = nil
       batch.events.append(.heartbeat)

@@ -43,6 +43,7 @@ extension GeminiHandler {
       }
     }
     isListed = true
+    hasList = true
     guard isConnected else { return }
     subscribeMissing(now)
     flush(now)

@@ -49,7 +49,7 @@ package final class HyperliquidHandler: SymbolHandler {
     name: "hyperliquid", title: "Hyperliquid", separator: "/", endpoint: "wss://api.hyperliquid.xyz/ws",
     restEndpoint: "https://api.hyperliquid.xyz",
     // Books are sent again twice a second, and pings are answered.
-    staleAfter: 20 * Microseconds.second,
+    cadence: .promised("l2Book", every: 540 * Microseconds.millisecond),
     // The list of spot markets and tokens is the largest: some 400 KB.
     messageLimit: 4 << 20,
     // 1,000 subscriptions from an address, four for a symbol.
@@ -63,7 +63,7 @@ package final class HyperliquidHandler: SymbolHandler {
         .init("bbo", .quote), .init("trades", .trades), .init("activeAssetCtx", .ticker),
       ],
       bookDepth: 5, bookCheck: "every message is the whole book",
-      connectionLife: "pings after 15 s of silence are answered", requests: [],
+      requests: [],
       limits: ["1,000 subscriptions an address", "2,000 messages a minute to the venue"]),
     replay: replay,
     makeHandler: { HyperliquidHandler(configuration: $0) })
@@ -181,6 +181,9 @@ package final class HyperliquidHandler: SymbolHandler {
     }
     flush(now)
   }
+
+  /// Books are sent again as long as there are any. Without the lists there are none, and the lists are the venue's to send.
+  package override var expectsMarket: Bool { !hasList || feeds.contains { $0.isCarried } }
 
   override func isLive(_ place: Int) -> Bool { feeds[place].book.isLive }
 
@@ -309,6 +312,7 @@ package final class HyperliquidHandler: SymbolHandler {
     heardAt = now
     // It has greeted in plain text.
     if Self.isGreeting(message) {
+      isAnswer = true
       batch.events.append(.heartbeat)
       return
     }

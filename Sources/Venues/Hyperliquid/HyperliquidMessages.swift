@@ -21,6 +21,7 @@ extension HyperliquidHandler {
     }
     try reader.end()
     guard let kind else { throw FeedError.missing("channel", in: "message") }
+    isAnswer = kind == .pong || kind == .reply || kind == .error || kind == .post
     if kind == .pong {
       batch.events.append(.heartbeat)
       return

@@ -19,7 +19,7 @@ package final class KrakenHandler: SymbolHandler {
     name: "kraken", title: "Kraken", separator: "/", endpoint: "wss://ws.kraken.com/v2",
     restEndpoint: "https://api.kraken.com",
     // A heartbeat comes every second in which there was nothing else.
-    staleAfter: 10 * Microseconds.second,
+    cadence: .promised("heartbeat", every: Microseconds.second),
     // The instrument snapshot is the largest message: some 1,500 pairs and 600 assets, under 1 MB.
     messageLimit: 8 << 20, symbolLimit: 200,
     // About 150 attempts in 10 minutes from one address, else it is banned for as long.
@@ -32,7 +32,7 @@ package final class KrakenHandler: SymbolHandler {
         .init("trade", .trades, silence: .linked), .init("ticker", .ticker),
       ],
       bookDepth: bookDepth, bookCheck: "CRC-32 of the top ten levels after every message",
-      connectionLife: "a heartbeat each second in which nothing else came", requests: [.volumes],
+      requests: [.volumes],
       limits: ["one subscription frame for all symbols; after a refusal for the rate, waits of 5 s to 1 min"]),
     replay: replay,
     makeHandler: { KrakenHandler(configuration: $0) })

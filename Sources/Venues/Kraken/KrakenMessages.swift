@@ -27,6 +27,7 @@ extension KrakenHandler {
     try reader.end()
     guard let channel else {
       guard isReply else { throw FeedError.missing("channel", in: "message") }
+      isAnswer = true
       return try readReply(message, now: now, into: &batch)
     }
     if channel == .heartbeat {

@@ -30,7 +30,8 @@ package final class KuCoinHandler: SymbolHandler {
     name: "kucoin", title: "KuCoin", separator: "-", endpoint: "wss://x-push-spot.kucoin.com/",
     restEndpoint: "https://api.kucoin.com",
     // Pings are answered within a moment.
-    staleAfter: 40 * Microseconds.second,
+    // Five levels are sent again each 100 ms, changed or not.
+    cadence: .canary("obu", of: ["BTC-USDT"], every: Microseconds.second),
     // The largest is a snapshot of 500 levels a side: about 30 KB.
     messageLimit: 2 << 20,
     // Two topics each; 200 topics a connection is the smallest number in use, 600 the documented one.
@@ -41,7 +42,7 @@ package final class KuCoinHandler: SymbolHandler {
     profile: VenueProfile(
       channels: [.init("obu", .book, silence: .linked, .contradicted), .init("trade", .trades)],
       bookDepth: depth, bookCheck: "O and C link each update to the one before",
-      connectionLife: "pings every 15 s are answered", requests: [.instruments, .volumes],
+      requests: [.instruments, .volumes],
       limits: ["8 requests a second", "200 topics a connection"]),
     replay: replay,
     makeHandler: { KuCoinHandler(configuration: $0) })
@@ -220,6 +221,7 @@ package final class KuCoinHandler: SymbolHandler {
   func name(_ place: Int) -> String { instruments[place].venueSymbol }
 
   private func flush(_ now: Timestamp) {
+    if outbox.isEmpty, outbox.isOpen(at: now) { followCanary(now) }
     for request in outbox.take(now: now) { send(request, now) }
   }
 
@@ -255,6 +257,10 @@ package final class KuCoinHandler: SymbolHandler {
     }
     outbox.resume()
     flush(now)
+  }
+
+  override func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {
+    #"{"id":"\#(id)","action":"subscribe","channel":"obu","tradeType":"SPOT","symbol":\#(JSONText.quoted(market)),"depth":"5"}"#
   }
 
   func replied(_ reply: KuCoinReply, now: Timestamp) throws(FeedError) {

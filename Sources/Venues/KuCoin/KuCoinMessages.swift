@@ -63,6 +63,7 @@ extension KuCoinHandler {
     try reader.end()
     if let topic {
       guard topic != .other, isIncrement || topic == .trades else {
+        if topic == .book, isCanary(message) { throw FeedError(.unknownSymbol, "a book of another depth") }
         counts.ignored += 1
         return
       }
@@ -75,6 +76,7 @@ extension KuCoinHandler {
       }
       return
     }
+    isAnswer = isReply || isWelcome || isPong
     if isReply { return try replied(reply, now: now) }
     if isWelcome { return welcomed(pingInterval: pingInterval, now: now) }
     if isPong { return batch.events.append(.heartbeat) }

@@ -273,8 +273,7 @@ extension SymbolHandler {
   private func volumesFailed(_ now: Timestamp, status: Int = 0) {
     marketList.next = 0
     let wait = marketList.failures.next()
-    marketList.due =
-      now + (status == 418 || status == 403 ? 5 * Microseconds.minute : status == 429 ? Microseconds.minute : wait)
+    marketList.due = now + ListRequest.wait(status: status, retryAfter: retryAfter, wait)
     // What a rank came to before goes on; what is to be shown only is shown without.
     let isNeeded = marketList.isRanked && marketList.selected.isEmpty
     if !isNeeded, marketList.failures.failures >= MarketList.attemptLimit || !marketList.selected.isEmpty {

@@ -23,7 +23,7 @@ package final class OKXHandler: SymbolHandler {
     name: "okx", title: "OKX", separator: "-", endpoint: "wss://ws.okx.com:8443/ws/v5/public",
     restEndpoint: "https://www.okx.com",
     // Pings go out after 20 s of silence and are answered.
-    staleAfter: 30 * Microseconds.second,
+    cadence: .canary("tickers", of: ["BTC-USDT"], every: Microseconds.second),
     // A snapshot of 400 levels a side is about 40 KB.
     messageLimit: 2 << 20,
     // Four arguments a symbol of `operationLimit`, with room for books that are subscribed again.
@@ -37,7 +37,7 @@ package final class OKXHandler: SymbolHandler {
         .init("bbo-tbt", .quote), .init("trades", .trades), .init("tickers", .ticker),
       ],
       bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
-      connectionLife: "a ping after 20 s of silence is answered", requests: [.instruments, .volumes],
+      requests: [.instruments, .volumes],
       limits: ["480 subscriptions an hour and connection", "64 KB a request"]),
     replay: replay,
     makeHandler: { OKXHandler(configuration: $0) })
@@ -135,6 +135,10 @@ package final class OKXHandler: SymbolHandler {
     flush(now)
   }
 
+  override func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {
+    #"{"id":"\#(id)","op":"subscribe","args":[{"channel":"tickers","instId":"\#(market)"}]}"#
+  }
+
   private func subscribe(_ wanted: [Int], _ now: Timestamp) {
     let places = wanted.filter { !feeds[$0].isRefused }
     let arguments = places.flatMap { place in Self.channels.map { argument($0, place) } }
@@ -176,7 +180,7 @@ package final class OKXHandler: SymbolHandler {
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
     if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard isConnected else { return }
-    for place in feeds.indices where feeds[place].updates.isDead(now: now, connectionHeard: connectionHeard) {
+    for place in feeds.indices where feeds[place].updates.isDead(now: now, connectionHeard: marketHeard) {
       if feeds[place].book.resync(now: now) { batch.events.append(.bookReset(InstrumentID(place), .stale)) }
     }
     let due = feeds.indices.filter { !feeds[$0].isRefused && feeds[$0].book.isDue(now: now) }
@@ -225,6 +229,7 @@ package final class OKXHandler: SymbolHandler {
   }
 
   private func flush(_ now: Timestamp) {
+    if outbox.isEmpty { followCanary(now) }
     for text in outbox.take(now: now) { actions.append(.send(text)) }
   }
 
@@ -238,6 +243,7 @@ package final class OKXHandler: SymbolHandler {
 
   /// `{"event":…}`: an acknowledgement of one argument, a refusal that names its argument in the text only, or a notice.
   func heard(_ event: String, code: String, message: String, now: Timestamp) throws(FeedError) {
+    isAnswer = true
     switch event {
     case "error":
       if code == "60018", let place = places(namedIn: message).first {
@@ -270,6 +276,7 @@ package final class OKXHandler: SymbolHandler {
   override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     heardAt = now
     if Self.isPong(message) {
+      isAnswer = true
       batch.events.append(.heartbeat)
       return
     }

@@ -4,8 +4,10 @@ import MarketData
 /// The request for a venue's list of markets: one at a time, again after a failure, ever more rarely, until it has come; and anew
 /// whenever it is wanted again.
 struct ListRequest {
-  /// The list is there.
+  /// The list is there, and nobody wants a newer one.
   private(set) var isDone = false
+  /// A list is there, be it an older one: enough to connect with.
+  private(set) var hasList = false
   private var number: Int?
   private var due = Timestamp.distantPast
   private var backoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
@@ -37,6 +39,7 @@ struct ListRequest {
   /// The list has come.
   mutating func finished() {
     isDone = true
+    hasList = true
     backoff.reset()
     due = .distantPast
   }
@@ -44,21 +47,29 @@ struct ListRequest {
   /// A part of the list has come; the next may be asked for at once.
   mutating func goesOn() { due = .distantPast }
 
-  /// The answer was of no use. 429 (too many requests) waits for a minute, 403 and 418 (banned) for `banPause`.
-  mutating func failed(status: Int, now: Timestamp) {
-    let wait = backoff.next()
+  /// The answer was of no use. It is asked for again when the venue said, if it did (`retryAfter`, µs); else 429 (too many requests) waits
+  /// for a minute, 403 and 418 (banned) for `banPause`.
+  mutating func failed(status: Int, retryAfter: Int64? = nil, now: Timestamp) {
+    due = now + Self.wait(status: status, retryAfter: retryAfter, backoff.next(), banPause: banPause)
+  }
+
+  /// How long to leave REST alone after an answer of no use, µs.
+  static func wait(
+    status: Int, retryAfter: Int64?, _ otherwise: Int64, banPause: Int64 = 5 * Microseconds.minute
+  ) -> Int64 {
+    if let retryAfter, status != 200 { return retryAfter }
     switch status {
-    case 429: due = now + Microseconds.minute
-    case 403, 418: due = now + banPause
-    default: due = now + wait
+    case 429: return Microseconds.minute
+    case 403, 418: return banPause
+    default: return otherwise
     }
   }
 
   /// The list is wanted again. One that is on its way will do.
   mutating func again() { isDone = false }
 
-  /// The connection is gone, and with it what was under way: the list is wanted again for the next one, as markets are listed and
-  /// delisted.
+  /// The connection is gone, and with it what was under way: the list is wanted again beside the next one, as markets are listed and
+  /// delisted. The next one does not wait for it.
   mutating func restart() {
     isDone = false
     guard number != nil else { return }
@@ -80,7 +91,7 @@ extension SymbolHandler {
       hasListed(now: now)
     } catch {
       rejectAnswer(error)
-      listRequest.failed(status: status, now: now)
+      listRequest.failed(status: status, retryAfter: retryAfter, now: now)
       listFailed(status: status)
     }
   }

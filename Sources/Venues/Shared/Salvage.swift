@@ -4,6 +4,15 @@ enum Salvage {
     message.withUnsafeBytes { find(text, in: $0, from: 0) != nil }
   }
 
+  static func contains(_ message: RawSpan, _ text: [UInt8]) -> Bool {
+    message.withUnsafeBytes { bytes in
+      guard let first = text.first, bytes.count >= text.count else { return false }
+      return (0...(bytes.count - text.count)).contains {
+        bytes[$0] == first && bytes[$0..<($0 + text.count)].elementsEqual(text)
+      }
+    }
+  }
+
   /// The places of the symbols in string values of `key` (given with its quotes), each once; of each value what stands between
   /// `prefix` and `suffix`, where it has both.
   static func symbols(

@@ -16,6 +16,12 @@ package class SymbolHandler: FeedHandler {
   final var seen: [SymbolCounts] = []
   /// When anything last came on the connection.
   final private(set) var connectionHeard = Timestamp.distantPast
+  /// Set by `read` for a message that only answers something that was asked, a ping included: it proves a socket and no market.
+  final var isAnswer = false
+  /// By what a message of the canary is known, on a connection that follows one.
+  final var canaryMarks: [[UInt8]] = []
+  /// Whether the canary has been seen to on this connection.
+  final var hasAskedCanary = false
   /// The largest price and size of each instrument so far: what a wider scale has to have room for.
   private final var peaks: [PriceLevel] = []
   /// By what the venue's sizes are multiplied, and the digits that this adds.
@@ -67,7 +73,10 @@ package class SymbolHandler: FeedHandler {
 
   package final override func isAskedAgain(_ symbol: String) -> Bool { asksAgain && !hopelessSymbols.contains(symbol) }
 
-  package final override func forgetRefusals() { refusedSymbols.removeAll() }
+  package final override func forgetConnection() {
+    refusedSymbols.removeAll()
+    forgetCanary()
+  }
 
   package final override func retry(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
     guard asksAgain else { return }
@@ -96,6 +105,14 @@ package class SymbolHandler: FeedHandler {
 
   /// Reads one message. Events go to `batch`; on an error they are taken back.
   func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {}
+
+  /// The request that subscribes a market of the canary, where the venue has one.
+  func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {
+    preconditionFailure("a canary that nobody follows")
+  }
+
+  /// What the canary's messages have in them, and those of no other market.
+  func canaryMark(of market: String) -> String { "\"\(market)\"" }
 
   /// A message was refused; if a book depended on it, that book is reset here.
   func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {}
@@ -140,7 +157,7 @@ package class SymbolHandler: FeedHandler {
   /// The answer to a request that is neither for the list nor for volumes.
   func answered(_ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {}
 
-  package override var isPrepared: Bool { listRequest.isDone || listPath == nil }
+  package override var isPrepared: Bool { listRequest.hasList || listPath == nil }
 
   /// Asks for the volumes that are wanted, and then for the list.
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
@@ -359,6 +376,8 @@ package class SymbolHandler: FeedHandler {
   ) throws(FeedError) {
     counts.messages += 1
     connectionHeard = now
+    isAnswer = false
+    let ignored = counts.ignored
     var mark = BatchMark(batch)
     // Price and size of every symbol in the message may each widen several times; beyond that it is not a message but an attack.
     var passes = 0
@@ -374,11 +393,16 @@ package class SymbolHandler: FeedHandler {
           mark = BatchMark(batch)
           continue
         }
+        if error.kind == .unknownSymbol, isCanary(message) {
+          marketHeard = now
+          return
+        }
         counts.rejected += 1
         refused(message, now: now, into: &batch)
         throw error
       }
       counts.rejectedLevels += badLevels
+      if !isAnswer, counts.ignored == ignored { marketHeard = now }
       return try dropImpossibleTrades(from: mark.events, of: &batch)
     }
   }

@@ -148,6 +148,39 @@ struct FaultTests {
     await harness.stop()
   }
 
+  @Test("a backend that has died behind a socket that answers pings: stale, another connection, live again")
+  func deadBackend() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    try await harness.waitUntilLive()
+    let symbol = "kraken:BTC-USD"
+    let probe = try await harness.probe()
+    probe.send(Self.subscribe([symbol]))
+    try await probe.first("an update") { $0.type == "update" && $0.symbol == symbol }
+    let before = probe.count
+    harness.exchanges["kraken"]!.inject(try Fault(parsing: "pongs-only"))
+    try await probe.first("the status", from: before) {
+      $0.channel == "status" && $0.text.contains("\"stale\"") && $0.text.contains("no market data")
+    }
+    try await probe.first("another connection", from: before) {
+      $0.channel == "status" && $0.text.contains("\"reconnecting\"") && $0.text.contains("no market data")
+    }
+    let told = probe.count
+    try await probe.first("live again", from: told) { $0.channel == "status" && $0.text.contains("\"state\":\"live\"") }
+    #expect(Links.problems(probe.messages) == [])
+    try await rightAgain(harness, probe, symbol)
+    await harness.stop()
+  }
+
+  @Test("a venue that says when to ask again is asked again then, not a minute later")
+  func retryAfter() async throws {
+    let clock = ContinuousClock()
+    let began = clock.now
+    let harness = try GatewayHarness(venues: ["binance"], faults: ["binance": [try Fault(parsing: "ban=2")]])
+    try await harness.waitUntilLive()
+    #expect(clock.now - began < .seconds(40))
+    await harness.stop()
+  }
+
   @Test("a slow handshake is waited for, and clients are served meanwhile")
   func slowHandshake() async throws {
     let harness = try GatewayHarness(

@@ -26,10 +26,11 @@ extension VenueTrial {
     case .open:
       tick()
       guard case .open = phase else { return }
-      let silence = now - heardAt
-      if silence > 2 * venue.staleAfter { return lost("nothing came for \(silence / 1_000) ms") }
-      if probedAt == nil, silence > 2 * Microseconds.second {
-        probedAt = now
+      if case .dead(let reason) = watch.check(now: now, expectsMarket: pipeline.handler.expectsMarket) {
+        return lost(reason)
+      }
+      if watch.isProbeDue(now: now) {
+        watch.probed(now: now)
         send { [unowned self] session in
           simulated.receivedPing(from: session)
           guard !session.isEnded, !session.isHalfOpen, !simulated.isSilent else { return }
@@ -59,7 +60,7 @@ extension VenueTrial {
     }
     figures.connections += 1
     phase = .open
-    heard()
+    watch = ConnectionWatch(staleAfter: venue.staleAfter, now: now)
     streamLatency = Int64.random(in: 1_000...60_000, using: &random)
     note("connected")
     pipeline.connected(now: now)

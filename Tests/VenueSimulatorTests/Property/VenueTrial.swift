@@ -102,8 +102,7 @@ final class VenueTrial {
   var places: [Int: InstrumentID] = [:]
   var refused: Set<Int> = []
   var failures = 0
-  var heardAt: Timestamp
-  var probedAt: Timestamp?
+  var watch: ConnectionWatch
   var inbound: [(due: Timestamp, parcel: Parcel)] = []
   var outbound: [(due: Timestamp, action: () -> Void)] = []
   var streamLatency: Int64
@@ -130,7 +129,7 @@ final class VenueTrial {
     restLatency = Int64.random(in: 20_000...1_500_000, using: &random)
     self.random = random
     now = start
-    heardAt = start
+    watch = ConnectionWatch(staleAfter: venue.staleAfter, now: start)
     nextTick = start
     phase = .waiting(until: start)
   }
@@ -171,6 +170,8 @@ final class VenueTrial {
       switch kind {
       case .drop, .halfOpen, .serverReset, .plannedShutdown: break
       case .silence, .slow: fault.seconds = Double.random(in: 0.2...15, using: &random)
+      case .pongsOnly, .answersOnly:
+        if Bool.random(using: &random) { fault.seconds = Double.random(in: 0.2...15, using: &random) }
       case .slowHandshake: fault.seconds = Double.random(in: 0.1...4, using: &random)
       case .ban: fault.seconds = Double.random(in: 0.5...20, using: &random)
       case .refuse:
@@ -251,15 +252,16 @@ final class VenueTrial {
       if oversight.seesLate { references[instrument]?.isExcused = false }
     case .output(.text(let payload)):
       figures.messages += 1
-      heard()
+      watch.heard(now: now)
       let truth = pendingTruth
       pendingTruth = nil
       if let truth { delivered(truth) }
       pipeline.receive(RawSpan(_unsafeBytes: payload.unsafeBytes), now: now)
+      if pipeline.handler.marketHeard == now { watch.heardMarket(now: now) }
       settle()
       if let truth { check(truth.instrument) }
     case .output(.ping(let payload)):
-      heard()
+      watch.heard(now: now)
       send { [unowned self] session in payload.withUnsafeBytes { simulated.receivedPong($0, from: session) } }
     case .output(.close(let code, let reason)):
       // A venue has nothing for a client all of whose symbols it refuses.
@@ -267,7 +269,7 @@ final class VenueTrial {
       if code == 1008, !isRefused { report("the venue closed for misbehaviour: \(reason)") }
       lost("closed \(code) \(reason)")
     case .output(.abort): lost("cut")
-    case .pong: heard()
+    case .pong: watch.heard(isPong: true, now: now)
     case .response(let request, let response):
       note(
         "response \(request) \(response.status) \(response.truth.map { "\(name($0.instrument)) \($0.updateID)" } ?? "")"
@@ -276,17 +278,13 @@ final class VenueTrial {
       let isRenewal = truth.flatMap { place(of: $0.instrument) }.map { pipeline.market[$0].bookState == .live } ?? false
       if let truth, !isRenewal { delivered(truth) }
       let body = Array(response.body.utf8)
-      pipeline.response(to: request, status: response.status, body: body.span.bytes, now: now)
+      pipeline.response(
+        to: request, status: response.status, body: body.span.bytes, now: now, retryAfter: response.retryAfter)
       settle()
       // A live book that is renewed by a snapshot may be ahead of its stream from then on.
       if let truth, isRenewal, shows(truth) { delivered(truth) }
       for index in references.keys { check(index) }
     }
-  }
-
-  func heard() {
-    heardAt = now
-    probedAt = nil
   }
 
   /// Does something at the venue when it has got there.

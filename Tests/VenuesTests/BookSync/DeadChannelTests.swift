@@ -41,12 +41,14 @@ struct DeadChannelTests {
   @Test("OKX: a book that does not even say that nothing changed is rebuilt; one that does is not, for hours")
   func okx() {
     let feed = OKXHandlerTests.live()
+    // What goes on elsewhere: a pong would prove the socket only.
+    let quote = #"{"arg":{"channel":"tickers","instId":"BTC-USDT"},"data":[]}"#
     for _ in 0..<300 {
       feed.receive(OKXHandlerTests.book("update", 100, 100))
       for _ in 0..<3 {
         feed.wait(20)
         #expect(feed.resets.isEmpty)
-        feed.receive("pong")
+        feed.receive(quote)
       }
     }
     #expect(feed.state(0) == .live)
@@ -54,7 +56,7 @@ struct DeadChannelTests {
     for second in 1...400 {
       feed.wait(1)
       resets += feed.resets.map { (second, $0) }
-      if second % 5 == 0 { feed.receive("pong") }
+      if second % 5 == 0 { feed.receive(quote) }
     }
     // The last update came a minute before.
     #expect(resets.map(\.0) == [240] && resets.map(\.1) == [.stale])

@@ -89,6 +89,21 @@ struct RequestPacerTests {
     #expect(pacer.next(now: start)?.subject == 2)
   }
 
+  @Test("a venue that says how long to wait holds all requests for as long, and no longer")
+  func retryAfter() throws {
+    for status in [429, 418, 503] {
+      var pacer = RequestPacer(weightPerMinute: 6000, requestWeight: 50, concurrency: 2)
+      pacer.want(0)
+      let first = pacer.next(now: start)
+      let request = try #require(first).request
+      #expect(pacer.answered(request) == 0)
+      pacer.failed(0, status: status, retryAfter: 4 * Microseconds.second, now: start)
+      pacer.want(1)
+      #expect(pacer.next(now: start + 4 * Microseconds.second - 1) == nil, "\(status)")
+      #expect(pacer.next(now: start + 4 * Microseconds.second) != nil, "\(status)")
+    }
+  }
+
   @Test("no answer counts as a failure, and comes again later")
   func expiry() {
     var pacer = RequestPacer(weightPerMinute: 6000, requestWeight: 50, concurrency: 1)

@@ -92,13 +92,18 @@ struct GeminiHandlerTests {
     #expect(refusals.map(\.0) == ["*-USD:top5"] && refusals.first?.1.contains("leave :top out") == true)
   }
 
+  /// The two markets that show that the venue speaks, where none of them is followed for its own sake.
+  private static func isCanary(_ text: String) -> Bool {
+    text.contains(#"["btcusd@bookTicker"]"#) || text.contains(#"["ethusd@bookTicker"]"#)
+  }
+
   @Test("a perpetual waits for its details, and is subscribed when they are there; inverse ones are refused")
   func perpetuals() {
     let feed = Self.listed(["BTC-GUSD-PERP", "ETH-BTC-PERP"])
     let gets = feed.gets
     #expect(gets.map(\.path) == ["/v1/symbols/details/btcgusdperp", "/v1/symbols/details/ethbtcperp"])
     feed.connect()
-    #expect(feed.sent.isEmpty && feed.market.instruments.isEmpty)
+    #expect(feed.sent.allSatisfy { Self.isCanary($0) } && feed.market.instruments.isEmpty)
     feed.now = feed.now + 500_000
     feed.respond(gets[0].request, 200, Self.details("BTC", "GUSD", contract: "linear"))
     #expect(feed.market.instruments.map(\.instrument.symbol) == ["gemini:BTC-GUSD-PERP"])
@@ -133,7 +138,7 @@ struct GeminiHandlerTests {
     #expect(feed.gets.map(\.path) == ["/v1/symbols/details/abcdusd", "/v1/symbols/details/oldusd"])
     let again = feed.gets
     feed.connect()
-    #expect(feed.sent.isEmpty)
+    #expect(feed.sent.allSatisfy { Self.isCanary($0) })
     feed.now = feed.now + 250_000
     feed.respond(again[1].request, 200, Self.details("OLD", "USD"))
     feed.wait(0.25)

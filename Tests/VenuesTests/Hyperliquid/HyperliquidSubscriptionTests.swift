@@ -200,7 +200,7 @@ struct HyperliquidSubscriptionTests {
     #expect(failures["ETH-USDC-PERP"]?.contains("ended the connection 3 times") == true)
     // Told again on each connection, and remembered over all of them.
     for _ in 0..<5 {
-      feed.handler.forgetRefusals()
+      feed.handler.forgetConnection()
       feed.connect()
       feed.receive(HyperliquidHandlerTests.meta)
       #expect(books(feed.sent).count == 2 && !feed.sent.contains { $0.contains("ETH") })

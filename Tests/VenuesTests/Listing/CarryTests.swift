@@ -80,7 +80,7 @@ struct CarryTests {
     // Once a connection.
     _ = handler.carry(list, into: &batch)
     #expect(handler.takeRefusals().isEmpty)
-    handler.forgetRefusals()
+    handler.forgetConnection()
     _ = handler.carry(list, into: &batch)
     #expect(handler.takeRefusals() == reasons)
   }

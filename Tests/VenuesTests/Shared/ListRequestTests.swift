@@ -46,6 +46,29 @@ struct ListRequestTests {
     #expect(waits([500]) == [1])
   }
 
+  @Test("a venue that says how long to wait is believed, whatever the status")
+  func retryAfter() {
+    var list = ListRequest()
+    for status in [429, 418, 403, 503] {
+      list.sent(1, now: start)
+      #expect(list.isAnswered(by: 1) == true)
+      list.failed(status: status, retryAfter: 4 * Microseconds.second, now: start)
+      #expect(list.isDue(now: start + 4 * Microseconds.second - 1) == false)
+      #expect(list.isDue(now: start + 4 * Microseconds.second) == true, "\(status)")
+    }
+  }
+
+  @Test("a list that has come stays good enough to connect with")
+  func known() {
+    var list = ListRequest()
+    #expect(!list.hasList)
+    list.finished()
+    list.restart()
+    #expect(list.hasList && !list.isDone)
+    list.failed(status: 429, now: start)
+    #expect(list.hasList)
+  }
+
   @Test("an answer that never comes is asked for again; a late one is none")
   func silence() {
     var list = ListRequest()

@@ -117,7 +117,7 @@ struct AskAgainTests {
     #expect(feed.failures.keys.sorted() == ["ETH-USD"])
     #expect(feed.sent.count == 1 && !feed.sent[0].contains("ETH-USD"))
     feed.disconnect()
-    feed.handler.forgetRefusals()
+    feed.handler.forgetConnection()
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)
     feed.connect()
