@@ -40,7 +40,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 /// What `Sources/Console/Console.c` embeds: no sources to the package manager.
 let consoleFiles = [
-  "Console.docc", "app.js", "client", "components", "dom.js", "format.js", "health.js", "icon.svg", "index.html", "pages",
+  "Console.docc", "app.js", "client", "components", "dom.js", "format.js", "health.js", "icon.svg", "index.html",
+  "pages",
   "session.js", "styles",
 ]
 

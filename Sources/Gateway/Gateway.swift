@@ -70,6 +70,7 @@ package final class Gateway: Sendable {
       heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
       http: configuration.http, internalHosts: configuration.internalHosts,
+      servesConsole: configuration.console,
       admission: Admission(
         limits: configuration.limits.admission,
         proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),

@@ -20,6 +20,8 @@ struct NodeSettings: Sendable {
   var http = HTTPConnectionLimits()
   /// Names, beside addresses and localhost, that the internal port answers to.
   var internalHosts: [String] = []
+  /// Whether the client port has the console's pages.
+  var servesConsole = true
   /// Who may come in; one for all nodes.
   var admission: Admission
   /// Whose tokens are good; nil: none is asked for.

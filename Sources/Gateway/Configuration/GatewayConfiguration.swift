@@ -124,6 +124,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var internalHosts: [String] = []
   /// Whether another gateway of the same user may have the same two addresses, so that it can take over without a gap.
   package var reusePort = false
+  /// Whether the client port has the console's pages at `/`; `tidegate.js` is there in any case.
+  package var console = true
   /// Event loops, 1…64; the number of cores by default.
   package var loops = min(64, max(1, ProcessInfo.processInfo.activeProcessorCount))
   /// One per venue, in the order of the names.

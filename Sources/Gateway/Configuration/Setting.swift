@@ -33,6 +33,7 @@ struct Setting: Sendable {
         return values.allSatisfy { InternalHosts.isName($0) }
       }, show: { $0.internalHosts.joined(separator: ",") }),
     bool("reuse-port", \.reusePort),
+    bool("console", \.console),
     integer("loops", 1...64, \.loops),
     file("ca-file", \.caFile),
     files("tls.certificate", "a PEM file or a list of them, with tls.key", \.tlsSettings.certificates),

@@ -1,6 +1,7 @@
 import Bytes
 import Console
 import HTTP1
+import PubSub
 
 /// The console's pages and `tidegate.js`, as the client port serves them. Made once; every answer shares the bytes.
 struct ConsoleFiles: Sendable {
@@ -31,7 +32,9 @@ struct ConsoleFiles: Sendable {
           HTTPField("X-Content-Type-Options", "nosniff"),
           HTTPField("Referrer-Policy", "no-referrer"),
         ])
-      response.entityTag = EntityTag.of(body)
+      var tag = ContentTag(epoch: "console")
+      tag.add(body)
+      response.entityTag = EntityTag.text(tag)
       responses[String(cString: file.path)] = response
       index += 1
     }

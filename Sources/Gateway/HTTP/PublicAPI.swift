@@ -151,6 +151,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     let path = request.path
+    if let file = file(path, request) { return reply(file) }
     let found = Route.find(path)
     if let route = found?.route, route == .welcome || route == .stream {
       // What a token in the URL is answered with is more to the point than that the parameter is not known.
@@ -196,6 +197,17 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let depth = try query.number("depth", 1...5000, default: 25, words: ["full": 0])
       try market(symbol, .book, .book(depth: depth), "its book is not in sync", grant, known, reply, charge)
     }
+  }
+
+  /// A file of the console. At `/` it is for who asks for a page; everybody else reads the plain words.
+  private func file(_ path: String, _ request: HTTPRequestHead) -> HTTPResponse? {
+    if path.hasPrefix("/tidegate.") { return ConsoleFiles.embedded[path] }
+    guard node.settings.servesConsole else { return nil }
+    guard path == "/" else { return ConsoleFiles.embedded[path] }
+    let wantsPage = request.fields.values("Accept").contains { $0.contains("text/html") }
+    guard wantsPage, request.query.isEmpty, var page = ConsoleFiles.embedded[path] else { return nil }
+    page.fields.append(HTTPField("Vary", "Accept"))
+    return page
   }
 
   private var welcome: String {
