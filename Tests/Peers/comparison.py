@@ -93,6 +93,7 @@ def judge_states(name, ours, theirs, relation, ours_due, theirs_due, tell, is_be
 
     - ours_due, theirs_due: how many of each must have been shown by the other; those that came later may still be on their way.
     - tell: words for a state of ours (or of theirs) that the other has not shown.
+    - is_between: whether a state of theirs lies between some of ours that follow each other, which is enough for SOME.
     Returns how many both have, the places of the first and last of ours that were compared, and what is wrong.
     """
     known = set(ours)
@@ -192,9 +193,12 @@ def judge_trades(ours, theirs, ours_due, theirs_due):
 
     start = next(place for place, trade in enumerate(ours) if trade[0] in common)
     their_start = next(place for place, trade in enumerate(theirs) if trade[0] in common)
-    report([t for t in ours[start:ours_due] if t[0] not in yours], f"of the gateway's {ours_due - start} were never shown by the other")
-    report([t for t in theirs[their_start:theirs_due] if t[0] not in mine],
-           f"of the other's {theirs_due - their_start} were never shown by the gateway")  # fmt: skip
+    # What a client is told at its start may reach further back than what the other was told, newest first or last.
+    ours_from, theirs_from = (min(trade[4] for trade in trades) for trades in (ours, theirs))
+    due = [trade for trade in ours[start:ours_due] if trade[4] > theirs_from]
+    report([trade for trade in due if trade[0] not in yours], f"of the gateway's {len(due)} were never shown by the other")
+    due = [trade for trade in theirs[their_start:theirs_due] if trade[4] > ours_from]
+    report([trade for trade in due if trade[0] not in mine], f"of the other's {len(due)} were never shown by the gateway")
     report([(mine[i], yours[i]) for i in sorted(common) if mine[i] != yours[i]], "differ (the gateway's, the other's)")
     for trades, whose in ((ours, "the gateway"), (theirs, "the other")):
         counts = collections.Counter(trade[0] for trade in trades)
