@@ -54,7 +54,9 @@ class Venue:
         self.client, self.symbol, self.unified = client, symbol, unified
         self.options = {"tradesLimit": 100_000, **(options or {}), **({"fetchMarkets": {"types": types}} if types else {})}
         self.limit, self.book, self.least = limit, book or {}, least or {}
-        self.rules = Rules(levels, books, quotes, tickers, fields, whole_books=whole_books, rare_tickers=rare_tickers)
+        self.rules = Rules(
+            levels, books, quotes, tickers, fields, whole_books=whole_books, rare_tickers=rare_tickers, quotes_by_book=not has_quotes
+        )
         self.has_quotes, self.is_signed, self.maker_side, self.in_contracts = has_quotes, is_signed, maker_side, in_contracts
         self.increments, self.joins, self.words = increments, joins, {**FIELDS, **(words or {})}
 
@@ -244,10 +246,7 @@ class Watcher(trial.Client):
         seen, levels = self.market.seen, self.venue.rules.levels
         book = (client.orderbooks or {}).get(self.symbol)
         if book and len(book["bids"]) >= levels and len(book["asks"]) >= levels:
-            state = top(book["bids"], book["asks"], levels, self.size)
-            seen.add_book(state)
-            if self.venue.rules.quotes and not self.quoter:
-                seen.add_quote(*state[0][0], *state[1][0])
+            seen.add_book(top(book["bids"], book["asks"], levels, self.size))
         trades = (client.trades or {}).get(self.symbol) or []
         # Of some venues ccxt keeps the trades of the latest message only, in a list of their own each time.
         if trades is not self.trades:

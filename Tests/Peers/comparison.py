@@ -33,14 +33,19 @@ class Rules:
     """How a client's view of a market is compared.
 
     - levels: of each side of a book. books, quotes, tickers: EACH, SOME, …; None where there is nothing to compare with.
+    - quotes_by_book: the other client's quotes are the best of its book.
     - fields: of tickers, in the gateway's words.
     - trades: whether they are compared. whole_books: each message has the whole book, so that one left out is like one merged.
     - rare_tickers: they come every few seconds, so few that one of them, or their end, is beyond proof.
     """
 
-    def __init__(self, levels, books=EACH, quotes=EACH, tickers=None, fields=(), trades=True, whole_books=False, rare_tickers=False):
+    def __init__(
+        self, levels, books=EACH, quotes=EACH, tickers=None, fields=(), trades=True, whole_books=False, rare_tickers=False,
+        quotes_by_book=False,
+    ):  # fmt: skip
         self.levels, self.books, self.quotes, self.tickers, self.fields = levels, books, quotes, tickers, tuple(fields)
         self.trades, self.whole_books, self.rare_tickers = trades, whole_books, rare_tickers
+        self.quotes_by_book = quotes_by_book
 
 
 class Seen:
@@ -88,17 +93,18 @@ class Match:
         self.lost = sum(place is None for place in self.places)
 
 
-def judge_states(name, ours, theirs, relation, ours_due, theirs_due, tell, is_between=None):
+def judge_states(name, ours, theirs, relation, ours_due, theirs_due, tell, is_between=None, lead_limit=LEAD):
     """Compares two sequences of states.
 
     - ours_due, theirs_due: how many of each must have been shown by the other; those that came later may still be on their way.
     - tell: words for a state of ours (or of theirs) that the other has not shown.
+    - lead_limit: how many of theirs may come before the first that both have.
     - is_between: whether a state of theirs lies between some of ours that follow each other, which is enough for SOME.
     Returns how many both have, the places of the first and last of ours that were compared, and what is wrong.
     """
     known = set(ours)
     lead = next((place for place, state in enumerate(theirs) if state in known), None)
-    if lead is None or lead > (LEAD if relation != FEWER else theirs_due // 2):
+    if lead is None or lead > (lead_limit if relation != FEWER else theirs_due // 2):
         return 0, None, [f"{name}: of {len(theirs)} the gateway has shown none, of its {len(ours)}, at the start"]
     if relation == SOME:
         match = Match(theirs[lead:], ours)
@@ -256,6 +262,9 @@ class Due:
 
     def __init__(self, message_count, seen):
         self.message_count, self.seen = message_count, seen.counts()
+        # The first book that both have shown: the gateway's message, and its place among the other's books. Until it is there, a client
+        # joins a snapshot and updates, and its book is nobody's.
+        self.first_book = None
         # The gateway's message with the first trade that both have shown, as soon as that is known.
         self.first_trade = None
 
@@ -271,10 +280,15 @@ def judge(channel, published, seen, rules, due):
     name = {"book": "books", "trades": "trades", "quote": "quotes", "ticker": "tickers"}[channel]
     records, theirs = getattr(published, name), getattr(seen, name)
     ours, ours_due, theirs_due = [value for _, value in records], due.of(records), due.seen[name]
-    if not ours or not (theirs or (channel == "ticker" and rules.tickers == COUNTED)):
+    has_own = not (channel == "ticker" and rules.tickers == COUNTED or channel == "quote" and rules.quotes_by_book)
+    if not ours or (has_own and not theirs):
         return 0, None, [f"{name}: the gateway has shown {len(ours)}, the other {len(theirs)}"]
     if channel == "book":
         count, start, problems = judge_states(name, ours, theirs, rules.books, ours_due, theirs_due, tell_book, is_book_between)
+        if start is not None:
+            due.first_book = records[start][0], next(place for place, state in enumerate(theirs) if state in ours)
+    elif channel == "quote" and rules.quotes_by_book:
+        return judge_best(records, seen, rules, due)
     elif channel == "quote":
         count, start, problems = judge_states(name, ours, theirs, rules.quotes, ours_due, theirs_due, tell_tuple)
     elif channel == "trades":
@@ -290,13 +304,34 @@ def judge(channel, published, seen, rules, due):
         pick = lambda ticker: tuple(ticker.get(field) for field in rules.fields)
         # A ticker that differs in other fields alone is no other.
         ours_picked, theirs_picked = [pick(t) for t in ours], [pick(t) for t in theirs]
-        count, start, problems = judge_states(
-            name, *without_repeats(ours_picked, theirs_picked, ours_due, theirs_due, rules.tickers), tell_tuple
-        )
+        squeezed = without_repeats(ours_picked, theirs_picked, ours_due, theirs_due)
+        count, start, problems = judge_states(name, *squeezed[:2], rules.tickers, *squeezed[2:], tell_tuple)
     return count, records[start][0] if start is not None else None, problems
 
 
-def without_repeats(ours, theirs, ours_due, theirs_due, relation):
+def best_of(books):
+    """The quotes that books show, without repeats."""
+    return [quote for quote, _ in itertools.groupby((*bids[0], *asks[0]) for bids, asks in books)]
+
+
+def judge_best(records, seen, rules, due):
+    """Compares quotes with the best of the other's books, from the first book on that both have shown."""
+    if due.first_book is None:
+        return 0, None, ["quotes: no book that both have shown"]
+    place, first = due.first_book
+    records = [record for record in records if record[0] > place]
+    ours, theirs = [value for _, value in records], best_of(seen.books[first:])
+    theirs_due = len(best_of(seen.books[first : due.seen["books"]]))
+    if not ours:
+        return 0, None, ["quotes: the gateway has shown none since the first book that both have shown"]
+    # Where the client's book goes back once more while it joins, that is the books' business.
+    count, start, problems = judge_states(
+        "quotes", ours, theirs, rules.quotes, due.of(records), theirs_due, tell_tuple, lead_limit=theirs_due // 2
+    )
+    return count, records[start][0] if start is not None else None, problems
+
+
+def without_repeats(ours, theirs, ours_due, theirs_due):
     """Both lists with states that repeat the one before left out, and how many of each are due then."""
 
     def squeeze(states, due):
@@ -309,7 +344,7 @@ def without_repeats(ours, theirs, ours_due, theirs_due, relation):
 
     ours, ours_due = squeeze(ours, ours_due)
     theirs, theirs_due = squeeze(theirs, theirs_due)
-    return ours, theirs, relation, ours_due, theirs_due
+    return ours, theirs, ours_due, theirs_due
 
 
 def channels(rules):

@@ -46,7 +46,7 @@ class Source:
     ):  # fmt: skip
         self.feed, self.symbols, self.route, self.lists = feed, symbols, route, lists
         self.channels, self.sizes, self.joins = channels, sizes or {}, joins
-        self.rules = Rules(levels, quotes=quotes, trades=TRADES in channels)
+        self.rules = Rules(levels, quotes=quotes, trades=TRADES in channels, quotes_by_book=True)
 
 
 SOURCES = {
@@ -112,10 +112,7 @@ class Follower(trial.Client, logging.Handler):
         if min(len(book.book.bids), len(book.book.asks)) < levels:
             return
         sides = [[side.index(i) for i in range(levels)] for side in (book.book.bids, book.book.asks)]
-        state = top(*sides, levels, self.source.sizes.get(book.symbol, 1))
-        self.seen[book.symbol].add_book(state)
-        if self.source.rules.quotes:
-            self.seen[book.symbol].add_quote(*state[0][0], *state[1][0])
+        self.seen[book.symbol].add_book(top(*sides, levels, self.source.sizes.get(book.symbol, 1)))
 
     async def take_trade(self, trade, _):
         size = plain(trade.amount * self.source.sizes.get(trade.symbol, 1))

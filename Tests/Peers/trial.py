@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 
-from comparison import Due, Seen, channels, judge
+from comparison import COUNTED, Due, Seen, best_of, channels, judge
 from corruption import proof
 from gateway_view import GatewayView, Published
 
@@ -35,7 +35,8 @@ class Market:
         self.seen = Seen()
 
     def shown(self):
-        return {"book": self.seen.books, "trades": self.seen.trades, "quote": self.seen.quotes, "ticker": self.seen.tickers}
+        quotes = best_of(self.seen.books) if self.rules.quotes_by_book else self.seen.quotes
+        return {"book": self.seen.books, "trades": self.seen.trades, "quote": quotes, "ticker": self.seen.tickers}
 
     def missing(self):
         """The channels in which too little has come."""
@@ -43,7 +44,7 @@ class Market:
         return [channel for channel in channels(self.rules) if len(shown[channel]) < self.needed(channel)]
 
     def needed(self, channel):
-        if channel == "ticker" and self.rules.tickers == "counted":
+        if channel == "ticker" and self.rules.tickers == COUNTED:
             return 0
         return self.least[channel]
 
