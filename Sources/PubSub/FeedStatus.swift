@@ -45,7 +45,7 @@ package struct FeedStatus: Sendable, Equatable {
   package var reason: String?
   /// The number of the reconnection attempt; nil while connected.
   package var attempt: Int?
-  /// When anything last came from the venue; its age is computed when a message is encoded.
+  /// When market data, or a heartbeat that the venue sends by itself, last came; answers to pings are neither. Its age is computed when a message is encoded.
   package var lastMessage: Timestamp?
   /// The last hole in the data, if there was one: from the last message before to the first after it (nil: still open).
   package var gapFrom: Timestamp?

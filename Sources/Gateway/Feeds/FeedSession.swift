@@ -242,7 +242,8 @@ final class FeedSession: Feed, FeedLineOwner {
   func tick(_ now: Timestamp) {
     let health = line.tick(now)
     if case .stale(let reason) = health {
-      set(.stale, reason: reason, now)
+      // A venue that has said so is not quiet for any other reason; it gets another connection all the same, in time.
+      if status.state != .maintenance { set(.stale, reason: reason, now) }
     } else if let since = line.openedAt {
       // The ping was answered after all.
       if status.state == .stale { set(.syncing, reason: "the venue answers again", now) }

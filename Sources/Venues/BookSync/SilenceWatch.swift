@@ -33,7 +33,7 @@ struct SilenceWatch {
   }
 
   /// Whether it is dead now; true once for each attempt to revive it. Called a few times a second.
-  /// - Parameter connectionHeard: when anything last came on the connection.
+  /// - Parameter connectionHeard: when something of a market last came on the connection; what only answers accuses no channel.
   mutating func isDead(now: Timestamp, connectionHeard: Timestamp) -> Bool {
     guard let heardAt else { return false }
     guard now - connectionHeard < max(Self.shortestStall, patience / 4) else {

@@ -18,8 +18,7 @@ package class SymbolHandler: FeedHandler {
   final private(set) var connectionHeard = Timestamp.distantPast
   /// Set by `read` for a message that only answers something that was asked, a ping included: it proves a socket and no market.
   final var isAnswer = false
-  /// By what a message of the canary is known, on a connection that follows one.
-  final var canaryMarks: [[UInt8]] = []
+  final lazy var canaryMarks = makeCanaryMarks()
   /// Whether the canary has been seen to on this connection.
   final var hasAskedCanary = false
   /// The largest price and size of each instrument so far: what a wider scale has to have room for.
@@ -75,7 +74,7 @@ package class SymbolHandler: FeedHandler {
 
   package final override func forgetConnection() {
     refusedSymbols.removeAll()
-    forgetCanary()
+    hasAskedCanary = false
   }
 
   package final override func retry(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {

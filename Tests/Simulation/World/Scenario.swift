@@ -101,14 +101,15 @@ package struct Scenario: Sendable, CustomStringConvertible {
           case "kraken":
             [
               .drop, .silence, .gap, .checksum, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban,
-              .plannedShutdown,
+              .plannedShutdown, .pongsOnly, .answersOnly,
             ]
           case "binance", "okx":
             [
               .drop, .silence, .gap, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban, .plannedShutdown,
-              .plannedShutdown,
+              .plannedShutdown, .pongsOnly, .answersOnly,
             ]
-          default: [.drop, .silence, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
+          default:
+            [.drop, .silence, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban, .pongsOnly, .answersOnly]
           }
         let kind = kinds[pick(kinds.count)]
         var fault = Fault(kind, at: at)
