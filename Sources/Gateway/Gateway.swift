@@ -62,7 +62,8 @@ package final class Gateway: Sendable {
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
     clientLimits.stallSeconds = configuration.limits.stallSeconds
-    let tlsLog = TLSLog(log)
+    let folded = FoldedLog(log) { kernel.monotonicMicroseconds }
+    let tlsLog = TLSLog(folded)
     let settings = NodeSettings(
       node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
       source: configuration.demo ? .simulated : .live,
@@ -74,7 +75,8 @@ package final class Gateway: Sendable {
       admission: Admission(
         limits: configuration.limits.admission,
         proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),
-        budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count)),
+        budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
+        log: RefusalLog(folded, limits: configuration.limits.admission)),
       access: access, log: log, tlsLog: tlsLog)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
@@ -83,7 +85,7 @@ package final class Gateway: Sendable {
     var tls: TLSServerContext?
     if let server = configuration.tls {
       tls = try TLSServerContext(server) { peer, name, failure in
-        tlsLog.failed(peer, name, failure, at: SystemKernel.shared.monotonicMicroseconds)
+        tlsLog.failed(peer, name, failure)
       }
     }
     self.serverTLS = tls
@@ -136,7 +138,7 @@ package final class Gateway: Sendable {
     warnOfExpiry()
     let replayers = try makeReplayers()
     for node in nodes { node.start() }
-    watchDescriptors()
+    watchRefusals()
     let connections = configuration.feedConnections
     // Venues count connections by address, whatever they are for.
     let schedules = Dictionary(connections.map { ($0.venue.name, ConnectSchedule($0.venue.connectLimit)) }) { a, _ in a
@@ -178,12 +180,14 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// Says in the log when connections are turned away for want of descriptors, and when that is over.
-  private func watchDescriptors() {
+  /// Says in the log when connections are turned away, for want of descriptors or by a limit, and when that is over.
+  private func watchRefusals() {
     let loop = nodes[0].loop
+    let refusals = nodes[0].settings.admission.log
     loop.execute { [publicListener, internalListener, log] in
       var report = ShedReport()
       loop.scheduleRepeating(every: 1_000_000_000) {
+        refusals?.tell()
         let count = publicListener.shedCount + internalListener.shedCount
         switch report.look(count, now: loop.moment) {
         case .exhausted(let shed):

@@ -114,6 +114,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     precondition(feed.slot == feeds.count, "a feed's slot is its place")
     feeds.append(feed)
     feedNumbers.append(number)
+    feedStarts.append(clock.now())
     feedStatusChanged(feed)
     feed.start()
   }
@@ -121,6 +122,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private var feedNumbers: [Int] = []
   /// Feeds of which some loop could not be told: all of their instruments are announced again.
   private var untold: Set<Int> = []
+  private var feedStarts: [Timestamp] = []
 
   private func everySecond() {
     let before = clock.now()
@@ -248,7 +250,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         instruments: feed.pipeline.market.instruments.count,
         booksLive: feed.pipeline.market.instruments.count { $0.bookState == .live },
         gaps: counts.reduce(0) { $0 + $1.gaps }, trades: counts.reduce(0) { $0 + $1.trades },
-        lastMessage: feed.status.lastMessage?.microseconds, errors: pipeline.errors.counts,
+        startedAt: feedStarts[feed.slot].microseconds, lastMessage: feed.status.lastMessage?.microseconds,
+        errors: pipeline.errors.counts,
         replaced: session?.linesReplaced ?? 0, handoversFailed: session?.handoversFailed ?? 0,
         isSimulated: feed.status.source != .live)
     }
@@ -429,7 +432,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         guard let session = session(of: client) else { continue }
         write(to: session, now)
         writeControl(to: session)
-        if code < CloseCode.draining { metrics.closedByPolicy += 1 }
+        if code < CloseCode.draining {
+          metrics.closedByPolicy += 1
+          settings.admission.log?.closed(code, reason, IPAddress(session.connection.peer.host))
+        }
         session.close(code: code, reason: reason)
       }
     }

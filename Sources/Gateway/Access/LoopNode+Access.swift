@@ -13,7 +13,7 @@ extension LoopNode {
       guard let permit = session.connection.permit as? AdmissionPermit,
         settings.admission.hold(permit, credential.grant)
       else {
-        settings.admission.count(.connectionsPerKey)
+        settings.admission.count(.connectionsPerKey, from: IPAddress(session.connection.peer.host))
         fanOut.refuse(
           session.client, why: "this token's key has as many connections as it may", code: CloseCode.rateLimited,
           now: now, into: &actions)
@@ -22,7 +22,7 @@ extension LoopNode {
       session.credential = credential
       fanOut.authorize(session.client, credential.grant, now: now, into: &actions)
     case .failure(let error):
-      settings.admission.count(.unauthorized)
+      settings.admission.count(.unauthorized, from: IPAddress(session.connection.peer.host))
       settings.log.debug(
         "token refused", metadata: ["peer": "\(session.connection.peer)", "reason": "\(error.description)"])
       fanOut.refuse(session.client, why: error.description, now: now, into: &actions)

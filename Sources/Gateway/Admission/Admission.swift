@@ -59,9 +59,12 @@ final class Admission: Sendable {
   /// Whose word on client addresses is taken.
   let proxies: TrustedProxies
   let budget: QueueBudget
+  /// Where refusals are told; nil: nowhere.
+  let log: RefusalLog?
 
-  init(limits: Limits, proxies: TrustedProxies = .init(), budget: QueueBudget) {
+  init(limits: Limits, proxies: TrustedProxies = .init(), budget: QueueBudget, log: RefusalLog? = nil) {
     self.limits = limits
+    self.log = log
     self.proxies = proxies
     self.budget = budget
     connectionRate = Rate(perSecond: limits.connectionsPerSecondPerAddress)
@@ -87,6 +90,13 @@ final class Admission: Sendable {
     let address = IPAddress(peer.host)?.subscriber
     let isProxy = IPAddress(peer.host).map { proxies.trusts($0) } ?? false
     let isOverBudget = budget.isExceeded
+    var met: Refusal?
+    var isUnanswered = false
+    // Told outside the lock.
+    defer {
+      if let met { log?.refused(met, address) }
+      if isUnanswered { log?.refused(.unanswered, address) }
+    }
     return state.withLock { state in
       var refusal: Refusal?
       var wait: Int64 = 1_000_000
@@ -109,8 +119,10 @@ final class Admission: Sendable {
       }
       if let refusal {
         state.refusals[refusal.place] += 1
+        met = refusal
         guard state.refusing < Self.refusingLimit else {
           state.refusals[Refusal.unanswered.place] += 1
+          isUnanswered = true
           return nil
         }
         state.refusing += 1
@@ -147,16 +159,16 @@ final class Admission: Sendable {
   /// Decides about a request of a client on a connection. `address` is the client's, which behind a proxy is not the connection's.
   func request(_ permit: AdmissionPermit, from address: IPAddress?, now: Int64) -> HTTPResponse? {
     if !permit.isProxy, let wait = requestRate.take(&permit.requests, now: now) {
-      return refuse(.requestRate, wait: wait)
+      return refuse(.requestRate, wait: wait, from: address)
     }
     guard let address = address?.subscriber else { return nil }
     return state.withLock { $0.addresses.take(.requests, requestRatePerAddress, address, now: now) }
-      .map { refuse(.requestRatePerAddress, wait: $0) }
+      .map { refuse(.requestRatePerAddress, wait: $0, from: address) }
   }
 
   /// Decides about a WebSocket handshake.
   func handshake(_ permit: AdmissionPermit, from address: IPAddress?, now: Int64) -> HTTPResponse? {
-    if budget.isExceeded { return refuse(.queuedBytes) }
+    if budget.isExceeded { return refuse(.queuedBytes, from: address) }
     let subscriber = address?.subscriber
     let verdict: (Refusal, Int64)? = state.withLock { state in
       if let subscriber,
@@ -174,7 +186,7 @@ final class Admission: Sendable {
       }
       return nil
     }
-    return verdict.map { refuse($0.0, wait: $0.1) }
+    return verdict.map { refuse($0.0, wait: $0.1, from: address) }
   }
 
   /// Counts a connection among those of a grant's subject, in place of the one it counted among before; false if there are as many as
@@ -198,12 +210,16 @@ final class Admission: Sendable {
   }
 
   /// Counts a refusal and gives its answer.
-  func refuse(_ refusal: Refusal, wait: Int64 = 1_000_000) -> HTTPResponse {
-    count(refusal)
+  /// - Parameter address: whose it is, for the log.
+  func refuse(_ refusal: Refusal, wait: Int64 = 1_000_000, from address: IPAddress? = nil) -> HTTPResponse {
+    count(refusal, from: address)
     return refusal.response(wait: wait)
   }
 
-  func count(_ refusal: Refusal) { state.withLock { $0.refusals[refusal.place] += 1 } }
+  func count(_ refusal: Refusal, from address: IPAddress? = nil) {
+    state.withLock { $0.refusals[refusal.place] += 1 }
+    log?.refused(refusal, address)
+  }
 
   var figures: Figures {
     state.withLock {

@@ -47,7 +47,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     return session
   }
 
-  func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer, at: node.loop.moment) }
+  func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer) }
 
   func ended(_ connection: Connection) {
     connections -= 1
@@ -118,7 +118,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
               queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
               now: node.clock.now())
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
-              + RecordingMetricsText.render(recorders()),
+              + RecordingMetricsText.render(recorders()) + ProcessMetricsText.render(.current),
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }

@@ -35,7 +35,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return session
   }
 
-  func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer, at: node.loop.moment) }
+  func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer) }
 
   func ended(_ connection: Connection) {
     node.metrics.connections -= 1

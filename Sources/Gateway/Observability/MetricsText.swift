@@ -93,9 +93,9 @@ enum MetricsText {
     perFeed("feed_books_live", "gauge", "Books in sync.") { "\($0.booksLive)" }
     perFeed("feed_gaps_total", "counter", "Holes found in book sequences.") { "\($0.gaps)" }
     perFeed("feed_trades_total", "counter", "Live trades.") { "\($0.trades)" }
-    perFeed("feed_age_seconds", "gauge", "Seconds since anything came.") { feed in
-      feed.lastMessage.map { "\(Double(now.microseconds - $0) / 1e6)" }
-    }
+    perFeed(
+      "feed_age_seconds", "gauge", "Seconds since anything came; where nothing ever has, since the feed's start."
+    ) { feed in "\(Double(max(0, now.microseconds - (feed.lastMessage ?? feed.startedAt))) / 1e6)" }
     return out
   }
 }

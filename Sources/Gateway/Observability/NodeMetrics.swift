@@ -73,6 +73,9 @@ struct FeedMetrics: Sendable {
   var booksLive: Int
   var gaps: Int
   var trades: Int
+  /// µs UTC.
+  var startedAt: Int64
+  /// µs UTC; nil: nothing ever came.
   var lastMessage: Int64?
   /// Messages that were of no use, by kind.
   var errors: [(kind: FeedError.Kind, count: Int)] = []

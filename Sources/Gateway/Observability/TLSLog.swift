@@ -1,53 +1,28 @@
 import Logging
-import Synchronization
 import Transport
 
-/// Failed handshakes of clients, in the log: strangers cause them, so each kind is told at most once in ten seconds, with how many
-/// there were since.
+/// Failed handshakes of clients, in the log.
 final class TLSLog: Sendable {
-  /// Between two lines about the same kind, monotonic µs.
-  private static let interval: Int64 = 10_000_000
+  private let folded: FoldedLog
 
-  private struct Told {
-    var at: Int64
-    var since = 0
-  }
-  private let log: Logger
-  private let told = Mutex<[String: Told]>([:])
+  init(_ folded: FoldedLog) { self.folded = folded }
 
-  init(_ log: Logger) { self.log = log }
-
-  /// - Parameter moment: monotonic µs.
-  func failed(_ peer: SocketAddress, _ serverName: String?, _ failure: TLSFailure, at moment: Int64) {
-    guard let count = admit(failure.kind.rawValue, at: moment) else { return }
-    var metadata: Logger.Metadata = [
-      "peer": "\(peer.description)", "reason": "\(failure.description)", "kind": "\(failure.kind.rawValue)",
-    ]
-    if let serverName { metadata["name"] = "\(serverName)" }
-    if count > 1 { metadata["count"] = "\(count)" }
-    log.notice("a client's TLS handshake failed", metadata: metadata)
+  func failed(_ peer: SocketAddress, _ serverName: String?, _ failure: TLSFailure) {
+    folded.note("tls " + failure.kind.rawValue, peer: IPAddress(peer.host)) {
+      var event = FoldedLog.Event(
+        message: "clients' TLS handshakes failed",
+        metadata: ["reason": "\(failure.description)", "kind": "\(failure.kind.rawValue)"])
+      if let serverName { event.metadata["name"] = "\(serverName)" }
+      return event
+    }
   }
 
   /// A client spoke TLS to a port in the clear.
-  func sawTLS(from peer: SocketAddress, at moment: Int64) {
-    guard let count = admit("tls_in_the_clear", at: moment) else { return }
-    var metadata: Logger.Metadata = [
-      "peer": "\(peer.description)", "hint": "clients use ws:// and http:// here, or tls.certificate is to be set",
-    ]
-    if count > 1 { metadata["count"] = "\(count)" }
-    log.notice("a client spoke TLS to a port in the clear", metadata: metadata)
-  }
-
-  /// How many there were since the last line about this; nil if it is too early for another.
-  private func admit(_ kind: String, at moment: Int64) -> Int? {
-    told.withLock { told in
-      if let last = told[kind], moment - last.at < Self.interval {
-        told[kind]?.since += 1
-        return nil
-      }
-      let count = (told[kind]?.since ?? 0) + 1
-      told[kind] = Told(at: moment)
-      return count
+  func sawTLS(from peer: SocketAddress) {
+    folded.note("tls in the clear", peer: IPAddress(peer.host)) {
+      FoldedLog.Event(
+        message: "clients spoke TLS to a port in the clear",
+        metadata: ["hint": "clients use ws:// and http:// here, or tls.certificate is to be set"])
     }
   }
 }

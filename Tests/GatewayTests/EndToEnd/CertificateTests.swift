@@ -1,7 +1,5 @@
 import Bytes
 import Foundation
-import Logging
-import Synchronization
 import TestTraits
 import Testing
 import Transport
@@ -100,50 +98,10 @@ struct CertificateTests {
     await harness.stop()
   }
 
-  @Test("each kind of failure is told once in ten seconds, with how many there were")
-  func log() {
-    let lines = Lines()
-    let log = TLSLog(Logger(label: "test") { _ in lines })
-    let peer = SocketAddress(host: "192.0.2.1", port: 5)
-    log.failed(peer, "a.test", TLSFailure(.expired, "it has expired"), at: 0)
-    for moment in 1...3 { log.failed(peer, nil, TLSFailure(.expired, "again"), at: Int64(moment)) }
-    log.failed(peer, nil, TLSFailure(.plainHTTP, "HTTP"), at: 4)
-    log.sawTLS(from: peer, at: 5)
-    log.sawTLS(from: peer, at: 6)
-    log.failed(peer, nil, TLSFailure(.expired, "later"), at: 10_000_000)
-    #expect(lines.all.count == 4)
-    #expect(lines.all[0].contains("name=a.test") && lines.all[0].contains("reason=it has expired"))
-    #expect(lines.all[0].contains("peer=192.0.2.1:5") && !lines.all[0].contains("count="))
-    #expect(lines.all[2].hasPrefix("a client spoke TLS to a port in the clear"))
-    #expect(lines.all[3].contains("reason=later") && lines.all[3].contains("count=4"))
-  }
-
   @Test("labels of metrics are escaped")
   func labels() {
     let info = TLSMetricsText.render(TLSStatistics(), [])
     #expect(info.contains("tidegate_tls_handshakes_total{kind=\"resumed\"} 0\n"))
     #expect(TLSMetricsText.escaped("a\\b\"c\nd") == "a\\\\b\\\"c\\nd")
-  }
-}
-
-/// Log lines as text: the message, then what goes with it.
-private final class Lines: LogHandler {
-  private let lines = Mutex<[String]>([])
-  var all: [String] { lines.withLock { $0 } }
-  var logLevel: Logger.Level {
-    get { .trace }
-    set {}
-  }
-  var metadata: Logger.Metadata {
-    get { [:] }
-    set {}
-  }
-  subscript(metadataKey _: String) -> Logger.Metadata.Value? {
-    get { nil }
-    set {}
-  }
-  func log(event: LogEvent) {
-    let metadata = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
-    lines.withLock { $0.append("\(event.message) \(metadata)") }
   }
 }

@@ -11,9 +11,13 @@ struct MetricsTextTests {
     let feed = FeedMetrics(
       venue: "kraken", state: "live", messages: 10, rejected: 1, bytes: 2, connects: 3, instruments: 4, booksLive: 4,
       gaps: 5,
-      trades: 6, lastMessage: 1_000_000, errors: [(.json, 2), (.answer, 1)], isSimulated: true)
+      trades: 6, startedAt: 0, lastMessage: 1_000_000, errors: [(.json, 2), (.answer, 1)], isSimulated: true)
+    var silent = feed
+    silent.venue = "okx"
+    silent.startedAt = 500_000
+    silent.lastMessage = nil
     let text = MetricsText.render(
-      NodeMetrics(clients: 7), feeds: [feed], uptimeSeconds: 1.5, now: Timestamp(microseconds: 3_500_000))
+      NodeMetrics(clients: 7), feeds: [feed, silent], uptimeSeconds: 1.5, now: Timestamp(microseconds: 3_500_000))
     let lines = text.split(separator: "\n").map(String.init)
     #expect(lines.contains("tidegate_clients 7"))
     #expect(lines.contains("tidegate_feed_messages_total{venue=\"kraken\"} 10"))
@@ -21,6 +25,8 @@ struct MetricsTextTests {
     #expect(lines.contains("tidegate_feed_state{venue=\"kraken\",state=\"stale\"} 0"))
     #expect(lines.contains("tidegate_feed_age_seconds{venue=\"kraken\"} 2.5"))
     #expect(lines.contains("tidegate_feed_simulated{venue=\"kraken\"} 1"))
+    // An alert on the age must see a venue from which nothing ever came.
+    #expect(lines.contains("tidegate_feed_age_seconds{venue=\"okx\"} 3.0"))
     #expect(lines.contains("tidegate_feed_errors_total{venue=\"kraken\",kind=\"json\"} 2"))
     #expect(lines.contains("tidegate_feed_errors_total{venue=\"kraken\",kind=\"answer\"} 1"))
     let families = Set(lines.filter { $0.hasPrefix("# TYPE") }.map { $0.split(separator: " ")[2] })

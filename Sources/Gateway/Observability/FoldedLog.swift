@@ -1,0 +1,87 @@
+import Logging
+import Synchronization
+import Transport
+
+/// Events that strangers cause, in the log: the first of a kind at once, then a line per kind and ten seconds with how many there were.
+/// However many come, there are no more lines than kinds and no more memory than tables of a fixed size.
+final class FoldedLog: Sendable {
+  /// Between two lines of the same kind, monotonic µs.
+  static let interval: Int64 = 10_000_000
+  /// Kinds that are told apart; what is beyond shares one.
+  static let kindLimit = 64
+  /// Peers that are told apart in one line.
+  static let peerLimit = 32
+
+  /// An event as the log shows it.
+  struct Event {
+    var level = Logger.Level.notice
+    var message: Logger.Message
+    var metadata: Logger.Metadata = [:]
+  }
+
+  private struct Fold {
+    var toldAt: Int64
+    /// Events since.
+    var count = 0
+    /// The first of them.
+    var event: Event?
+    var peers: Set<IPAddress> = []
+  }
+
+  private let log: Logger
+  private let now: @Sendable () -> Int64
+  private let folds = Mutex<[String: Fold]>([:])
+
+  /// - Parameter now: monotonic µs.
+  init(_ log: Logger, now: @escaping @Sendable () -> Int64) {
+    self.log = log
+    self.now = now
+  }
+
+  /// Notes an event; callable from anywhere, for under 1 µs where it is folded.
+  /// - Parameters:
+  ///   - kind: what it is folded with; from a table of the caller's, not from a peer's words.
+  ///   - peer: whom it concerns; shown where it is one, counted where they are several.
+  ///   - event: made only if it is shown.
+  func note(_ kind: String, peer: IPAddress? = nil, _ event: () -> Event) {
+    let moment = now()
+    let line: Event? = folds.withLock { folds in
+      let name = folds[kind] != nil || folds.count < Self.kindLimit ? kind : "other"
+      let isNew = folds[name] == nil
+      var fold = folds[name] ?? Fold(toldAt: moment)
+      fold.count += 1
+      if let peer, fold.peers.count <= Self.peerLimit { fold.peers.insert(peer) }
+      defer { folds[name] = fold }
+      if fold.event == nil { fold.event = event() }
+      return isNew || moment - fold.toldAt >= Self.interval ? Self.take(&fold, at: moment) : nil
+    }
+    if let line { write(line) }
+  }
+
+  /// Tells what was folded and is due, and forgets kinds that have not come again; call about once a second.
+  func tell() {
+    let moment = now()
+    let lines: [Event] = folds.withLock { folds in
+      var lines: [Event] = []
+      for kind in folds.keys.sorted() where moment - folds[kind]!.toldAt >= Self.interval {
+        if let line = Self.take(&folds[kind]!, at: moment) { lines.append(line) } else { folds[kind] = nil }
+      }
+      return lines
+    }
+    for line in lines { write(line) }
+  }
+
+  private static func take(_ fold: inout Fold, at moment: Int64) -> Event? {
+    guard var event = fold.event else { return nil }
+    if fold.count > 1 { event.metadata["count"] = "\(fold.count)" }
+    if fold.peers.count == 1, let peer = fold.peers.first {
+      event.metadata["peer"] = "\(peer.description)"
+    } else if fold.peers.count > 1 {
+      event.metadata["peers"] = fold.peers.count > peerLimit ? "more than \(peerLimit)" : "\(fold.peers.count)"
+    }
+    fold = Fold(toldAt: moment)
+    return event
+  }
+
+  private func write(_ event: Event) { log.log(level: event.level, event.message, metadata: event.metadata) }
+}

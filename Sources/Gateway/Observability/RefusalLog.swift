@@ -1,0 +1,78 @@
+import Logging
+import Transport
+
+/// Refused clients in the log: whom, by which limit, how many.
+final class RefusalLog: Sendable {
+  private let folded: FoldedLog
+  private let limits: Admission.Limits
+
+  init(_ folded: FoldedLog, limits: Admission.Limits) {
+    self.folded = folded
+    self.limits = limits
+  }
+
+  /// A connection, a handshake or a request was refused.
+  /// - Parameter address: the client's, where it is known.
+  func refused(_ refusal: Refusal, _ address: IPAddress?) {
+    folded.note("refused " + refusal.rawValue, peer: address) {
+      var event = FoldedLog.Event(
+        level: refusal.isOfTheGateway ? .warning : .notice, message: "clients were refused",
+        metadata: ["reason": "\(refusal.rawValue)"])
+      if let setting = refusal.setting { event.metadata["limit"] = "\(setting)" }
+      if let value = refusal.value(in: limits) { event.metadata["value"] = "\(value)" }
+      return event
+    }
+  }
+
+  /// A client on the stream was closed by a rule.
+  func closed(_ code: UInt16, _ reason: String, _ peer: IPAddress?) {
+    folded.note("closed \(code)", peer: peer) {
+      FoldedLog.Event(message: "clients were closed", metadata: ["code": "\(code)", "reason": "\(reason)"])
+    }
+  }
+
+  /// Tells what was folded; call about once a second.
+  func tell() { folded.tell() }
+}
+
+extension Refusal {
+  /// Whether the gateway as a whole is at its end, rather than one peer. Going down is what was asked for.
+  fileprivate var isOfTheGateway: Bool {
+    switch self {
+    case .connections, .handshakeRate, .queuedBytes, .unanswered: true
+    default: false
+    }
+  }
+
+  /// The setting that it comes from.
+  fileprivate var setting: String? {
+    switch self {
+    case .connections: "limits.clients"
+    case .connectionsPerAddress: "limits.connections-per-address"
+    case .connectionRate: "limits.connections-per-second-per-address"
+    case .handshakeRate: "limits.handshakes-per-second"
+    case .handshakeRatePerAddress: "limits.handshakes-per-second-per-address"
+    case .requestRate: "limits.http-requests-per-second"
+    case .requestRatePerAddress: "limits.http-requests-per-second-per-address"
+    case .requestRatePerKey: "requests-per-second of the key"
+    case .connectionsPerKey: "connections of the key"
+    case .queuedBytes: "limits.total-queued-bytes"
+    case .origin: "origins"
+    case .unauthorized, .forbidden: "keys-file"
+    case .draining, .unanswered: nil
+    }
+  }
+
+  fileprivate func value(in limits: Admission.Limits) -> Int? {
+    switch self {
+    case .connections: limits.connections
+    case .connectionsPerAddress: limits.connectionsPerAddress
+    case .connectionRate: limits.connectionsPerSecondPerAddress
+    case .handshakeRate: limits.handshakesPerSecond
+    case .handshakeRatePerAddress: limits.handshakesPerSecondPerAddress
+    case .requestRate: limits.requestsPerSecond
+    case .requestRatePerAddress: limits.requestsPerSecondPerAddress
+    default: nil
+    }
+  }
+}
