@@ -182,6 +182,10 @@ if withBenchmarks {
         "CLoad", "COpenSSL", arguments, .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],
       path: "Benchmarks/tidegate-load", swiftSettings: settings),
+    .testTarget(
+      name: "LoadTests",
+      dependencies: ["tidegate-load", .product(name: "Histogram", package: "hdrhistogram-swift")],
+      path: "Tests/LoadTests", swiftSettings: settings),
   ]
 }
 

@@ -18,11 +18,13 @@ ready $((port + 1)) plain
 ready $((port + 3)) secure
 ws=ws://127.0.0.1:$port/v1/stream wss=wss://127.0.0.1:$((port + 2))/v1/stream
 
+# A run whose verdict is bad says so and is shown all the same.
+load() { "$load" "$@" 2>"$work/load.log" || tail -n 1 "$work/load.log" >&2; }
 field() { sed -E "s/.*\"$1\":([-0-9.]+).*/\1/"; }
 
 echo "Idle clients ($idle): resident bytes of each"
-echo "  ws  $("$load" --url "$ws" --clients "$idle" --pid "$plain" --idle 2>/dev/null | field rss_per_client)"
-echo "  wss $("$load" --url "$wss" --clients "$idle" --pid "$secure" --idle 2>/dev/null | field rss_per_client)"
+echo "  ws  $(load --url "$ws" --clients "$idle" --pid "$plain" --internal 127.0.0.1:$((port + 1)) --idle | field rss_per_client)"
+echo "  wss $(load --url "$wss" --clients "$idle" --pid "$secure" --internal 127.0.0.1:$((port + 3)) --idle | field rss_per_client)"
 
 echo "Handshakes (P-256): CPU time of the gateway"
 "$load" handshakes --url "$wss" --pid "$secure" --plain-url "$ws" --plain-pid "$plain" 2>/dev/null |
@@ -33,8 +35,8 @@ for round in $(seq 1 "$rounds"); do
   turns=()
   for kind in ws wss; do
     pid=$plain; [ $kind = wss ] && pid=$secure
-    turns+=("$("$load" --url "${!kind}" --clients "$clients" --channels trades,quote,book --pid "$pid" --symbol-count 2 \
-      --duration 8 2>/dev/null | field server_cpu_ns_per_delivery)")
+    turns+=("$(load --url "${!kind}" --clients "$clients" --channels trades,quote,book --pid "$pid" --symbol-count 2 \
+      --duration 8 | field server_cpu_ns_per_delivery)")
   done
   echo "${turns[*]}" | awk '{ printf "  ws %.0f  wss %.0f  ratio %.2f\n", $1, $2, $2 / $1 }'
 done

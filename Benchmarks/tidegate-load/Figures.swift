@@ -58,7 +58,11 @@ struct Figures {
   var residentBefore: Int64?
   var residentIdle: Int64?
   var residentEnd: Int64?
+  /// Whether the memory of a client can be known; nil: nobody asked.
+  var freshness: Freshness?
   var toolCPU: Int64 = 0
+  /// What every measured second brought.
+  var timeline: [LatencyChart.Second] = []
 
   /// Publication times and frame bytes of the updates that one client got, for the floor to repeat.
   var trace = Trace()
@@ -78,12 +82,12 @@ struct Figures {
     return Double(serverCPU) / Double(all)
   }
   var residentPerClient: Double? {
-    guard let residentBefore, let residentIdle, connected > 0 else { return nil }
+    guard freshness == .fresh, let residentBefore, let residentIdle, connected > 0 else { return nil }
     return Double(residentIdle - residentBefore) / Double(connected)
   }
   var toolCPUFraction: Double { seconds > 0 ? Double(toolCPU) / 1e9 / seconds : 0 }
   /// Above this the tool's one thread had hardly a pause, and its latencies are its own.
-  var isToolBound: Bool { toolCPUFraction > 0.9 }
+  var isToolBound: Bool { toolCPUFraction > Thresholds().maxToolCPU }
 
   /// A JSON object of everything.
   var json: JSONObject {
@@ -104,10 +108,10 @@ struct Figures {
     var us = JSONObject()
     us["count"] = .integer(Int64(latency.totalCount))
     if latency.totalCount > 0 {
-      us["p50"] = .integer(Int64(latency.valueAtPercentile(50)))
-      us["p99"] = .integer(Int64(latency.valueAtPercentile(99)))
-      us["p99.9"] = .integer(Int64(latency.valueAtPercentile(99.9)))
-      us["max"] = .integer(Int64(latency.maxRecorded))
+      for percentile in PercentileReport.percentiles {
+        let value = PercentileReport.value(of: latency, at: percentile)
+        us[PercentileReport.name(percentile)] = .integer(Int64(value))
+      }
     }
     us["from_the_future"] = .integer(Int64(fromTheFuture))
     object["latency_us"] = .object(us)
@@ -151,6 +155,7 @@ struct Figures {
     if let residentIdle { object["rss_idle"] = .integer(residentIdle) }
     if let residentEnd { object["rss_end"] = .integer(residentEnd) }
     if let residentPerClient { object["rss_per_client"] = .number(residentPerClient, digits: 0) }
+    if let objection = freshness?.objection { object["rss_per_client_unknown"] = .text(objection) }
     object["tool_cpu_fraction"] = .number(toolCPUFraction, digits: 3)
     object["tool_was_bottleneck"] = .bool(isToolBound)
     return object
@@ -166,6 +171,7 @@ struct JSONObject {
     case bool(Bool)
     case object(JSONObject)
     case array([JSONObject])
+    case texts([String])
   }
 
   private var members: [(name: String, value: Value)] = []
@@ -181,22 +187,26 @@ struct JSONObject {
 
   private static func text(_ value: Value) -> String {
     switch value {
-    case .text(let text):
-      var quoted = "\""
-      for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"": quoted += "\\\""
-        case "\\": quoted += "\\\\"
-        default: quoted.unicodeScalars.append(scalar.value < 0x20 ? " " : scalar)
-        }
-      }
-      return quoted + "\""
+    case .text(let text): return quoted(text)
+    case .texts(let texts): return "[" + texts.map(quoted).joined(separator: ",") + "]"
     case .integer(let integer): return "\(integer)"
     case .number(let number, let digits): return Decimal.text(number, digits: digits)
     case .bool(let bool): return "\(bool)"
     case .object(let object): return object.text
     case .array(let objects): return "[" + objects.map(\.text).joined(separator: ",") + "]"
     }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": quoted += "\\\""
+      case "\\": quoted += "\\\\"
+      default: quoted.unicodeScalars.append(scalar.value < 0x20 ? " " : scalar)
+      }
+    }
+    return quoted + "\""
   }
 }
 

@@ -273,6 +273,11 @@ struct Fleet: ~Copyable {
       line += "  RSS \(Decimal.text(Double(resident) / 1e6, digits: 1)) MB"
     }
     Terminal.say(line + "\n")
+    let has = second.totalCount > 0
+    figures.timeline.append(
+      LatencyChart.Second(
+        at: elapsed, deliveries: figures.deliveries - deliveriesAtSecond,
+        p50: has ? second.valueAtPercentile(50) : nil, p99: has ? second.valueAtPercentile(99) : nil))
     deliveriesAtSecond = figures.deliveries
     figures.latency.add(second)
     sampleSlow()

@@ -38,6 +38,15 @@ struct ProcessProbe {
     return nil
   }
 
+  /// When it was started, Unix time, s: field 22 of `/proc/P/stat`, in ticks since the machine's start.
+  var startTime: Double? {
+    guard let text = Self.text(of: "/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else { return nil }
+    let fields = text[end...].dropFirst().split(separator: " ")
+    guard fields.count > 19, let ticks = Double(fields[19]) else { return nil }
+    let uptime = Double(Clock.read(CLOCK_BOOTTIME)) / 1e9
+    return Double(Clock.utc) / 1e6 - uptime + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+
   /// All of a file of `/proc`, 16 MiB at most.
   static func wholeText(of path: String) -> String? {
     let fd = open(path, O_RDONLY | O_CLOEXEC)

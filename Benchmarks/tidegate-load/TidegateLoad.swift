@@ -6,7 +6,13 @@ struct TidegateLoad: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tidegate-load",
     abstract: "Loads a running gateway with WebSocket clients and says what a delivery costs.",
-    subcommands: [RunCommand.self, FloorServerCommand.self, HostileCommand.self, HandshakesCommand.self],
+    discussion: """
+      Exits with 0 if the gateway did what was asked, 2 if it lost, refused or missed something (the last line says what), 3 if the \
+      run says nothing about it, because the load test itself was the bottleneck, say, and 1 if there was no run.
+      """,
+    subcommands: [
+      RunCommand.self, CompareCommand.self, FloorServerCommand.self, HostileCommand.self, HandshakesCommand.self,
+    ],
     defaultSubcommand: RunCommand.self)
 }
 
@@ -34,6 +40,12 @@ struct RunCommand: ParsableCommand {
   @Option(help: "What they do: silent, drip (a byte a second), never-read.") var hostileKind = "silent"
   @Option(help: "Turns of gateway and floor, or of without and with hostile connections.") var rounds = 3
   @Option(help: "Where the result goes as JSON: a file, or - for standard output.") var json = "-"
+  @Option(help: "Write latencies as a percentile distribution of HdrHistogram (.hgrm) to this file.") var hgrm: String?
+  @Option(help: "Draw latencies and seconds as SVG into this file.") var chart: String?
+  @Option(help: "The gateway's internal port, HOST:PORT: whether it has had clients before.") var `internal` =
+    "127.0.0.1:9090"
+  @Option(help: "The commit under test (default: that of the checkout here).") var commit: String?
+  @OptionGroup(title: "Thresholds") var limits: ThresholdOptions
 
   func validate() throws {
     guard clients >= 1, clients <= 200_000 else { throw ValidationError("--clients takes 1 to 200000") }
@@ -55,6 +67,9 @@ struct RunCommand: ParsableCommand {
     guard (0...200_000).contains(hostile), HostileKind(rawValue: hostileKind) != nil else {
       throw ValidationError("--hostile takes 0 to 200000, --hostile-kind \(HostileKind.names)")
     }
+    guard hgrm == nil && chart == nil || !(idle || hostile > 0) else {
+      throw ValidationError("--hgrm and --chart show the latencies of a run, which --idle and --hostile do not have")
+    }
     guard rounds >= 1, symbolCount >= 1 else { throw ValidationError("--rounds and --symbol-count take 1 or more") }
   }
 
@@ -72,35 +87,71 @@ struct RunCommand: ParsableCommand {
     guard !target.isSecure || (!floor && hostile == 0) else {
       throw LoadError("--floor and --hostile speak plain WebSocket: give a ws:// URL")
     }
+    let environment = RunEnvironment(commit: commit)
     let probe = try pid.map { try ProcessProbe(pid: $0) }
+    let freshness = probe.map { Freshness(metrics: internalMetrics, started: $0.startTime) }
     let subscription = try idle ? Subscription.none : makeSubscription(target)
-    if hostile > 0 {
-      let comparison = try runHostile(target, subscription, probe: probe)
-      try write(comparison.json)
-      return Terminal.say(
-        "p99 with hostile connections over p99 without: \(comparison.ratios.map { Decimal.text($0, digits: 2) })\n")
-    }
+    var report: JSONObject
     var gatewayRuns: [Figures] = []
     var floorRuns: [Figures] = []
-    for _ in 0..<(floor ? rounds : 1) {
-      let figures = try run(target, subscription, label: "gateway", probe: probe)
-      gatewayRuns.append(figures)
-      if floor { floorRuns.append(try runFloor(beside: figures, subscription)) }
-    }
-    var report = JSONObject()
-    if idle {
-      report = Self.idleReport(gatewayRuns[0])
-    } else if floor {
-      report = Comparison(gateway: gatewayRuns, floor: floorRuns, gathers: floorGathers).json
-    } else {
-      report = gatewayRuns[0].json
-    }
-    try write(report)
-    for figures in (gatewayRuns + floorRuns).prefix(1) where figures.isToolBound {
+    if hostile > 0 {
+      let comparison = try runHostile(target, subscription, probe: probe)
+      report = comparison.json
+      gatewayRuns = comparison.quiet + comparison.besieged
       Terminal.say(
-        "The load test used \(Decimal.text(figures.toolCPUFraction, digits: 2)) of its core: it was the bottleneck.\n")
+        "p99 with hostile connections over p99 without: \(comparison.ratios.map { Decimal.text($0, digits: 2) })\n")
+    } else {
+      for round in 0..<(floor ? rounds : 1) {
+        var figures = try run(target, subscription, label: "gateway", probe: probe)
+        figures.freshness = round == 0 ? freshness : freshness.map { _ in .used(clients: clients * round) }
+        gatewayRuns.append(figures)
+        if floor { floorRuns.append(try runFloor(beside: figures, subscription)) }
+      }
+      report =
+        idle
+        ? Self.idleReport(gatewayRuns[0])
+        : floor ? Comparison(gateway: gatewayRuns, floor: floorRuns, gathers: floorGathers).json : gatewayRuns[0].json
     }
-    if floor { Terminal.say(Comparison(gateway: gatewayRuns, floor: floorRuns, gathers: floorGathers).text) }
+    let verdict = Verdict(
+      worstOf: gatewayRuns.map { idle ? Verdict.ofConnections($0) : Verdict($0, limits.thresholds) })
+    report["plan"] = .object(planJSON(subscription))
+    report["environment"] = .object(environment.json(loadAfter: RunEnvironment.loadAverages))
+    report["verdict"] = .object(verdict.json)
+    try write(report.text + "\n", to: json)
+    let shown = gatewayRuns[0]
+    if let hgrm { try write(PercentileReport(latency: shown.latency).hgrm, to: hgrm) }
+    if let chart {
+      let title = "\(clients) clients, \(channels), \(environment.startedAt), \(environment.commit)"
+      try write(LatencyChart(title: title, latency: shown.latency, seconds: shown.timeline).svg, to: chart)
+    }
+    if floor {
+      Terminal.say(Comparison(gateway: gatewayRuns, floor: floorRuns, gathers: floorGathers).text)
+    } else if hostile == 0, !idle {
+      Terminal.say(PercentileReport(latency: shown.latency).table)
+    }
+    if let objection = shown.freshness?.objection { Terminal.say("rss_per_client is not known: \(objection)\n") }
+    Terminal.say(verdict.line(gatewayRuns.count == 1 ? shown : nil))
+    if verdict.outcome != .pass { throw ExitCode(verdict.outcome.exitCode) }
+  }
+
+  /// What the gateway's `/metrics` says; nil if it cannot be had.
+  private var internalMetrics: String? {
+    guard let url = try? StreamURL("ws://\(`internal`)/metrics"), let answer = try? Sockets.get(url, path: "/metrics")
+    else { return nil }
+    return String(decoding: answer, as: UTF8.self)
+  }
+
+  /// What was asked of the gateway.
+  private func planJSON(_ subscription: Subscription) -> JSONObject {
+    var plan = JSONObject()
+    plan["url"] = .text(url)
+    plan["symbols"] = .texts(subscription.symbols)
+    plan["channels"] = .text(idle ? "" : channels)
+    plan["depth"] = .integer(Int64(depth))
+    plan["interval_ms"] = .integer(Int64(intervalMs))
+    plan["warmup_s"] = .number(warmup, digits: 1)
+    plan["duration_s"] = .number(duration, digits: 1)
+    return plan
   }
 
   private func makeSubscription(_ target: StreamURL) throws -> Subscription {
@@ -150,15 +201,67 @@ struct RunCommand: ParsableCommand {
     if let idle = figures.residentIdle { report["rss_idle"] = .integer(idle) }
     if let after = figures.residentEnd { report["rss_after_close"] = .integer(after) }
     if let perClient = figures.residentPerClient { report["rss_per_client"] = .number(perClient, digits: 0) }
+    if let objection = figures.freshness?.objection { report["rss_per_client_unknown"] = .text(objection) }
     return report
   }
 
-  private func write(_ report: JSONObject) throws {
-    let text = report.text + "\n"
-    if json == "-" { return print(text, terminator: "") }
-    guard let file = fopen(json, "w") else { throw LoadError("cannot write \(json): \(Sockets.reason(errno))") }
-    fputs(text, file)
-    fclose(file)
+  private func write(_ text: String, to path: String) throws {
+    if path == "-" { return print(text, terminator: "") }
+    guard let file = fopen(path, "w") else { throw LoadError("cannot write \(path): \(Sockets.reason(errno))") }
+    let isWhole = fputs(text, file) >= 0
+    guard fclose(file) == 0, isWhole else { throw LoadError("cannot write \(path): \(Sockets.reason(errno))") }
+  }
+}
+
+/// What a run may come to and still be good, as flags.
+struct ThresholdOptions: ParsableArguments {
+  @Option(help: "Links that broke and were not healed.") var maxGaps: UInt64 = 0
+  @Option(help: "Frames that were sent, by the gateway's own count, and did not come.") var maxMissing: Int64 = 0
+  @Option(help: "Answers to subscribe requests that refused something.") var maxRefused: UInt64 = 0
+  @Option(help: "Error messages.") var maxErrors: UInt64 = 0
+  @Option(help: "Clients at full speed whose connection ended.") var maxDisconnected: UInt64 = 0
+  @Option(help: "Links that broke and were healed by a snapshot (default: any).") var maxResyncs: UInt64?
+  @Option(help: "Events that notices said were lost (default: any).") var maxAnnouncedLost: UInt64?
+  @Option(help: "Median latency of updates, ms.") var maxP50: Double?
+  @Option(help: "p99 of it, ms.") var maxP99: Double?
+  @Option(name: .customLong("max-p99-9"), help: "p99.9 of it, ms.") var maxP999: Double?
+  @Option(help: "Deliveries per second, at least.") var minDeliveriesPerS: Double?
+  @Option(help: "CPU time of the gateway for each delivery, ns; needs --pid.") var maxCpuNsPerDelivery: Double?
+  @Option(help: "Of a core, by the load test; above it the run is invalid.") var maxToolCpu = Thresholds().maxToolCPU
+
+  var thresholds: Thresholds {
+    Thresholds(
+      maxGaps: maxGaps, maxMissing: maxMissing, maxRefused: maxRefused, maxErrors: maxErrors,
+      maxDisconnected: maxDisconnected, maxResyncs: maxResyncs, maxAnnouncedLost: maxAnnouncedLost, maxP50: maxP50,
+      maxP99: maxP99, maxP999: maxP999, minDeliveriesPerSecond: minDeliveriesPerS,
+      maxCPUPerDelivery: maxCpuNsPerDelivery, maxToolCPU: maxToolCpu)
+  }
+}
+
+/// Two results side by side.
+struct CompareCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "compare", abstract: "Compare two results of run: is the second worse?",
+    discussion: "Exits with 0 if it is not, 2 if it is, 3 if the two are not comparable.")
+
+  @Argument(help: ArgumentHelp("The result to compare with.", valueName: "a.json")) var before: String
+  @Argument(help: ArgumentHelp("The result to judge.", valueName: "b.json")) var after: String
+  @Option(help: "How much worse is still the same, in percent; faults have no tolerance.") var tolerance = 10.0
+
+  func validate() throws {
+    guard (0...1_000).contains(tolerance) else { throw ValidationError("--tolerance takes 0 to 1000 percent") }
+  }
+
+  func run() throws {
+    do {
+      let comparison = ResultComparison(
+        try ResultFile(path: before), try ResultFile(path: after), tolerance: tolerance / 100)
+      print(comparison.text, terminator: "")
+      if comparison.verdict.outcome != .pass { throw ExitCode(comparison.verdict.outcome.exitCode) }
+    } catch let error as LoadError {
+      Terminal.say("tidegate-load: \(error)\n")
+      throw ExitCode.failure
+    }
   }
 }
 
