@@ -11,6 +11,8 @@ final class TidegateProcess: Sendable {
   /// What it has written so far.
   private final class Collected: Sendable {
     let bytes = Mutex<[UInt8]>([])
+    /// Whether the other side has closed it.
+    let isComplete = Atomic(false)
     var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
   }
 
@@ -58,7 +60,10 @@ final class TidegateProcess: Sendable {
     let pipe = Pipe()
     pipe.fileHandleForReading.readabilityHandler = { handle in
       let data = handle.availableData
-      if data.isEmpty { handle.readabilityHandler = nil }
+      if data.isEmpty {
+        handle.readabilityHandler = nil
+        collected.isComplete.store(true, ordering: .releasing)
+      }
       collected.bytes.withLock { $0 += [UInt8](data) }
     }
     return pipe
@@ -79,6 +84,15 @@ final class TidegateProcess: Sendable {
   var printed: String { output.text }
   /// Standard error so far.
   var logged: String { errors.text }
+  /// All that it has written, after its end: standard output, then standard error.
+  var everything: String {
+    get async throws {
+      try await wait(for: "all that it wrote", whileRunning: false) {
+        self.output.isComplete.load(ordering: .acquiring) && self.errors.isComplete.load(ordering: .acquiring)
+      }
+      return printed + logged
+    }
+  }
   /// Lines of the log with this in them.
   func logLines(_ part: String) -> [String] {
     logged.split(separator: "\n").map(String.init).filter { $0.contains(part) }

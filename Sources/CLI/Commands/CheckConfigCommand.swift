@@ -6,15 +6,24 @@ struct CheckConfigCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check-config",
     abstract: "Check a configuration file and show what would be in effect.",
-    discussion: "TIDEGATE_ variables are taken into account, as they are by serve. Exits with 64 if anything is wrong.")
+    discussion: """
+      TIDEGATE_ variables are taken into account, as they are by serve. The last line says OK or NOT OK; exits with 64 if
+      anything is wrong.
+      """)
 
   @Argument(help: ArgumentHelp("The file to check: .yaml, .yml or .json.", valueName: "file"))
   var file: String
 
   func run() throws {
-    let loaded = try loadConfiguration(file: file, flags: [])
-    if let file = loaded.configuration.keysFile { _ = try loadKeys(file) }
-    print(loaded.description)
+    do {
+      let loaded = try loadConfiguration(file: file, flags: [])
+      if let file = loaded.configuration.keysFile { _ = try loadKeys(file) }
+      print(loaded.description)
+      print("OK: \(file) can be used as it is: \(loaded.configuration.summary)")
+    } catch let code as ExitCode {
+      printError("NOT OK: \(file) cannot be used as it is")
+      throw code
+    }
   }
 }
 

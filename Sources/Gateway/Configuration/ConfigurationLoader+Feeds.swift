@@ -166,16 +166,23 @@ extension ConfigurationLoader {
         origins["feeds.\(feed.venue).rest-endpoint"] = "the host and port of endpoint"
       }
     }
-    var files: [(key: String, path: String)] = []
-    if let path = configuration.caFile { files.append(("ca-file", path)) }
-    files += tlsFiles
-    if let path = configuration.keysFile { files.append(("keys-file", path)) }
-    files += configuration.replay.map { ("replay", $0) }
-    for file in files where !file.path.isEmpty && !isReadable(file.path) {
+    var named: [(key: String, path: String)] = []
+    if let path = configuration.caFile { named.append(("ca-file", path)) }
+    named += tlsFiles
+    if let path = configuration.keysFile { named.append(("keys-file", path)) }
+    named += configuration.replay.map { ("replay", $0) }
+    for file in named where !file.path.isEmpty && !isReadable(file.path) {
+      let reason = files.reading(file.path).map { ": \($0)" } ?? ""
       problems.append(
         ConfigurationProblem(
-          name: file.key, place: place(file.key), message: "\"\(file.path)\" cannot be read", allowed: "a readable file"
-        ))
+          name: file.key, place: place(file.key), message: "\"\(file.path)\" cannot be read\(reason)",
+          allowed: "a readable file"))
+    }
+    if let path = configuration.record, !path.isEmpty, let reason = files.recording(path) {
+      problems.append(
+        ConfigurationProblem(
+          name: "record", place: place("record"), message: "\"\(path)\" cannot be written: \(reason)",
+          allowed: "a file in a folder that is there, or a folder with / at its end"))
     }
     checkTLS()
     if configuration.demo, !configuration.replay.isEmpty {

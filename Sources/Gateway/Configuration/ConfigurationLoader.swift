@@ -71,6 +71,7 @@ package struct ConfigurationLoader: Sendable {
   let venues: [VenueRule]
   let isReadable: @Sendable (String) -> Bool
   let tlsProblems: @Sendable (TLSServerConfiguration) -> [TransportError]
+  let files: FileChecks
   var problems: [ConfigurationProblem] = []
   var configuration = GatewayConfiguration()
   var origins: [String: String] = [:]
@@ -89,7 +90,8 @@ package struct ConfigurationLoader: Sendable {
     isReadable: @escaping @Sendable (String) -> Bool = { FileManager.default.isReadableFile(atPath: $0) },
     tlsProblems: @escaping @Sendable (TLSServerConfiguration) -> [TransportError] = TLSServerContext.problems
   ) throws(ConfigurationProblems) -> LoadedConfiguration {
-    var loader = ConfigurationLoader(venues: venues, isReadable: isReadable, tlsProblems: tlsProblems)
+    var loader = ConfigurationLoader(
+      venues: venues, isReadable: isReadable, tlsProblems: tlsProblems, files: .system)
     if let file { loader.read(file: file) }
     loader.read(environment: environment)
     loader.read(flags: flags)
@@ -98,10 +100,21 @@ package struct ConfigurationLoader: Sendable {
     return LoadedConfiguration(configuration: loader.configuration, entries: loader.entries())
   }
 
+  /// What is wrong with paths, in words.
+  struct FileChecks: Sendable {
+    /// Why a file cannot be read, if that can be said.
+    var reading: @Sendable (String) -> String? = { _ in nil }
+    /// Why nothing can be recorded at a path; nil if it can.
+    var recording: @Sendable (String) -> String? = { _ in nil }
+
+    static let system = FileChecks(reading: { FileProblem.reading($0) }, recording: { FileProblem.recording($0) })
+  }
+
   init(
     venues: [VenueRule], isReadable: @escaping @Sendable (String) -> Bool,
-    tlsProblems: @escaping @Sendable (TLSServerConfiguration) -> [TransportError]
+    tlsProblems: @escaping @Sendable (TLSServerConfiguration) -> [TransportError], files: FileChecks = FileChecks()
   ) {
+    self.files = files
     self.venues = venues
     self.isReadable = isReadable
     self.tlsProblems = tlsProblems
@@ -119,7 +132,8 @@ package struct ConfigurationLoader: Sendable {
       return
     }
     guard let data = FileManager.default.contents(atPath: path) else {
-      problems.append(problem("cannot be read", allowed: "a readable file"))
+      let reason = files.reading(path).map { ": \($0)" } ?? ""
+      problems.append(problem("cannot be read\(reason)", allowed: "a readable file"))
       return
     }
     guard data.count <= Self.fileLimit else {
@@ -131,6 +145,7 @@ package struct ConfigurationLoader: Sendable {
 
   /// Reads the text of a file. The parsers show every key to their secrets specifier; that is how unknown ones are found.
   mutating func read(contents: [UInt8], isJSON: Bool, name: String) {
+    if !isJSON, findMistakes(in: contents, name: name) { return }
     let seen = SeenKeys()
     let specifier = SecretsSpecifier<String, Void>.dynamic { key, _ in
       seen.insert(key)
@@ -171,6 +186,19 @@ package struct ConfigurationLoader: Sendable {
             suggestion: NearNames.of(key, among: Setting.all.map(\.key) + ["feeds"], limit: 1).first))
       }
     }
+  }
+
+  /// Reports what is known to go wrong in YAML; true if there is any, then a parser has nothing to add.
+  private mutating func findMistakes(in contents: [UInt8], name: String) -> Bool {
+    let mistakes = YAMLMistakes(String(decoding: contents, as: UTF8.self)).found
+    for mistake in mistakes {
+      let lines = mistake.lines.map { "\($0)" }.joined(separator: " and ")
+      problems.append(
+        ConfigurationProblem(
+          name: mistake.name, place: "file \(name), line\(mistake.lines.count > 1 ? "s" : "") \(lines)",
+          message: mistake.message, allowed: mistake.allowed))
+    }
+    return !mistakes.isEmpty
   }
 
   mutating func read(environment: [String: String]) {

@@ -373,7 +373,10 @@ struct ConfigurationLoaderTests {
       load("settings.toml") == [
         "config: cannot tell the format (file settings.toml); allowed: a file that ends in .yaml, .yml or .json"
       ])
-    #expect(load("/nowhere/t.yaml") == ["config: cannot be read (file /nowhere/t.yaml); allowed: a readable file"])
+    #expect(
+      load("/nowhere/t.yaml") == [
+        "config: cannot be read: there is no folder /nowhere (file /nowhere/t.yaml); allowed: a readable file"
+      ])
   }
 
   @Test("the example file loads, and shows the defaults")

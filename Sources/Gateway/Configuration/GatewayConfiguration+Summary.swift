@@ -1,0 +1,15 @@
+import Transport
+
+extension GatewayConfiguration {
+  /// What it serves, and where, in one line: `2 symbols of kraken, 1 of coinbase, for clients on 127.0.0.1:8080`.
+  package var summary: String {
+    var data = feeds.map { feed in
+      let count = feed.symbols.count
+      return "\(count) symbol\(count == 1 ? "" : "s") or selections of \(feed.venue)"
+    }
+    if demo { data.append("a simulated market") }
+    if !replay.isEmpty { data.append("\(replay.count) recording\(replay.count == 1 ? "" : "s")") }
+    return data.joined(separator: ", ") + ", for clients on \(listen.description)"
+      + (tls == nil ? "" : " under TLS") + (keysFile == nil ? "" : " with a token")
+  }
+}
