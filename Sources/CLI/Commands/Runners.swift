@@ -109,7 +109,8 @@ private func waitForEnd(of gateway: Gateway, _ signals: ServiceSignals, drainSec
   for await step in steps.stream {
     switch step {
     case .ended: return
-    case .signal(SIGUSR2) where isDraining: continue
+    // The kernel and the shell both tell of a closed terminal.
+    case .signal(SIGUSR2) where isDraining, .signal(SIGHUP) where isDraining: continue
     case .signal(let number) where isDraining || number == SIGINT || drainSeconds == 0:
       log.notice("stopping", metadata: ["signal": "\(number)"])
       isDraining = true
