@@ -167,10 +167,13 @@ package final class Gateway: Sendable {
   /// other keep their distance, others begin at once.
   private func makeReplayers() throws(RecordingError) -> [(bound: LoopBound<Replayer>, origin: Timestamp)] {
     guard !configuration.replay.isEmpty else { return [] }
-    let plan = try ReplayPlan(configuration.replay)
-    for note in plan.notes + plan.tracks.flatMap(\.notes) { log.warning("\(note)") }
-    var replayers: [Replayer] = []
-    for track in plan.tracks { replayers.append(try Replayer(paths: track.paths)) }
+    let run = try ReplayRun(try ReplayPlan(configuration.replay))
+    for error in run.skipped { log.warning("recording left out: \(error.description)") }
+    for note in run.plan.tracks.flatMap(\.notes) { log.warning("\(note)") }
+    let replayers = run.replayers
+    for (name, reason) in replayers.flatMap(\.skipped).sorted(by: { $0.key < $1.key }) {
+      log.warning("recorded market left out", metadata: ["market": "\(name)", "reason": "\(reason)"])
+    }
     let starts = replayers.compactMap(\.nextTime).sorted()
     return replayers.map { replayer in
       let own = replayer.nextTime ?? .distantPast

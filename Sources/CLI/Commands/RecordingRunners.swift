@@ -1,3 +1,4 @@
+import ArgumentParser
 import Bytes
 import Dispatch
 import Foundation
@@ -40,12 +41,14 @@ final class ProgressLine {
 /// Plays recordings and reports what they hold.
 func replay(_ command: ReplayCommand, speed: GatewayConfiguration.ReplaySpeed) async throws {
   let plan = try ReplayPlan(command.files)
-  for note in plan.notes + plan.tracks.flatMap(\.notes) { StandardError.write("note: \(note)\n") }
   let file = try command.published.map { try PublishedFile($0) }
   let publisher =
     command.digest || file != nil
     ? ReplayPublisher(output: { (text) throws(RecordingError) in try file?.write(text) }) : nil
   let run = try ReplayRun(plan, publisher: publisher)
+  for note in run.skipped.map({ "\($0.description), left out" }) + plan.tracks.flatMap(\.notes) {
+    printError("note: \(note)")
+  }
   let progress = ProgressLine(everySeconds: 10)
   let start = DispatchTime.now().uptimeNanoseconds
   let results = try run.run(speed: speed) { elapsed in
@@ -60,24 +63,13 @@ func replay(_ command: ReplayCommand, speed: GatewayConfiguration.ReplaySpeed) a
   }
   progress.clear()
   try file?.close()
-  for result in results {
-    if command.json {
-      var out = ByteBuffer(capacity: 16 << 10)
-      result.append(to: &out)
-      print(out.description)
-    } else {
-      print(ReplayReport.text(result))
-    }
-  }
-  guard let publisher else { return }
-  let digest = String(publisher.digest, radix: 16)
-  let padded = String(repeating: "0", count: 16 - digest.count) + digest
-  if command.json {
-    print(
-      "{\"published\": {\"messages\": \(publisher.count), \"bytes\": \(publisher.bytes), \"digest\": \"\(padded)\"}}")
-  } else {
-    print("published: \(publisher.count) messages, \(publisher.bytes) bytes, digest \(padded)")
-  }
+  let report = ReplayReport(
+    results, skipped: run.skipped, published: publisher.map { ($0.count, $0.bytes, $0.digest) })
+  let text = command.json ? report.json : report.text
+  // What was published stands alone where it is written.
+  if command.published == "-" { printError(text) } else { print(text) }
+  let code = report.exitCode(isStrict: command.strict)
+  if code != .replayed { throw ExitCode(code.rawValue) }
 }
 
 /// Where published messages are written, one a line.

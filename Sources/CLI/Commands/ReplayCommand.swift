@@ -10,6 +10,14 @@ struct ReplayCommand: AsyncParsableCommand {
       Counts messages, gaps, checksums and trades per symbol. Serves nothing; for that, see serve --replay.
       The files of a set that record made in a folder are played one after the other, several recordings together in the order of time.
       What is published of them (--digest, --published) has the times of the recording: it is the same bytes at every speed.
+      What cannot be replayed, a file, a market or a line, is left out and told.
+
+      Exit codes:
+        0   replayed
+        1   nothing could be replayed, or a file could not be read to its end
+        2   replayed, and nothing came of it: no book is in sync at the end of any recording
+        3   with --strict: something was left out, unreadable, missing or out of sync
+        64  wrong usage
 
         tidegate replay recordings/ --digest
         tidegate replay kraken.ndjson.gz coinbase.ndjson.gz --speed 10x --published published.ndjson
@@ -23,8 +31,10 @@ struct ReplayCommand: AsyncParsableCommand {
   var published: String?
   @Flag(help: "Print a digest of everything that would be published.")
   var digest = false
-  @Flag(help: "Print the report as JSON.")
+  @Flag(help: "Print the report as JSON: one document, on standard error if messages are published on standard output.")
   var json = false
+  @Flag(help: "Fail (3) unless all of it was read, understood and in sync.")
+  var strict = false
 
   func validate() throws {
     if GatewayConfiguration.ReplaySpeed(speed) == nil {

@@ -30,6 +30,10 @@ package final class RecordingReader {
   /// What `t` may be: up to the end of the year 9999. Whoever plays a recording steps through the time between two records.
   private static let times: Range<Int64> = 0..<253_402_300_800_000_000
 
+  private static func clamped(_ time: Timestamp) -> Timestamp {
+    Timestamp(microseconds: min(max(time.rawValue, times.lowerBound), times.upperBound - 1))
+  }
+
   static let noHeader = "was cut off in its first line: it holds nothing; delete it"
 
   package init(path: String) throws(RecordingError) {
@@ -47,6 +51,8 @@ package final class RecordingReader {
   }
 
   package var path: String { lines.path }
+  /// Of the last record that was read; before the first, when the recording began.
+  var time: Timestamp { lastTime == .distantPast ? Self.clamped(header.started) : lastTime }
   /// The number of the last line that was read, from 1.
   package var lineNumber: Int { lines.lineNumber }
 
@@ -83,7 +89,7 @@ package final class RecordingReader {
   }
 
   private func fail(_ field: String?, _ reason: String) -> RecordingError {
-    RecordingError(path: path, line: lineNumber, field: field, reason)
+    RecordingError(path: path, line: lineNumber, field: field, reason, isOfOneLine: true)
   }
 
   private func read(_ line: RawSpan) throws(RecordingError) -> Record {
@@ -130,7 +136,8 @@ package final class RecordingReader {
           record.isRepeated = try json.int64() != 0
         } else if json.equals(name, "lost") {
           key = "lost"
-          record.lost = Int(try json.int64())
+          // More than there can be is somebody's joke; sums of it stay within `Int`.
+          record.lost = Int(min(max(try json.int64(), 0), 1 << 40))
         } else {
           try json.skipValue()
         }

@@ -2,7 +2,8 @@ import Bytes
 import MarketData
 
 /// Recordings read one after the other as if they were one: the files of a set. Where one does not go on from the one before it,
-/// because that is missing, was cut off, or belongs to an earlier run, a `gap` record stands between them.
+/// because that is missing, was cut off, or belongs to an earlier run, a `gap` record stands between them; so it does for a line that
+/// cannot be read.
 package final class RecordingSequence {
   private let paths: [String]
   private var index = 0
@@ -16,6 +17,12 @@ package final class RecordingSequence {
   private var held: RecordingReader.Record?
   /// Files that ended in the middle of a record.
   package private(set) var cutOff: [String] = []
+  /// Lines that could not be read and are left out.
+  package private(set) var badLines = 0
+  /// What was wrong with the first of them.
+  package private(set) var firstBadLine: RecordingError?
+  /// After so many bad lines it is no recording any more.
+  private static let badLineLimit = 10_000
 
   /// - Parameter paths: at least one, in the order of time.
   /// - Throws: what is wrong with the first.
@@ -46,7 +53,7 @@ package final class RecordingSequence {
       return record
     }
     while true {
-      while let record = try reader.next() {
+      while let record = try readNext() {
         if isContinued, record.isRepeated { continue }
         guard record.time >= last else { throw overlap(record.time) }
         last = record.time
@@ -58,6 +65,21 @@ package final class RecordingSequence {
     }
   }
 
+  /// The next record of the present file; a gap for a line that cannot be read.
+  private func readNext() throws(RecordingError) -> RecordingReader.Record? {
+    do throws(RecordingError) {
+      return try reader.next()
+    } catch {
+      guard error.isOfOneLine, badLines < Self.badLineLimit else { throw error }
+      badLines += 1
+      firstBadLine = firstBadLine ?? error
+      isBetween = true
+      var gap = RecordingReader.Record(kind: .gap, time: max(last, reader.time), connection: 0, url: nil, status: 0)
+      gap.lost = 1
+      return gap
+    }
+  }
+
   /// Opens the next file; the gap before it, if there is one.
   private func enterNext() throws(RecordingError) -> RecordingReader.Record? {
     let before = reader
@@ -66,7 +88,7 @@ package final class RecordingSequence {
     bytesBefore += before.bytesRead
     isContinued = Self.continues(reader.header, before.header) && !before.isCutOff
     guard !isContinued else { return nil }
-    guard let first = try reader.next() else { return nil }
+    guard let first = try readNext() else { return nil }
     guard first.time >= last else { throw overlap(first.time) }
     held = first
     isBetween = true
@@ -86,6 +108,6 @@ package final class RecordingSequence {
   /// Whether a file goes on where another ended.
   private static func continues(_ header: RecordingHeader, _ before: RecordingHeader) -> Bool {
     guard let part = header.part, let old = before.part else { return false }
-    return part.set == old.set && part.run == old.run && part.number == old.number + 1
+    return part.set == old.set && part.run == old.run && part.number == old.number &+ 1
   }
 }

@@ -21,7 +21,9 @@ package struct ReplayPlan: Sendable {
   /// In the order in which they were named; tracks with equal times are played in it.
   package let tracks: [Track]
   /// Files that were left out, and why.
-  package let notes: [String]
+  package let skipped: [RecordingError]
+  /// The same in words.
+  package var notes: [String] { skipped.map { "\($0.description), left out" } }
 
   private struct File {
     var path: String
@@ -39,35 +41,27 @@ package struct ReplayPlan: Sendable {
 
   /// Looks at the files' headers.
   /// - Parameter paths: recordings, and folders of them (not of folders).
-  /// - Throws: what is wrong with the first that cannot be used.
+  /// - Throws: what is wrong with the first that cannot be used, if none can; that a path is not there.
   package init(_ paths: [String]) throws(RecordingError) {
-    var notes: [String] = []
+    var skipped: [RecordingError] = []
     var files: [File] = []
     for path in paths {
       var isFolder: ObjCBool = false
       guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
         throw RecordingError(path: path, "is not there; give a recording, or a folder of recordings")
       }
-      guard isFolder.boolValue else {
-        files.append(try Self.file(path))
-        continue
-      }
-      for inside in try Self.recordings(in: path) {
-        guard Self.size(inside) > 0 else {
-          notes.append("\(inside): is empty, left out")
-          continue
-        }
+      for file in isFolder.boolValue ? try Self.recordings(in: path) : [path] {
         do throws(RecordingError) {
-          files.append(try Self.file(inside))
+          files.append(try Self.file(file))
         } catch {
-          guard error.reason == RecordingReader.noHeader else { throw error }
-          notes.append("\(inside): was cut off in its first line, left out")
+          skipped.append(error)
         }
       }
       guard files.count <= Self.fileLimit else {
         throw RecordingError(path: path, "has too many files: \(Self.fileLimit) can be replayed at a time")
       }
     }
+    if files.isEmpty, let first = skipped.first { throw first }
     var tracks: [[File]] = []
     var places: [SetName: Int] = [:]
     var seen: Set<String> = []
@@ -96,7 +90,7 @@ package struct ReplayPlan: Sendable {
       let files = files.sorted(by: Self.precedes)
       return Track(paths: files.map(\.path), bytes: files.reduce(0) { $0 + $1.bytes }, notes: Self.holes(in: files))
     }
-    self.notes = notes
+    self.skipped = skipped
   }
 
   private static func precedes(_ a: File, _ b: File) -> Bool {
@@ -110,7 +104,7 @@ package struct ReplayPlan: Sendable {
     for file in files {
       defer { previous = file }
       guard let part = file.header.part, let follows = part.follows else { continue }
-      if let before = previous?.header.part, before.run == part.run, before.number + 1 == part.number { continue }
+      if let before = previous?.header.part, before.run == part.run, before.number &+ 1 == part.number { continue }
       notes.append(
         "\(file.path): follows \(follows), which is missing: its books are out of sync until the venue sends a snapshot"
       )

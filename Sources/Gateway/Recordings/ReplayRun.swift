@@ -29,19 +29,30 @@ package struct ReplayProgress: Sendable {
 package final class ReplayRun {
   package let plan: ReplayPlan
   package let replayers: [Replayer]
+  /// What was left out, files and whole recordings, and why.
+  package let skipped: [RecordingError]
   private let publisher: ReplayPublisher?
   private var places: [FeedPipelineSlot] = []
   private let bytes: Int
   private var records = 0
 
   /// - Parameter publisher: publishes what the markets come to.
-  /// - Throws: what is wrong with the first recording that cannot be replayed.
+  /// - Throws: what is wrong with the first recording, if none can be replayed.
   package init(_ plan: ReplayPlan, publisher: ReplayPublisher? = nil) throws(RecordingError) {
     self.plan = plan
     self.publisher = publisher
     var replayers: [Replayer] = []
-    for track in plan.tracks { replayers.append(try Replayer(paths: track.paths)) }
+    var skipped = plan.skipped
+    for track in plan.tracks {
+      do throws(RecordingError) {
+        replayers.append(try Replayer(paths: track.paths))
+      } catch {
+        skipped.append(error)
+      }
+    }
+    if replayers.isEmpty, let first = skipped.first { throw first }
     self.replayers = replayers
+    self.skipped = skipped
     bytes = plan.tracks.reduce(0) { $0 + $1.bytes }
     if let publisher {
       places = replayers.map {
@@ -66,12 +77,13 @@ package final class ReplayRun {
   /// When the next record is due, in record time; nil at the end.
   package var nextTime: Timestamp? { next.flatMap { replayers[$0].nextTime } }
 
-  /// Plays the next record. False at the end.
+  /// Plays the next record. False at the end. A recording that cannot be read any further ends there, as its result says.
+  /// - Throws: what `publisher` throws.
   package func step() throws(RecordingError) -> Bool {
     guard let index = next, let time = replayers[index].nextTime else { return false }
     let replayer = replayers[index]
     try publisher?.advance(to: time, places)
-    try replayer.step()
+    do throws(RecordingError) { try replayer.step() } catch { /* Its result tells. */  }
     records += 1
     if let publisher {
       try publisher.publish(places[index], at: time)

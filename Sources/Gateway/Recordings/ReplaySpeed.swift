@@ -1,3 +1,5 @@
+import MarketData
+
 extension GatewayConfiguration {
   /// How fast a replay runs.
   package struct ReplaySpeed: Sendable, Equatable, LosslessStringConvertible {
@@ -30,13 +32,14 @@ extension GatewayConfiguration {
       return factor == factor.rounded() ? "\(Int(factor))" : "\(factor)"
     }
 
+    /// No wait is longer, µs: a hundred years, which a clock's nanoseconds hold.
+    private static let longestWait = 36_500 * Microseconds.day
+
     /// How long after the first record something is due that was recorded `span` µs after it, µs.
     package func wait(for span: Int64) -> Int64 {
-      switch factor {
-      case nil: 0
-      case 1?: span
-      case let factor?: Int64((Double(span) / factor).rounded())
-      }
+      let wait = Double(span) / (factor ?? .infinity)
+      guard wait < Double(Self.longestWait) else { return Self.longestWait }
+      return factor == 1 ? span : Int64(wait.rounded())
     }
   }
 }

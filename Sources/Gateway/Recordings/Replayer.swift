@@ -20,12 +20,19 @@ package final class Replayer {
   package let venue: Venue
   private let reader: RecordingSequence
   private let source: ReplaySource
+  /// What is known of the books of a connection that the recording closes: they end with it.
+  private var symbolsAtClose: [ReplayResult.Symbol]?
+  /// Why the rest could not be read; nil if all was.
+  private var stoppedBy: RecordingError?
   private var upcoming: RecordingReader.Record?
   private var tally: ReplayTally
   private var nextTick: Timestamp?
   private var isConnected = false
   /// The newest recorded answer of each symbol, and requests that wait for the first.
   private var snapshots: [String: (status: Int, body: [UInt8])] = [:]
+  private var snapshotBytes = 0
+  /// Bytes of answers that are kept: a book has up to 1 MB.
+  private static let snapshotLimit = 256 << 20
   private var waiting: [String: [Int]] = [:]
 
   /// - Throws: what is wrong with the recording, or that its venue is none of those that can be replayed.
@@ -39,8 +46,12 @@ package final class Replayer {
     self.venue = source.venue
     self.pipeline = FeedPipeline(venue: source.venue, configuration: FeedConfiguration(symbols: source.symbols))
     self.tally = ReplayTally()
+    tally.skipped = source.skipped
     self.upcoming = try reader.next()
   }
+
+  /// Names of the recording that are not replayed, and why.
+  package var skipped: [String: String] { source.skipped }
 
   /// When the next record is due; nil at the end.
   package var nextTime: Timestamp? { upcoming?.time }
@@ -56,6 +67,7 @@ package final class Replayer {
 
   /// Plays the next record as if it came at `moment`, or at the time it was recorded. False at the end. Moments never go back.
   /// The pipeline's `changes` grow until its `clear()`.
+  /// - Throws: why the record after this one cannot be read. This one has been played, and it was the last.
   @discardableResult
   package func step(at moment: Timestamp? = nil) throws(RecordingError) -> Bool {
     guard let record = upcoming else { return false }
@@ -69,13 +81,17 @@ package final class Replayer {
     case .open: connect(now)
     // Some venues send their text in binary frames; what is compressed is no text, and is refused as such.
     case .text, .binary:
+      symbolsAtClose = nil
       connect(now)
       pipeline.receive(reader.payload.bytes, now: now)
       carryOut(now)
     case .sent: break
     case .http: answer(record, now)
     case .close:
-      if isConnected { pipeline.disconnected(now: now) }
+      if isConnected {
+        symbolsAtClose = symbols(tally)
+        pipeline.disconnected(now: now)
+      }
       isConnected = false
       forgetAnswers()
       carryOut(now)
@@ -86,7 +102,13 @@ package final class Replayer {
       carryOut(now)
     }
     if pipeline.changes.items.count > start { tally.note(pipeline.changes, from: start, market: pipeline.market) }
-    upcoming = try reader.next()
+    upcoming = nil
+    do throws(RecordingError) {
+      upcoming = try reader.next()
+    } catch {
+      stoppedBy = error
+      throw error
+    }
     return true
   }
 
@@ -102,12 +124,37 @@ package final class Replayer {
 
   /// What has been played so far adds up to.
   package func result(_ clock: ReplayClock) -> ReplayResult {
-    var tally = tally
-    tally.cutOff = reader.cutOff
-    return ReplayResult(
-      path: reader.firstPath, tally: tally, venue: venue, market: pipeline.market,
-      counts: pipeline.handler.symbolCounts,
+    var result = ReplayResult(
+      path: reader.firstPath, tally: tally, symbols: symbolsAtClose ?? symbols(tally),
       wallSeconds: clock.wallSeconds, cpuSeconds: clock.cpuSeconds)
+    result.isClosedAtEnd = symbolsAtClose != nil
+    result.cutOff = reader.cutOff
+    result.lostRecords -= reader.badLines
+    result.badLines = reader.badLines
+    result.firstBadLine = reader.firstBadLine
+    result.stoppedBy = stoppedBy
+    result.ignoredMessages = pipeline.counts.ignored
+    result.leftOutLevels = pipeline.counts.rejectedLevels
+    result.unreadable = pipeline.errors.counts.compactMap { kind, count in
+      // What the recording has no answer to is not the venue's refusal.
+      let own = kind == .answer ? count - tally.unanswered : count
+      return own > 0 ? (kind, own) : nil
+    }
+    for entry in pipeline.errors.entries where entry.kind != .answer || tally.unanswered == 0 {
+      guard result.unreadableExamples.count < ReplayResult.exampleLimit else { break }
+      let example = "\(entry.kind.rawValue): \(entry.detail)"
+      if !result.unreadableExamples.contains(example) { result.unreadableExamples.append(example) }
+    }
+    return result
+  }
+
+  private func symbols(_ tally: ReplayTally) -> [ReplayResult.Symbol] {
+    let counts = pipeline.symbolCounts
+    return pipeline.market.instruments.map { state in
+      let index = state.instrument.id.index
+      return ReplayResult.Symbol(state, index < counts.count ? counts[index] : SymbolCounts(), tally)
+    }
+    .sorted { $0.name < $1.name }
   }
 
   // MARK: Steps
@@ -115,6 +162,7 @@ package final class Replayer {
   /// The answers so far are older than every request to come.
   private func forgetAnswers() {
     snapshots.removeAll()
+    snapshotBytes = 0
     waiting.removeAll()
   }
 
@@ -163,6 +211,7 @@ package final class Replayer {
   private func get(_ request: Int, _ path: String, _ now: Timestamp) {
     guard let symbol = ReplaySource.depthSymbol(path) else {
       let body = source.answer(to: path)
+      if body == nil { tally.unanswered += 1 }
       let bytes = body ?? []
       return pipeline.response(to: request, status: body == nil ? 404 : 200, body: bytes.span.bytes, now: now)
     }
@@ -176,7 +225,11 @@ package final class Replayer {
   private func answer(_ record: RecordingReader.Record, _ now: Timestamp) {
     guard let symbol = record.url.flatMap(ReplaySource.depthSymbol) else { return }
     let body = [UInt8](reader.payload)
-    snapshots[symbol] = (record.status, body)
+    snapshotBytes -= snapshots.removeValue(forKey: symbol)?.body.count ?? 0
+    if snapshotBytes + body.count <= Self.snapshotLimit {
+      snapshotBytes += body.count
+      snapshots[symbol] = (record.status, body)
+    }
     for request in waiting.removeValue(forKey: symbol) ?? [] {
       pipeline.response(to: request, status: record.status, body: body.span.bytes, now: now)
       carryOut(now)

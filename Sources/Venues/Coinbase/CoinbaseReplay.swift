@@ -2,14 +2,18 @@ import Bytes
 import MarketData
 
 extension CoinbaseHandler {
-  /// Names are the gateway's own.
+  /// Names are the gateway's own. Frames of Advanced Trade, which others record under the same name, have `channel` where these have
+  /// `type`.
   static let replay = VenueReplay(
-    title: "the Coinbase Exchange feed", names: ["coinbase"], markets: ["spot"], lists: ["/products"]
-  ) { (start) throws(RecordedNameError) in
-    ReplayStart(
-      symbols: start.names,
+    title: "the Coinbase Exchange feed", names: ["coinbase"], markets: ["spot", "mixed"], lists: ["/products"],
+    marks: [CoinbaseAdvancedHandler.sequenceMark], marketFields: [MarketField("product_id")]
+  ) { start in
+    guard !start.marks.contains(CoinbaseAdvancedHandler.sequenceMark) else { return nil }
+    let markets = start.markets { (name) throws(RecordedNameError) in try .separated(name, by: "-") }
+    return ReplayStart(
+      markets,
       instruments: start.list
-        ?? NamedMarket.list("[", start.names.map { .separated($0, by: "-") }, "]") { market, out in
+        ?? NamedMarket.list("[", markets.found, "]") { market, out in
           market.append("id", "base_currency", "quote_currency", to: &out)
         })
   }

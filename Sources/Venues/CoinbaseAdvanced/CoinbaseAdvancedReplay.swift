@@ -2,15 +2,19 @@ import Bytes
 import MarketData
 
 extension CoinbaseAdvancedHandler {
+  /// What every frame of Advanced Trade has, and none of the Exchange feed.
+  static let sequenceMark = #""sequence_num""#
+
   /// Names are the gateway's own.
   static let replay = VenueReplay(
-    title: "Coinbase Advanced Trade", names: ["coinbase-advanced"], markets: ["spot"],
-    lists: ["/api/v3/brokerage/market/products"]
-  ) { (start) throws(RecordedNameError) in
-    ReplayStart(
-      symbols: start.names,
+    title: "Coinbase Advanced Trade", names: ["coinbase-advanced", "coinbase"], markets: ["spot", "mixed"],
+    lists: ["/api/v3/brokerage/market/products"], marks: [sequenceMark], marketFields: [MarketField("product_id")]
+  ) { start in
+    let markets = start.markets { (name) throws(RecordedNameError) in try .separated(name, by: "-") }
+    return ReplayStart(
+      markets,
       instruments: start.list
-        ?? NamedMarket.list(#"{"products":["#, start.names.map { .separated($0, by: "-") }, "]}") { market, out in
+        ?? NamedMarket.list(#"{"products":["#, markets.found, "]}") { market, out in
           out.append(#""product_type":"SPOT","#)
           market.append("product_id", "base_currency_id", "quote_currency_id", to: &out)
         })

@@ -4,33 +4,37 @@ import MarketData
 extension DeribitHandler {
   /// A name is one of the venue (`BTC_USDC-PERPETUAL`, `BTC_USDC-25DEC26`), or a symbol as it was configured.
   static let replay = VenueReplay(
-    title: "Deribit's linear contracts", names: ["deribit"], lists: ["/api/v2/public/get_instruments"]
-  ) { (start) throws(RecordedNameError) in
-    var markets: [NamedMarket] = []
-    for name in start.names {
-      if let symbol = FeedSymbol(name), symbol.kind != .spot {
-        markets.append(NamedMarket(name: recordedName(symbol), symbol: symbol))
-        continue
-      }
-      let parts = name.split(separator: "-", omittingEmptySubsequences: false)
-      let pair = parts[0].split(separator: "_").map(String.init)
-      guard pair.count == 2, parts.count == 2, let kind = recordedKind(parts[1]) else {
+    title: "Deribit's linear contracts", names: ["deribit"], lists: ["/api/v2/public/get_instruments"],
+    marketFields: [MarketField("instrument_name")]
+  ) { start in
+    let markets = start.markets { (name) throws(RecordedNameError) in
+      let market = try recordedMarket(name)
+      guard start.list != nil || market.symbol.kind == .perpetual else {
         throw RecordedNameError(
-          "\(name) is no linear perpetual or future of Deribit; options and inverse contracts are not carried")
+          "\(name) is a dated future, and the recording has no instrument list that says when it expires")
       }
-      markets.append(NamedMarket(name: name, symbol: FeedSymbol(base: pair[0], quote: pair[1], kind: kind)))
+      return market
     }
-    let symbols = markets.map(\.symbol.text)
-    if let list = start.list { return ReplayStart(symbols: symbols, instruments: list) }
-    if let future = markets.first(where: { $0.symbol.kind != .perpetual }) {
+    return ReplayStart(
+      markets,
+      instruments: start.list
+        ?? NamedMarket.list(#"{"result":["#, markets.found, "]}") { market, out in
+          out.append(#""kind":"future","instrument_type":"linear","settlement_period":"perpetual","#)
+          market.append("instrument_name", "base_currency", "quote_currency", to: &out)
+        })
+  }
+
+  private static func recordedMarket(_ name: String) throws(RecordedNameError) -> NamedMarket {
+    if let symbol = FeedSymbol(name), symbol.kind != .spot {
+      return NamedMarket(name: recordedName(symbol), symbol: symbol)
+    }
+    let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+    let pair = parts[0].split(separator: "_").map(String.init)
+    guard pair.count == 2, parts.count == 2, let kind = recordedKind(parts[1]) else {
       throw RecordedNameError(
-        "\(future.name) is a dated future, and the recording has no instrument list that says when it expires")
+        "\(name) is no linear perpetual or future of Deribit; options and inverse contracts are not carried")
     }
-    let list = NamedMarket.list(#"{"result":["#, markets, "]}") { market, out in
-      out.append(#""kind":"future","instrument_type":"linear","settlement_period":"perpetual","#)
-      market.append("instrument_name", "base_currency", "quote_currency", to: &out)
-    }
-    return ReplayStart(symbols: symbols, instruments: list)
+    return NamedMarket(name: name, symbol: FeedSymbol(base: pair[0], quote: pair[1], kind: kind))
   }
 
   private static let months = [

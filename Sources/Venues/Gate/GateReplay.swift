@@ -3,13 +3,18 @@ import MarketData
 
 extension GateHandler {
   static let replay = VenueReplay(
-    title: "Gate spot", names: ["gate"], markets: ["spot"], lists: ["/api/v4/spot/currency_pairs"],
+    title: "Gate spot", names: ["gate"], markets: ["spot", "mixed"], lists: ["/api/v4/spot/currency_pairs"],
+    marketFields: [MarketField("s"), MarketField("currency_pair")],
     books: [BookRequest("/spot/order_book?", parameter: "currency_pair")]
-  ) { (start) throws(RecordedNameError) in
-    let markets = start.names.map { NamedMarket.separated($0, by: "_") }
+  ) { start in
+    let markets = start.markets { (name) throws(RecordedNameError) in
+      // `ob.BTC_USDT.50` names the market's book.
+      let parts = name.split(separator: ".")
+      return try .separated(parts.count == 3 && parts[0] == "ob" ? String(parts[1]) : name, by: "_")
+    }
     return ReplayStart(
-      symbols: start.names.map { $0.split(separator: "_").joined(separator: "-") },
+      markets,
       instruments: start.list
-        ?? NamedMarket.list("[", markets, "]") { market, out in market.append("id", "base", "quote", to: &out) })
+        ?? NamedMarket.list("[", markets.found, "]") { market, out in market.append("id", "base", "quote", to: &out) })
   }
 }

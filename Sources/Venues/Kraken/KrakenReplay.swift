@@ -8,16 +8,18 @@ extension KrakenHandler {
   /// Of v2, which the address says, or the first frames. The list of pairs comes in the stream; where it was not recorded, one is made
   /// that says nothing of digits, so that they are learned from the books.
   static let replay = VenueReplay(
-    title: "Kraken spot v2", names: ["kraken"], markets: ["spot"], marks: [mark, listed]
-  ) { (start) throws(RecordedNameError) in
+    title: "Kraken spot v2", names: ["kraken"], markets: ["spot", "mixed"], marks: [mark, listed], listMark: listed,
+    marketFields: [MarketField("symbol")]
+  ) { start in
     guard start.url?.hasSuffix("/v2") ?? !start.marks.isEmpty else { return nil }
-    let markets = start.names.map { name in
-      FeedSymbol(name).map { NamedMarket(name: "\($0.base)/\($0.quote)", symbol: $0) } ?? .separated(name, by: "/")
+    let markets = start.markets { (name) throws(RecordedNameError) in
+      if let symbol = FeedSymbol(name) { return NamedMarket(name: "\(symbol.base)/\(symbol.quote)", symbol: symbol) }
+      return try .separated(name, by: "/")
     }
-    var replay = ReplayStart(symbols: markets.map(\.symbol.text))
+    var replay = ReplayStart(markets)
     guard !start.marks.contains(listed) else { return replay }
     replay.preamble = NamedMarket.list(
-      #"{"channel":"instrument","type":"snapshot","data":{"pairs":["#, markets, "]}}"
+      #"{"channel":"instrument","type":"snapshot","data":{"pairs":["#, markets.found, "]}}"
     ) { market, out in
       out.append(#""symbol":"#)
       out.append(json: market.name)

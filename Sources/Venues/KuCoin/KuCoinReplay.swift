@@ -4,13 +4,14 @@ import MarketData
 extension KuCoinHandler {
   /// Names are the gateway's own.
   static let replay = VenueReplay(
-    title: "KuCoin spot", names: ["kucoin"], markets: ["spot"], lists: ["/api/v2/symbols"]
-  ) { (start) throws(RecordedNameError) in
-    let markets = start.names.map { NamedMarket.separated($0, by: "-") }
+    title: "KuCoin spot", names: ["kucoin"], markets: ["spot", "mixed"], lists: ["/api/v2/symbols"],
+    marketFields: [MarketField("s")]
+  ) { start in
+    let markets = start.markets { (name) throws(RecordedNameError) in try .separated(name, by: "-") }
     return ReplayStart(
-      symbols: start.names,
+      markets,
       instruments: start.list
-        ?? NamedMarket.list(#"{"code":"200000","data":["#, markets, "]}") { market, out in
+        ?? NamedMarket.list(#"{"code":"200000","data":["#, markets.found, "]}") { market, out in
           market.append("symbol", "baseCurrency", "quoteCurrency", to: &out)
         })
   }

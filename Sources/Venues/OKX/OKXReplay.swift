@@ -5,27 +5,27 @@ extension OKXHandler {
   /// A name is one of the venue (`BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`), or a symbol as it was configured. There is a list for each
   /// kind of instrument, told apart by its query.
   static let replay = VenueReplay(
-    title: "OKX v5 spot, swaps and futures", names: ["okx"], lists: ["/api/v5/public/instruments"]
-  ) { (start) throws(RecordedNameError) in
-    var markets: [NamedMarket] = []
-    for name in start.names {
+    title: "OKX v5 spot, swaps and futures", names: ["okx"], lists: ["/api/v5/public/instruments"],
+    marketFields: [MarketField("instId")]
+  ) { start in
+    guard start.url?.contains("/ws/v3") != true else { return nil }
+    let markets = start.markets { (name) throws(RecordedNameError) in
       guard let symbol = recordedSymbol(name) else {
         throw RecordedNameError("\(name) is no spot market, swap or future of OKX; options are not carried")
       }
-      markets.append(NamedMarket(name: name, symbol: symbol))
-    }
-    let symbols = markets.map(\.symbol.text)
-    if let list = start.list { return ReplayStart(symbols: symbols, instruments: list) }
-    if let contract = markets.first(where: { $0.symbol.kind != .spot }) {
-      throw RecordedNameError(
-        "\(contract.name) is a contract, and the recording has no instrument list that says what one is worth")
+      guard start.list != nil || symbol.kind == .spot else {
+        throw RecordedNameError(
+          "\(name) is a contract, and the recording has no instrument list that says what one is worth")
+      }
+      return NamedMarket(name: name, symbol: symbol)
     }
     return ReplayStart(
-      symbols: symbols,
-      instruments: NamedMarket.list(#"{"code":"0","data":["#, markets, "]}") { market, out in
-        out.append(#""instType":"SPOT","#)
-        market.append("instId", "baseCcy", "quoteCcy", to: &out)
-      })
+      markets,
+      instruments: start.list
+        ?? NamedMarket.list(#"{"code":"0","data":["#, markets.found, "]}") { market, out in
+          out.append(#""instType":"SPOT","#)
+          market.append("instId", "baseCcy", "quoteCcy", to: &out)
+        })
   }
 
   private static func recordedSymbol(_ name: String) -> FeedSymbol? {

@@ -1,15 +1,25 @@
 /// What recordings of all venues have in common.
 extension VenueRegistry {
-  /// The venue of a recording by its header; nil if none says that such recordings are its own.
-  package static func replay(venue: String, market: String) -> (venue: Venue, replay: VenueReplay)? {
-    for known in venues {
-      if let replay = known.replay, replay.isMeant(venue: venue, market: market) { return (known, replay) }
+  /// The venues that say that recordings with such a header are their own: one, but where a venue has several protocols that each are
+  /// a venue here. Frames tell those apart.
+  package static func replays(venue: String, market: String) -> [(venue: Venue, replay: VenueReplay)] {
+    venues.compactMap { known in
+      known.replay.flatMap { $0.isMeant(venue: venue, market: market) ? (known, $0) : nil }
     }
-    return nil
   }
 
-  /// What can be replayed, for whoever tries something else.
-  package static var replayable: String { venues.compactMap(\.replay?.title).joined(separator: ", ") }
+  /// Why a recording with such a header cannot be replayed, and what can.
+  package static func notReplayed(venue: String, market: String) -> String {
+    let own = venues.compactMap(\.replay).filter { $0.names.contains(venue) }
+    let can = own.map(\.title).joined(separator: ", ")
+    if !replays(venue: venue, market: market).isEmpty {
+      return
+        "\(venue) \(market) cannot be replayed: its frames are of a protocol that is not read here; what can is \(can)"
+    }
+    guard own.isEmpty else { return "\(venue) \(market) cannot be replayed; of that venue, what can is \(can)" }
+    let all = venues.compactMap(\.replay?.title).joined(separator: ", ")
+    return "\(venue) \(market) cannot be replayed: there is no such venue here; what can is \(all)"
+  }
 
   private static let bookRequests = venues.flatMap { $0.replay?.books ?? [] }
 

@@ -18,10 +18,14 @@ package struct VenueReplay: Sendable {
   package var details: String?
   /// Texts near the beginning of a frame that tell the venue's protocols apart.
   package var marks: [String] = []
+  /// The one of them that a frame with the instrument list has, where that comes in the stream.
+  package var listMark: String?
+  /// Where frames name their market.
+  package var marketFields: [MarketField] = []
   /// Requests for snapshots of books.
   package var books: [BookRequest] = []
-  /// What is to be played, made from the beginning of a recording; nil if it is in a protocol that is not read any more.
-  package var start: @Sendable (RecordedStart) throws(RecordedNameError) -> ReplayStart?
+  /// What is to be played, made from the beginning of a recording; nil if it is in a protocol that is not read here, or not any more.
+  package var start: @Sendable (RecordedStart) -> ReplayStart?
 
   /// Whether a header's recording is one of these, as far as it says so.
   package func isMeant(venue: String, market: String) -> Bool {
@@ -67,7 +71,8 @@ package struct BookRequest: Sendable {
 package struct RecordedStart: Sendable {
   /// In its header.
   package var market: String
-  /// The symbols of its header that are no selections: the venue's own names, or as they were configured.
+  /// The symbols of its header that are no selections, and those of its frames where no list was recorded: the venue's own names, or as
+  /// they were configured.
   package var names: [String]
   /// Of the first connection.
   package var url: String?
@@ -82,6 +87,28 @@ package struct RecordedStart: Sendable {
     self.market = market
     self.names = names
   }
+
+  /// What the names are called by the gateway, each symbol once, and what is left out of them.
+  func markets(_ read: (String) throws(RecordedNameError) -> NamedMarket) -> NamedMarkets {
+    var markets = NamedMarkets()
+    var symbols: Set<FeedSymbol> = []
+    for name in names {
+      do throws(RecordedNameError) {
+        let market = try read(name)
+        if symbols.insert(market.symbol).inserted { markets.found.append(market) }
+      } catch {
+        markets.skipped[name] = error.detail
+      }
+    }
+    return markets
+  }
+}
+
+/// The markets of a recording.
+struct NamedMarkets {
+  var found: [NamedMarket] = []
+  /// Names that are of no use, and why.
+  var skipped: [String: String] = [:]
 }
 
 /// What a replay begins with.
@@ -92,75 +119,18 @@ package struct ReplayStart: Sendable {
   package var instruments: [UInt8] = []
   /// A message that comes first on every connection: a list that is part of the stream and was not recorded. Mostly empty.
   package var preamble: [UInt8] = []
+  /// Names that are not replayed, and why.
+  package var skipped: [String: String]
 
-  package init(symbols: [String], instruments: [UInt8] = [], preamble: [UInt8] = []) {
-    self.symbols = symbols
+  init(_ markets: NamedMarkets, instruments: [UInt8] = []) {
+    self.symbols = markets.found.map(\.symbol.text)
+    self.skipped = markets.skipped
     self.instruments = instruments
-    self.preamble = preamble
   }
 }
 
-/// Why a name of a recording's header is of no use.
-package struct RecordedNameError: Error, Sendable {
-  package let detail: String
+/// Why a recorded name is of no use.
+struct RecordedNameError: Error, Sendable {
+  let detail: String
   init(_ detail: String) { self.detail = detail }
-}
-
-/// A market by the venue's name and the gateway's.
-struct NamedMarket {
-  var name: String
-  var symbol: FeedSymbol
-}
-
-extension NamedMarket {
-  /// Quote currencies by which a name that runs base and quote together is taken apart where the recording has no list; the longest
-  /// counts.
-  private static let quotes = [
-    "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "USDP", "BTC", "ETH", "BNB", "TRY", "EUR", "BRL", "RUB", "GBP", "AUD",
-    "JPY", "USD", "DAI", "XRP", "TRX", "DOGE",
-  ]
-
-  /// Takes `BTCUSDT` apart, or `BTCUSDT_261225` as far as its underscore.
-  static func joined(_ name: String, _ kind: Instrument.Kind = .spot) throws(RecordedNameError) -> NamedMarket {
-    guard let pair = name.split(separator: "_").first,
-      let quote = quotes.filter({ pair.hasSuffix($0) && pair != $0 }).max(by: { $0.count < $1.count })
-    else {
-      throw RecordedNameError(
-        "\(name) cannot be taken apart into base and quote, and the recording has no instrument list")
-    }
-    return NamedMarket(
-      name: name, symbol: FeedSymbol(base: String(pair.dropLast(quote.count)), quote: quote, kind: kind))
-  }
-
-  /// Takes `BTC_USDT` apart at `separator`; a name without one is both.
-  static func separated(_ name: String, by separator: Character) -> NamedMarket {
-    let parts = name.split(separator: separator, maxSplits: 1).map(String.init)
-    return NamedMarket(name: name, symbol: FeedSymbol(base: parts.first ?? name, quote: parts.last ?? name))
-  }
-
-  /// A list of markets as JSON: `head`, an object for each with what `fields` appends to its braces, `tail`.
-  static func list(
-    _ head: StaticString, _ markets: [NamedMarket], _ tail: StaticString,
-    _ fields: (NamedMarket, inout ByteBuffer) -> Void
-  ) -> [UInt8] {
-    var out = ByteBuffer()
-    out.append(head)
-    for (index, market) in markets.enumerated() {
-      out.append(index > 0 ? ",{" : "{")
-      fields(market, &out)
-      out.append("}")
-    }
-    out.append(tail)
-    return [UInt8](out.unsafeBytes)
-  }
-
-  /// Appends the market's name, base and quote as the fields that are called so.
-  func append(_ name: StaticString, _ base: StaticString, _ quote: StaticString, to out: inout ByteBuffer) {
-    for (index, (field, value)) in [(name, self.name), (base, symbol.base), (quote, symbol.quote)].enumerated() {
-      out.append(index > 0 ? ",\"" : "\"")
-      out.append(field)
-      out.append("\":")
-      out.append(json: value)
-    }
-  }
 }

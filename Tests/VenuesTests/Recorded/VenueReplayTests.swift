@@ -46,22 +46,25 @@ struct VenueReplayTests {
     for venue in VenueRegistry.venues {
       for connection in venue.connections(for: FeedConfiguration(symbols: ["BTC-USDT", "BTC-USDT-PERP"])) {
         let market = connection.venue.marketName
-        let found = VenueRegistry.replay(venue: venue.name, market: market)?.venue.name
-        #expect(found == venue.name, "\(venue.name) \(market)")
+        let found = VenueRegistry.replays(venue: venue.name, market: market).map(\.venue.name)
+        #expect(found.first == venue.name, "\(venue.name) \(market)")
       }
     }
-    #expect(VenueRegistry.replay(venue: "bitmex", market: "perp") == nil)
-    #expect(VenueRegistry.replay(venue: "binance", market: "coinm") == nil)
-    #expect(VenueRegistry.replay(venue: "binanceus", market: "spot")?.venue.name == "binance")
-    #expect(VenueRegistry.replayable.contains("Bybit v5 spot and linear"))
+    #expect(VenueRegistry.replays(venue: "bitmex", market: "perp").isEmpty)
+    #expect(VenueRegistry.replays(venue: "binance", market: "coinm").isEmpty)
+    #expect(VenueRegistry.replays(venue: "binanceus", market: "spot").map(\.venue.name) == ["binance"])
+    #expect(VenueRegistry.notReplayed(venue: "bitmex", market: "perp").contains("Bybit v5 spot and linear"))
+    let coin = VenueRegistry.notReplayed(venue: "binance", market: "coinm")
+    #expect(coin == "binance coinm cannot be replayed; of that venue, what can is \(BinanceHandler.replay.title)")
   }
 
   @Test("names become symbols, and the list that is made of them is one that the handler reads", arguments: samples)
   func madeUp(_ sample: Sample) throws {
-    let (venue, replay) = try #require(VenueRegistry.replay(venue: sample.venue, market: sample.market))
+    let (venue, replay) = try #require(
+      VenueRegistry.replays(venue: sample.venue, market: sample.market).first { $0.venue.name == sample.venue })
     var begin = RecordedStart(market: sample.market, names: sample.names)
     begin.url = venue.endpoint
-    let start = try #require(try replay.start(begin))
+    let start = try #require(replay.start(begin))
     #expect(start.symbols == sample.symbols)
     let part = venue.parts.isEmpty ? venue : venue.connections(for: FeedConfiguration(symbols: start.symbols))[0].venue
     let feed = HandlerHarness(part, start.symbols)
@@ -111,13 +114,13 @@ struct VenueReplayTests {
   @Test("what a name does not tell is said")
   func refusals() throws {
     func refusal(_ venue: String, _ market: String, _ names: [String]) throws -> String? {
-      let replay = try #require(VenueRegistry.replay(venue: venue, market: market)).replay
-      do throws(RecordedNameError) {
-        _ = try replay.start(RecordedStart(market: market, names: names))
-        return nil
-      } catch {
-        return error.detail
-      }
+      let replay = try #require(VenueRegistry.replays(venue: venue, market: market).first).replay
+      // What can be replayed is not held up by what cannot.
+      var begin = RecordedStart(market: market, names: names)
+      begin.marks = venue == "kraken" ? Set(replay.marks.prefix(1)) : []
+      let start = try #require(replay.start(begin))
+      #expect(start.symbols.isEmpty && start.skipped.count == 1)
+      return start.skipped[names[0]]
     }
     #expect(try refusal("binance", "spot", ["ABCXYZ"])?.hasPrefix("ABCXYZ cannot be taken apart") == true)
     #expect(try refusal("bitfinex", "spot", ["ODD"])?.hasPrefix("ODD cannot be taken apart") == true)
@@ -127,21 +130,58 @@ struct VenueReplayTests {
     #expect(try refusal("okx", "mixed", ["BTC-USDT-SWAP"])?.contains("what one is worth") == true)
     #expect(try refusal("hyperliquid", "mixed", ["PURR/USDC"])?.contains("is a spot market") == true)
     #expect(try refusal("gemini", "spot", ["abcdef"])?.contains("has no details of it") == true)
+    #expect(try refusal("kraken", "spot", ["XBTUSD"])?.contains("it has no /") == true)
+  }
+
+  @Test("names that are of no use are left out, the others replayed")
+  func skips() throws {
+    let replay = try #require(BinanceHandler.venue.replay)
+    let start = try #require(
+      replay.start(RecordedStart(market: "spot", names: ["BTCUSDT", "ABCXYZ", "XRPPAX", "BTCUSDT"])))
+    #expect(start.symbols == ["BTC-USDT", "XRP-PAX"] && Array(start.skipped.keys) == ["ABCXYZ"])
+    #expect(!String(decoding: start.instruments, as: UTF8.self).contains("ABCXYZ"))
+  }
+
+  @Test("frames say which markets they are of, each once, and not without bound")
+  func frameNames() {
+    func names(_ venue: Venue, _ frames: [String]) -> [String] {
+      var names = FrameNames()
+      for frame in frames {
+        Array(frame.utf8).withUnsafeBytes { names.note($0, venue.replay?.marketFields ?? []) }
+      }
+      return names.names
+    }
+    #expect(
+      names(
+        KrakenHandler.venue,
+        [#"{"channel":"book","data":[{"symbol":"BTC/USD"},{"symbol" : "ETH/USD"},{"symbol":"BTC/USD"}]}"#, ""])
+        == ["BTC/USD", "ETH/USD"])
+    #expect(
+      names(BybitHandler.venue, [#"{"topic":"orderbook.50.BTCUSDT"}"#, #"{"topic":"plain"}"#]) == ["BTCUSDT"])
+    #expect(
+      names(BitstampHandler.venue, [#"{"channel":"diff_order_book_btcusd"}"#, #"{"channel":""}"#]) == ["btcusd"])
+    let odd = [
+      #"{"symbol":7}"#, #"{"symbol":""}"#, #"{"symbol""#, #"{"symbol":"#, #"{"symbol":""#, #"{"symbol":"a b"}"#,
+      #"{"symbol":"\u0041"}"#, #"{"symbol":"\#(String(repeating: "A", count: 41))"}"#,
+    ]
+    #expect(names(KrakenHandler.venue, odd) == [])
+    #expect(
+      names(KrakenHandler.venue, (0..<1_000).map { #"{"symbol":"A\#($0)/USD"}"# }).count == FrameNames.limit)
   }
 
   @Test("a protocol that is not read any more is told by its frames or its address")
   func retired() throws {
     let kraken = try #require(KrakenHandler.venue.replay)
     var begin = RecordedStart(market: "spot", names: ["XBT/USD"])
-    #expect(try kraken.start(begin) == nil)
+    #expect(kraken.start(begin) == nil)
     begin.marks = Set(kraken.marks)
-    #expect(try kraken.start(begin) != nil)
+    #expect(kraken.start(begin) != nil)
     begin.url = "wss://ws.kraken.com"
-    #expect(try kraken.start(begin) == nil)
+    #expect(kraken.start(begin) == nil)
     let gemini = try #require(GeminiHandler.venue.replay)
     var archive = RecordedStart(market: "spot", names: ["BTCUSD"])
-    #expect(try gemini.start(archive) != nil)
+    #expect(gemini.start(archive) != nil)
     archive.marks = Set(gemini.marks)
-    #expect(try gemini.start(archive) == nil)
+    #expect(gemini.start(archive) == nil)
   }
 }

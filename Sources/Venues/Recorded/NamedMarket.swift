@@ -1,0 +1,63 @@
+import Bytes
+import MarketData
+
+/// A market by the venue's name and the gateway's.
+struct NamedMarket {
+  var name: String
+  var symbol: FeedSymbol
+}
+
+extension NamedMarket {
+  /// Quote currencies by which a name that runs base and quote together is taken apart where the recording has no list; the longest
+  /// counts.
+  private static let quotes = [
+    "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "USDP", "BTC", "ETH", "BNB", "TRY", "EUR", "BRL", "RUB", "GBP", "AUD",
+    "JPY", "USD", "DAI", "XRP", "TRX", "DOGE", "PAX", "USDS", "UST", "BIDR", "IDRT", "BKRW", "UAH", "NGN", "ZAR", "ARS",
+    "MXN", "PLN", "RON", "CZK", "COP", "VAI", "EURI", "AEUR", "USD1",
+  ]
+
+  /// Takes `BTCUSDT` apart, or `BTCUSDT_261225` as far as its underscore.
+  static func joined(_ name: String, _ kind: Instrument.Kind = .spot) throws(RecordedNameError) -> NamedMarket {
+    guard let pair = name.split(separator: "_").first,
+      let quote = quotes.filter({ pair.hasSuffix($0) && pair != $0 }).max(by: { $0.count < $1.count })
+    else {
+      throw RecordedNameError(
+        "\(name) cannot be taken apart into base and quote, and the recording has no instrument list")
+    }
+    return NamedMarket(
+      name: name, symbol: FeedSymbol(base: String(pair.dropLast(quote.count)), quote: quote, kind: kind))
+  }
+
+  /// Takes `BTC_USDT` apart at `separator`.
+  static func separated(_ name: String, by separator: Character) throws(RecordedNameError) -> NamedMarket {
+    let parts = name.split(separator: separator, maxSplits: 1).map(String.init)
+    guard parts.count == 2 else { throw RecordedNameError("\(name) is no spot market: it has no \(separator)") }
+    return NamedMarket(name: name, symbol: FeedSymbol(base: parts[0], quote: parts[1]))
+  }
+
+  /// A list of markets as JSON: `head`, an object for each with what `fields` appends to its braces, `tail`.
+  static func list(
+    _ head: StaticString, _ markets: [NamedMarket], _ tail: StaticString,
+    _ fields: (NamedMarket, inout ByteBuffer) -> Void
+  ) -> [UInt8] {
+    var out = ByteBuffer()
+    out.append(head)
+    for (index, market) in markets.enumerated() {
+      out.append(index > 0 ? ",{" : "{")
+      fields(market, &out)
+      out.append("}")
+    }
+    out.append(tail)
+    return [UInt8](out.unsafeBytes)
+  }
+
+  /// Appends the market's name, base and quote as the fields that are called so.
+  func append(_ name: StaticString, _ base: StaticString, _ quote: StaticString, to out: inout ByteBuffer) {
+    for (index, (field, value)) in [(name, self.name), (base, symbol.base), (quote, symbol.quote)].enumerated() {
+      out.append(index > 0 ? ",\"" : "\"")
+      out.append(field)
+      out.append("\":")
+      out.append(json: value)
+    }
+  }
+}
