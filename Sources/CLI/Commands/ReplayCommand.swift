@@ -15,7 +15,7 @@ struct ReplayCommand: AsyncParsableCommand {
       Exit codes:
         0   replayed
         1   nothing could be replayed, or a file could not be read to its end
-        2   replayed, and nothing came of it: no book is in sync at the end of any recording
+        2   replayed, but no book is in sync at the end of any recording
         3   with --strict: something was left out, unreadable, missing or out of sync
         64  wrong usage
 

@@ -130,7 +130,8 @@ package struct ReplayReport: Sendable {
       lines += result.unreadableExamples.map { "  \($0)" }
     }
     if result.ignoredMessages > 0 {
-      lines.append("\(result.ignoredMessages) messages of channels that are not used here")
+      lines.append(
+        "\(result.ignoredMessages) message\(result.ignoredMessages == 1 ? "" : "s") of channels that are not used here")
     }
     if result.leftOutLevels > 0 { lines.append("\(result.leftOutLevels) levels of books could not be read") }
     lines += folded(result.skipped.sorted { $0.key < $1.key }, "names left out") { "left out: \($0.value)" }
@@ -143,7 +144,7 @@ package struct ReplayReport: Sendable {
     for path in result.cutOff { lines.append("\(path) was cut off; it was replayed up to its last whole record") }
     if let error = result.stoppedBy { lines.append("STOPPED: \(error.description)") }
     if result.isClosedAtEnd { lines.append("the connection is closed at the end; books are shown as they were before") }
-    if result.isDead { lines.append("NOTHING CAME OF IT: no book is in sync at the end") }
+    if result.isDead { lines.append("NO BOOK IS IN SYNC AT THE END") }
     return lines
   }
 

@@ -50,7 +50,9 @@ package struct FrameNames {
       let value = frame[(index + 1)...].prefix(2 * Self.nameLimit).prefix { $0 != UInt8(ascii: "\"") }
       let name = separator.flatMap { value.lastIndex(of: $0) }.map { value[($0 + 1)...] } ?? value
       if separator != nil, name.count == value.count { continue }
-      guard (1...Self.nameLimit).contains(name.count), name.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x5C }) else {
+      guard (1...Self.nameLimit).contains(name.count), name.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x5C }),
+        name.contains(where: { $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A })
+      else {
         continue
       }
       let text = String(decoding: name, as: UTF8.self)

@@ -19,7 +19,8 @@ extension NamedMarket {
   /// Takes `BTCUSDT` apart, or `BTCUSDT_261225` as far as its underscore.
   static func joined(_ name: String, _ kind: Instrument.Kind = .spot) throws(RecordedNameError) -> NamedMarket {
     guard let pair = name.split(separator: "_").first,
-      let quote = quotes.filter({ pair.hasSuffix($0) && pair != $0 }).max(by: { $0.count < $1.count })
+      let quote = quotes.filter({ pair.hasSuffix($0) && pair != $0 }).max(by: { $0.count < $1.count }),
+      pair.utf8.allSatisfy({ $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "/") })
     else {
       throw RecordedNameError(
         "\(name) cannot be taken apart into base and quote, and the recording has no instrument list")

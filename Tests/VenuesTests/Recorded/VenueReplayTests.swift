@@ -122,6 +122,7 @@ struct VenueReplayTests {
       #expect(start.symbols.isEmpty && start.skipped.count == 1)
       return start.skipped[names[0]]
     }
+    #expect(try refusal("bybit", "linear", ["BTC-USDT"])?.hasPrefix("BTC-USDT cannot be taken apart") == true)
     #expect(try refusal("binance", "spot", ["ABCXYZ"])?.hasPrefix("ABCXYZ cannot be taken apart") == true)
     #expect(try refusal("bitfinex", "spot", ["ODD"])?.hasPrefix("ODD cannot be taken apart") == true)
     #expect(try refusal("deribit", "mixed", ["BTC-PERPETUAL"])?.contains("is no linear perpetual") == true)
@@ -161,7 +162,8 @@ struct VenueReplayTests {
     #expect(
       names(BitstampHandler.venue, [#"{"channel":"diff_order_book_btcusd"}"#, #"{"channel":""}"#]) == ["btcusd"])
     let odd = [
-      #"{"symbol":7}"#, #"{"symbol":""}"#, #"{"symbol""#, #"{"symbol":"#, #"{"symbol":""#, #"{"symbol":"a b"}"#,
+      #"{"symbol":7}"#, #"{"symbol":"58794.5"}"#, #"{"symbol":""}"#, #"{"symbol""#, #"{"symbol":"#, #"{"symbol":""#,
+      #"{"symbol":"a b"}"#,
       #"{"symbol":"\u0041"}"#, #"{"symbol":"\#(String(repeating: "A", count: 41))"}"#,
     ]
     #expect(names(KrakenHandler.venue, odd) == [])
