@@ -115,8 +115,8 @@ package final class SimulatedVenue {
   package var framesSent: Int { sessions.reduce(endedFrames) { $0 + $1.framesSent } }
   /// Whether a fault is under way or still to come. What is refused stays refused and is none.
   package var hasTrouble: Bool {
-    faults.silence != nil || faults.isBanned || faults.isSlow || faults.carried != .everything || !closing.isEmpty
-      || !scheduled.isEmpty
+    faults.silence != nil || faults.isBanned || faults.isSlow || faults.isDeaf || faults.carried != .everything
+      || !closing.isEmpty || !scheduled.isEmpty
   }
   package var isSilent: Bool { faults.silence != nil }
   /// Whether sessions' output says what the books behind it are (`SimulatedOutput.witness`).
@@ -179,7 +179,7 @@ package final class SimulatedVenue {
       faults.count()
       let from = faults.silence?.from ?? faults.now
       faults.silence = (from, max(faults.silence?.until ?? from, faults.now + span))
-    case .gap, .checksum, .malformed, .duplicate, .lateDuplicate, .reorder:
+    case .gap, .checksum, .malformed, .unreadable, .duplicate, .lateDuplicate, .reorder:
       faults.wait(fault.kind, instrument: fault.symbol.flatMap { market.index(named: $0) })
     case .slowHandshake:
       faults.count()
@@ -187,6 +187,9 @@ package final class SimulatedVenue {
     case .slow:
       faults.count()
       faults.slowUntil = max(faults.slowUntil ?? faults.now, faults.now + span)
+    case .deaf:
+      faults.count()
+      faults.deafUntil = max(faults.deafUntil ?? faults.now, faults.now + span)
     case .staleSnapshot:
       faults.count()
       venueProtocol.keepSnapshots(of: fault.symbol.flatMap { market.index(named: $0) })
@@ -308,7 +311,7 @@ package final class SimulatedVenue {
 
   /// A text message from a client.
   package func receive(_ text: RawSpan, from session: SimulatedSession) {
-    guard !session.isEnded, !session.isHalfOpen, session.carried != .nothing else { return }
+    guard !session.isEnded, !session.isHalfOpen, session.carried != .nothing, !faults.isDeaf else { return }
     if faults.silence != nil {
       if heldMessages.count(where: { $0.session === session }) >= Self.heldLimit { return session.abort() }
       heldMessages.append((session, text.withUnsafeBytes { Array($0) }))

@@ -131,6 +131,9 @@ package class FeedHandler {
   package final var retryAfter: Int64?
   /// Why the last REST answer could not be read; the pipeline takes it.
   package final var answerError: FeedError?
+  /// What else is to be told of, with a text of its own; the pipeline takes it. At most `noticeLimit`.
+  package final var notices: [(error: FeedError, text: String)] = []
+  private static let noticeLimit = 16
 
   package init(venue: Venue, configuration: FeedConfiguration) {
     self.venue = venue
@@ -144,6 +147,11 @@ package class FeedHandler {
   package final func rejectAnswer(_ error: FeedError) {
     counts.rejected += 1
     answerError = error
+  }
+
+  /// Keeps something to be told of that is no message of the venue's.
+  package final func note(_ error: FeedError, text: String) {
+    if notices.count < Self.noticeLimit { notices.append((error, text)) }
   }
 
   /// All markets that the venue lists, in its order, where the configuration asks for them. Empty until the list has come: with

@@ -113,9 +113,18 @@ package final class FeedPipeline {
   package func tick(now: Timestamp) {
     batch.removeAll()
     handler.tick(now: now, into: &batch)
+    if !handler.notices.isEmpty { takeNotices(now) }
     if !refusals.isEmpty { askAgain(now) }
     apply(now)
     if lagging != nil { catchUp(now) }
+  }
+
+  private func takeNotices(_ now: Timestamp) {
+    for notice in handler.notices {
+      let text = Array(notice.text.utf8)
+      errors.note(notice.error, text.span.bytes, now: now)
+    }
+    handler.notices.removeAll()
   }
 
   /// The venue refused a symbol. Returns when it is asked for again, without another connection; nil if it is not.

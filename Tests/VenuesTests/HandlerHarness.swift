@@ -17,6 +17,9 @@ final class HandlerHarness {
   /// Actions of the last call.
   private(set) var actions: [FeedAction] = []
   private(set) var error: FeedError?
+  /// Whether `wait` begins with the venue's acknowledgements of what has been sent.
+  var answers = true
+  private var unanswered: [String] = []
 
   convenience init(_ venue: Venue, _ symbols: [String], listing: ListingDetail = .none) {
     self.init(venue, FeedConfiguration(symbols: symbols, listing: listing))
@@ -56,6 +59,7 @@ final class HandlerHarness {
 
   /// Moves time on by `seconds`, ticking four times a second, and gathers the actions of all ticks.
   func wait(_ seconds: Double) {
+    if answers { acknowledge() }
     var gathered: [FeedAction] = []
     for _ in 0..<Int(seconds * 4) {
       now = now + 250_000
@@ -83,6 +87,20 @@ final class HandlerHarness {
     }
     actions = handler.actions
     handler.actions.removeAll()
+    unanswered += sent.filter { $0.contains("subscribe") }
+  }
+
+  /// Answers the requests so far as the venue does where it takes them.
+  private func acknowledge() {
+    let requests = unanswered
+    unanswered.removeAll()
+    for request in requests {
+      for answer in VenueAnswers.acknowledgements(of: request, at: handler.venue.name) {
+        let bytes = Array(answer.utf8)
+        var batch = EventBatch()
+        try? handler.receive(bytes.span.bytes, now: now, into: &batch)
+      }
+    }
   }
 
   // MARK: Looking at what came

@@ -24,6 +24,10 @@ package struct Fault: Sendable, Equatable {
     case checksum
     /// One data message is cut short, so that it is not JSON.
     case malformed
+    /// One level of a book message has a number that is none (`0.-1`); all else is as it should be.
+    case unreadable
+    /// For a number of seconds what clients send is not heard: their subscriptions are never answered. The market goes on.
+    case deaf
     /// Upgrades are answered that many seconds late.
     case slowHandshake = "slow-handshake"
     /// One book update is sent twice.
@@ -80,8 +84,8 @@ package struct Fault: Sendable, Equatable {
     package var expects: String {
       switch self {
       case .drop: "SECONDS or Nframes without @, or nothing"
-      case .silence, .slow, .slowHandshake, .ban: "SECONDS"
-      case .gap, .checksum, .malformed, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
+      case .silence, .slow, .slowHandshake, .ban, .deaf: "SECONDS"
+      case .gap, .checksum, .malformed, .unreadable, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
         "a symbol like ZEC-USD, or nothing for any symbol"
       case .refuse: "a symbol like ZEC-USD"
       case .pongsOnly, .answersOnly: "SECONDS in which new connections are struck, or nothing"
@@ -147,10 +151,10 @@ package struct Fault: Sendable, Equatable {
         at = seconds
         every = seconds
       }
-    case .silence, .slow, .slowHandshake, .ban:
+    case .silence, .slow, .slowHandshake, .ban, .deaf:
       guard let value, let seconds = Self.seconds(value[...], from: 0.001) else { throw .badValue(kind, text) }
       self.seconds = seconds
-    case .gap, .checksum, .malformed, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
+    case .gap, .checksum, .malformed, .unreadable, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
       guard value != "" else { throw .badValue(kind, text) }
       symbol = value
     case .refuse:

@@ -60,6 +60,8 @@ final class FaultInjector {
   var muting: (SimulatedSession.Carried, until: Timestamp)?
   /// What is sent arrives only then.
   var slowUntil: Timestamp?
+  /// What clients send before is not heard.
+  var deafUntil: Timestamp?
   /// Where the truth is, if it is to be told with the messages.
   var witnessed: SimulatedMarket?
 
@@ -72,6 +74,7 @@ final class FaultInjector {
   /// What a connection that is made now carries.
   var carried: SimulatedSession.Carried { muting.map { now < $0.until ? $0.0 : .everything } ?? .everything }
   var isSlow: Bool { slowUntil.map { now < $0 } ?? false }
+  var isDeaf: Bool { deafUntil.map { now < $0 } ?? false }
 
   /// The true book behind a message that is about to be sent; nil if nobody wants to know, or if it is not of a book.
   func truth(_ kind: SimulatedFrameKind, instrument: Int) -> SimulatedTruth? {
@@ -106,6 +109,9 @@ final class FaultInjector {
         verdict = .replace(wrong)
       case .malformed:
         verdict = .replace(SharedBytes(UnsafeRawBufferPointer(rebasing: payload.unsafeBytes.dropLast(9))))
+      case .unreadable:
+        guard let wrong = Self.unreadable(payload) else { continue }
+        verdict = .replace(wrong)
       case .duplicate: verdict = .twice
       case .lateDuplicate: verdict = .again
       case .reorder: verdict = .hold
@@ -128,9 +134,30 @@ final class FaultInjector {
     case (.gap, .book(let isVisible)): isVisible
     case (.checksum, .book), (.duplicate, .book), (.lateDuplicate, .book), (.reorder, .book): true
     case (.gap, .bookPart), (.duplicate, .bookPart), (.reorder, .bookPart): true
+    case (.unreadable, .book), (.unreadable, .bookPart), (.unreadable, .bookSnapshot): true
     case (.malformed, _): kind.isData
     default: false
     }
+  }
+
+  /// The frame with its first number that has a point made into none; nil if it has none. Times are in quotes with more than digits, or have
+  /// no point.
+  private static func unreadable(_ payload: SharedBytes) -> SharedBytes? {
+    var bytes = Array(payload.unsafeBytes)
+    func isPart(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || byte == UInt8(ascii: ".") }
+    let around = Array("\",:[]}".utf8)
+    var start = 0
+    while let first = bytes[start...].firstIndex(where: isPart) {
+      let end = bytes[first...].firstIndex { !isPart($0) } ?? bytes.count
+      start = end
+      guard first > 0, end < bytes.count, around.contains(bytes[first - 1]), around.contains(bytes[end]) else {
+        continue
+      }
+      guard let point = bytes[first..<end].firstIndex(of: UInt8(ascii: ".")) else { continue }
+      bytes.insert(UInt8(ascii: "-"), at: point + 1)
+      return SharedBytes(bytes)
+    }
+    return nil
   }
 
   /// The frame with another last digit in its checksum; nil if it has none.

@@ -17,21 +17,33 @@ package final class BinanceHandler: SymbolHandler {
   static let requestInterval = 300 * Microseconds.millisecond
   /// A symbol of which nothing came for this long after subscribing, no snapshot either, is told: the acknowledgement does not prove that it exists.
   static let silenceLimit = Microseconds.minute
-  /// A book that never changes still wants a snapshot, this long after its subscription.
+  /// A book that never changes still wants a snapshot, this long after its subscription was acknowledged.
   static let quietBook = 5 * Microseconds.second
   /// Binance closes every connection after 24 h.
   static let lifetime = 24 * Microseconds.hour
+  /// The pause that a refusal for too many messages costs.
+  static let ratePause = 5 * Microseconds.second
   /// How long after `serverShutdown` the connection may last: ten minutes were promised once, and nothing is now.
   static let shutdownNotice = 10 * Microseconds.minute
 
   struct Feed {
     var bridge: SnapshotBridge
     var subscribed = Timestamp.distantFuture
+    /// When the subscription was acknowledged. Without that, or an update, no snapshot is asked for: it would say nothing of what comes.
+    var acknowledged: Timestamp?
+    var isRefused = false
     var heard = false
     var reportedSilent = false
     var lastTrade: Int64 = 0
     /// Whether `trade` came; `aggTrade`, which only recordings carry, then says nothing new.
     var hasTrades = false
+  }
+
+  /// The beginning of all streams of some symbols.
+  struct Request: SymbolRequest, RepeatedRequest {
+    var places: [Int]
+    var attempts = 0
+    var refusals = 0
   }
 
   let market: BinanceMarket
@@ -41,8 +53,7 @@ package final class BinanceHandler: SymbolHandler {
   private var snapshotLevels: Int
   private var asksWholeList = false
   private var connectedAt: Timestamp?
-  private var outbox: [String] = []
-  private var lastSent = Timestamp.distantPast
+  private var outbox = RequestOutbox<Request>(atOnce: 1, every: requestInterval, limit: 512)
   private var isLeaving = false
 
   init(_ market: BinanceMarket, configuration: FeedConfiguration) {
@@ -146,23 +157,55 @@ package final class BinanceHandler: SymbolHandler {
   }
 
   private func subscribe(_ places: [Int], _ now: Timestamp) {
-    let names = places.flatMap { place in
-      market.streams.map { instruments[place].venueSymbol.lowercased() + "@" + $0 }
+    let count = Self.namesPerRequest / market.streams.count
+    for start in stride(from: 0, to: places.count, by: count) {
+      outbox.append(Request(places: Array(places[start..<min(start + count, places.count)])))
     }
-    for start in stride(from: 0, to: names.count, by: Self.namesPerRequest) {
-      requestID += 1
-      let part = JSONText.array(Array(names[start..<min(start + Self.namesPerRequest, names.count)]))
-      outbox.append(#"{"method":"SUBSCRIBE","params":\#(part),"id":\#(requestID)}"#)
+    for place in places {
+      feeds[place].subscribed = now
+      feeds[place].acknowledged = nil
     }
-    for place in places { feeds[place].subscribed = now }
+  }
+
+  // MARK: Replies
+
+  /// `{"result":null,"id":…}`
+  func acknowledged(_ id: Int, now: Timestamp) {
+    guard let request = outbox.answered(id) else { return }
+    for place in request.places { feeds[place].acknowledged = now }
+  }
+
+  /// A request was refused as a whole. Which symbol it was about, if any, shows when the halves are asked for.
+  func refusedRequest(_ id: Int?, code: Int64, message: String, now: Timestamp) throws(FeedError) {
+    let words = "request refused: code \(code), \(message)"
+    guard let request = id.flatMap({ outbox.answered($0) }) else { throw FeedError(.refused, words) }
+    // Too many messages: none of the symbols is to blame.
+    if message.lowercased().contains("too many requests") {
+      outbox.pause(until: now + Self.ratePause)
+      outbox.putBack(request)
+      throw FeedError(.refused, words)
+    }
+    if request.places.count > 1 {
+      outbox.putBackHalves(of: request)
+      throw FeedError(.refused, words)
+    }
+    for place in request.places {
+      // What comes is as good as an acknowledgement.
+      guard !feeds[place].bridge.isLive else { throw FeedError(.refused, words) }
+      feeds[place].isRefused = true
+      feeds[place].bridge.reset()
+      refuse(configuredName(place), "code \(code), \(message)")
+    }
   }
 
   override var asksAgain: Bool { true }
 
   /// What stayed silent is subscribed again, too: a name that is none is acknowledged, and one that has become one is not heard of by itself.
   override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
-    for place in feeds.indices where feeds[place].reportedSilent && symbols.contains(configuredName(place)) {
+    for place in feeds.indices
+    where (feeds[place].reportedSilent || feeds[place].isRefused) && symbols.contains(configuredName(place)) {
       feeds[place].reportedSilent = false
+      feeds[place].isRefused = false
       feeds[place].subscribed = .distantFuture
     }
     listRequest.again()
@@ -176,6 +219,8 @@ package final class BinanceHandler: SymbolHandler {
     pacer.removeAll()
     for place in feeds.indices {
       feeds[place].bridge.reset()
+      feeds[place].acknowledged = nil
+      feeds[place].isRefused = false
       feeds[place].heard = false
       feeds[place].reportedSilent = false
       feeds[place].lastTrade = 0
@@ -184,12 +229,21 @@ package final class BinanceHandler: SymbolHandler {
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
     if !listRequest.isDone { prepare(now: now, into: &batch) }
-    guard connectedAt != nil else {
-      return
+    guard connectedAt != nil else { return }
+    repeatUnanswered(of: &outbox, now: now) { request in
+      "SUBSCRIBE of \(request.places.count == 1 ? configuredName(request.places[0]) : "\(request.places.count) symbols")"
+    } isMoot: { request in
+      // What comes is as good as an acknowledgement.
+      request.places.removeAll { feeds[$0].acknowledged != nil }
+      return request.places.isEmpty
     }
     flush(now)
-    for place in feeds.indices {
-      if !feeds[place].bridge.isLive, now - feeds[place].subscribed >= Self.quietBook { pacer.want(place) }
+    for place in feeds.indices where !feeds[place].isRefused {
+      if !feeds[place].bridge.isLive, let acknowledged = feeds[place].acknowledged,
+        now - acknowledged >= Self.quietBook
+      {
+        pacer.want(place)
+      }
       // A market that is quiet has its snapshot by then.
       if !feeds[place].heard, !feeds[place].bridge.isLive, !feeds[place].reportedSilent,
         now - feeds[place].subscribed >= Self.silenceLimit
@@ -207,10 +261,16 @@ package final class BinanceHandler: SymbolHandler {
   }
 
   private func flush(_ now: Timestamp) {
-    guard now - lastSent >= Self.requestInterval else { return }
-    guard !outbox.isEmpty else { return followCanary(now) }
-    actions.append(.send(outbox.removeFirst()))
-    lastSent = now
+    if outbox.isEmpty { followCanary(now) }
+    for request in outbox.take(now: now) {
+      requestID += 1
+      let names = request.places.flatMap { place in
+        market.streams.map { instruments[place].venueSymbol.lowercased() + "@" + $0 }
+      }
+      actions.append(
+        .send(#"{"method":"SUBSCRIBE","params":\#(JSONText.array(names)),"id":\#(requestID)}"#))
+      outbox.sent(request, as: requestID, now: now)
+    }
   }
 
   func leave(_ reason: String) {
@@ -248,7 +308,7 @@ package final class BinanceHandler: SymbolHandler {
 
   private func pump(_ now: Timestamp) {
     while let (place, request) = pacer.next(now: now) {
-      if feeds[place].bridge.isLive {
+      if feeds[place].bridge.isLive || feeds[place].isRefused {
         _ = pacer.answered(request)
         continue
       }

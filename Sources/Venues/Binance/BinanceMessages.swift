@@ -88,6 +88,7 @@ extension BinanceHandler {
     var data: FieldSlice?
     var result = false
     var failure: FieldSlice?
+    var id: Int?
     var code: Int64?
     var text: String?
     try reader.objectStart()
@@ -102,6 +103,8 @@ extension BinanceHandler {
       } else if reader.equals(key, "result") {
         result = true
         try reader.skipValue()
+      } else if reader.equals(key, "id"), reader.peek() == .number {
+        id = Int(exactly: try reader.int64("id"))
       } else if reader.equals(key, "error") {
         failure = try reader.rawValue("error")
       } else if reader.equals(key, "code") {
@@ -148,10 +151,11 @@ extension BinanceHandler {
       }
     }
     if failure != nil || (code != nil && text != nil) {
-      throw FeedError(.refused, "request refused: code \(code ?? 0), \(text ?? "no reason given")")
+      return try refusedRequest(id, code: code ?? 0, message: text ?? "no reason given", now: now)
     }
     if result {
       isAnswer = true
+      if let id { acknowledged(id, now: now) }
       return
     }
     try readEvent(fields, reader, now: now, into: &batch)
@@ -342,6 +346,7 @@ extension BinanceHandler {
     let bids = mark.bids..<batch.bids.count
     let asks = mark.asks..<batch.asks.count
     feeds[place].heard = true
+    if feeds[place].acknowledged == nil { feeds[place].acknowledged = now }
     seen[place].deltas += 1
     note(place, batch.bids[bids])
     note(place, batch.asks[asks])

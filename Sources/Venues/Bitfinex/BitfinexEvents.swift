@@ -126,6 +126,9 @@ extension BitfinexHandler {
     slots[slot].asked = nil
     slots[slot].heard = now
     slots[slot].patience = Self.answerTimeout
+    slots[slot].attempts = 0
+    slots[slot].refusals = 0
+    slots[slot].again = nil
     slots[slot].backoff.reset()
   }
 
@@ -158,6 +161,12 @@ extension BitfinexHandler {
       let place = Self.place(slot)
       slots[slot].asked = nil
       if feeds[place].isRefused { return }
+      if Self.channel(slot) != .book {
+        // It touches nothing else. Where the pair itself is refused, its book says so.
+        slots[slot].refusals += 1
+        slots[slot].again = now + RequestDeadline.refusalWait(slots[slot].refusals)
+        break
+      }
       guard !feeds[place].book.isLive else { break }
       feeds[place].isRefused = true
       feeds[place].book.disconnected()

@@ -84,6 +84,11 @@ package final class BitfinexHandler: SymbolHandler {
     var asked: Timestamp?
     var backoff = Backoff(first: BitfinexHandler.answerTimeout, limit: Microseconds.minute)
     var patience = BitfinexHandler.answerTimeout
+    /// How often in a row it was not answered, or refused, on this connection.
+    var attempts = 0
+    var refusals = 0
+    /// When a channel that was refused beside its book is asked for again.
+    var again: Timestamp?
   }
 
   var feeds: [Feed] = []
@@ -222,13 +227,29 @@ package final class BitfinexHandler: SymbolHandler {
       if isDead, feeds[place].book.resync(now: now) {
         batch.events.append(.bookReset(InstrumentID(place), .stale))
       }
-      if feeds[place].book.isDue(now: now) { renew(slot, now) }
+      if feeds[place].book.isDue(now: now) {
+        if numbers[slot] == 0, slots[slot].asked != nil {
+          unanswered(feeds[place].book.silentAttempts, words(slot), now: now)
+        }
+        renew(slot, now)
+      }
     } else if isDead {
+      renew(slot, now)
+    } else if let again = slots[slot].again {
+      guard now >= again else { return }
+      slots[slot].again = nil
       renew(slot, now)
     } else if let asked = slots[slot].asked, now - asked >= slots[slot].patience {
       slots[slot].patience = slots[slot].backoff.next()
+      slots[slot].attempts += 1
+      unanswered(slots[slot].attempts, words(slot), now: now)
       renew(slot, now)
     }
+  }
+
+  /// Names a channel for people.
+  private func words(_ slot: Int) -> String {
+    "\(Self.channel(slot).name) of \(instruments[Self.place(slot)].venueSymbol)"
   }
 
   override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }

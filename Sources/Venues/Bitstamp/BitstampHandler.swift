@@ -74,6 +74,9 @@ package final class BitstampHandler: SymbolHandler {
     /// When it was sent and not answered; nil once it was, or while it waits to be sent.
     var asked: Timestamp?
     var patience = BitstampHandler.answerTimeout
+    /// How often in a row it was not answered, or refused, on this connection.
+    var attempts = 0
+    var refusals = 0
     var backoff = Backoff(first: 2 * BitstampHandler.answerTimeout, limit: 2 * Microseconds.minute)
   }
 
@@ -227,6 +230,8 @@ package final class BitstampHandler: SymbolHandler {
       guard let asked = subscription.asked, now - asked >= subscription.patience else { continue }
       feeds[place].subscriptions[channel.rawValue].patience =
         feeds[place].subscriptions[channel.rawValue].backoff.next()
+      feeds[place].subscriptions[channel.rawValue].attempts += 1
+      unanswered(subscription.attempts + 1, "\(channel.prefix)\(instruments[place].venueSymbol)", now: now)
       subscribe(place, channel)
     }
     guard feeds[place].bridge.isLive else {
@@ -270,7 +275,7 @@ package final class BitstampHandler: SymbolHandler {
 
   private func flush(_ now: Timestamp) {
     if outbox.isEmpty { followCanary(now) }
-    for request in outbox.take(now: now) {
+    for request in outbox.take(now: now) where feeds[request.place].isCarried {
       actions.append(.send(request.text))
       feeds[request.place].subscriptions[request.channel.rawValue].asked = now
     }
@@ -290,9 +295,16 @@ package final class BitstampHandler: SymbolHandler {
     actions.append(.renew(reason: reason, within: Self.reconnectNotice))
   }
 
-  /// A subscription was refused. The venue does not always say which.
-  func failed(_ place: Int?, _ message: String) throws(FeedError) {
-    guard let place, !feeds[place].bridge.isLive else { throw FeedError(.refused, message) }
+  /// A subscription was refused. The venue does not always say which: then it is not answered, and sent again.
+  func failed(_ place: Int?, _ channel: Channel?, _ message: String, now: Timestamp) throws(FeedError) {
+    guard let place, let channel else { throw FeedError(.refused, message) }
+    if channel != .book {
+      feeds[place].subscriptions[channel.rawValue].asked = nil
+      feeds[place].subscriptions[channel.rawValue].refusals += 1
+      let wait = RequestDeadline.refusalWait(feeds[place].subscriptions[channel.rawValue].refusals)
+      outbox.append((place, channel, text("subscribe", place, channel)), due: now + wait)
+    }
+    guard channel == .book, !feeds[place].bridge.isLive else { throw FeedError(.refused, message) }
     dismiss(place, message)
   }
 

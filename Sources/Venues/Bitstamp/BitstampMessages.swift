@@ -36,7 +36,8 @@ extension BitstampHandler {
         var value = reader.reader(data)
         text = try readError(&value)
       }
-      try failed(channel.flatMap { $0.place >= 0 ? $0.place : nil }, text.isEmpty ? "no reason given" : text)
+      let named = channel.flatMap { $0.place >= 0 ? $0 : nil }
+      try failed(named?.place, named?.kind, text.isEmpty ? "no reason given" : text, now: now)
     case .subscribed:
       if let channel, channel.place >= 0 { answered(channel.place, channel.kind, now: now) }
     case .unsubscribed: break

@@ -60,10 +60,14 @@ package final class BybitHandler: SymbolHandler {
     var ticker: Ticker?
   }
 
-  /// A subscription under way, by its number, for a refusal that names no symbol.
-  private struct Request {
+  /// The beginning or the end of some of a symbol's topics.
+  struct Request: RepeatedRequest {
     var place: Int
     var topics: [String]
+    var isEnd = false
+    var attempts = 0
+    var refusals = 0
+    var hasBook: Bool { topics.contains { $0.hasPrefix(BybitHandler.bookTopic) } }
   }
 
   let part: String
@@ -72,9 +76,8 @@ package final class BybitHandler: SymbolHandler {
   private var pages = 0
   private var cursor = ""
   private var isConnected = false
-  private var outbox: [String] = []
-  private var requests: [Int: Request] = [:]
-  private var sendDue = Timestamp.distantPast
+  /// Of a symbol there is one request, two for its book or its quote when that is subscribed again, and one for each topic that is refused.
+  private var outbox = RequestOutbox<Request>(atOnce: requestsAtOnce, every: requestInterval, limit: 1_024)
   private var lastPing = Timestamp.distantPast
 
   init(part: String, configuration: FeedConfiguration) {
@@ -137,7 +140,6 @@ package final class BybitHandler: SymbolHandler {
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = true
     lastPing = now
-    sendDue = now
     // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten topics at most.
     subscribe(Array(feeds.indices), now)
     flush(now)
@@ -148,7 +150,8 @@ package final class BybitHandler: SymbolHandler {
 
   private func subscribe(_ places: [Int], _ now: Timestamp) {
     for place in places {
-      subscribe(place, [Self.bookTopic, Self.quoteTopic, "publicTrade.", "tickers."].map { $0 + name(place) })
+      let topics = [Self.bookTopic, Self.quoteTopic, "publicTrade.", "tickers."].map { $0 + name(place) }
+      outbox.append(Request(place: place, topics: topics))
       feeds[place].book.subscribed(now: now)
     }
   }
@@ -165,7 +168,6 @@ package final class BybitHandler: SymbolHandler {
     listRequest.restart()
     restartList()
     outbox.removeAll()
-    requests.removeAll()
     for place in feeds.indices {
       feeds[place].book.disconnected()
       feeds[place].last = 0
@@ -179,19 +181,21 @@ package final class BybitHandler: SymbolHandler {
     if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard isConnected else { return }
     for place in feeds.indices where feeds[place].book.isDue(now: now) {
-      let topic = Self.bookTopic + name(place)
-      send(#""op":"unsubscribe","args":\#(JSONText.array([topic]))"#)
-      subscribe(place, [topic])
+      renew(place, Self.bookTopic + name(place))
       feeds[place].book.subscribed(now: now)
     }
     for place in feeds.indices where feeds[place].quotes.isDead(now: now, connectionHeard: marketHeard) {
-      let topic = Self.quoteTopic + name(place)
-      send(#""op":"unsubscribe","args":\#(JSONText.array([topic]))"#)
-      subscribe(place, [topic])
+      renew(place, Self.quoteTopic + name(place))
+    }
+    repeatUnanswered(of: &outbox, now: now) {
+      $0.topics.joined(separator: " ")
+    } isMoot: {
+      isMoot(&$0, now)
     }
     if now - lastPing >= Self.pingAfter {
       lastPing = now
-      send(#""op":"ping""#)
+      requestID += 1
+      actions.append(.send(#"{"req_id":"\#(requestID)","op":"ping"}"#))
     }
     flush(now)
   }
@@ -209,23 +213,35 @@ package final class BybitHandler: SymbolHandler {
 
   func name(_ place: Int) -> String { instruments[place].venueSymbol }
 
-  private func subscribe(_ place: Int, _ topics: [String]) {
-    let id = send(#""op":"subscribe","args":\#(JSONText.array(topics))"#)
-    requests[id] = Request(place: place, topics: topics)
+  /// Ends the subscription of a topic and begins it again.
+  private func renew(_ place: Int, _ topic: String) {
+    outbox.append(
+      together: Request(place: place, topics: [topic], isEnd: true), Request(place: place, topics: [topic]))
   }
 
-  @discardableResult
-  private func send(_ text: String) -> Int {
-    requestID += 1
-    outbox.append(#"{"req_id":"\#(requestID)",\#(text)}"#)
-    return requestID
+  /// Whether a request that was not answered need not be sent again. Its book, if it has one, asks again by itself until its data comes.
+  private func isMoot(_ request: inout Request, _ now: Timestamp) -> Bool {
+    let book = feeds[request.place].book
+    guard book.state != .unsubscribed else { return true }
+    if request.hasBook {
+      // One request for all: what has come of the book was subscribed with the rest.
+      if book.isLive { return true }
+      unanswered(book.silentAttempts, request.topics.joined(separator: " "), now: now)
+      request.topics.removeAll { $0.hasPrefix(Self.bookTopic) }
+    }
+    return request.topics.isEmpty
   }
 
   private func flush(_ now: Timestamp) {
-    guard !outbox.isEmpty, now >= sendDue else { return }
-    sendDue = now + Self.requestInterval
-    for text in outbox.prefix(Self.requestsAtOnce) { actions.append(.send(text)) }
-    outbox.removeFirst(min(outbox.count, Self.requestsAtOnce))
+    for request in outbox.take(now: now) {
+      // The symbol has been refused since.
+      if feeds[request.place].book.state == .unsubscribed { continue }
+      requestID += 1
+      let operation = request.isEnd ? "unsubscribe" : "subscribe"
+      let topics = JSONText.array(request.topics)
+      actions.append(.send(#"{"req_id":"\#(requestID)","op":"\#(operation)","args":\#(topics)}"#))
+      if !request.isEnd { outbox.sent(request, as: requestID, now: now) }
+    }
   }
 
   // MARK: Replies
@@ -233,7 +249,7 @@ package final class BybitHandler: SymbolHandler {
   /// `{"success":…,"ret_msg":…,"req_id":…,"op":…}`
   func replied(_ reply: BybitReply, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     isAnswer = true
-    let request = reply.id.flatMap { requests.removeValue(forKey: $0) }
+    let request = reply.id.flatMap { outbox.answered($0) }
     if reply.isPong {
       batch.events.append(.heartbeat)
       return
@@ -244,17 +260,37 @@ package final class BybitHandler: SymbolHandler {
       // The other topics of the request were refused with the one that is there already, which goes on.
       let rest = request.topics.filter { !reply.message.hasSuffix("topic:" + $0) }
       if rest.count < request.topics.count, !rest.isEmpty {
-        subscribe(request.place, rest)
+        outbox.append(Request(place: request.place, topics: rest))
         flush(now)
       }
       return
     }
-    if request.topics.count == 1, feeds[request.place].book.isLive {
-      throw FeedError(.refused, "subscribe \(request.topics[0]): \(reply.message)")
+    let bad = request.topics.filter { Self.names(reply.message, $0) }
+    let isOfBook = request.hasBook && (bad.isEmpty || bad.contains { $0.hasPrefix(Self.bookTopic) })
+    if isOfBook, !feeds[request.place].book.isLive {
+      feeds[request.place].book.disconnected()
+      feeds[request.place].quotes.disconnected()
+      return refuse(configuredName(request.place), reply.message)
     }
-    feeds[request.place].book.disconnected()
-    feeds[request.place].quotes.disconnected()
-    refuse(configuredName(request.place), reply.message)
+    if !isOfBook {
+      // One bad topic refuses all: the rest goes on without it.
+      var refused = request
+      if !bad.isEmpty, bad.count < request.topics.count {
+        outbox.append(Request(place: request.place, topics: request.topics.filter { !bad.contains($0) }))
+        refused.topics = bad
+      }
+      askLater(refused, in: &outbox, now: now)
+      flush(now)
+    }
+    throw FeedError(.refused, "subscribe \(request.topics.joined(separator: " ")): \(reply.message)")
+  }
+
+  /// Whether `topic` stands in `text` by itself: `tickers.BTCUSDT` does not stand in `tickers.BTCUSDTX`.
+  private static func names(_ text: String, _ topic: String) -> Bool {
+    guard let range = text.firstRange(of: topic) else { return false }
+    guard range.upperBound < text.endIndex else { return true }
+    let next = text[range.upperBound]
+    return !next.isLetter && !next.isNumber && next != "-"
   }
 
   // MARK: Messages

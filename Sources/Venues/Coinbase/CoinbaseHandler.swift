@@ -43,6 +43,8 @@ package final class CoinbaseHandler: SymbolHandler {
     var isRefused = false
     /// `heartbeat` is once a second.
     var heartbeats = SilenceWatch(every: Microseconds.second)
+    /// Whether its subscriptions have been answered on this connection, by the list of all or a heartbeat.
+    var isAnswered = false
     /// Was refused before, or came after the others: subscribed by a message of its own, as a bad product refuses the whole message.
     var isSuspect = false
     var lastTrade: Int64 = 0
@@ -99,6 +101,7 @@ package final class CoinbaseHandler: SymbolHandler {
     for place in products.indices {
       products[place].book.disconnected()
       products[place].heartbeats.disconnected()
+      products[place].isAnswered = false
       // What was refused is asked for again: a market that was halted may be open.
       if products[place].isRefused { products[place].isSuspect = true }
       products[place].isRefused = false
@@ -178,7 +181,16 @@ package final class CoinbaseHandler: SymbolHandler {
     let others = places.filter { products[$0].book.silentAttempts == 0 }
     let next = (channel + 1) % Self.bookChannels.count
     for place in silent { products[place].channel = next }
-    if !silent.isEmpty { send("subscribe", silent, [Self.bookChannels[next]]) }
+    // Where nothing has come at all, the rest of the subscription was not answered either.
+    let unheard = silent.filter { !products[$0].isAnswered }
+    let heard = silent.filter { products[$0].isAnswered }
+    if !heard.isEmpty { send("subscribe", heard, [Self.bookChannels[next]]) }
+    if !unheard.isEmpty {
+      send("subscribe", unheard, [Self.bookChannels[next]] + Self.otherChannels)
+      let attempts = unheard.map { products[$0].book.silentAttempts }.max() ?? 0
+      let names = unheard.map { instruments[$0].venueSymbol }
+      unanswered(attempts, "subscribe \(names.joined(separator: " "))", now: now)
+    }
     if !others.isEmpty { send("subscribe", others, [Self.bookChannels[channel]]) }
     for place in places { products[place].book.subscribed(now: now) }
   }

@@ -47,7 +47,9 @@ extension CoinbaseHandler {
     case .ticker: try readTicker(message, fields, reader, now: now, into: &batch)
     case .heartbeat: try readHeartbeat(fields, reader, into: &batch)
     case .error: try failed(fields.message ?? "error", fields.reason ?? "no reason given", now: now)
-    case .subscriptions: isAnswer = true
+    case .subscriptions:
+      isAnswer = true
+      for place in products.indices { products[place].isAnswered = true }
     case .other: break
     }
   }
@@ -185,6 +187,7 @@ extension CoinbaseHandler {
     let place = try place(fields, reader, "heartbeat")
     batch.events.append(.heartbeat)
     products[place].heartbeats.heard(now: connectionHeard)
+    products[place].isAnswered = true
     guard let id = fields.lastTradeID.map({ Int64(clamping: $0) }) else { return }
     // A trade of the last second may still be on its way; one that the heartbeat before knew is missing.
     let known = products[place].heartbeatTrade

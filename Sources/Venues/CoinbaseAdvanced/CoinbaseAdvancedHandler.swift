@@ -65,10 +65,12 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     case ticker
   }
 
-  struct Request: SymbolRequest {
+  struct Request: SymbolRequest, RepeatedRequest {
     var isSubscription = true
     var channel: Channel
     var places: [Int]
+    var attempts = 0
+    var refusals = 0
   }
 
   var products: [Product] = []
@@ -206,7 +208,10 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
 
   /// Sends the next request if none is under way.
   private func pump(_ now: Timestamp) {
-    if let since = underWay?.since, now - since >= Self.replyTimeout { underWay = nil }
+    if let underWay, now - underWay.since >= Self.replyTimeout {
+      self.underWay = nil
+      repeatUnanswered(underWay.request, now)
+    }
     guard underWay == nil, var request = outbox.take(now: now).first else { return }
     // A book whose snapshot has come after all is left as it is.
     request.places.removeAll {
@@ -221,6 +226,26 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     }
     actions.append(.send(text(request)))
     underWay = (request, now)
+  }
+
+  /// No reply came: the same again, books excepted, which ask again by themselves until their data comes.
+  private func repeatUnanswered(_ request: Request, _ now: Timestamp) {
+    var request = request
+    guard request.isSubscription else { return }
+    if request.channel == .book {
+      let silent = request.places.filter { products[$0].isCarried && !products[$0].book.isLive }
+      if let attempts = silent.map({ products[$0].book.silentAttempts }).max() {
+        unanswered(attempts, "\(request.channel.rawValue) of \(silent.count) products", now: now)
+      }
+      return
+    }
+    request.attempts += 1
+    unanswered(request.attempts, "\(request.channel.rawValue) of \(request.places.count) products", now: now)
+    if request.attempts < RequestDeadline.attempts {
+      outbox.append(request)
+    } else {
+      outbox.append(request, due: now + RequestDeadline.hopeless)
+    }
   }
 
   private func text(_ request: Request) -> String {
@@ -263,6 +288,13 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     if named.isEmpty {
       outbox.putBackHalves(of: request)
     } else {
+      let live = named.filter { products[$0].book.isLive }
+      if request.channel != .book, !live.isEmpty {
+        // A book that is live was not refused.
+        var later = request
+        later.places = live
+        askLater(later, in: &outbox, now: now)
+      }
       for place in named where !products[place].book.isLive {
         products[place].isRefused = true
         products[place].book.disconnected()

@@ -58,10 +58,16 @@ package final class DeribitHandler: SymbolHandler {
   }
 
   /// A request about books, or about all that there is of some symbols.
-  struct Request: SymbolRequest {
-    enum Kind { case everything, book, leave }
+  struct Request: SymbolRequest, RepeatedRequest {
+    enum Kind {
+      case everything, book, leave
+      /// Everything but the book.
+      case others
+    }
     var kind: Kind
     var places: [Int]
+    var attempts = 0
+    var refusals = 0
   }
 
   var feeds: [Feed] = []
@@ -170,7 +176,31 @@ package final class DeribitHandler: SymbolHandler {
       feeds[place].leading = nil
       lose(place, .stale, now: now, into: &batch)
     }
+    repeatUnanswered(of: &outbox, now: now) { request in
+      "\(request.kind) of \(request.places.map { name($0) }.joined(separator: " "))"
+    } isMoot: {
+      isMoot(&$0, now)
+    }
     flush(now)
+  }
+
+  private func name(_ place: Int) -> String { instruments[place].venueSymbol }
+
+  /// Whether a request that was not answered need not be sent again. A book asks again by itself, until its data comes.
+  private func isMoot(_ request: inout Request, _ now: Timestamp) -> Bool {
+    switch request.kind {
+    case .leave: return true
+    case .book, .everything:
+      let silent = request.places.filter { feeds[$0].isCarried && !feeds[$0].book.isLive }
+      if let attempts = silent.map({ feeds[$0].book.silentAttempts }).max() {
+        unanswered(attempts, "books of \(silent.map { name($0) }.joined(separator: " "))", now: now)
+      }
+      guard request.kind == .everything else { return true }
+      request.kind = .others
+    case .others: break
+    }
+    request.places.removeAll { !feeds[$0].isCarried }
+    return request.places.isEmpty
   }
 
   override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
@@ -210,10 +240,10 @@ package final class DeribitHandler: SymbolHandler {
   private func send(_ request: Request, _ now: Timestamp) {
     var request = request
     // A book whose snapshot has come after all is left as it is.
-    request.places.removeAll { !feeds[$0].isCarried || !feeds[$0].book.isQueued }
+    request.places.removeAll { !feeds[$0].isCarried || (request.kind != .others && !feeds[$0].book.isQueued) }
     guard !request.places.isEmpty else { return }
     requestID += 1
-    outbox.sent(request, as: requestID)
+    outbox.sent(request, as: requestID, now: now)
     var channels = request.places.flatMap { names(of: $0, request.kind) }
     if request.kind == .everything, !followsPlatform {
       followsPlatform = true
@@ -224,7 +254,7 @@ package final class DeribitHandler: SymbolHandler {
       .send(
         #"{"jsonrpc":"2.0","id":\#(requestID),"method":"public/\#(method)","params":{"channels":\#(JSONText.array(channels))}}"#
       ))
-    guard request.kind != .leave else { return }
+    guard request.kind == .book || request.kind == .everything else { return }
     for place in request.places {
       feeds[place].book.subscribed(now: now)
       if request.kind == .everything { feeds[place].subscribed = now }
@@ -234,8 +264,12 @@ package final class DeribitHandler: SymbolHandler {
   private func names(of place: Int, _ kind: Request.Kind) -> [String] {
     let name = instruments[place].venueSymbol
     let book = "book.\(name).100ms"
-    return kind == .everything
-      ? [book, "quote.\(name)", "trades.\(name).100ms", "ticker.\(name).agg2"] : [book]
+    let others = ["quote.\(name)", "trades.\(name).100ms", "ticker.\(name).agg2"]
+    switch kind {
+    case .everything: return [book] + others
+    case .others: return others
+    case .book, .leave: return [book]
+    }
   }
 
   // MARK: Replies
@@ -244,7 +278,7 @@ package final class DeribitHandler: SymbolHandler {
   func acknowledged(_ id: Int, books: Set<Int>, now: Timestamp) {
     guard let request = outbox.answered(id) else { return }
     rateBackoff.reset()
-    guard request.kind != .leave else { return }
+    guard request.kind == .book || request.kind == .everything else { return }
     if endsMaintenance {
       endsMaintenance = false
       maintenance(false)
@@ -261,6 +295,10 @@ package final class DeribitHandler: SymbolHandler {
     }
     let isTooMuch = code == 10028
     if isTooMuch { outbox.pause(until: now + rateBackoff.next()) }
+    if request.kind == .others {
+      askLater(request, in: &outbox, now: now)
+      throw FeedError(.refused, "\(request.kind): code \(code): \(message)")
+    }
     // A book of which nothing comes is left and subscribed again by itself.
     guard request.kind != .leave, !isTooMuch || request.kind == .everything else {
       throw FeedError(.refused, "\(request.kind): code \(code): \(message)")

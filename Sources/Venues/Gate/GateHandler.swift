@@ -25,7 +25,7 @@ package final class GateHandler: SymbolHandler {
   static let retryAfter = 5 * Microseconds.second
   /// A symbol of whose book nothing came for this long after subscribing is told: `spot.obu` may acknowledge any name.
   static let silenceLimit = Microseconds.minute
-  /// A bridged book that never changes still wants a snapshot, this long after its subscription.
+  /// A bridged book that never changes still wants a snapshot, this long after its subscription was acknowledged.
   static let quietBook = 5 * Microseconds.second
 
   package static let venue = venue(.streamed)
@@ -72,6 +72,8 @@ package final class GateHandler: SymbolHandler {
     var isBridged = false
     /// When its book was subscribed on this connection.
     var subscribed = Timestamp.distantFuture
+    /// When that was acknowledged. Without it, or an update, a bridged book asks for no snapshot: it would say nothing of what comes.
+    var acknowledged: Timestamp?
     var isHeard = false
     var reportedSilent = false
     /// Whether the newest list has it, and it is traded.
@@ -84,10 +86,13 @@ package final class GateHandler: SymbolHandler {
   }
 
   /// The beginning or the end of a stream.
-  struct Request {
+  struct Request: RepeatedRequest {
     var place: Int
     var channel: Channel
     var isEnd = false
+    var attempts = 0
+    var refusals = 0
+    var isBook: Bool { channel == .stream || channel == .updates }
   }
 
   let books: Books
@@ -207,6 +212,11 @@ package final class GateHandler: SymbolHandler {
     if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard isConnected else { return }
     for place in feeds.indices where feeds[place].isCarried { tend(place, now) }
+    repeatUnanswered(of: &outbox, now: now) {
+      "\($0.channel.rawValue) of \(name($0.place))"
+    } isMoot: { request in
+      isMoot(&request, now)
+    }
     if now - lastPing >= Self.pingAfter {
       lastPing = now
       actions.append(.send(#"{"time":\#(now.rawValue / Microseconds.second),"channel":"spot.ping"}"#))
@@ -222,13 +232,31 @@ package final class GateHandler: SymbolHandler {
       outbox.append(
         together: Request(place: place, channel: .stream, isEnd: true), Request(place: place, channel: .stream))
     }
-    if feeds[place].isBridged, !feeds[place].bridge.isLive, now - feeds[place].subscribed >= Self.quietBook {
+    if feeds[place].isBridged, !feeds[place].bridge.isLive, let acknowledged = feeds[place].acknowledged,
+      now - acknowledged >= Self.quietBook
+    {
       pacer.want(place)
     }
     if !feeds[place].isHeard, !feeds[place].reportedSilent, now - feeds[place].subscribed >= Self.silenceLimit {
       feeds[place].reportedSilent = true
       refuse(
         configuredName(place), "no book came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
+    }
+  }
+
+  /// Whether a request that was not answered need not be sent again.
+  private func isMoot(_ request: inout Request, _ now: Timestamp) -> Bool {
+    let feed = feeds[request.place]
+    guard feed.isCarried else { return true }
+    switch request.channel {
+    case .stream:
+      // A book asks again by itself, until its data comes.
+      if !feed.isLive, !feed.isBridged {
+        unanswered(feed.book.silentAttempts, "\(request.channel.rawValue) of \(name(request.place))", now: now)
+      }
+      return true
+    case .updates: return feed.acknowledged != nil
+    case .trades, .quotes, .tickers: return false
     }
   }
 
@@ -258,7 +286,7 @@ package final class GateHandler: SymbolHandler {
         #"{"time":\#(now.rawValue / Microseconds.second),"id":\#(requestID),"channel":"\#(request.channel.rawValue)","event":"\#(event)","payload":\#(JSONText.array(payload))}"#
       ))
     guard !request.isEnd else { return }
-    outbox.sent(request, as: requestID)
+    outbox.sent(request, as: requestID, now: now)
     guard request.channel == .stream || request.channel == .updates else { return }
     if feeds[place].subscribed == .distantFuture { feeds[place].subscribed = now }
     if request.channel == .stream { feeds[place].book.subscribed(now: now) }
@@ -269,22 +297,28 @@ package final class GateHandler: SymbolHandler {
   /// The answer to a subscription, or to its end.
   func replied(_ reply: GateReply, now: Timestamp) throws(FeedError) {
     let request = reply.id.flatMap { outbox.answered($0) }
-    guard reply.failed else { return }
+    guard reply.failed else {
+      if let request, request.isBook { feeds[request.place].acknowledged = now }
+      return
+    }
     // Unsubscribed too late, or twice: what was wanted is so.
     if reply.isEnd || reply.message.hasPrefix("Alert sub") { return }
     guard let request else {
       throw FeedError(.refused, "\(reply.channel): code \(reply.code), \(reply.message)")
     }
-    guard reply.code == 2, !feeds[request.place].isLive else {
+    guard reply.code == 2, request.isBook, !feeds[request.place].isLive else {
       if reply.code != 2 {
         // The server's own trouble (code 3): the same again, later.
         if request.channel == .stream { feeds[request.place].book.queued(now: now) }
         outbox.append(request, due: now + Self.retryAfter)
+      } else if !request.isBook {
+        askLater(request, in: &outbox, now: now)
       }
       throw FeedError(.refused, "\(reply.channel) of \(name(request.place)): code \(reply.code), \(reply.message)")
     }
     feeds[request.place].isRefused = true
     feeds[request.place].book.disconnected()
+    feeds[request.place].bridge.reset()
     refuse(configuredName(request.place), reply.message)
   }
 

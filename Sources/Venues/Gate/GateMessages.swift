@@ -229,6 +229,7 @@ extension GateHandler {
       return
     }
     feeds[place].isHeard = true
+    if feeds[place].acknowledged == nil { feeds[place].acknowledged = now }
     feeds[place].isBridged = true
     // Nothing is subscribed again for the sake of the other book.
     feeds[place].book.disconnected()

@@ -107,10 +107,12 @@ package final class GeminiHandler: SymbolHandler {
   }
 
   /// The beginning or the end of a market's streams.
-  struct Request {
+  struct Request: RepeatedRequest {
     var place: Int
     var streams: [String]
     var isEnd = false
+    var attempts = 0
+    var refusals = 0
     /// Whether the book is among the streams.
     var hasBook: Bool { streams.contains { $0.hasSuffix(GeminiHandler.bookStream) } }
   }
@@ -248,6 +250,11 @@ package final class GeminiHandler: SymbolHandler {
         feeds[place].tickerDue = now + max(Self.tickerInterval / 2, turn)
       }
     }
+    repeatUnanswered(of: &outbox, now: now) {
+      $0.streams.joined(separator: " ")
+    } isMoot: {
+      isMoot(&$0, now)
+    }
     if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
       lastPing = now
       requestID += 1
@@ -278,6 +285,19 @@ package final class GeminiHandler: SymbolHandler {
 
   private func name(_ place: Int) -> String { instruments[place].venueSymbol }
 
+  /// Whether a request that was not answered need not be sent again. Its book, if it has one, asks again by itself until its data comes.
+  private func isMoot(_ request: inout Request, _ now: Timestamp) -> Bool {
+    guard !feeds[request.place].isRefused else { return true }
+    if request.hasBook {
+      let book = feeds[request.place].book
+      // The answer comes after the snapshot: one that is live has been subscribed, and the other streams with it.
+      if book.isLive { return true }
+      unanswered(book.silentAttempts, request.streams.joined(separator: " "), now: now)
+      request.streams.removeAll { $0.hasSuffix(Self.bookStream) }
+    }
+    return request.streams.isEmpty
+  }
+
   func streams(of place: Int) -> [String] { Self.streams.map { name(place) + $0 } }
 
   /// What is carried and has not been asked for on this connection.
@@ -303,12 +323,13 @@ package final class GeminiHandler: SymbolHandler {
       // Refused since, or its snapshot has come after all.
       return
     }
+    if !request.hasBook, feeds[place].isRefused { return }
     requestID += 1
     let method = request.isEnd ? "unsubscribe" : "subscribe"
     actions.append(
       .send(#"{"id":\#(requestID),"method":"\#(method)","params":\#(JSONText.array(request.streams))}"#))
     guard !request.isEnd else { return }
-    outbox.sent(request, as: requestID)
+    outbox.sent(request, as: requestID, now: now)
     if request.hasBook { feeds[place].book.subscribed(now: now) }
   }
 
@@ -335,10 +356,16 @@ package final class GeminiHandler: SymbolHandler {
     // One bad stream refuses all; without a quote or trades there is still a book.
     let bad = request.streams.filter { reply.message.hasSuffix($0) }
     if !bad.isEmpty, !bad.contains(where: { $0.hasSuffix(Self.bookStream) }) {
-      again(Request(place: request.place, streams: request.streams.filter { !bad.contains($0) }), now)
-      return flush(now)
+      let rest = request.streams.filter { !bad.contains($0) }
+      if !rest.isEmpty { again(Request(place: request.place, streams: rest), now) }
+      var refused = request
+      refused.streams = bad
+      askLater(refused, in: &outbox, now: now)
+      flush(now)
+      throw FeedError(.refused, reason)
     }
-    if feeds[request.place].book.isLive { throw FeedError(.refused, reason) }
+    if !request.hasBook { askLater(request, in: &outbox, now: now) }
+    if !request.hasBook || feeds[request.place].book.isLive { throw FeedError(.refused, reason) }
     stop(request.place)
     refuse(entries[feeds[request.place].entry].symbol, reason)
   }

@@ -26,9 +26,8 @@ package final class HyperliquidHandler: SymbolHandler {
   static let listTimeout = 15 * Microseconds.second
   /// Messages a minute, of the 2,000 that may be sent from an address.
   static let messagesPerMinute = 1_500
-  /// After this long without an acknowledgement a subscription is sent again, so often.
+  /// After this long without an acknowledgement a subscription is sent again.
   static let acknowledgeTimeout = 15 * Microseconds.second
-  static let attemptLimit = 3
   /// The end of a connection is laid to a subscription no older than this; it has been seen to follow within 0.1 s.
   static let blameTime = 3 * Microseconds.second
   /// How often a connection must end behind a symbol alone before it is refused, and how long it is not asked for then: another attempt may
@@ -166,7 +165,10 @@ package final class HyperliquidHandler: SymbolHandler {
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
     guard isConnected else { return }
-    if now >= listDue { askForLists(now, into: &batch) }
+    if now >= listDue {
+      unanswered(listAttempts, "the lists of markets", now: now)
+      askForLists(now, into: &batch)
+    }
     watch(now, into: &batch)
     for place in feeds.indices where feeds[place].isCarried && feeds[place].book.isDue(now: now) {
       feeds[place].book.queued(now: now)
@@ -245,6 +247,12 @@ package final class HyperliquidHandler: SymbolHandler {
     if message.hasPrefix("Cannot subscribe"), let first = unacknowledged.first {
       unacknowledged.removeFirst()
       if first.channel == .book, !feeds[first.place].isKnown { return refuse(first.place, message) }
+      if first.channel != .book {
+        // What is beside the book, and refused, is asked for again later.
+        var again = first
+        again.attempts = 0
+        outbox.append(again, due: now + RequestDeadline.refusalWait(1))
+      }
     }
     throw FeedError(.refused, message)
   }

@@ -38,10 +38,21 @@ extension HyperliquidHandler {
 
   func sendAgain(_ now: Timestamp) {
     guard unacknowledged.contains(where: { now - $0.sent >= Self.acknowledgeTimeout }) else { return }
-    for sent in unacknowledged where now - sent.sent >= Self.acknowledgeTimeout {
-      // Books look after themselves.
-      guard !sent.isEnd, sent.channel != .book, sent.attempts < Self.attemptLimit else { continue }
-      outbox.append(sent)
+    for sent in unacknowledged where now - sent.sent >= Self.acknowledgeTimeout && !sent.isEnd {
+      let feed = feeds[sent.place]
+      guard feed.isCarried else { continue }
+      let words = "\(sent.channel) of \(instruments[sent.place].venueSymbol)"
+      if sent.channel == .book {
+        // A book asks again by itself, until its data comes.
+        if !feed.book.isLive, !feed.isKnown { unanswered(feed.book.silentAttempts, words, now: now) }
+        continue
+      }
+      unanswered(sent.attempts, words, now: now)
+      if sent.attempts < RequestDeadline.attempts {
+        outbox.append(sent)
+      } else {
+        outbox.append(sent, due: now + RequestDeadline.hopeless)
+      }
     }
     unacknowledged.removeAll { now - $0.sent >= Self.acknowledgeTimeout }
   }

@@ -37,6 +37,15 @@ package final class KrakenHandler: SymbolHandler {
     replay: replay,
     makeHandler: { KrakenHandler(configuration: $0) })
 
+  /// The beginning or the end of one channel of some pairs. It is answered for each pair.
+  struct Request: SymbolRequest, RepeatedRequest {
+    var channel: Channel
+    var places: [Int]
+    var isEnd = false
+    var attempts = 0
+    var refusals = 0
+  }
+
   var books: [StreamedBook] = []
   /// Newest trade number per instrument, 0 before the first.
   var lastTrades: [Int64] = []
@@ -48,8 +57,11 @@ package final class KrakenHandler: SymbolHandler {
   var restNames: [String: String] = [:]
   private var lastSent = Timestamp.distantPast
   private var inMaintenance = false
-  /// After "Exceeded msg rate" nothing is subscribed before this time.
-  private var quietUntil = Timestamp.distantPast
+  /// What is sent in one go is one frame for each channel. Of a pair there are three requests, two for its book when that is subscribed
+  /// again, and one for each channel that is refused. After "Exceeded msg rate" it pauses.
+  private var outbox = RequestOutbox<Request>(atOnce: 1_024, every: 0, limit: 2_048)
+  /// Times that the list was asked for and did not come.
+  private var listAttempts = 0
   private var rateBackoff = Backoff(first: 5 * Microseconds.second, limit: Microseconds.minute)
   /// What the entries of the message being read come to; done when all of it has been read.
   var commits: [KrakenCommit] = []
@@ -73,6 +85,7 @@ package final class KrakenHandler: SymbolHandler {
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = true
     hasInstruments = false
+    listAttempts = 0
     subscribeInstruments(now)
   }
 
@@ -80,6 +93,7 @@ package final class KrakenHandler: SymbolHandler {
     isConnected = false
     instrumentsDue = nil
     hasAllVolumes = false
+    outbox.removeAll()
     for place in books.indices { books[place].disconnected() }
   }
 
@@ -88,14 +102,25 @@ package final class KrakenHandler: SymbolHandler {
       if !isPrepared { prepare(now: now, into: &batch) }
       return
     }
-    if let due = instrumentsDue, now >= due { subscribeInstruments(now) }
-    if now >= quietUntil {
+    if let due = instrumentsDue, now >= due {
+      listAttempts += 1
+      unanswered(listAttempts, "instrument", now: now)
+      subscribeInstruments(now)
+    }
+    if outbox.isOpen(at: now) {
       let due = books.indices.filter { books[$0].isDue(now: now) }
       if !due.isEmpty {
-        send(KrakenRequest.book(.unsubscribe, symbols(due), id: nextID()), now)
-        subscribeBooks(due, now)
+        for place in due { books[place].queued(now: now) }
+        outbox.append(
+          together: Request(channel: .book, places: due, isEnd: true), Request(channel: .book, places: due))
       }
     }
+    repeatUnanswered(of: &outbox, now: now) {
+      "\($0.channel) of \(symbols($0.places).joined(separator: " "))"
+    } isMoot: {
+      isMoot(&$0, now)
+    }
+    flush(now)
     if now - lastSent >= Self.pingAfter { send(KrakenRequest.ping(id: nextID()), now) }
   }
 
@@ -117,9 +142,50 @@ package final class KrakenHandler: SymbolHandler {
     instrumentsDue = now + Self.instrumentTimeout
   }
 
-  private func subscribeBooks(_ places: [Int], _ now: Timestamp) {
-    send(KrakenRequest.book(.subscribe, symbols(places), id: nextID()), now)
-    for place in places { books[place].subscribed(now: now) }
+  /// Sends what waits, each channel of all pairs in one frame: a burst of frames trips the venue's limit.
+  private func flush(_ now: Timestamp) {
+    var frames: [Request] = []
+    for request in outbox.take(now: now) {
+      if let last = frames.lastIndex(where: { $0.channel == request.channel }), frames[last].isEnd == request.isEnd {
+        frames[last].places += request.places.filter { !frames[last].places.contains($0) }
+        frames[last].attempts = max(frames[last].attempts, request.attempts)
+        frames[last].refusals = max(frames[last].refusals, request.refusals)
+      } else {
+        frames.append(request)
+      }
+    }
+    for frame in frames { send(frame, now) }
+  }
+
+  private func send(_ request: Request, _ now: Timestamp) {
+    var request = request
+    // A book whose snapshot has come after all is left as it is, and of a pair that was refused nothing is asked for.
+    request.places.removeAll {
+      request.channel == .book ? !books[$0].isQueued : books[$0].state == .unsubscribed
+    }
+    guard !request.places.isEmpty else { return }
+    let id = nextID()
+    let names = symbols(request.places)
+    switch request.channel {
+    case .trade: send(KrakenRequest.trades(names, id: id), now)
+    case .ticker: send(KrakenRequest.ticker(names, id: id), now)
+    default: send(KrakenRequest.book(request.isEnd ? .unsubscribe : .subscribe, names, id: id), now)
+    }
+    guard !request.isEnd else { return }
+    outbox.sent(request, as: id, now: now)
+    if request.channel == .book { for place in request.places { books[place].subscribed(now: now) } }
+  }
+
+  /// Whether a request that was not answered need not be sent again.
+  private func isMoot(_ request: inout Request, _ now: Timestamp) -> Bool {
+    request.places.removeAll { books[$0].state == .unsubscribed }
+    guard request.channel == .book else { return request.places.isEmpty }
+    // A book asks again by itself, until its data comes.
+    let silent = request.places.filter { !books[$0].isLive }
+    if let attempts = silent.map({ books[$0].silentAttempts }).max() {
+      unanswered(attempts, "book of \(symbols(silent).joined(separator: " "))", now: now)
+    }
+    return true
   }
 
   private func symbols(_ places: [Int]) -> [String] { places.map { instruments[$0].venueSymbol } }
@@ -147,9 +213,9 @@ package final class KrakenHandler: SymbolHandler {
     // When the list has been asked for again, those that are subscribed go on as they are.
     let places = books.indices.filter { carried.contains($0) && books[$0].state == .unsubscribed }
     guard !places.isEmpty, isConnected else { return }
-    subscribeBooks(places, now)
-    send(KrakenRequest.trades(symbols(places), id: nextID()), now)
-    send(KrakenRequest.ticker(symbols(places), id: nextID()), now)
+    for place in places { books[place].queued(now: now) }
+    for channel in [Channel.book, .trade, .ticker] { outbox.append(Request(channel: channel, places: places)) }
+    flush(now)
   }
 
   override func isLive(_ place: Int) -> Bool { books[place].isLive }
@@ -168,7 +234,7 @@ package final class KrakenHandler: SymbolHandler {
 
   /// The list comes once, with its subscription.
   override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
-    guard isConnected, hasInstruments, now >= quietUntil else { return }
+    guard isConnected, hasInstruments, outbox.isOpen(at: now) else { return }
     hasInstruments = false
     send(KrakenRequest.instruments(.unsubscribe, id: nextID()), now)
     subscribeInstruments(now)
@@ -176,25 +242,52 @@ package final class KrakenHandler: SymbolHandler {
 
   // MARK: Replies
 
-  /// A subscription was refused. `symbol` is the venue's.
-  func refusedSubscription(_ reason: String, symbol: String?, method: String, now: Timestamp) throws(FeedError) {
-    if reason.contains("rate") {
-      quietUntil = now + rateBackoff.next()
-      throw FeedError(.refused, "\(method): \(reason); waiting before the next subscription")
-    }
-    if method == "subscribe", let symbol, !reason.lowercased().contains("already subscribed") {
-      var bytes = symbol
-      let place = bytes.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
-      if place >= 0 {
-        refuse("\(instruments[place].base)-\(instruments[place].quote)", reason)
-        books[place].disconnected()
-        return
-      }
-    }
-    throw FeedError(.refused, "\(method) \(symbol ?? ""): \(reason)")
+  private func place(of symbol: String?) -> Int? {
+    guard var symbol else { return nil }
+    let place = symbol.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
+    return place >= 0 ? place : nil
   }
 
-  func acknowledged() { rateBackoff.reset() }
+  /// A subscription was refused. `symbol` is the venue's. It belongs to the channel and the pair of its request and touches nothing else.
+  func refusedSubscription(
+    _ reason: String, symbol: String?, method: String, id: Int?, now: Timestamp
+  ) throws(FeedError) {
+    let place = place(of: symbol)
+    let request =
+      method == "subscribe" ? place.map { outbox.answered(id, place: $0) } ?? id.flatMap { outbox.answered($0) } : nil
+    let isRate = reason.contains("rate")
+    if isRate { outbox.pause(until: now + rateBackoff.next()) }
+    let words = FeedError(
+      .refused, "\(method) \(request.map { "\($0.channel) " } ?? "")\(symbol ?? ""): \(reason)")
+    guard let request else { throw words }
+    if isRate {
+      // The same again, as soon as it may be.
+      if request.channel == .book { for place in request.places { books[place].queued(now: now) } }
+      outbox.append(request)
+      throw words
+    }
+    if reason.lowercased().contains("already subscribed") {
+      // A book's new snapshot is what it lacks then, which it asks for by itself.
+      if request.channel == .book { throw words }
+      return
+    }
+    guard request.channel == .book else {
+      // Where the pair itself is refused, its book says so.
+      askLater(request, in: &outbox, now: now)
+      throw words
+    }
+    for place in request.places where !books[place].isLive {
+      refuse(configuredName(place), reason)
+      books[place].disconnected()
+    }
+  }
+
+  /// A request for one pair was carried out, or, where there is none, an end or a ping.
+  func acknowledged(_ channel: Channel?, symbol: String?, id: Int?) {
+    rateBackoff.reset()
+    guard let channel, let place = place(of: symbol) else { return }
+    _ = outbox.answered(id, place: place) { $0.channel == channel }
+  }
 
   /// A book was subscribed at `depth`.
   func acknowledgedBook(_ symbol: String, depth: Int64, into batch: inout EventBatch) {

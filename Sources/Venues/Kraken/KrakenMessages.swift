@@ -213,12 +213,15 @@ extension KrakenHandler {
     var result: FieldSlice?
     var symbol: String?
     var method = "request"
+    var id: Int?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "error") {
         error = try reader.decodedString("error")
       } else if reader.equals(key, "symbol"), reader.peek() == .string {
         symbol = try reader.decodedString("symbol")
+      } else if reader.equals(key, "req_id"), reader.peek() == .number {
+        id = Int(exactly: try reader.int64("req_id"))
       } else if reader.equals(key, "method") {
         method = try reader.decodedString("method")
       } else if reader.equals(key, "result"), reader.peek() == .object {
@@ -228,25 +231,24 @@ extension KrakenHandler {
       }
     }
     guard let error else {
-      acknowledged()
-      if method == "subscribe", let result {
-        var fields = reader.reader(result)
-        try readSubscription(&fields, into: &batch)
-      }
-      return
+      guard method == "subscribe", let result else { return acknowledged(nil, symbol: nil, id: nil) }
+      var fields = reader.reader(result)
+      return try readSubscription(&fields, id: id, into: &batch)
     }
-    try refusedSubscription(error, symbol: symbol, method: method, now: now)
+    try refusedSubscription(error, symbol: symbol, method: method, id: id, now: now)
   }
 
   /// `{"channel":"book","depth":10,"snapshot":true,"symbol":"ETH/BTC"}`: what was subscribed.
-  private func readSubscription(_ reader: inout FieldReader, into batch: inout EventBatch) throws(FeedError) {
-    var isBook = false
+  private func readSubscription(
+    _ reader: inout FieldReader, id: Int?, into batch: inout EventBatch
+  ) throws(FeedError) {
+    var channel: Channel?
     var symbol: String?
     var depth: Int64?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "channel"), reader.peek() == .string {
-        isBook = reader.equals(try reader.string("channel"), "book")
+        channel = Self.channel(try reader.string("channel"), reader)
       } else if reader.equals(key, "symbol"), reader.peek() == .string {
         symbol = try reader.decodedString("symbol")
       } else if reader.equals(key, "depth"), reader.peek() == .number {
@@ -255,7 +257,8 @@ extension KrakenHandler {
         try reader.skipValue()
       }
     }
-    if isBook, let symbol, let depth { acknowledgedBook(symbol, depth: depth, into: &batch) }
+    acknowledged(channel, symbol: symbol, id: id)
+    if channel == .book, let symbol, let depth { acknowledgedBook(symbol, depth: depth, into: &batch) }
   }
 }
 

@@ -50,10 +50,12 @@ package final class KuCoinHandler: SymbolHandler {
   enum Channel { case book, trades }
 
   /// The beginning or the end of a topic.
-  struct Request {
+  struct Request: RepeatedRequest {
     var place: Int
     var channel: Channel
     var isEnd = false
+    var attempts = 0
+    var refusals = 0
   }
 
   struct Feed {
@@ -173,6 +175,16 @@ package final class KuCoinHandler: SymbolHandler {
           configuredName(place), "no book came for it in \(Self.silenceLimit / Microseconds.second) s of subscription")
       }
     }
+    repeatUnanswered(of: &outbox, now: now) {
+      "\($0.channel) of \(name($0.place))"
+    } isMoot: { request in
+      let feed = feeds[request.place]
+      guard feed.isCarried else { return true }
+      guard request.channel == .book else { return false }
+      // A book asks again by itself, until its data comes.
+      if !feed.book.isLive { unanswered(feed.book.silentAttempts, "book of \(name(request.place))", now: now) }
+      return true
+    }
     if now - lastPing >= pingInterval {
       lastPing = now
       requestID += 1
@@ -240,7 +252,7 @@ package final class KuCoinHandler: SymbolHandler {
         #"{"id":"\#(requestID)","action":"\#(action)","channel":"\#(channel)","tradeType":"SPOT","symbol":\#(symbol)\#(depth)}"#
       ))
     guard !request.isEnd else { return }
-    outbox.sent(request, as: requestID)
+    outbox.sent(request, as: requestID, now: now)
     guard request.channel == .book else { return }
     if feeds[place].subscribed == .distantFuture { feeds[place].subscribed = now }
     feeds[place].book.subscribed(now: now)
@@ -274,7 +286,8 @@ package final class KuCoinHandler: SymbolHandler {
       outbox.append(request, due: now + Self.retryAfter)
       throw FeedError(.refused, "\(name(request.place)): \(reply.message)")
     }
-    guard !feeds[request.place].book.isLive else {
+    guard request.channel == .book, !feeds[request.place].book.isLive else {
+      if request.channel != .book { askLater(request, in: &outbox, now: now) }
       throw FeedError(.refused, "\(name(request.place)): \(reply.message)")
     }
     feeds[request.place].isRefused = true

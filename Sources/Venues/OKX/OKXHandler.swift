@@ -17,6 +17,8 @@ package final class OKXHandler: SymbolHandler {
   static let operationLimit = 470
   /// Arguments in one request: 100 of them are about 5 KB of the 64 KB that are allowed.
   static let argumentsPerRequest = 100
+  /// The pause that a refusal for too many requests costs.
+  static let ratePause = 5 * Microseconds.second
   static let channels = ["books", "bbo-tbt", "trades", "tickers"]
 
   package static let venue = Venue(
@@ -55,6 +57,15 @@ package final class OKXHandler: SymbolHandler {
     var isRefused = false
   }
 
+  /// Arguments of one request.
+  struct Request: SymbolRequest, RepeatedRequest {
+    var isEnd = false
+    /// Arguments: a symbol's place × channels + the channel.
+    var places: [Int]
+    var attempts = 0
+    var refusals = 0
+  }
+
   var feeds: [Feed] = []
   /// How many fills each trade of the message being read stands for; kept for its memory.
   var fillCounts: [Int64] = []
@@ -66,7 +77,7 @@ package final class OKXHandler: SymbolHandler {
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
   /// Three requests a second are allowed; those of a pair count as one here, four times a second, as they are few.
-  private var outbox = RequestOutbox<String>(atOnce: 2, every: 250 * Microseconds.millisecond, limit: 256)
+  private var outbox = RequestOutbox<Request>(atOnce: 2, every: 250 * Microseconds.millisecond, limit: 512)
   private var operations = 0
   private var hour = Timestamp.distantPast
 
@@ -141,11 +152,11 @@ package final class OKXHandler: SymbolHandler {
 
   private func subscribe(_ wanted: [Int], _ now: Timestamp) {
     let places = wanted.filter { !feeds[$0].isRefused }
-    let arguments = places.flatMap { place in Self.channels.map { argument($0, place) } }
+    let arguments = places.flatMap { place in Self.channels.indices.map { place * Self.channels.count + $0 } }
     for start in stride(from: 0, to: arguments.count, by: Self.argumentsPerRequest) {
       let some = Array(arguments[start..<min(start + Self.argumentsPerRequest, arguments.count)])
       guard mayAsk(some.count, now) else { return }
-      outbox.append(text("subscribe", some))
+      outbox.append(Request(places: some))
     }
     for place in places {
       feeds[place].book.subscribed(now: now)
@@ -185,16 +196,36 @@ package final class OKXHandler: SymbolHandler {
     }
     let due = feeds.indices.filter { !feeds[$0].isRefused && feeds[$0].book.isDue(now: now) }
     if !due.isEmpty, mayAsk(2 * due.count, now) {
-      let arguments = due.map { argument("books", $0) }
-      outbox.append(together: text("unsubscribe", arguments), text("subscribe", arguments))
+      let arguments = due.map { $0 * Self.channels.count }
+      outbox.append(together: Request(isEnd: true, places: arguments), Request(places: arguments))
       for place in due { feeds[place].book.subscribed(now: now) }
     }
     if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
       lastPing = now
       actions.append(.send("ping"))
     }
+    repeatUnanswered(of: &outbox, now: now) {
+      words($0)
+    } isMoot: {
+      isMoot(&$0, now)
+    }
     flush(now)
   }
+
+  /// Whether a request that was not answered need not be sent again.
+  private func isMoot(_ request: inout Request, _ now: Timestamp) -> Bool {
+    request.places.removeAll { argument in
+      let feed = feeds[argument / Self.channels.count]
+      if feed.isRefused { return true }
+      guard argument % Self.channels.count == 0 else { return false }
+      // A book asks again by itself, until its data comes.
+      if !feed.book.isLive { unanswered(feed.book.silentAttempts, text(of: argument), now: now) }
+      return true
+    }
+    return request.places.isEmpty || !mayAsk(request.places.count, now)
+  }
+
+  private func words(_ request: Request) -> String { request.places.map { text(of: $0) }.joined(separator: " ") }
 
   override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
@@ -207,13 +238,9 @@ package final class OKXHandler: SymbolHandler {
     tick(now: now, into: &batch)
   }
 
-  private func argument(_ channel: String, _ place: Int) -> String {
-    #"{"channel":"\#(channel)","instId":"\#(instruments[place].venueSymbol)"}"#
-  }
-
-  private func text(_ operation: String, _ arguments: [String]) -> String {
-    requestID += 1
-    return #"{"id":"\#(requestID)","op":"\#(operation)","args":[\#(arguments.joined(separator: ","))]}"#
+  private func text(of argument: Int) -> String {
+    let name = instruments[argument / Self.channels.count].venueSymbol
+    return #"{"channel":"\#(Self.channels[argument % Self.channels.count])","instId":"\#(name)"}"#
   }
 
   /// Counts so many arguments; false if they would be more than an hour may have, and another connection is made.
@@ -230,7 +257,15 @@ package final class OKXHandler: SymbolHandler {
 
   private func flush(_ now: Timestamp) {
     if outbox.isEmpty { followCanary(now) }
-    for text in outbox.take(now: now) { actions.append(.send(text)) }
+    for var request in outbox.take(now: now) {
+      request.places.removeAll { feeds[$0 / Self.channels.count].isRefused }
+      if request.places.isEmpty { continue }
+      requestID += 1
+      let operation = request.isEnd ? "unsubscribe" : "subscribe"
+      let arguments = request.places.map { text(of: $0) }.joined(separator: ",")
+      actions.append(.send(#"{"id":"\#(requestID)","op":"\#(operation)","args":[\#(arguments)]}"#))
+      if !request.isEnd { outbox.sent(request, as: requestID, now: now) }
+    }
   }
 
   private func leave(_ reason: String, within: Int64) {
@@ -241,21 +276,31 @@ package final class OKXHandler: SymbolHandler {
 
   // MARK: Replies
 
-  /// `{"event":…}`: an acknowledgement of one argument, a refusal that names its argument in the text only, or a notice.
-  func heard(_ event: String, code: String, message: String, now: Timestamp) throws(FeedError) {
+  /// `{"event":…}`: an acknowledgement of one argument, a refusal that names its argument in the text only, if at all, or a notice. What a
+  /// refusal does not name is not acknowledged, and so sent again.
+  func heard(
+    _ event: String, code: String, message: String, id: Int?, argument: Int?, now: Timestamp
+  ) throws(FeedError) {
     isAnswer = true
     switch event {
+    case "subscribe":
+      if let argument { _ = outbox.answered(id, place: argument) }
     case "error":
-      if code == "60018", let place = places(namedIn: message).first {
-        guard !feeds[place].isRefused else { return }
-        feeds[place].isRefused = true
-        feeds[place].book.disconnected()
-        feeds[place].updates.disconnected()
-        let instrument = instruments[place]
-        refuse(FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text, message)
-        return
+      let words = "code \(code): \(message)"
+      // Requests too frequent, by the address and by the connection.
+      if code == "50011" || code == "60014" { outbox.pause(until: now + Self.ratePause) }
+      guard code == "60018", let argument = self.argument(namedIn: message) else { throw FeedError(.refused, words) }
+      let place = argument / Self.channels.count
+      let request = outbox.answered(nil, place: argument) ?? Request(places: [argument])
+      guard !feeds[place].isRefused else { return }
+      guard argument % Self.channels.count == 0, !feeds[place].book.isLive else {
+        if argument % Self.channels.count != 0 { askLater(request, in: &outbox, now: now) }
+        throw FeedError(.refused, words)
       }
-      throw FeedError(.refused, "code \(code): \(message)")
+      feeds[place].isRefused = true
+      feeds[place].book.disconnected()
+      feeds[place].updates.disconnected()
+      refuse(configuredName(place), message)
     case "notice":
       // 64008: the connection will be closed for an upgrade in about a minute.
       if code == "64008" { leave("the venue announced a service upgrade", within: Microseconds.minute) }
@@ -263,12 +308,15 @@ package final class OKXHandler: SymbolHandler {
     }
   }
 
-  /// Whose name follows `instId:` in a refusal.
-  private func places(namedIn message: String) -> [Int] {
-    guard let start = message.firstRange(of: "instId:")?.upperBound else { return [] }
-    var name = String(message[start...].prefix { $0 != " " && $0 != "," && $0 != "\"" })
+  /// What `channel:` and `instId:` say in a refusal; the book's where it is no channel that is subscribed.
+  private func argument(namedIn message: String) -> Int? {
+    func word(_ key: String) -> String? {
+      message.firstRange(of: key).map { String(message[$0.upperBound...].prefix { !" ,\"".contains($0) }) }
+    }
+    guard var name = word("instId:") else { return nil }
     let place = name.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
-    return place >= 0 ? [place] : []
+    let channel = word("channel:").flatMap { Self.channels.firstIndex(of: $0) } ?? 0
+    return place >= 0 ? place * Self.channels.count + channel : nil
   }
 
   // MARK: Messages

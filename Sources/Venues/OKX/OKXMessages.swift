@@ -3,7 +3,8 @@ import MarketData
 
 /// Reading OKX's messages: `{"arg":{"channel":…,"instId":…},"action":…,"data":[…]}`, or `{"event":…}`.
 extension OKXHandler {
-  enum Channel { case book, quote, trades, ticker, other }
+  /// In the order of `channels`.
+  enum Channel: Int { case book, quote, trades, ticker, other }
 
   func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     var reader = FieldReader(message)
@@ -12,6 +13,7 @@ extension OKXHandler {
     var isSnapshot = true
     var data: FieldSlice?
     var event: String?
+    var id: Int?
     var code = ""
     var text = ""
     try reader.objectStart()
@@ -33,6 +35,8 @@ extension OKXHandler {
         isSnapshot = reader.equals(try reader.string("action"), "snapshot")
       } else if reader.equals(key, "event") {
         event = try reader.decodedString("event")
+      } else if reader.equals(key, "id"), reader.peek() == .string {
+        id = Int(try reader.decodedString("id"))
       } else if reader.equals(key, "code"), reader.peek() == .string {
         code = try reader.decodedString("code")
       } else if reader.equals(key, "msg"), reader.peek() == .string {
@@ -42,7 +46,13 @@ extension OKXHandler {
       }
     }
     try reader.end()
-    if let event { return try heard(event, code: code, message: text, now: now) }
+    if let event {
+      var argument: Int?
+      if let channel, channel != .other, let symbol, case let place = table.find(reader.text(symbol)), place >= 0 {
+        argument = place * Self.channels.count + channel.rawValue
+      }
+      return try heard(event, code: code, message: text, id: id, argument: argument, now: now)
+    }
     guard let channel else { throw FeedError.missing("channel", in: "message") }
     guard channel != .other else {
       counts.ignored += 1

@@ -24,7 +24,7 @@ struct RequestOutbox<Request> {
 
   private var waiting: [Waiting] = []
   private var later: [(due: Timestamp, request: Request)] = []
-  private var awaited: [(id: Int, request: Request)] = []
+  private var awaited: [(id: Int, request: Request, due: Timestamp)] = []
   private var nextGo = Timestamp.distantPast
   private var pausedUntil = Timestamp.distantPast
 
@@ -86,10 +86,20 @@ struct RequestOutbox<Request> {
     return taken
   }
 
-  /// A request was sent with this number, which its answer will have.
-  mutating func sent(_ request: Request, as id: Int) {
+  /// A request was sent with this number, which its answer will have; it is overdue after `RequestDeadline.answer`.
+  mutating func sent(_ request: Request, as id: Int, now: Timestamp) {
     if awaited.count == limit { awaited.removeFirst() }
-    awaited.append((id, request))
+    awaited.append((id, request, now + RequestDeadline.answer))
+  }
+
+  /// The requests whose answers are overdue; they are not awaited any more. No allocation if there are none. O(1) then: the oldest is
+  /// the first that is due.
+  mutating func takeOverdue(now: Timestamp) -> [Request] {
+    guard let first = awaited.first, now >= first.due else { return [] }
+    let count = awaited.prefix { now >= $0.due }.count
+    let overdue = awaited.prefix(count).map(\.request)
+    awaited.removeFirst(count)
+    return overdue
   }
 
   /// The request that an answer is to; nil if none awaits it. O(awaited).
@@ -111,6 +121,23 @@ struct RequestOutbox<Request> {
   private mutating func ripen(_ now: Timestamp) {
     for entry in later where now >= entry.due { waiting.append(Waiting(request: entry.request, isJoined: false)) }
     later.removeAll { now >= $0.due }
+  }
+}
+
+extension RequestOutbox where Request: SymbolRequest {
+  /// One of a request's symbols was answered. The request about it alone, which the rest goes on without; nil if none awaits it.
+  /// - Parameters:
+  ///   - id: nil where the answer does not say it: then it is the oldest request that `matches`. O(awaited).
+  mutating func answered(_ id: Int?, place: Int, where matches: (Request) -> Bool = { _ in true }) -> Request? {
+    let index = awaited.firstIndex {
+      (id == nil || $0.id == id) && $0.request.places.contains(place) && matches($0.request)
+    }
+    guard let index else { return nil }
+    var one = awaited[index].request
+    one.places = [place]
+    awaited[index].request.places.removeAll { $0 == place }
+    if awaited[index].request.places.isEmpty { awaited.remove(at: index) }
+    return one
   }
 }
 

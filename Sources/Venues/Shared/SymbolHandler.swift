@@ -38,6 +38,11 @@ package class SymbolHandler: FeedHandler {
   /// Set when a value had more digits than its instrument's scale.
   private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
 
+  /// When another connection may be asked for next because of requests that nobody answers: one that never is does not cost one after
+  /// the other.
+  final var nextRenewal = Timestamp.distantPast
+  final var renewals = Backoff(first: 5 * Microseconds.minute, limit: Microseconds.hour)
+
   /// The number of the last request, by REST or on the connection: those that are made here have numbers of their own.
   final var requestID = 0
   /// The request for the venue's list, where it is by REST and one at a time.

@@ -169,7 +169,7 @@ final class VenueTrial {
       let symbol = simulated.market.instruments[wanted.randomElement(using: &random)!].instrument.symbol
       switch kind {
       case .drop, .halfOpen, .serverReset, .plannedShutdown: break
-      case .silence, .slow: fault.seconds = Double.random(in: 0.2...15, using: &random)
+      case .silence, .slow, .deaf: fault.seconds = Double.random(in: 0.2...15, using: &random)
       case .pongsOnly, .answersOnly:
         if Bool.random(using: &random) { fault.seconds = Double.random(in: 0.2...15, using: &random) }
       case .slowHandshake: fault.seconds = Double.random(in: 0.1...4, using: &random)
@@ -177,7 +177,7 @@ final class VenueTrial {
       case .refuse:
         fault.symbol = symbol
         refused.insert(simulated.market.index(named: symbol)!)
-      case .gap, .checksum, .malformed, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
+      case .gap, .checksum, .malformed, .unreadable, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
         fault.symbol = Bool.random(using: &random) ? symbol : nil
       }
       do throws(FaultError) { try simulated.inject(fault) } catch { report(error.description) }
@@ -246,7 +246,7 @@ final class VenueTrial {
         strikes[instrument] = updateID
       }
       // What was cut short and what was changed is delivered, as something that says nothing.
-      if kind == .malformed || kind == .checksum { pendingTruth = nil }
+      if kind == .malformed || kind == .unreadable || kind == .checksum { pendingTruth = nil }
     case .output(.witness(.late(let instrument))):
       note("late \(name(instrument))")
       if oversight.seesLate { references[instrument]?.isExcused = false }

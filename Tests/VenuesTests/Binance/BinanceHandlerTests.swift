@@ -280,6 +280,7 @@ struct BinanceHandlerTests {
   @Test("a symbol of which nothing comes is told after a minute; a quiet book gets its snapshot all the same")
   func silence() {
     let feed = connected(["BNB-BTC", "ETH-BTC"])
+    acknowledge(feed)
     feed.receive(depth(151, 155))
     feed.wait(6)
     #expect(feed.gets.map(\.path) == ["/api/v3/depth?symbol=ETHBTC&limit=1000"])
@@ -288,9 +289,58 @@ struct BinanceHandlerTests {
     #expect(feed.failures.keys.sorted() == ["ETH-BTC"])
   }
 
+  private func acknowledge(_ feed: HandlerHarness) {
+    let number = feed.sent.last.flatMap { $0.split(separator: "\"id\":").last?.prefix(while: \.isNumber) } ?? "0"
+    feed.receive(#"{"result":null,"id":\#(number)}"#)
+  }
+
+  @Test(
+    "a subscription that is not answered is sent again, told of, and then the connection is given up; no snapshot makes its book live"
+  )
+  func unanswered() {
+    let feed = connected(["ETH-BTC"])
+    var sent = feed.sent.count
+    var told: [FeedError.Kind] = []
+    var reconnects: [Int] = []
+    for second in 1...3_600 {
+      feed.wait(1)
+      sent += feed.sent.count
+      told += feed.handler.notices.map(\.error.kind)
+      feed.handler.notices.removeAll()
+      if feed.actions.contains(where: { if case .reconnect = $0 { true } else { false } }) { reconnects.append(second) }
+      #expect(feed.gets.isEmpty && feed.market.instruments[0].bookState != .live)
+    }
+    #expect(sent > 10 && told.first == .unanswered && reconnects.first.map { $0 < 35 } == true)
+    // A venue that never answers does not cost one connection after the other.
+    #expect(reconnects.count < 12)
+  }
+
+  @Test("a subscription that is refused fails its symbols, one by one, and no snapshot of them is asked for")
+  func refusedSubscription() {
+    let feed = connected(["BNB-BTC", "ETH-BTC"])
+    var failures: [String: String] = [:]
+    var sent = feed.sent
+    for _ in 0..<20 {
+      for text in sent {
+        let number = text.split(separator: "\"id\":").last?.prefix(while: \.isNumber) ?? "0"
+        feed.receive(
+          text.contains("ethbtc")
+            ? #"{"error":{"code":2,"msg":"Invalid request: ethbtc"},"id":\#(number)}"#
+            : #"{"result":null,"id":\#(number)}"#)
+        failures.merge(feed.failures) { $1 }
+      }
+      feed.wait(1)
+      sent = feed.sent
+      #expect(!feed.gets.contains { $0.path.contains("ETHBTC") })
+    }
+    #expect(failures.keys.sorted() == ["ETH-BTC"])
+    #expect(feed.market.instruments.map(\.bookState) == [.absent, .absent])
+  }
+
   @Test("a market that is quiet, but has its snapshot, is no failure")
   func quiet() {
     let feed = connected(["ETH-BTC"])
+    acknowledge(feed)
     feed.wait(6)
     feed.respond(feed.gets[0].request, 200, #"{"lastUpdateId":5,"bids":[["1.0","1.0"]],"asks":[["2.0","1.0"]]}"#)
     feed.wait(3_600)

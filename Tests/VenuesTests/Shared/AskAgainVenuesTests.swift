@@ -24,7 +24,7 @@ extension AskAgainTests {
     feed.connect()
     feed.receive(GateHandlerTests.full(100, bids: #"["1","1"]"#, asks: #"["2","1"]"#))
     feed.receive(
-      #"{"id":5,"channel":"spot.trades","event":"subscribe","error":{"code":2,"message":"unknown currency pair ETH_USDT"},"result":{"status":"fail"}}"#
+      #"{"id":3,"channel":"spot.obu","event":"subscribe","error":{"code":2,"message":"unknown currency pair ETH_USDT"},"result":{"status":"fail"}}"#
     )
     #expect(feed.failures.keys.sorted() == ["ETH-USDT"])
     feed.wait(60)

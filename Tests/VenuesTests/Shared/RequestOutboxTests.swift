@@ -87,11 +87,11 @@ struct RequestOutboxTests {
   @Test("answers are told apart by their number, each once; of too many the oldest is forgotten")
   func answers() {
     var outbox = outbox(limit: 2)
-    outbox.sent(10, as: 1)
-    outbox.sent(20, as: 2)
+    outbox.sent(10, as: 1, now: Timestamp(microseconds: 0))
+    outbox.sent(20, as: 2, now: Timestamp(microseconds: 0))
     #expect(outbox.answered(2) == 20 && outbox.answered(2) == nil && outbox.answered(7) == nil)
-    outbox.sent(30, as: 3)
-    outbox.sent(40, as: 4)
+    outbox.sent(30, as: 3, now: Timestamp(microseconds: 0))
+    outbox.sent(40, as: 4, now: Timestamp(microseconds: 0))
     #expect(outbox.answered(1) == nil && outbox.answered(3) == 30 && outbox.answered(4) == 40)
   }
 
@@ -115,7 +115,7 @@ struct RequestOutboxTests {
     _ = outbox.take(now: start)
     outbox.append(2)
     outbox.append(3, due: start)
-    outbox.sent(9, as: 9)
+    outbox.sent(9, as: 9, now: Timestamp(microseconds: 0))
     outbox.pause(until: start + Microseconds.hour)
     outbox.removeAll()
     #expect(outbox.isEmpty && outbox.answered(9) == nil && outbox.isOpen(at: start))
