@@ -175,7 +175,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   private func learn(ages: [(Int, Timestamp?)]) {
     for (number, heard) in ages { statuses[number]?.lastMessage = heard }
-    fanOut.feeds = venueStatuses
+    let all = venueStatuses
+    fanOut.feeds = all
+    if loop.index == 0 { hub.publish(status: all, now: clock.now(), into: &outgoing) }
   }
 
   /// Tells every loop what changed about this loop's feeds: their states, and the instruments whose description or book did. A loop

@@ -94,7 +94,9 @@ package final class Hub {
         return
       }
       flushBeforeSnapshot(stream, now: now, into: &out)
-      if let frame = snapshot(of: stream, reason: reason, now: now) {
+      let frame =
+        snapshot(of: stream, reason: reason, now: now) ?? syncingSnapshot(of: stream, reason: reason, now: now)
+      if let frame {
         out.append(.snapshot(frame, loop: loop, client: client))
       } else {
         out.append(.nothing(id, loop: loop, client: client))

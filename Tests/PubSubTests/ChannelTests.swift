@@ -20,8 +20,8 @@ struct ChannelTests {
     let (client, texts) = subscribe(world, "{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"]}")
     #expect(
       texts == [
-        #"{"type":"subscribed","id":2,"total":1,"ok":[{"stream":1,"channel":"book","symbol":"kraken:BTC-USD","depth":25,"interval_ms":0,"epoch":"k7","seq":1,"state":"live"}],"failed":[]}"#,
-        #"{"type":"snapshot","channel":"book","symbol":"kraken:BTC-USD","stream":1,"seq":1,"reason":"subscribe","time":1790000004000000,"data":{"bids":[["64123.4","0.50000000"],["64123.0","0.00000001"]],"asks":[["64123.6","1.20000000"]],"spread":"0.2","spread_pct":"0.0003","time":1790000004000000}}"#,
+        #"{"type":"subscribed","id":2,"total":1,"ok":[{"stream":1,"channel":"book","symbol":"kraken:BTC-USD","depth":25,"interval_ms":0,"price_increment":"0.1","epoch":"k7","seq":1,"state":"live"}],"failed":[]}"#,
+        #"{"type":"snapshot","channel":"book","symbol":"kraken:BTC-USD","stream":1,"seq":1,"reason":"subscribe","time":1790000004000000,"data":{"state":"live","bids":[["64123.4","0.50000000"],["64123.0","0.00000001"]],"asks":[["64123.6","1.20000000"]],"spread":"0.2","spread_pct":"0.0003","time":1790000004000000}}"#,
       ])
     world.book(0, .delta, bids: [(641_230, 0), (641_235, 7)], asks: [])
     world.settle()

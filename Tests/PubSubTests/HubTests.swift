@@ -97,7 +97,8 @@ struct HubTests {
         "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":1000}]}"
       )[0]
       .contains("\"state\":\"syncing\""))
-    #expect(client.texts.of("update").isEmpty)
+    let updates = client.texts.of("update")
+    #expect(updates.count == 1 && updates[0].contains(#""state":"syncing""#))
     world.book(0, .snapshot, bids: [(12, 1)], asks: [(20, 1)])
     world.run(milliseconds: 1000)
     #expect(client.snapshotReasons == ["subscribe", "resync"])
@@ -122,12 +123,13 @@ struct HubTests {
     _ = paused.ask(#"{"op":"resume"}"#)
     let late = world.client()
     _ = late.ask(#"{"op":"subscribe","streams":[\#(key)]}"#)
-    #expect(paused.snapshotReasons.isEmpty && late.snapshotReasons.isEmpty)
+    #expect(paused.snapshotReasons == ["resume"] && late.snapshotReasons.isEmpty)
+    #expect(paused.texts.last?.contains(#""data":{"state":"syncing","reason":"checksum mismatch""#) == true)
     world.book(0, .snapshot, bids: [(12, 1)], asks: [(20, 1)])
     world.book(0, .delta, bids: [(13, 1)], asks: [])
     world.settle()
     #expect(early.snapshotReasons == ["subscribe", "resync"])
-    #expect(paused.snapshotReasons == ["resync"])
+    #expect(paused.snapshotReasons == ["resume", "resync"])
     #expect(late.snapshotReasons == ["resync"])
     for client in [early, paused, late] {
       #expect(client.faults.isEmpty, "\(client.faults)")

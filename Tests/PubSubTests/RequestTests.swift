@@ -35,6 +35,12 @@ struct RequestTests {
       ("{\"op\":\"unsubscribe\",\"streams\":[\"1\"]}", "bad_request", "`streams`"),
       ("{\"op\":\"configure\"}", "bad_request", "`interval_ms`"),
       ("{\"op\":\"configure\",\"interval_ms\":-1}", "out_of_range", "100, 250"),
+      ("{\"op\":\"configure\",\"intervall_ms\":5}", "bad_request", "no field `intervall_ms`"),
+      ("{\"op\":\"configure\",\"intervall_ms\":5}", "bad_request", "did you mean `interval_ms`?"),
+      ("{\"op\":\"ping\",\"streams\":[]}", "bad_request", "no field `streams`"),
+      ("{\"op\":\"hello\",\"hartbeat_s\":5}", "bad_request", "did you mean `heartbeat_s`?"),
+      ("{\"op\":\"hello\",\"resume\":{\"sesion\":\"s\"}}", "bad_request", "no field `resume.sesion`"),
+      ("{\"op\":\"subscribe\",\"stream\":[{\"channel\":\"status\"}]}", "bad_request", "did you mean `streams`?"),
     ])
   func refused(request: String, code: String, names: String) {
     let client = World().client()
@@ -75,6 +81,17 @@ struct RequestTests {
       ("{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USE\"]}", "unknown_symbol", "did you mean kraken:BTC-USD?"),
       ("{\"channel\":\"book\",\"symbols\":[\"kraen:BTC-USD\"]}", "unknown_symbol", "there is no venue `kraen`"),
       ("{\"channel\":\"book\",\"symbols\":[\"BTC\"]}", "unknown_symbol", "is not a symbol"),
+      ("{\"channel\":\"book\",\"symbols\":[\"kraken:btc-usd\"]}", "unknown_symbol", "did you mean kraken:BTC-USD?"),
+      ("{\"channel\":\"book\",\"symbols\":[\"Kraken:BTC-USD\"]}", "unknown_symbol", "did you mean kraken:BTC-USD?"),
+      ("{\"channel\":\"book\",\"symbols\":[\"kraken:BTC/usd\"]}", "unknown_symbol", "did you mean kraken:BTC-USD?"),
+      ("{\"channel\":\"book\",\"symbols\":[\"btc-usd\"]}", "unknown_symbol", "did you mean kraken:BTC-USD?"),
+      ("{\"channel\":\"book\",\"symbols\":[\"*:btc-usd\"]}", "unknown_symbol", "did you mean *:BTC-USD?"),
+      ("{\"channel\":\"book\",\"symbols\":[\"KRAKEN:*\"]}", "unknown_symbol", "did you mean kraken:*?"),
+      ("{\"channel\":\"book\",\"symbol\":\"kraken:BTC-USD\"}", "bad_request", "did you mean `symbols`?"),
+      (
+        "{\"channel\":\"book\",\"intervall_ms\":5,\"symbols\":[\"kraken:BTC-USD\"]}", "bad_request",
+        "no field `streams[0].intervall_ms`"
+      ),
       ("{\"channel\":\"boook\",\"symbols\":[\"kraken:BTC-USD\"]}", "unknown_channel", "did you mean `book`?"),
       ("{\"channel\":\"book\",\"depth\":11,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "10, 25, 100 or"),
       ("{\"channel\":\"sparkline\",\"points\":1,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "2 to 1440"),
@@ -95,6 +112,14 @@ struct RequestTests {
     #expect(texts[0].contains("\"total\":1,\"ok\":[{\"stream\":1,\"channel\":\"status\","), "\(texts)")
     #expect(texts[0].contains("\"code\":\"\(code)\""), "\(texts)")
     #expect(texts[0].contains(names), "\(texts)")
+  }
+
+  @Test("of a hundred symbols in lower case each is told how it is written")
+  func lowerCase() {
+    let client = World(instruments: 100).client()
+    let symbols = (1..<100).map { "\"kraken:a\($0)-usd\"" }.joined(separator: ",")
+    let reply = client.ask(#"{"op":"subscribe","streams":[{"channel":"quote","symbols":[\#(symbols)]}]}"#)[0]
+    for index in 1..<100 { #expect(reply.contains("did you mean kraken:A\(index)-USD?")) }
   }
 
   @Test("wildcards stand for what there is, in the order of symbols, up to the limit")
@@ -175,7 +200,7 @@ struct RequestTests {
     _ = client.ask("{\"op\":\"unsubscribe\",\"all\":true}")
     #expect(
       client.ask(request)[0].contains(
-        "\"stream\":1,\"channel\":\"trades\",\"symbol\":\"kraken:BTC-USD\",\"interval_ms\":0,\"epoch\":\"k7\",\"seq\":7,"
+        "\"stream\":1,\"channel\":\"trades\",\"symbol\":\"kraken:BTC-USD\",\"interval_ms\":0,\"price_increment\":\"0.1\",\"epoch\":\"k7\",\"seq\":7,"
       ))
   }
 
@@ -227,7 +252,7 @@ struct RequestTests {
       "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"sparkline\",\"symbols\":[\"kraken:BTC-USD\"],\"points\":48}]}")
     #expect(
       client.ask("{\"op\":\"list\",\"id\":7}") == [
-        #"{"type":"list","id":7,"streams":[{"stream":1,"channel":"sparkline","symbol":"kraken:BTC-USD","range":"24h","points":48,"interval_ms":1000,"epoch":"k7","seq":1,"state":"live"}],"total":1}"#
+        #"{"type":"list","id":7,"streams":[{"stream":1,"channel":"sparkline","symbol":"kraken:BTC-USD","range":"24h","points":48,"interval_ms":1000,"price_increment":"0.1","epoch":"k7","seq":1,"state":"live"}],"total":1}"#
       ])
   }
 

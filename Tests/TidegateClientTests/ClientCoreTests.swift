@@ -72,6 +72,50 @@ struct ClientCoreTests {
       ])
   }
 
+  @Test("a book that is out of sync at the gateway is told at once, is waited for, and begins with a snapshot")
+  func outOfSync() {
+    func book(_ type: String, _ link: String, _ data: String) -> String {
+      #"{"type":"\#(type)","channel":"book","symbol":"kraken:BTC-USD","stream":1,\#(link),"data":\#(data)}"#
+    }
+    let info = TidegateEvent.StreamInfo(channel: .book, symbol: "kraken:BTC-USD", stream: 1, reason: "")
+    let levels = #"{"state":"live","bids":[["1.5","1"]],"asks":[]}"#
+    var it = CoreHarness([.init(channels: [.book], symbols: ["kraken:BTC-USD"])])
+    it.live("book")
+    var view = BookView()
+    for event in it.receive(book("snapshot", #""seq":11"#, levels)).events { view.apply(event) }
+    #expect(view.isSynced)
+    let lost = it.receive(
+      book("update", #""prev":11,"seq":12"#, #"{"state":"syncing","reason":"sequence gap","bids":[],"asks":[]}"#)
+    ).events
+    #expect(lost == [.outOfSync(info, reason: "sequence gap")])
+    for event in lost { view.apply(event) }
+    #expect(!view.isSynced)
+    // It takes as long as the exchange takes: nothing is asked for meanwhile.
+    _ = it.receive(#"{"type":"heartbeat","time":1,"sent":2,"feeds":{}}"#)
+    #expect(it.pass(milliseconds: 10_000).sent.isEmpty)
+    for event in it.receive(book("snapshot", #""seq":13,"reason":"resync""#, levels)).events { view.apply(event) }
+    #expect(view.isSynced && view.bids.count == 1)
+    // What is not whole is not resumed.
+    _ = it.receive(book("update", #""prev":13,"seq":14"#, #"{"state":"syncing","reason":"x","bids":[],"asks":[]}"#))
+    _ = it.closed(nil)
+    _ = it.passToDeadline()
+    #expect(it.opened().sent.first?.contains(#""streams":[]"#) == true)
+  }
+
+  @Test("the price increment of a stream stands in its events")
+  func priceIncrement() {
+    var it = CoreHarness()
+    _ = it.start()
+    _ = it.opened()
+    _ = it.receive(
+      #"{"type":"subscribed","id":3,"ok":[{"stream":1,"channel":"quote","symbol":"kraken:BTC-USD","price_increment":"0.1","seq":3}],"failed":[]}"#
+    )
+    guard case .update(let info, _)? = it.receive(CoreHarness.quote("update", prev: 3, seq: 4)).events.first else {
+      return #expect(Bool(false))
+    }
+    #expect(info.priceIncrement?.description == "0.1")
+  }
+
   @Test("trades go on after a gap, and numbers reported as lost are none")
   func trades() {
     func trades(_ prev: Int, _ seq: Int) -> String {

@@ -183,6 +183,72 @@ struct WatchTableTests {
     #expect(table.line("kraken:FOO-USD", width: 80, color: false)?.contains("no [2JFOO") == true)
   }
 
+  @Test("a symbol that is refused is red, with what to write instead, and ends the watch where it is all there is")
+  func refusedSymbol() {
+    var table = WatchTable(url: "ws://h/", symbols: ["kraken:btc-usd"])
+    _ = table.apply(.connected(.init(session: "s", node: "n", version: "1", heartbeatSeconds: 5)))
+    let feed = FeedReport(venue: "kraken", state: "live", indicator: .connected)
+    _ = table.apply(.heartbeat(.init(time: 0, sent: 0, feeds: [feed])))
+    // Nothing has come yet: a green dot would say that it had.
+    #expect(table.line("kraken:btc-usd", width: 120, color: false)?.hasPrefix("● waiting  ") == true)
+    #expect(table.unfinished == ["kraken:btc-usd"] && !table.isRefused)
+    let item = TidegateEvent.FailedItem(
+      channel: "pulse", symbol: "kraken:btc-usd", code: "unknown_symbol", message: "kraken has no btc-usd",
+      hint: "did you mean kraken:BTC-USD?")
+    #expect(table.apply(.failed(item)) == "kraken:btc-usd")
+    #expect(table.apply(.failed(item)) == nil, "said once, not for each channel")
+    let line = table.line("kraken:btc-usd", width: 120, color: false) ?? ""
+    #expect(line.hasPrefix("● refused  ") && line.contains("no btc-usd; did you mean kraken:BTC-USD?"))
+    #expect(table.line("kraken:btc-usd", width: 120, color: true)?.hasPrefix("\u{1B}[31m●") == true)
+    #expect(table.isRefused && table.refused.count == 1 && table.unfinished.isEmpty)
+    // One of two is not all.
+    var two = WatchTable(url: "ws://h/", symbols: ["kraken:btc-usd", "kraken:*"])
+    _ = two.apply(.failed(item))
+    #expect(!two.isRefused)
+  }
+
+  @Test("a venue that the gateway does not have is no green dot")
+  func unknownVenue() {
+    var table = WatchTable(url: "ws://h/", symbols: ["karken:BTC-USD"])
+    _ = table.apply(.connected(.init(session: "s", node: "n", version: "1", heartbeatSeconds: 5)))
+    #expect(table.line("karken:BTC-USD", width: 120, color: false)?.hasPrefix("● waiting  ") == true)
+  }
+
+  @Test("prices are shown without the zeros that are finer than the market's increment")
+  func trimmed() {
+    var table = Self.table()
+    let info = TidegateEvent.StreamInfo(
+      channel: .ticker, symbol: "binance:SOL-USDT", stream: 9, reason: "", priceIncrement: ExactDecimal("0.01000000"))
+    _ = table.apply(.snapshot(info, .ticker(Ticker(last: ExactDecimal("169.40000000")))))
+    #expect(table.rows["binance:SOL-USDT"]?.price == "169.40")
+    for (price, increment, shown) in [
+      ("169.45000000", "0.01", "169.45"), ("169.00000000", "1", "169"), ("169.45600000", "0.01", "169.456"),
+      ("100", "10", "100"), ("0.00001230", "0.0000001", "0.0000123"), ("1e-7", "0.01", "1e-7"), ("5.00", nil, "5.00"),
+    ] as [(String, String?, String)] {
+      #expect(ExactDecimal(price)?.trimmed(to: increment.flatMap { ExactDecimal($0) }) == shown)
+    }
+  }
+
+  @Test("a stream that says its book is out of sync turns the dot yellow until the next quote")
+  func outOfSync() {
+    var table = Self.table()
+    let info = TidegateEvent.StreamInfo(channel: .quote, symbol: "kraken:BTC-USD", stream: 1, reason: "")
+    _ = table.apply(.outOfSync(info, reason: "sequence gap"))
+    #expect(table.news == ["● kraken:BTC-USD out of sync: sequence gap"])
+    #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● syncing  ") == true)
+    // The feed's status says the same again.
+    var feed = FeedReport(venue: "kraken", state: "live", indicator: .connected)
+    feed.syncing = ["kraken:BTC-USD": "sequence gap"]
+    let status = TidegateEvent.StreamInfo(channel: .status, symbol: "", stream: 2, reason: "")
+    _ = table.apply(.update(status, .status([feed])))
+    #expect(table.news == [])
+    feed.syncing = [:]
+    _ = table.apply(.update(status, .status([feed])))
+    _ = table.apply(.update(info, .quote(Quote(bid: ExactDecimal("1")))))
+    #expect(table.news == ["● kraken:BTC-USD in sync again"])
+    #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● connected  ") == true)
+  }
+
   @Test("blocks span the range of the points")
   func blocks() {
     #expect(BlockSparkline.text([0, 1, 2, 3, 4, 5, 6, 7], width: 8) == "▁▂▃▄▅▆▇█")

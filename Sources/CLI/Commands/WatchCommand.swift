@@ -10,6 +10,12 @@ struct WatchCommand: AsyncParsableCommand {
         tidegate watch kraken:BTC-USD coinbase:ETH-USD
         tidegate watch wss://gateway.example/v1/stream 'kraken:*'
         tidegate watch kraken:BTC-USD --json
+        TIDEGATE_TOKEN=tg_… tidegate watch wss://gateway.example/v1/stream kraken:BTC-USD
+
+      The dot: green, data flows; yellow, waiting, out of sync or reconnecting; red, refused or disconnected.
+
+      Exit status: 0, --once has shown everything; 1, no connection, or the gateway ended it; 2, symbols were refused (without
+      --once: all of them); 3, --once could not fill every row within 5 s; 64, wrong arguments; 128 + N, ended by signal N.
       """)
 
   static let defaultURL = "ws://127.0.0.1:8080/v1/stream"
@@ -23,7 +29,12 @@ struct WatchCommand: AsyncParsableCommand {
   var json = false
   @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
   var ca: String?
-  @Flag(help: "Print one table when every row is full, or after 5 s, and exit.")
+  @Option(
+    help: ArgumentHelp(
+      "Read the key or token from this file, again before it expires (default: the variable TIDEGATE_TOKEN).",
+      valueName: "file"))
+  var tokenFile: String?
+  @Flag(help: "Print one table when every row is full, or after 5 s, and exit; with --json, until the first snapshot.")
   var once = false
 
   var hasURL: Bool { arguments.first?.contains("://") == true }
@@ -45,6 +56,17 @@ struct WatchCommand: AsyncParsableCommand {
     if let ca, !FileManager.default.isReadableFile(atPath: ca) {
       throw ValidationError("--ca \"\(ca)\" cannot be read; give a PEM file.")
     }
+    if let tokenFile, Self.token(inFile: tokenFile) == nil {
+      throw ValidationError(
+        "--token-file \"\(tokenFile)\" cannot be read or is empty; give a file with one key or token.")
+    }
+  }
+
+  /// The text of a file without the white space around it; nil if there is none.
+  static func token(inFile path: String) -> String? {
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+    let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+    return token.isEmpty ? nil : token
   }
 
   func run() async throws {
@@ -52,31 +74,24 @@ struct WatchCommand: AsyncParsableCommand {
     options.clientName = "tidegate-watch"
     options.caFile = ca
     options.includesFrames = json
-    guard let client = TidegateClient(url: url, options: options) else { throw ExitCode.validationFailure }
+    var source: TidegateClient.TokenSource?
+    if let tokenFile {
+      options.token = Self.token(inFile: tokenFile)
+      source = { Self.token(inFile: tokenFile) }
+    } else if let token = ProcessInfo.processInfo.environment["TIDEGATE_TOKEN"], !token.isEmpty {
+      options.token = token
+    }
+    guard let client = TidegateClient(url: url, options: options, tokenSource: source) else {
+      throw ExitCode.validationFailure
+    }
     let events = client.events(
       .init(channels: [.status]),
       .init(channels: [.pulse, .quote, .ticker], symbols: symbols, intervalMilliseconds: 250),
       .init(channels: [.sparkline], symbols: symbols, points: 24))
     if json {
-      try await printFrames(events)
+      try await FramePrinter(url: url, symbols: symbols, once: once).run(events)
     } else {
       try await WatchScreen(url: url, symbols: symbols, once: once).run(events)
-    }
-  }
-
-  /// Every message verbatim; what is not a message (no connection) goes to standard error.
-  private func printFrames(_ events: TidegateEvents) async throws {
-    for await event in events {
-      switch event {
-      case .frame(let text):
-        StandardOutput.write(text + "\n")
-        if once, text.contains("\"type\":\"snapshot\"") { return }
-      case .disconnected(let reason, let retryIn):
-        printError("disconnected: \(reason.description)\(retryIn == nil ? "" : "; reconnecting")")
-        if retryIn == nil { throw ExitCode.failure }
-      case .dropped(let count): printError("\(count) messages were dropped: the output is too slow")
-      default: break
-      }
     }
   }
 }

@@ -21,7 +21,7 @@ struct WatchScreen {
   /// Columns where there is no terminal to ask.
   private static let plainWidth = 120
   /// How long `--once` waits for rows that stay empty.
-  private static let onceLimit = Duration.seconds(5)
+  static let onceLimit = Duration.seconds(5)
   /// How long `--once` waits for another row of a pattern, whose rows nobody knows beforehand.
   private static let patternPause = Duration.milliseconds(500)
 
@@ -35,10 +35,7 @@ struct WatchScreen {
       } else {
         await printLines(table, events)
       }
-    if let end {
-      printError("error: \(end)")
-      throw ExitCode.failure
-    }
+    try end?.fail()
   }
 
   /// What the drawing and the events share.
@@ -47,8 +44,8 @@ struct WatchScreen {
       var table: WatchTable
       var isChanged = true
       var lastRow = ContinuousClock.now
-      /// Why there will be no more events; nil while there may be.
-      var end: String?
+      /// Why there will be nothing more to see; nil while there may be.
+      var end: WatchEnd?
     }
     let state: Mutex<State>
 
@@ -61,17 +58,18 @@ struct WatchScreen {
           _ = state.table.apply(event)
           state.isChanged = true
           if state.table.count > rows { state.lastRow = .now }
-          if case .disconnected(let reason, nil) = event { state.end = reason.description }
+          if case .disconnected(let reason, nil) = event { state.end = .noConnection(reason.description) }
+          if state.table.isRefused { state.end = .refused(state.table.refused) }
         }
       }
-      state.withLock { $0.end = $0.end ?? "the connection is over" }
+      state.withLock { $0.end = $0.end ?? .noConnection("the connection is over") }
     }
   }
 
   /// Runs `body` ten times a second, whether or not anything arrives, until it answers true; returns why the events ended, if they did.
   private func onTimer(
     _ table: WatchTable, _ events: TidegateEvents, _ body: (inout Shared.State) -> Bool
-  ) async throws -> String? {
+  ) async throws -> WatchEnd? {
     let shared = Shared(table)
     let following = Task { await shared.follow(events) }
     defer { following.cancel() }
@@ -82,20 +80,34 @@ struct WatchScreen {
     }
   }
 
-  private func printOnce(_ table: WatchTable, _ events: TidegateEvents) async throws -> String? {
+  private func printOnce(_ table: WatchTable, _ events: TidegateEvents) async throws -> WatchEnd? {
     let hasPattern = symbols.contains { $0.contains("*") }
     let deadline = ContinuousClock.now + Self.onceLimit
-    return try await onTimer(table, events) { state in
+    var last: WatchEnd?
+    let end = try await onTimer(table, events) { state in
       let now = ContinuousClock.now
       let isComplete = state.table.isComplete && (!hasPattern || now - state.lastRow >= Self.patternPause)
       guard isComplete || now >= deadline else { return false }
+      guard state.table.isConnected else {
+        last = .noConnection(
+          state.table.lost.map { "no connection to \(url): \($0)" }
+            ?? "\(url) did not answer within \(Self.onceLimit.components.seconds) s")
+        return true
+      }
       let lines = state.table.lines(width: Self.plainWidth, height: 1_000, color: Self.hasColor)
       StandardOutput.write(lines.joined(separator: "\n") + "\n")
+      let (refused, unfinished) = (state.table.refused, state.table.unfinished)
+      if !refused.isEmpty {
+        last = .refused(refused)
+      } else if !unfinished.isEmpty || state.table.count == 0 {
+        last = .incomplete(unfinished.isEmpty ? symbols : unfinished)
+      }
       return true
     }
+    return end ?? last
   }
 
-  private func draw(_ table: WatchTable, _ events: TidegateEvents) async throws -> String? {
+  private func draw(_ table: WatchTable, _ events: TidegateEvents) async throws -> WatchEnd? {
     StandardOutput.write(Self.enter)
     let isResized = Atomic(true)
     // Whatever would end it by default, the terminal is to be as it was before.
@@ -120,12 +132,12 @@ struct WatchScreen {
   }
 
   /// A line for each change of a row or of a feed's state, and one when the connection is lost and when it is back.
-  private func printLines(_ table: WatchTable, _ events: TidegateEvents) async -> String? {
+  private func printLines(_ table: WatchTable, _ events: TidegateEvents) async -> WatchEnd? {
     var table = table
     var wasLost = false
-    var end: String?
+    var end: WatchEnd?
     for await event in events {
-      if case .disconnected(let reason, nil) = event { end = reason.description }
+      if case .disconnected(let reason, nil) = event { end = .noConnection(reason.description) }
       let changed = table.apply(event)
       let trouble = table.trouble
       if let trouble, case .disconnected(_, let retryIn) = event {
@@ -138,6 +150,7 @@ struct WatchScreen {
       if let changed, let line = table.line(changed, width: Self.plainWidth, color: false) {
         StandardOutput.write(line + "\n")
       }
+      if table.isRefused { return .refused(table.refused) }
     }
     return end
   }

@@ -51,6 +51,18 @@ package struct AccessPolicy: Sendable {
       }
     }
 
+    /// What a token was checked against. Whatever of it changes, tokens must be shown again: they may no longer be good.
+    fileprivate struct Identity: Sendable, Equatable {
+      var name: String
+      var fingerprint: [UInt8]
+      var keyID: String?
+      var issuer: String?
+      var audience: String?
+    }
+    fileprivate var identity: Identity {
+      Identity(name: name, fingerprint: fingerprint, keyID: keyID, issuer: issuer, audience: audience)
+    }
+
     fileprivate func verifies(_ token: JSONWebToken) -> Bool {
       switch key {
       case .secret(let secret):
@@ -64,7 +76,7 @@ package struct AccessPolicy: Sendable {
   package struct Credential: Sendable {
     fileprivate enum Source {
       case key(hash: [UInt8])
-      case token(issuer: String, fingerprint: [UInt8], claim: JSONWebToken.GrantClaim, expires: Timestamp)
+      case token(issuer: Issuer.Identity, claim: JSONWebToken.GrantClaim, expires: Timestamp)
     }
     fileprivate let source: Source
     package let grant: Grant
@@ -125,7 +137,7 @@ package struct AccessPolicy: Sendable {
     let end = Timestamp(microseconds: (expires + issuer.leeway) * 1_000_000)
     let subject = claims.subject.map { "\(issuer.name)/\($0)" } ?? issuer.name
     return Credential(
-      source: .token(issuer: issuer.name, fingerprint: issuer.fingerprint, claim: claims.grant, expires: end),
+      source: .token(issuer: issuer.identity, claim: claims.grant, expires: end),
       grant: Self.grant(subject, issuer.rules, claims.grant, expires: end))
   }
 
@@ -136,8 +148,8 @@ package struct AccessPolicy: Sendable {
     case .key(let hash):
       guard let key = keys.first(where: { $0.hash == hash }) else { throw .withdrawn }
       return Credential(source: credential.source, grant: Self.grant(of: key))
-    case .token(let name, let fingerprint, let claim, let expires):
-      guard let issuer = issuers.first(where: { $0.name == name && $0.fingerprint == fingerprint }) else {
+    case .token(let identity, let claim, let expires):
+      guard let issuer = issuers.first(where: { $0.identity == identity }) else {
         throw .withdrawn
       }
       return Credential(

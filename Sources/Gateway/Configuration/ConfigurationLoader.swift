@@ -66,7 +66,9 @@ package struct ConfigurationLoader: Sendable {
   /// Bytes of a configuration file.
   package static let fileLimit = 1 << 20
   /// Variables with the prefix that are read elsewhere.
-  static let otherVariables: Set<String> = ["TIDEGATE_BENCHMARKS", "TIDEGATE_RECORDINGS", "TIDEGATE_CONFIG"]
+  static let otherVariables: Set<String> = [
+    "TIDEGATE_BENCHMARKS", "TIDEGATE_RECORDINGS", "TIDEGATE_CONFIG", "TIDEGATE_TOKEN",
+  ]
 
   let venues: [VenueRule]
   let isReadable: @Sendable (String) -> Bool

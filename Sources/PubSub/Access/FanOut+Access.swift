@@ -35,10 +35,13 @@ extension FanOut {
   ) {
     guard let state = state(of: client) else { return }
     guard state.grant != nil, let greeting = state.greeting else {
-      return expel(client, code: code, reason: "unauthorized: \(why)", into: &actions)
+      let reason = code == CloseCode.unauthorized ? "unauthorized: \(why)" : why
+      return expel(client, code: code, reason: reason, into: &actions)
     }
     state.greeting = nil
-    let error = ProtocolError(.unauthorized, why, hint: "what was granted before stays until it ends")
+    let isUnauthorized = code == CloseCode.unauthorized
+    let error = ProtocolError(
+      isUnauthorized ? .unauthorized : .rateLimited, why, hint: "what was granted before stays until it ends")
     refuse(error, greeting.id, client, state, now: now, into: &actions)
     resumeWaiting(client, state, now: now, into: &actions)
   }
@@ -100,7 +103,7 @@ extension FanOut {
   ) {
     let forbidden = state.subscriptions.map(\.stream).filter { stream in
       let key = lists[stream].key
-      return !grant.allows(key.channel, key.symbol)
+      return !grant.allows(key.channel, key.symbol) || (key.channel == .status && key.scope != grant.scope)
     }
     guard !forbidden.isEmpty else { return }
     for stream in forbidden {

@@ -1,7 +1,7 @@
 import MarketData
 
 /// Symbols by exact name (`kraken:BTC-USD`), by venue (`kraken:*`), by instrument over all venues (`*:BTC-USD`), or all (`*`).
-package struct SymbolRules: Sendable, Equatable {
+package struct SymbolRules: Sendable, Hashable {
   private var isAll = false
   private var names: Set<String> = []
   private var venues: Set<String> = []
@@ -29,6 +29,11 @@ package struct SymbolRules: Sendable, Equatable {
       default: names.insert(pattern)
       }
     }
+  }
+
+  /// Whether a symbol of this venue may be among them. O(names).
+  func covers(venue: String) -> Bool {
+    isAll || venues.contains(venue) || !instruments.isEmpty || names.contains { $0.hasPrefix("\(venue):") }
   }
 
   /// O(length of the symbol).
@@ -76,7 +81,22 @@ package struct Grant: Sendable, Equatable {
   /// Whether every symbol is allowed without a look at it.
   package var allowsAllSymbols: Bool { symbols.allSatisfy { $0 == .all } }
   package func allows(_ symbol: String) -> Bool { symbols.allSatisfy { $0.allows(symbol) } }
+  /// What tells its status stream from others': the rules, or none where all symbols are allowed.
+  var scope: [SymbolRules] { allowsAllSymbols ? [] : symbols }
   package func allows(_ channel: ChannelName, _ symbol: String) -> Bool {
     channels.contains(channel) && (channel == .status || allows(symbol))
+  }
+}
+
+extension [FeedStatus] {
+  /// The feeds that have to do with symbols that all rules allow, each with those symbols alone: what heartbeats and the status show.
+  package func visible(to rules: [SymbolRules]) -> [FeedStatus] {
+    if rules.allSatisfy({ $0 == .all }) { return self }
+    return filter { feed in rules.allSatisfy { $0.covers(venue: feed.venue) } }.map { feed in
+      var feed = feed
+      feed.syncing = feed.syncing.filter { entry in rules.allSatisfy { $0.allows(entry.key) } }
+      feed.failed = feed.failed.filter { entry in rules.allSatisfy { $0.allows(entry.key) } }
+      return feed
+    }
   }
 }

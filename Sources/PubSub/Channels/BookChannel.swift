@@ -6,6 +6,16 @@ enum BookChannel {
   /// Changed prices that a full-depth stream remembers a side between two updates; beyond it the next message is a snapshot.
   static let pendingLimit = 2_000
 
+  /// `{"state":"syncing","reason":"sequence gap","bids":[],"asks":[],"time":…}`: an update without levels, and so none to those who do not
+  /// know `state`.
+  static func appendSyncing(_ reason: String, time: Timestamp, to out: inout ByteBuffer) {
+    out.append("{\"state\":\"syncing\",\"reason\":")
+    out.append(json: reason)
+    out.append(",\"bids\":[],\"asks\":[],\"time\":")
+    out.append(integer: time.microseconds)
+    out.append(UInt8(ascii: "}"))
+  }
+
   /// `"bids":[[price,size]…],"asks":[…],"spread":"…","spread_pct":"…","time":…`, best levels first, without braces.
   static func appendSnapshot(
     bids: [PriceLevel], asks: [PriceLevel], time: Timestamp, of instrument: Instrument, to out: inout ByteBuffer

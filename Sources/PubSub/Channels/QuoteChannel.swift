@@ -3,6 +3,15 @@ import MarketData
 
 /// `quote`: the best bid and ask. A side without orders is absent.
 enum QuoteChannel {
+  /// `{"state":"syncing","reason":"sequence gap","time":…}`: the book that the quote is read from is out of sync.
+  static func appendSyncing(_ reason: String, time: Timestamp, to out: inout ByteBuffer) {
+    out.append("{\"state\":\"syncing\",\"reason\":")
+    out.append(json: reason)
+    out.append(",\"time\":")
+    out.append(integer: time.microseconds)
+    out.append(UInt8(ascii: "}"))
+  }
+
   /// `{"bid":"…","bid_size":"…","ask":"…","ask_size":"…","time":…}`
   static func append(_ quote: Quote, of instrument: Instrument, to out: inout ByteBuffer) {
     out.append(UInt8(ascii: "{"))

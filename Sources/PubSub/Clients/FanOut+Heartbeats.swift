@@ -58,7 +58,7 @@ extension FanOut {
   }
 
   /// `{"type":"heartbeat","time":…,"sent":…,"merged":…,"lost":…,"feeds":{…}}`: made when it is handed over, so that `sent` counts
-  /// exactly the data frames before it. `merged` and `lost` are there once they are not 0.
+  /// exactly the data frames before it. `merged` and `lost` are there once they are not 0. Feeds are those that the grant covers.
   func heartbeat(sent: UInt64, _ state: ClientState, now: Timestamp) -> SharedBytes {
     if isFeedsTextStale {
       isFeedsTextStale = false
@@ -79,7 +79,11 @@ extension FanOut {
         out.append(integer: UInt64(state.lost))
       }
       out.append(",\"feeds\":")
-      out.append(feedsText.unsafeBytes)
+      if let grant = state.grant, !grant.allowsAllSymbols {
+        Replies.appendFeeds(feeds.visible(to: grant.symbols), now: now, to: &out)
+      } else {
+        out.append(feedsText.unsafeBytes)
+      }
       out.append(UInt8(ascii: "}"))
     }
   }

@@ -107,7 +107,8 @@ extension FanOut {
         }
         for (index, name) in resolved.enumerated() {
           let wanted = RateClass.interval(for: item.channel, asked: item.interval)
-          let key = key(of: item, name, state)
+          var key = self.key(of: item, name, state)
+          if item.channel == .status { key.scope = grant.scope }
           guard seen.insert(key).inserted else { continue }
           if let stream = lists.number(of: key), state.index(of: stream) != nil {
             pending.joined.append(.init(stream: stream, seq: lists[stream].seq, state: presentState(of: key), from: 0))
@@ -195,15 +196,28 @@ extension FanOut {
     return true
   }
 
+  /// `btc/usd` as a symbol writes it: `BTC-USD`.
+  private static func asWritten(_ name: some StringProtocol) -> String {
+    String(name.uppercased().map { "/_".contains($0) ? "-" : $0 })
+  }
+
   func unknownSymbol(_ symbol: String, looksUp: Bool) -> ProtocolError {
     let shown = String(symbol.prefix(80))
     guard let colon = shown.firstIndex(of: ":") else {
+      let name = Self.asWritten(shown)
+      let near = directory.venues.sorted().map { "\($0):\(name)" }.filter { directory.entries[$0] != nil }.prefix(3)
+      let guess = near.isEmpty ? "" : "did you mean \(near.joined(separator: ", "))? "
       return ProtocolError(
-        .unknownSymbol, "`\(shown)` is not a symbol", hint: "a symbol is venue:BASE-QUOTE, as in kraken:BTC-USD")
+        .unknownSymbol, "`\(shown)` is not a symbol",
+        hint: guess + "a symbol is venue:BASE-QUOTE, as in kraken:BTC-USD")
     }
     let venue = String(shown[..<colon])
     let name = shown[shown.index(after: colon)...]
-    let near = looksUp ? NearNames.of(shown, among: directory.entries.keys, limit: 3) : []
+    // What is only written another way is found at once, however many there are of it.
+    let written = "\(venue.lowercased()):\(Self.asWritten(name))"
+    let near =
+      written != shown && !resolve(written, .quote).isEmpty
+      ? [written] : looksUp ? NearNames.of(shown, among: directory.entries.keys, limit: 3) : []
     let guess = near.isEmpty ? "" : "did you mean \(near.joined(separator: ", "))? "
     guard venue == "*" || directory.venues.contains(venue) else {
       return ProtocolError(
@@ -227,10 +241,15 @@ extension FanOut {
     return entry.bookState == .live ? "live" : "syncing"
   }
 
+  private func priceIncrement(of key: StreamKey) -> Decimal64? {
+    directory.entries[key.symbol]?.instrument.priceIncrement
+  }
+
   func appendPresent(_ stream: UInt32, from: UInt32, to out: inout ByteBuffer) {
     let list = lists[stream]
     Replies.appendStream(
-      stream, list.key, epoch: list.epoch, seq: list.seq, state: presentState(of: list.key), from: from, to: &out)
+      stream, list.key, priceIncrement: priceIncrement(of: list.key), epoch: list.epoch, seq: list.seq,
+      state: presentState(of: list.key), from: from, to: &out)
   }
 
   func reply(to pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp) {
@@ -271,7 +290,7 @@ extension FanOut {
         if isFirst { isFirst = false } else { out.append(UInt8(ascii: ",")) }
         let list = lists[joined.stream]
         Replies.appendStream(
-          joined.stream, list.key, epoch: list.epoch, seq: joined.seq,
+          joined.stream, list.key, priceIncrement: priceIncrement(of: list.key), epoch: list.epoch, seq: joined.seq,
           state: presentState(of: list.key, known: joined.state), from: joined.from,
           isRecovered: joined.isRecovered, to: &out)
       }

@@ -58,9 +58,12 @@ enum Replies {
     out.append(UInt8(ascii: "}"))
   }
 
-  /// A subscription: `{"stream":1,"channel":"pulse","symbol":…,"interval_ms":100,"epoch":"k7","seq":88,"state":"live"}`.
+  /// A subscription:
+  /// `{"stream":1,"channel":"pulse","symbol":…,"interval_ms":100,"price_increment":"0.01","epoch":"k7","seq":88,"state":"live"}`.
+  /// - Parameter priceIncrement: the least step between two prices; nil where the venue does not say.
   static func appendStream(
-    _ stream: UInt32, _ key: StreamKey, epoch: String, seq: UInt64, state: String, from: UInt32,
+    _ stream: UInt32, _ key: StreamKey, priceIncrement: Decimal64?, epoch: String, seq: UInt64, state: String,
+    from: UInt32,
     isRecovered: Bool? = nil, to out: inout ByteBuffer
   ) {
     out.append("{\"stream\":")
@@ -86,6 +89,11 @@ enum Replies {
     }
     out.append(",\"interval_ms\":")
     out.append(integer: UInt64(key.intervalMilliseconds))
+    if let priceIncrement {
+      out.append(",\"price_increment\":\"")
+      out.append(priceIncrement)
+      out.append(UInt8(ascii: "\""))
+    }
     out.append(",\"epoch\":")
     out.append(json: epoch)
     out.append(",\"seq\":")

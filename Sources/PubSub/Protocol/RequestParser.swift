@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// Reads a client's message. Fields may come in any order; unknown ones are ignored, wrong types are named.
+/// Reads a client's message. Fields may come in any order; unknown ones and wrong types are errors that name them.
 enum RequestParser {
   /// Bytes of an `id`.
   static let idLimit = 128
@@ -20,6 +20,37 @@ enum RequestParser {
     var token: JSONSlice?
     var client: JSONSlice?
     var resume: JSONSlice?
+    /// A field that no request has.
+    var unknown: String?
+  }
+
+  /// The fields of each request, beside `op` and `id`.
+  private static let fieldsByOp: [String: [String]] = [
+    "hello": ["token", "client", "heartbeat_s", "resume"], "subscribe": ["streams"], "unsubscribe": ["streams", "all"],
+    "configure": ["interval_ms"], "pause": [], "resume": [], "list": [], "ping": ["time"],
+  ]
+  private static let itemFields = ["channel", "symbols", "depth", "points", "interval_ms", "range"]
+  private static let positionFields = [
+    "symbol", "stream", "epoch", "seq", "state", "recovered", "from", "price_increment",
+  ]
+
+  /// The error of a field that nobody reads: it is a mistake of writing, and what it should have done would not be done.
+  private static func unknownField(_ name: String, in place: String, among known: [String]) -> ProtocolError {
+    let near = NearNames.of(name, among: known, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
+    let list = known.isEmpty ? "there are none" : "there are: \(known.joined(separator: ", "))"
+    return ProtocolError(.badRequest, "there is no field `\(place)\(name.prefix(40))`", hint: near + list)
+  }
+
+  /// Throws for the first field that the request does not have.
+  private static func checkFields(_ fields: Fields, of op: String) throws(ProtocolError) {
+    guard let known = fieldsByOp[op] else { return }
+    let given: [(name: String, isThere: Bool)] = [
+      ("streams", fields.streams != nil), ("all", fields.all != nil), ("interval_ms", fields.interval != nil),
+      ("time", fields.time != nil), ("heartbeat_s", fields.heartbeat != nil), ("token", fields.token != nil),
+      ("client", fields.client != nil), ("resume", fields.resume != nil),
+    ]
+    let foreign = fields.unknown ?? given.first { $0.isThere && !known.contains($0.name) }?.name
+    if let foreign { throw unknownField(foreign, in: "", among: ["op", "id"] + known) }
   }
 
   static func parse(_ message: RawSpan) -> ParsedRequest {
@@ -63,6 +94,8 @@ enum RequestParser {
             fields.client = slice
           } else if json.equals(key, "resume") {
             fields.resume = slice
+          } else if fields.unknown == nil {
+            fields.unknown = try json.decoded(key)
           }
         }
       }
@@ -100,6 +133,7 @@ enum RequestParser {
         .badRequest, "`op` must be a string that says what is asked for",
         hint: "one of: \(ClientRequest.ops.joined(separator: ", "))")
     }
+    try checkFields(fields, of: op)
     switch op {
     case "hello":
       var hello = ClientRequest.Hello()
@@ -245,6 +279,7 @@ enum RequestParser {
     guard scanner.peek() == .object else { throw wrong }
     var resume = ClientRequest.Resume()
     var isRead = true
+    var unknown: String?
     do throws(JSONError) {
       try scanner.objectStart()
       while isRead, let key = try scanner.nextKey() {
@@ -255,11 +290,15 @@ enum RequestParser {
           isRead = false
           if scanner.peek() == .array { isRead = read(&resume.items, &scanner, positions: true) }
         } else {
+          if unknown == nil { unknown = try scanner.decoded(key) }
           try scanner.skipValue()
         }
       }
     } catch {
       isRead = false
+    }
+    if let unknown, !["session", "streams"].contains(unknown) {
+      throw unknownField(unknown, in: "resume.", among: ["session", "streams"])
     }
     guard isRead else { throw wrong }
     return resume
@@ -381,6 +420,12 @@ enum RequestParser {
             item.error ?? ProtocolError(.outOfRange, "there is no range `\(range.prefix(20))`", hint: "24h")
         }
       } else {
+        let name = try scanner.decoded(key)
+        let known = itemFields + (hasPosition ? positionFields : [])
+        // What is told of a stream may be said again of it.
+        if !known.contains(name) {
+          item.error = item.error ?? unknownField(name, in: "\(list)[\(place)].", among: known)
+        }
         try scanner.skipValue()
       }
     }

@@ -53,13 +53,11 @@ extension Hub {
         guard let instrument = owner.instrument(id) else { continue }
         instrument.bookRevision &+= 1
         for stream in instrument.books {
-          if state != .live, stream.isShown {
-            stream.isShown = false
-            stream.dueReason = .resync
-            stream.cachedSnapshot = nil
-            stream.view.removeAll()
-          }
+          if state != .live { loseSync(stream, instrument.state, now: now, into: &out) }
           bookChanged(stream, now: now)
+        }
+        if state != .live, instrument.state.quote == nil {
+          for stream in instrument.quotes { loseSync(stream, instrument.state, now: now, into: &out) }
         }
       case .instrument(let id):
         guard let instrument = owner.instrument(id), instrument.rescale() else { continue }
@@ -71,6 +69,19 @@ extension Hub {
       flush(stream, now: now, into: &out)
     }
     touched.removeAll(keepingCapacity: true)
+  }
+
+  /// Tells the subscribers of a book, or of a quote that was read from it, that what they hold is out of sync: at once, whatever their rate.
+  /// The next that they get is a snapshot.
+  func loseSync(_ stream: HubStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {
+    guard stream.isShown else { return }
+    update(stream, events: 0, now: now, into: &out) {
+      Self.appendSyncing(stream.key.channel, state, now: now, to: &$0)
+    }
+    forget(stream)
+    stream.isShown = false
+    stream.dueReason = .resync
+    stream.view.removeAll()
   }
 
   func changed(_ streams: [HubStream], now: Timestamp, into out: inout [Delivery]) {
@@ -151,7 +162,9 @@ extension Hub {
   func flush(_ stream: HubStream, now: Timestamp, into out: inout [Delivery]) {
     guard stream.loops != 0 else { return }
     if stream.key.channel == .status {
-      update(stream, events: 0, now: now, into: &out) { StatusChannel.append(feeds, now: now, to: &$0) }
+      update(stream, events: 0, now: now, into: &out) {
+        StatusChannel.append(feeds.visible(to: stream.key.scope), now: now, to: &$0)
+      }
       return
     }
     guard let instrument = instrument(of: stream) else { return }

@@ -36,7 +36,9 @@ extension Hub {
   /// has nothing that an update could follow.
   func snapshot(of stream: HubStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     guard stream.isShown else { return nil }
-    if let cached = stream.cachedSnapshot, stream.cachedReason == reason { return cached }
+    // The ages in a status are those of the moment, whatever its `seq`.
+    let isFresh = stream.key.channel != .status || stream.cachedTime == now
+    if let cached = stream.cachedSnapshot, stream.cachedReason == reason, isFresh { return cached }
     frame.removeAll()
     var hasData = true
     WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
@@ -54,13 +56,44 @@ extension Hub {
       bytes: SharedBytes(frame.unsafeBytes))
     stream.cachedSnapshot = made
     stream.cachedReason = reason
+    stream.cachedTime = now
     return made
+  }
+
+  /// In place of a snapshot of a book that is out of sync, or of a quote read from it, for a client that may not know that yet; nil for
+  /// other streams.
+  func syncingSnapshot(of stream: HubStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
+    let channel = stream.key.channel
+    guard channel == .book || channel == .quote, !stream.isShown, let state = instrument(of: stream)?.state,
+      state.bookState != .live, channel == .book || state.quote == nil
+    else { return nil }
+    frame.removeAll()
+    WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
+      Envelope.appendSnapshot(of: stream, reason: reason, now: now, to: &out)
+      Self.appendSyncing(channel, state, now: now, to: &out)
+      out.append(UInt8(ascii: "}"))
+    }
+    return StreamFrame(
+      stream: stream.id, kind: .snapshot, prev: stream.seq, seq: stream.seq, events: 0,
+      bytes: SharedBytes(frame.unsafeBytes))
+  }
+
+  static func appendSyncing(
+    _ channel: ChannelName, _ state: InstrumentState, now: Timestamp, to out: inout ByteBuffer
+  ) {
+    var reason = "awaiting a snapshot"
+    if case .syncing(let why?) = state.bookState { reason = why.description }
+    if channel == .book {
+      BookChannel.appendSyncing(reason, time: now, to: &out)
+    } else {
+      QuoteChannel.appendSyncing(reason, time: now, to: &out)
+    }
   }
 
   /// Appends a snapshot's `data`; false if there is none.
   func appendData(of stream: HubStream, now: Timestamp, to out: inout ByteBuffer) -> Bool {
     if stream.key.channel == .status {
-      StatusChannel.append(feeds, now: now, to: &out)
+      StatusChannel.append(feeds.visible(to: stream.key.scope), now: now, to: &out)
       return true
     }
     guard let instrument = instrument(of: stream) else { return false }
@@ -85,7 +118,7 @@ extension Hub {
       SparklineChannel.appendSnapshot(state.sparkline(points: points, now: now), of: state.instrument, to: &out)
       out.append(UInt8(ascii: "}"))
     case .book:
-      out.append(UInt8(ascii: "{"))
+      out.append("{\"state\":\"live\",")
       if stream.key.depth > 0 {
         BookChannel.appendSnapshot(
           bids: stream.view.bids, asks: stream.view.asks, time: stream.view.time, of: state.instrument, to: &out)

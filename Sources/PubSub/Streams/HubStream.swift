@@ -24,6 +24,7 @@ final class HubStream {
   /// The snapshot of this `seq`, so that a thousand joiners cost one encoding.
   var cachedSnapshot: StreamFrame?
   var cachedReason = SnapshotReason.subscribe
+  var cachedTime = Timestamp.distantPast
 
   var view = BookView()
   var gathered: [Trade] = []

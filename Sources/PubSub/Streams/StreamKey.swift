@@ -24,6 +24,8 @@ package struct StreamKey: Sendable, Hashable {
   package var points: UInt16
   /// 0 (every update), 100, 250, 1000 or 5000 ms.
   package var intervalMilliseconds: UInt16
+  /// Of `status`: the rules of those who may see no more than this; none: everything.
+  package var scope: [SymbolRules] = []
   package init(
     channel: ChannelName, symbol: String, depth: UInt16 = 0, points: UInt16 = 0, intervalMilliseconds: UInt16 = 0
   ) {

@@ -10,6 +10,9 @@ package struct WatchTable: Sendable {
     var bid: ExactDecimal?, ask: ExactDecimal?
     var points: [Double?] = []
     var error: String?
+    /// Why the book behind the quote is out of sync; nil: it is not, as far as its stream says.
+    var outOfSync: String?
+    var increment: ExactDecimal?
 
     var isComplete: Bool {
       !price.isEmpty && changePercent24h != nil && bid != nil && ask != nil && !points.isEmpty
@@ -26,7 +29,12 @@ package struct WatchTable: Sendable {
     case green = "32", yellow = "33", red = "31", dim = "2"
   }
 
+  /// Rows that a gateway may make by what it says.
+  private static let rowLimit = 10_000
+
   private let url: String
+  /// The symbols and patterns that were asked for.
+  private let symbols: [String]
   private var link = Link.connecting
   private(set) var rows: [String: Row] = [:]
   private var feeds: [String: FeedReport] = [:]
@@ -38,6 +46,7 @@ package struct WatchTable: Sendable {
   /// - Parameter symbols: those that get a row at once; a pattern like `kraken:*` gets its rows with their data.
   package init(url: String, symbols: [String] = []) {
     self.url = url
+    self.symbols = symbols
     for symbol in symbols where !symbol.contains("*") { rows[symbol] = Row() }
   }
 
@@ -46,13 +55,34 @@ package struct WatchTable: Sendable {
     !rows.isEmpty && !feeds.isEmpty && rows.values.allSatisfy { $0.isComplete || $0.error != nil }
   }
 
+  /// Whether the gateway has refused everything that was asked for, so that nothing can come.
+  package var isRefused: Bool { !symbols.isEmpty && symbols.allSatisfy { rows[$0]?.error != nil } }
+
+  /// The symbols and patterns that the gateway refused, each with its reason, in their order.
+  package var refused: [String] {
+    rows.keys.sorted().compactMap { symbol in rows[symbol]?.error.map { Self.printable("\(symbol): \($0)") } }
+  }
+
+  /// The symbols of which something is missing, neither refused nor whole, in their order.
+  package var unfinished: [String] {
+    rows.keys.sorted().filter { rows[$0].map { $0.error == nil && !$0.isComplete } ?? false }.map(Self.printable)
+  }
+
+  /// Whether the gateway has answered.
+  package var isConnected: Bool { if case .connected = link { true } else { false } }
+
   /// How many rows there are.
   package var count: Int { rows.count }
 
+  /// Why the connection is gone; nil while it is not.
+  package var lost: String? {
+    guard case .lost(let reason) = link else { return nil }
+    return Self.printable(reason)
+  }
+
   /// One line about the connection: for output that cannot be redrawn. Nil while it is as it should be.
   package var trouble: String? {
-    guard case .lost(let reason) = link else { return nil }
-    return "● disconnected from \(url): \(Self.printable(reason))"
+    lost.map { "● disconnected from \(url): \($0)" }
   }
 
   private mutating func take(_ feed: FeedReport) {
@@ -64,11 +94,13 @@ package struct WatchTable: Sendable {
     }
     if feed.isSimulated, old?.isSimulated != true { news.append("● \(feed.venue): prices are SIMULATED") }
     for (symbol, reason) in feed.syncing.sorted(by: { $0.key < $1.key })
-    where rows[symbol] != nil && old?.syncing[symbol] != reason {
+    where rows[symbol] != nil && rows[symbol]?.outOfSync == nil && old?.syncing[symbol] != reason {
       news.append(Self.printable("● \(symbol) out of sync: \(reason)"))
     }
     for symbol in (old?.syncing.keys.sorted() ?? [])
-    where rows[symbol] != nil && feed.syncing[symbol] == nil && feed.indicator == .connected {
+    where rows[symbol] != nil && rows[symbol]?.outOfSync == nil && feed.syncing[symbol] == nil
+      && feed.indicator == .connected
+    {
       news.append(Self.printable("● \(symbol) in sync again"))
     }
   }
@@ -89,11 +121,25 @@ package struct WatchTable: Sendable {
         feeds[feed.venue] = known
       }
     case .failed(let item) where !item.symbol.isEmpty:
-      rows[item.symbol, default: Row()].error = item.message
+      guard rows[item.symbol] != nil || rows.count < Self.rowLimit else { return nil }
+      let error = item.hint.isEmpty ? item.message : "\(item.message); \(item.hint)"
+      // Each channel is refused with the same words: said once.
+      guard rows[item.symbol, default: Row()].error != error else { return nil }
+      rows[item.symbol, default: Row()].error = error
       return item.symbol
+    case .outOfSync(let info, let reason):
+      guard rows[info.symbol] != nil, rows[info.symbol]?.outOfSync == nil else { return nil }
+      rows[info.symbol]?.outOfSync = reason
+      if !isSyncing(info.symbol) { news.append(Self.printable("● \(info.symbol) out of sync: \(reason)")) }
     case .snapshot(_, .status(let reports)), .update(_, .status(let reports)):
       for feed in reports { take(feed) }
     case .snapshot(let info, let payload), .update(let info, let payload):
+      guard rows[info.symbol] != nil || rows.count < Self.rowLimit else { return nil }
+      if case .quote = payload, rows[info.symbol]?.outOfSync != nil {
+        rows[info.symbol]?.outOfSync = nil
+        if !isSyncing(info.symbol) { news.append(Self.printable("● \(info.symbol) in sync again")) }
+      }
+      rows[info.symbol, default: Row()].increment = info.priceIncrement ?? rows[info.symbol]?.increment
       apply(payload, to: &rows[info.symbol, default: Row()])
       if case .sparkline = payload { return nil }
       return info.symbol
@@ -102,16 +148,21 @@ package struct WatchTable: Sendable {
     return nil
   }
 
+  /// Whether the feed's status names a symbol's book as out of sync.
+  private func isSyncing(_ symbol: String) -> Bool {
+    feeds[String(symbol.prefix { $0 != ":" })]?.syncing[symbol] != nil
+  }
+
   private func apply(_ payload: TidegateEvent.Payload, to row: inout Row) {
     switch payload {
     case .pulse(let pulse):
       row.error = nil
-      row.price = pulse.price.description
+      row.price = pulse.price.trimmed(to: row.increment)
       row.direction = pulse.direction
       row.changePercent24h = pulse.changePercent24h ?? row.changePercent24h
     case .ticker(let ticker):
       row.error = nil
-      row.price = ticker.last?.description ?? row.price
+      row.price = ticker.last?.trimmed(to: row.increment) ?? row.price
       row.changePercent24h = ticker.changePercent24h ?? row.changePercent24h
       row.bid = ticker.bid ?? row.bid
       row.ask = ticker.ask ?? row.ask
@@ -194,9 +245,16 @@ package struct WatchTable: Sendable {
     case .lost: return ("●", "disconnected", .red)
     case .connected: break
     }
+    let row = rows[symbol]
+    if row?.error != nil { return ("●", "refused", .red) }
+    let isEmpty = row?.price.isEmpty ?? true
     let venue = String(symbol.prefix { $0 != ":" })
-    guard let feed = feeds[venue] else { return ("●", "connected", .green) }
-    if feed.indicator == .connected, feed.syncing[symbol] != nil { return ("●", "syncing", .yellow) }
+    guard let feed = feeds[venue] else { return isEmpty ? ("●", "waiting", .yellow) : ("●", "connected", .green) }
+    if feed.indicator == .connected, feed.syncing[symbol] != nil || row?.outOfSync != nil {
+      return ("●", "syncing", .yellow)
+    }
+    // Nothing has come: the feed is well, and of this symbol that says nothing.
+    if feed.indicator == .connected, isEmpty, row?.bid == nil, row?.ask == nil { return ("●", "waiting", .yellow) }
     return switch feed.indicator {
     case .connected: ("●", "connected", .green)
     case .reconnecting: ("●", "reconnecting", .yellow)

@@ -61,7 +61,8 @@ extension ClientCore {
       var match = old[item.stream]?.item.symbol == item.symbol ? item.stream : nil
       while match == nil, let number = numbers[name]?.popLast() { match = old[number] == nil ? nil : number }
       guard let match, let stream = old.removeValue(forKey: match) else { continue }
-      streams[item.stream] = Stream(item: stream.item, epoch: item.epoch, seq: item.seq)
+      streams[item.stream] = Stream(
+        item: stream.item, priceIncrement: item.priceIncrement, epoch: item.epoch, seq: item.seq)
       // Its snapshot shows the latest trades, but what was missed before them is missing.
       if !channel.isState { actions.append(.emit(.gap(info))) }
     }

@@ -11,7 +11,8 @@ extension ClientCore {
       return (move, from, item)
     }
     for (move, from, item) in taken {
-      streams[move.stream] = Stream(item: item, epoch: move.epoch, seq: move.seq)
+      streams[move.stream] = Stream(
+        item: item, priceIncrement: move.priceIncrement, epoch: move.epoch, seq: move.seq)
       gapped.remove(move.stream)
       let info = TidegateEvent.StreamInfo(
         channel: item.channel, symbol: item.symbol, stream: move.stream, reason: "")

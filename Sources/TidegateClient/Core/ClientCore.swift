@@ -35,6 +35,7 @@ package struct ClientCore {
 
   struct Stream {
     var item: Item
+    var priceIncrement: ExactDecimal?
     /// Of the numbering that `seq` belongs to.
     var epoch: String?
     var seq: UInt64?
@@ -323,7 +324,8 @@ package struct ClientCore {
         names[Name(channel: channel, symbol: accepted.symbol)] ?? channels[channel]
         ?? Item(channel: channel, symbol: accepted.symbol)
       item.symbol = accepted.symbol
-      streams[accepted.stream] = Stream(item: item, epoch: accepted.epoch, seq: accepted.seq)
+      streams[accepted.stream] = Stream(
+        item: item, priceIncrement: accepted.priceIncrement, epoch: accepted.epoch, seq: accepted.seq)
     }
     var again: [Item] = []
     // Each once, however often it is refused.
@@ -384,7 +386,16 @@ package struct ClientCore {
       if stream.gapDeadline != nil { gapped.insert(message.stream) } else { gapped.remove(message.stream) }
     }
     let info = TidegateEvent.StreamInfo(
-      channel: channel, symbol: message.symbol, stream: message.stream, reason: message.reason)
+      channel: channel, symbol: message.symbol, stream: message.stream, reason: message.reason,
+      priceIncrement: stream.priceIncrement)
+    if case .outOfSync(let reason) = message.data {
+      stream.seq = message.seq
+      stream.hasSnapshot = false
+      // The gateway sends a snapshot when the exchange has given it one, which subscribing again would not hasten.
+      stream.gapDeadline = nil
+      actions.append(.emit(.outOfSync(info, reason: reason)))
+      return
+    }
     if message.isSnapshot {
       guard case .payload(let payload) = message.data else { return }
       stream.seq = message.seq
@@ -410,6 +421,7 @@ package struct ClientCore {
     }
     switch message.data {
     case .payload(let payload): actions.append(.emit(.update(info, payload)))
+    case .outOfSync: break
     case .sparklineChange(let index, let price, let from):
       guard stream.sparkline?.apply(index: index, price: price, from: from) == true, let line = stream.sparkline else {
         stream.gapDeadline = now + options.snapshotTimeout.nanoseconds

@@ -46,7 +46,7 @@ package struct EventBuffer {
       if let position = positions.removeValue(forKey: .stream(from)) { entries[position] = nil }
       era += 1
       key = nil
-    case .disconnected, .gap:
+    case .disconnected, .gap, .outOfSync:
       era += 1
       key = nil
     default: key = nil

@@ -21,6 +21,7 @@ enum ServerMessage {
     /// The stream that the subscription had before it was moved here.
     var from: Int64?
     var epoch: String?
+    var priceIncrement: ExactDecimal?
     /// Whether a stream that was resumed goes on where it stopped.
     var isRecovered: Bool?
   }
@@ -54,6 +55,8 @@ enum ServerMessage {
 /// What the `data` of a snapshot or update holds.
 enum StreamData {
   case payload(TidegateEvent.Payload)
+  /// The book is out of sync with the exchange: the reason.
+  case outOfSync(String)
   /// A change of one point of a sparkline.
   case sparklineChange(index: Int64, price: ExactDecimal, from: Int64?)
 }

@@ -66,6 +66,7 @@ extension JSONScanner {
       case "symbol": item.symbol = try json.word()
       case "seq": item.seq = try json.uint64()
       case "epoch": item.epoch = try json.word()
+      case "price_increment": item.priceIncrement = try json.exact()
       case "recovered": item.isRecovered = try json.bool()
       default: try json.skipValue()
       }
@@ -138,11 +139,11 @@ extension JSONScanner {
   /// The `data` of a channel; nil if it lacks what the channel cannot do without.
   mutating func streamData(_ channel: TidegateChannel, isSnapshot: Bool) throws -> StreamData? {
     switch channel {
-    case .quote: .payload(.quote(try quote()))
+    case .quote: try quote()
     case .trades: .payload(.trades(try trades()))
     case .ticker: .payload(.ticker(try ticker()))
     case .pulse: try pulse().map { .payload(.pulse($0)) }
-    case .book: .payload(.book(try book()))
+    case .book: try book()
     case .sparkline: isSnapshot ? .payload(.sparkline(try sparkline())) : try sparklineChange()
     case .status: .payload(.status(try status()))
     }
@@ -156,10 +157,14 @@ extension JSONScanner {
     return feeds
   }
 
-  private mutating func quote() throws -> Quote {
+  private mutating func quote() throws -> StreamData {
     var quote = Quote()
+    var state = "live"
+    var reason = ""
     try object { key, json in
       switch key {
+      case "state": state = try json.word()
+      case "reason": reason = try json.word()
       case "bid": quote.bid = try json.exact()
       case "bid_size": quote.bidSize = try json.exact()
       case "ask": quote.ask = try json.exact()
@@ -168,7 +173,7 @@ extension JSONScanner {
       default: try json.skipValue()
       }
     }
-    return quote
+    return state == "live" ? .payload(.quote(quote)) : .outOfSync(reason)
   }
 
   private mutating func trades() throws -> [Trade] {
@@ -244,10 +249,14 @@ extension JSONScanner {
       merged: merged, time: time)
   }
 
-  private mutating func book() throws -> BookLevels {
+  private mutating func book() throws -> StreamData {
     var book = BookLevels(bids: [], asks: [])
+    var state = "live"
+    var reason = ""
     try object { key, json in
       switch key {
+      case "state": state = try json.word()
+      case "reason": reason = try json.word()
       case "bids": book.bids = try json.levels()
       case "asks": book.asks = try json.levels()
       case "spread": book.spread = try json.exact()
@@ -256,7 +265,7 @@ extension JSONScanner {
       default: try json.skipValue()
       }
     }
-    return book
+    return state == "live" ? .payload(.book(book)) : .outOfSync(reason)
   }
 
   /// `[["64123.4","0.5"],…]`

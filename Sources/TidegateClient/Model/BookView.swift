@@ -31,6 +31,9 @@ public struct BookView: Sendable, Equatable {
     case .gap(let info) where info.channel == .book, .moved(let info, _) where info.channel == .book:
       isSynced = false
       wasSynced = false
+    case .outOfSync(let info, _) where info.channel == .book:
+      isSynced = false
+      wasSynced = false
     case .disconnected:
       wasSynced = isSynced || wasSynced
       isSynced = false

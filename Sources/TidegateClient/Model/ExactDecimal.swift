@@ -18,6 +18,19 @@ public struct ExactDecimal: Sendable, Hashable, Comparable, CustomStringConverti
   /// The nearest binary floating-point number, for charts and arithmetic that need not be exact.
   public var doubleValue: Double { Double(description) ?? .nan }
 
+  /// The text without the zeros at its end that are finer than `increment`, a market's price increment: `169.45000000` is `169.45` with
+  /// `0.01`. Other digits stay, also those that are finer. Without an increment it is the text as sent.
+  public func trimmed(to increment: ExactDecimal?) -> String {
+    guard let increment, let scale = increment.scaled?.scale else { return description }
+    guard let point = description.firstIndex(of: "."), description.utf8.allSatisfy({ $0 | 0x20 != 0x65 }) else {
+      return description
+    }
+    let whole = description[..<point]
+    var decimals = description[description.index(after: point)...]
+    while decimals.count > Int(scale), decimals.last == "0" { decimals.removeLast() }
+    return decimals.isEmpty ? String(whole) : "\(whole).\(decimals)"
+  }
+
   /// Whether the number is zero.
   public var isZero: Bool { doubleValue == 0 }
 

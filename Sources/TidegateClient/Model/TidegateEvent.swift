@@ -11,6 +11,9 @@ public enum TidegateEvent: Sendable, Equatable {
   case update(StreamInfo, Payload)
   /// A stream missed something, or a heartbeat shows that anything on the connection did. What is shown is old until its next snapshot, which has been asked for; `trades` go on at once.
   case gap(StreamInfo)
+  /// The exchange's book is out of sync at the gateway, for the reason given in words: what a `book`, or a `quote` that is read from it, has
+  /// shown is old until the stream's next snapshot or update, which comes as soon as the book is right again. Nothing has to be done.
+  case outOfSync(StreamInfo, reason: String)
   /// After a reconnection: a stream goes on where it stopped. What was missed follows as updates; nothing is lost. A stream that had more to
   /// catch up with than the gateway remembers begins with a snapshot instead, after a `.gap` if it is one of trades.
   case recovered(StreamInfo)
@@ -52,6 +55,8 @@ public enum TidegateEvent: Sendable, Equatable {
     public var stream: Int64
     /// Why a snapshot was sent: `subscribe`, `resync`, `slow`, …; empty otherwise.
     public var reason: String
+    /// The least step between two prices, as the gateway tells it: `0.01`. What `ExactDecimal.trimmed(to:)` wants.
+    public var priceIncrement: ExactDecimal?
   }
 
   /// The data of a stream.

@@ -163,7 +163,8 @@ private final class ClientModel {
   private static func follow(_ event: TidegateEvent, _ books: inout [Int64: BookView]) {
     switch event {
     case .snapshot(let info, .book), .update(let info, .book): books[info.stream, default: BookView()].apply(event)
-    case .gap(let info) where info.channel == .book, .recovered(let info) where info.channel == .book:
+    case .gap(let info) where info.channel == .book, .outOfSync(let info, _) where info.channel == .book,
+      .recovered(let info) where info.channel == .book:
       books[info.stream, default: BookView()].apply(event)
     case .moved(let info, let from) where info.channel == .book:
       books[from] = nil

@@ -259,6 +259,22 @@ struct AccessPolicyTests {
     for credential in [byKey, byToken] { #expect(throws: AccessError.withdrawn) { try policy.renew(credential) } }
   }
 
+  @Test("an issuer with another kid, iss or aud lets nobody stay whose token was checked against the old ones")
+  func changedIssuer() throws {
+    let policy = Self.policy()
+    let credential = try policy.authenticate(Self.token(#"{"exp":1790000100}"#), now: Self.now)
+    for change: (inout AccessPolicy.Issuer) -> Void in [
+      { $0.keyID = "another" }, { $0.audience = "another" }, { $0.issuer = "another" },
+    ] {
+      var changed = policy
+      change(&changed.issuers[0])
+      #expect(throws: AccessError.withdrawn) { try changed.renew(credential) }
+    }
+    var same = policy
+    same.issuers[0].leeway = 60
+    #expect(try same.renew(credential).grant == credential.grant)
+  }
+
   @Test("garbage is refused and never more than that", .longComputation, arguments: testSeeds(4))
   func fuzz(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -161,7 +161,9 @@ struct ConfigurationLoaderTests {
     #expect(
       Self.problems(
         "listn: 1\nlimits:\n  clients: many\nfeeds:\n  krakn: [BTC-USD]\n",
-        environment: ["TIDEGATE_LIMIT_CLIENTS": "1", "TIDEGATE_LOOPS": "0", "TIDEGATE_RECORDINGS": "/x"],
+        environment: [
+          "TIDEGATE_LIMIT_CLIENTS": "1", "TIDEGATE_LOOPS": "0", "TIDEGATE_RECORDINGS": "/x", "TIDEGATE_TOKEN": "tg_x",
+        ],
         flags: [ConfigurationFlag("--speed", sets: "speed", to: ["fast"])]) == [
           "feeds.krakn: there is no venue \"krakn\" (file t.yaml, key feeds.krakn); allowed: binance, coinbase, kraken; did you mean kraken?",
           "limits.clients: \"many\" is not allowed (file t.yaml, key limits.clients); allowed: a whole number, 1…1000000",

@@ -153,6 +153,22 @@ struct ClientTests {
     await next.stop()
   }
 
+  @Test("a handshake that the gateway refuses is not made again, and the reason is the gateway's")
+  func refusedHandshake() async throws {
+    let access = Authenticator(policy: AccessPolicy())
+    let harness = try GatewayHarness(venues: ["kraken"], access: access)
+    let url = "ws://\(harness.gateway.address.description)/v1/stream?token=secret"
+    let client = try #require(TidegateClient(url: url))
+    let follower = ClientFollower(client.events(.init(channels: [.status])))
+    let reason = try await follower.wait("the refusal") { events in
+      for case .disconnected(.refused(400, let reason), nil) in events { return reason }
+      return nil as String?
+    }
+    #expect(reason.contains("token"), "\(reason)")
+    try await follower.wait("the end") { _ in follower.isOver ? true : nil }
+    await harness.stop()
+  }
+
   @Test("wss: with the root that signed the gateway's certificate it works, without it the reason is told")
   func secure() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-tls-\(UUID().uuidString)")

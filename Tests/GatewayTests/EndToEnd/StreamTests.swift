@@ -42,6 +42,26 @@ struct StreamTests {
     await harness.stop()
   }
 
+  @Test("the status tells the age of the moment, also long after the last change of a state")
+  func statusAge() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    try await harness.waitUntilLive()
+    let early = try await harness.probe()
+    early.send(#"{"op":"hello","id":1,"heartbeat_s":1}"#)
+    early.send(#"{"op":"subscribe","id":2,"streams":[{"channel":"status"}]}"#)
+    for _ in 0..<6 {
+      let seen = early.count
+      try await early.first("a heartbeat", from: seen) { $0.type == "heartbeat" }
+    }
+    let late = try await harness.probe()
+    late.send(#"{"op":"subscribe","id":1,"streams":[{"channel":"status"}]}"#)
+    let status = try await late.first("the status") { $0.type == "snapshot" && $0.channel == "status" }
+    let feeds = (status["data"] as? [String: Any])?["feeds"] as? [[String: Any]]
+    let age = try #require(feeds?.first?["age_ms"] as? Int)
+    #expect(age < 2_500, "\(status.text)")
+    await harness.stop()
+  }
+
   @Test("clients that join early and late, and /v1/books, have the same book")
   func sameBook() async throws {
     let harness = try GatewayHarness(venues: ["kraken"])

@@ -62,9 +62,85 @@ struct AccessTests {
       let client = world.client()
       client.send(Self.hello)
       client.refuse(why, code: code)
-      #expect(world.closed.last?.code == code && world.closed.last?.reason.contains(why) == true)
+      #expect(world.closed.last?.code == code)
+      // A key with too many connections is a good key.
+      #expect(world.closed.last?.reason == (code == CloseCode.unauthorized ? "unauthorized: \(why)" : why))
       #expect(client.ask("{\"op\":\"list\"}").isEmpty)
     }
+  }
+
+  @Test("a second token whose key has too many connections is told so, and not that it is not good")
+  func refusedLater() {
+    let world = world()
+    let client = world.client()
+    client.send(Self.hello)
+    client.authorize(Grant(subject: "a"))
+    client.send(Self.hello)
+    client.refuse("too many", code: CloseCode.rateLimited)
+    world.settle()
+    #expect(client.texts.last?.contains(#""code":"rate_limited","message":"too many""#) == true)
+  }
+
+  @Test("heartbeats and the status show the feeds that the grant covers, and of those the symbols that it allows")
+  func feeds() throws {
+    let world = world()
+    var statuses = [FeedStatus(venue: "kraken", state: .live, since: world.now)]
+    statuses.append(FeedStatus(venue: "coinbase", state: .stale, since: world.now))
+    statuses[0].syncing = ["kraken:BTC-USD": "sequence gap", "kraken:ETH-USD": "sequence gap"]
+    statuses[0].failed = ["kraken:FOO-USD": "unknown"]
+    for fanOut in world.fanOuts { fanOut.feeds = statuses }
+    var out: [Delivery] = []
+    world.hubs[0].publish(status: statuses, now: world.now, into: &out)
+    func client(_ patterns: [[String]]) throws -> ModelClient {
+      let client = world.client()
+      client.send(#"{"op":"hello","token":"t","heartbeat_s":1}"#)
+      client.authorize(Grant(subject: "a", symbols: try patterns.map { try #require(SymbolRules($0)) }))
+      _ = client.ask(#"{"op":"subscribe","streams":[{"channel":"status"}]}"#)
+      return client
+    }
+    let cases: [(patterns: [[String]], shows: [String], hides: [String])] = [
+      ([], ["kraken", "coinbase", "kraken:ETH-USD", "kraken:FOO-USD"], []),
+      ([["*"]], ["kraken", "coinbase", "kraken:ETH-USD", "kraken:FOO-USD"], []),
+      ([["kraken:BTC-USD"]], ["kraken", "kraken:BTC-USD"], ["coinbase", "kraken:ETH-USD", "kraken:FOO-USD"]),
+      ([["coinbase:*"]], ["coinbase"], ["kraken"]),
+      ([["*:BTC-USD"]], ["kraken", "coinbase", "kraken:BTC-USD"], ["kraken:ETH-USD"]),
+      (
+        [["kraken:*", "coinbase:*"], ["kraken:ETH-USD"]], ["kraken", "kraken:ETH-USD"], ["coinbase", "kraken:FOO-USD"]
+      ),
+      ([[]], [], ["kraken", "coinbase"]),
+    ]
+    let clients = try cases.map { try client($0.patterns) }
+    // A change is for each as the first snapshot is.
+    statuses[1].state = .live
+    world.hubs[0].publish(status: statuses, now: world.now, into: &out)
+    world.post(out)
+    world.run(milliseconds: 2_500)
+    for (one, client) in zip(cases, clients) {
+      let beat = try #require(client.texts.of("heartbeat").last)
+      let status = client.texts.filter { $0.contains(#""channel":"status""#) && $0.contains(#""data""#) }
+      #expect(status.count == 2)
+      for name in one.shows where !name.contains(":") { #expect(beat.contains("\"\(name)\""), "\(beat)") }
+      for name in one.hides { #expect(!beat.contains("\"\(name)\""), "\(beat)") }
+      for text in status {
+        for name in one.shows { #expect(text.contains("\"\(name)\""), "\(one.patterns): \(text)") }
+        for name in one.hides { #expect(!text.contains("\"\(name)\""), "\(one.patterns): \(text)") }
+      }
+      #expect(client.faults.isEmpty)
+    }
+  }
+
+  @Test("a grant that becomes narrower ends the status that showed more")
+  func narrowerStatus() throws {
+    let world = world()
+    let client = world.client()
+    client.send(Self.hello)
+    client.authorize(Grant(subject: "a"))
+    _ = client.ask(#"{"op":"subscribe","streams":[{"channel":"status"}]}"#)
+    client.authorize(Grant(subject: "a", symbols: [try #require(SymbolRules(["coinbase:*"]))]))
+    world.settle()
+    #expect(client.texts.last?.contains(#""code":"forbidden""#) == true)
+    let texts = client.ask(#"{"op":"subscribe","streams":[{"channel":"status"}]}"#)
+    #expect(texts[0].contains(#""total":1"#))
   }
 
   @Test("without a token within 10 s a client is closed with 4001")

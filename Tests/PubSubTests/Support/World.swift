@@ -414,6 +414,10 @@ final class ModelClient {
     }
     stream.seq = seq
     if stream.channel == "book" {
+      if data["state"] as? String == "syncing" {
+        stream.bids = [:]
+        stream.asks = [:]
+      }
       for (name, path) in [("bids", \Stream.bids), ("asks", \Stream.asks)] {
         for level in data[name] as? [[String]] ?? [] {
           stream[keyPath: path][level[0]] = level[1] == "0" ? nil : level[1]

@@ -1,0 +1,34 @@
+import ArgumentParser
+
+/// Why `tidegate watch` ends by itself, and with what status. The numbers stand in its help.
+enum WatchEnd: Equatable {
+  /// The gateway was not reached, or sends the client away for good.
+  case noConnection(String)
+  /// Symbols were refused, each with its reason.
+  case refused([String])
+  /// With `--once`: nothing, or not all, came in time for these.
+  case incomplete([String])
+
+  var status: Int32 {
+    switch self {
+    case .noConnection: 1
+    case .refused: 2
+    case .incomplete: 3
+    }
+  }
+
+  /// Lines for standard error.
+  var lines: [String] {
+    switch self {
+    case .noConnection(let reason): [reason]
+    case .refused(let reasons): reasons
+    case .incomplete(let symbols):
+      ["incomplete after \(WatchScreen.onceLimit.components.seconds) s: \(symbols.joined(separator: ", "))"]
+    }
+  }
+
+  func fail() throws {
+    for line in lines { printError("error: \(line)") }
+    throw ExitCode(status)
+  }
+}
