@@ -21,7 +21,7 @@ import itertools
 from decimal import Decimal
 
 EACH, FEWER, SOME, COUNTED, NEAR = "each", "each, of a slower stream", "some", "counted", "near"
-# States that a client may show at its start which the gateway never has: it joined between two messages.
+# States that a client may show at its start which the gateway never has, if not said otherwise: it joined between two messages.
 LEAD = 5
 # What NEAR allows.
 TOLERANCE = Decimal("0.01")
@@ -33,6 +33,7 @@ class Rules:
     """How a client's view of a market is compared.
 
     - levels: of each side of a book. books, quotes, tickers: EACH, SOME, …; None where there is nothing to compare with.
+    - lead: how many books the other client may show at its start that are nobody's.
     - quotes_by_book: the other client's quotes are the best of its book.
     - fields: of tickers, in the gateway's words.
     - trades: whether they are compared. whole_books: each message has the whole book, so that one left out is like one merged.
@@ -41,11 +42,11 @@ class Rules:
 
     def __init__(
         self, levels, books=EACH, quotes=EACH, tickers=None, fields=(), trades=True, whole_books=False, rare_tickers=False,
-        quotes_by_book=False,
+        quotes_by_book=False, lead=LEAD,
     ):  # fmt: skip
         self.levels, self.books, self.quotes, self.tickers, self.fields = levels, books, quotes, tickers, tuple(fields)
         self.trades, self.whole_books, self.rare_tickers = trades, whole_books, rare_tickers
-        self.quotes_by_book = quotes_by_book
+        self.quotes_by_book, self.lead = quotes_by_book, lead
 
 
 class Seen:
@@ -284,7 +285,7 @@ def judge(channel, published, seen, rules, due):
     if not ours or (has_own and not theirs):
         return 0, None, [f"{name}: the gateway has shown {len(ours)}, the other {len(theirs)}"]
     if channel == "book":
-        count, start, problems = judge_states(name, ours, theirs, rules.books, ours_due, theirs_due, tell_book, is_book_between)
+        count, start, problems = judge_states(name, ours, theirs, rules.books, ours_due, theirs_due, tell_book, is_book_between, rules.lead)
         if start is not None:
             due.first_book = records[start][0], next(place for place, state in enumerate(theirs) if state in ours)
     elif channel == "quote" and rules.quotes_by_book:

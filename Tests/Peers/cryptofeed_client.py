@@ -19,7 +19,7 @@ from cryptofeed.defines import L2_BOOK, TRADES
 from cryptofeed.exchanges import EXCHANGE_MAP
 
 import trial
-from comparison import EACH, Rules
+from comparison import EACH, LEAD, Rules
 from gateway_view import plain, top
 
 # Levels a side that are compared.
@@ -38,15 +38,17 @@ class Source:
     - channels: of aggregated trades the gateway's trades are not the like.
     - sizes: what a size of a market is in base units, if not one.
     - levels: fewer than everywhere else. quotes: the gateway takes them from the book.
-    - joins: how often it may try where it can join a snapshot and its updates wrongly.
+    - joins: how often it may try where it can join a snapshot and its updates wrongly; lead: how many books it may show until it has.
+    - least: more than everywhere else of what must come.
     """
 
     def __init__(
         self, feed, *symbols, route="", lists=None, channels=(L2_BOOK, TRADES), sizes=None, levels=LEVELS, quotes=None, joins=1,
+        lead=LEAD, least=None,
     ):  # fmt: skip
         self.feed, self.symbols, self.route, self.lists = feed, symbols, route, lists
-        self.channels, self.sizes, self.joins = channels, sizes or {}, joins
-        self.rules = Rules(levels, quotes=quotes, trades=TRADES in channels, quotes_by_book=True)
+        self.channels, self.sizes, self.joins, self.least = channels, sizes or {}, joins, least
+        self.rules = Rules(levels, quotes=quotes, trades=TRADES in channels, quotes_by_book=True, lead=lead)
 
 
 SOURCES = {
@@ -55,7 +57,9 @@ SOURCES = {
         Source("BINANCE_FUTURES", "BTC-USDT-PERP", route="/public", channels=(L2_BOOK,)),
     ],
     "bitfinex": [Source("BITFINEX", "BTC-USD", quotes=EACH)],
-    "bitstamp": [Source("BITSTAMP", "BTC-USD", quotes=EACH)],
+    # Of the updates that came before its snapshot cryptofeed leaves out those of earlier seconds only: its book goes back to the beginning
+    # of the second, and comes forward again.
+    "bitstamp": [Source("BITSTAMP", "BTC-USD", quotes=EACH, lead=12, least={"book": 26}, joins=3)],
     "bybit": [Source("BYBIT", "BTC-USDT", "BTC-USDT-PERP")],
     # cryptofeed begins with 100 levels, and those below come into its sight never.
     "gate": [Source("GATEIO", "BTC-USDT", levels=20)],
@@ -70,7 +74,7 @@ class Follower(trial.Client, logging.Handler):
     def __init__(self, venue, source, base):
         logging.Handler.__init__(self, logging.WARNING)
         notes = ["quotes by cryptofeed's book"] if source.rules.quotes else []
-        trial.Client.__init__(self, [trial.Market(f"{venue}:{s}", source.rules, None, source.joins, notes) for s in source.symbols])
+        trial.Client.__init__(self, [trial.Market(f"{venue}:{s}", source.rules, source.least, source.joins, notes) for s in source.symbols])
         self.seen = {symbol: market.seen for symbol, market in zip(source.symbols, self.markets)}
         self.source, self.base, self.running = source, base, None
         logging.getLogger("feedhandler").addHandler(self)
