@@ -17,7 +17,12 @@ swift build --scratch-path "$scratch" --build-tests --explicit-target-dependency
 say "Tests"
 run_tests --scratch-path "$scratch" --parallel
 
+binary=$(swift build --scratch-path "$scratch" --show-bin-path)/tidegate
+
+say "Console: tidegate.js in Node, the pages in chromium"
+TIDEGATE_EXECUTABLE=$binary bash Tests/Console/run.sh
+
 say "Peers: other people's clients"
-PEER_BINARY="$(swift build --scratch-path "$scratch" --show-bin-path)/tidegate" bash Tests/Peers/run.sh
+PEER_BINARY=$binary bash Tests/Peers/run.sh
 
 say "All good"

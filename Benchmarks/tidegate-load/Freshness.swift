@@ -16,8 +16,11 @@ enum Freshness: Equatable {
       self = .unknown("/metrics cannot be had: give --internal HOST:PORT of the gateway")
       return
     }
-    guard let other = Self.value("process_start_time_seconds", in: metrics), let started, abs(other - started) < 1
-    else {
+    guard let other = Self.value("process_start_time_seconds", in: metrics) else {
+      self = .unknown("/metrics has no process_start_time_seconds: whose is it?")
+      return
+    }
+    guard let started, abs(other - started) < 1 else {
       self = .unknown("--internal is of another process than --pid")
       return
     }

@@ -184,12 +184,15 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// that cannot take it now is told all of it later. O(changed).
   private func announceFeeds() {
     let now = clock.now()
-    let slots = dirtyFeeds
+    // In their order, so that a seed makes the same world each time.
+    let slots = dirtyFeeds.sorted()
     dirtyFeeds.removeAll(keepingCapacity: true)
     for slot in slots {
       let feed = feeds[slot]
       let changed = feed.takeChangedInstruments()
-      let ids = untold.remove(slot) == nil ? Array(changed) : feed.pipeline.market.instruments.map(\.instrument.id)
+      let ids =
+        untold.remove(slot) == nil
+        ? changed.sorted { $0.index < $1.index } : feed.pipeline.market.instruments.map(\.instrument.id)
       let entries = ids.map { id in
         let state = feed.pipeline.market[id]
         return DirectoryEntry(loop: loop.index, market: slot, instrument: state.instrument, bookState: state.bookState)

@@ -51,6 +51,8 @@ package class SimulatedSession {
   package final private(set) var isEnded = false
   /// Open, but dead.
   final var isHalfOpen = false
+  /// Whether the client said something while the venue was deaf: what it has not said is not its fault.
+  final var wasUnheard = false
   /// What of the venue's arrives here.
   enum Carried { case everything, answers, nothing }
   final var carried: Carried

@@ -311,7 +311,11 @@ package final class SimulatedVenue {
 
   /// A text message from a client.
   package func receive(_ text: RawSpan, from session: SimulatedSession) {
-    guard !session.isEnded, !session.isHalfOpen, session.carried != .nothing, !faults.isDeaf else { return }
+    guard !session.isEnded, !session.isHalfOpen, session.carried != .nothing else { return }
+    if faults.isDeaf {
+      session.wasUnheard = true
+      return
+    }
     if faults.silence != nil {
       if heldMessages.count(where: { $0.session === session }) >= Self.heldLimit { return session.abort() }
       heldMessages.append((session, text.withUnsafeBytes { Array($0) }))

@@ -58,6 +58,10 @@ final class TidegateProcess: Sendable {
 
   private static func pipe(into collected: Collected) -> Pipe {
     let pipe = Pipe()
+    // Another process that is started meanwhile must not hold the pipe open.
+    for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+      _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+    }
     pipe.fileHandleForReading.readabilityHandler = { handle in
       let data = handle.availableData
       if data.isEmpty {

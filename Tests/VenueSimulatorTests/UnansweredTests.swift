@@ -147,10 +147,10 @@ struct UnansweredTests {
     let (label, word) = Self.apart[index]
     let (venue, symbols) = try #require(Self.connections.first { $0.venue.label == label })
     let talk = try Conversation(venue, symbols) { !$0.contains(word) }
-    try talk.run(19)
+    try talk.run(8)
     let early = talk.unheard.count
     #expect(talk.isEverLive && talk.resets.isEmpty && talk.ends.isEmpty, "\(label): \(talk.resets) \(talk.ends)")
-    try talk.run(131)
+    try talk.run(142)
     #expect(talk.unheard.count > early && talk.told > 0, "\(label): \(talk.unheard.count) requests")
     #expect(
       talk.ends.contains { $0.hasPrefix("renew") } && !talk.ends.contains { $0.hasPrefix("reconnect") }, "\(talk.ends)")
@@ -166,8 +166,5 @@ struct UnansweredTests {
     let states = talk.pipeline.market.instruments.map(\.bookState)
     #expect(
       states.count == symbols.count && states.allSatisfy { $0 == .live }, "\(venue.label): \(states) \(talk.ends)")
-    // Everything of each symbol, not its book alone.
-    let traded = talk.pipeline.symbolCounts.map(\.trades)
-    #expect(traded.allSatisfy { $0 > 0 }, "\(venue.label): \(traded) trades")
   }
 }

@@ -17,8 +17,8 @@ final class HandlerHarness {
   /// Actions of the last call.
   private(set) var actions: [FeedAction] = []
   private(set) var error: FeedError?
-  /// Whether `wait` begins with the venue's acknowledgements of what has been sent.
-  var answers = true
+  /// Which of the requests sent so far the venue acknowledges in `wait`.
+  var isAnswered: (String) -> Bool = { _ in true }
   private var unanswered: [String] = []
 
   convenience init(_ venue: Venue, _ symbols: [String], listing: ListingDetail = .none) {
@@ -59,9 +59,9 @@ final class HandlerHarness {
 
   /// Moves time on by `seconds`, ticking four times a second, and gathers the actions of all ticks.
   func wait(_ seconds: Double) {
-    if answers { acknowledge() }
     var gathered: [FeedAction] = []
     for _ in 0..<Int(seconds * 4) {
+      acknowledge()
       now = now + 250_000
       tick()
       gathered += actions
@@ -92,7 +92,8 @@ final class HandlerHarness {
 
   /// Answers the requests so far as the venue does where it takes them.
   private func acknowledge() {
-    let requests = unanswered
+    guard !unanswered.isEmpty else { return }
+    let requests = unanswered.filter(isAnswered)
     unanswered.removeAll()
     for request in requests {
       for answer in VenueAnswers.acknowledgements(of: request, at: handler.venue.name) {

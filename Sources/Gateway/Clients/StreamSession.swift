@@ -126,6 +126,8 @@ final class StreamSession: ConnectionHandler {
     hold = .none
     guard connection.isOpen else { return held.release() }
     heardAt = connection.loop.moment
+    // A client that is held back is not read from: what is held counts as what it says now, or nothing would.
+    if heardAt - openedAt >= StreamSession.proofAfter { prove() }
     var input = held.unsafeMutableBytes
     take(&input, isNext: true)
     guard hold != .none else {

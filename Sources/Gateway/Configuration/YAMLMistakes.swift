@@ -32,7 +32,10 @@ struct YAMLMistakes {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     anchors = Set(
       lines.flatMap { line in
-        Self.unquotedWords(Self.withoutComment(line)).filter { $0.hasPrefix("&") }.map { $0.dropFirst() }
+        var rest = Self.withoutComment(line).drop { $0 == " " }
+        while rest.hasPrefix("- ") { rest = rest.dropFirst().drop { $0 == " " } }
+        let value = Self.entry(rest)?.value ?? rest
+        return Self.unquotedWords(value).filter { $0.hasPrefix("&") }.map { $0.dropFirst() }
       })
     for (index, line) in lines.enumerated() { read(Self.withoutComment(line), number: index + 1) }
   }
@@ -125,11 +128,14 @@ struct YAMLMistakes {
     return (String(key), rest.drop { $0 == " " })
   }
 
-  /// What stands outside of quotation marks, between spaces, commas, brackets and braces.
+  /// The first word of each value, where it has no quotation marks: of the text, and of each element in brackets or braces.
   private static func unquotedWords(_ text: Substring) -> [Substring] {
     var words: [Substring] = []
     var start: Substring.Index?
     var quote: Character?
+    var depth = 0
+    /// Whether the next word is the first of a value.
+    var isFirst = true
     func end(_ index: Substring.Index) {
       if let from = start { words.append(text[from..<index]) }
       start = nil
@@ -140,10 +146,12 @@ struct YAMLMistakes {
         if character == open { quote = nil }
       } else if " ,[]{}\t\r".contains(character) {
         end(index)
-      } else if start == nil, character == "\"" || character == "'" {
-        quote = character
-      } else if start == nil {
-        start = index
+        if character == "[" || character == "{" { depth += 1 }
+        if character == "]" || character == "}" { depth -= 1 }
+        if "[{,".contains(character), depth > 0 { isFirst = true }
+      } else if start == nil, isFirst {
+        isFirst = false
+        if character == "\"" || character == "'" { quote = character } else { start = index }
       }
     }
     end(text.endIndex)

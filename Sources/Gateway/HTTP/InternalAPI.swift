@@ -118,10 +118,15 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
               queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
               now: node.clock.now())
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
-              + RecordingMetricsText.render(recorders()) + ProcessMetricsText.render(.current),
+              + RecordingMetricsText.render(recorders()) + processFigures,
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }
+  }
+
+  /// What the machine's kernel says of this process; a simulated one has none to tell of, and its runs must be the same each time.
+  private var processFigures: String {
+    node.loop.kernel is SystemKernel ? ProcessMetricsText.render(.current) : ""
   }
 
   /// `/v1/feeds/{venue}/errors`: what all connections of the venue got and could not use.

@@ -91,7 +91,8 @@ extension FanOut {
   /// While they wait, the kernel holds the client back. They wait over its rates of requests and of work, while a request waits for its
   /// answer, and while replies wait for the client.
   package func inputDelay(of client: ClientID, now: Timestamp) -> Int64 {
-    guard let state = state(of: client) else { return 0 }
+    // One that is being closed is asked nothing more.
+    guard let state = state(of: client) else { return .max }
     if state.pending != nil || state.greeting != nil || state.queue.control.bytes > Self.replyLimit { return .max }
     return state.allowance.delay(burst: workBurst(state), perSecond: workLimit(state), at: now)
   }

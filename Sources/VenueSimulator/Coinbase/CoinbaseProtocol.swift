@@ -82,7 +82,7 @@ final class CoinbaseProtocol: VenueProtocol {
       }
     }
     for case let session as CoinbaseSession in sessions
-    where !session.hasSubscribed && now - session.opened >= Self.subscribeLimit {
+    where !session.hasSubscribed && !session.wasUnheard && now - session.opened >= Self.subscribeLimit {
       session.close(1008, "no subscription within 5 seconds")
     }
   }

@@ -87,7 +87,7 @@ final class CoinbaseAdvancedProtocol: VenueProtocol {
     }
     for case let session as CoinbaseAdvancedSession in sessions {
       if ticks % 20 == 0, session.hasHeartbeats { sendHeartbeat(now, session) }
-      if !session.hasSubscribed, now - session.opened >= Self.subscribeLimit {
+      if !session.hasSubscribed, !session.wasUnheard, now - session.opened >= Self.subscribeLimit {
         session.close(1008, "no subscription within 5 seconds")
       }
     }

@@ -65,6 +65,8 @@ package struct Fault: Sendable, Equatable {
       case .gap: "leaves a book update out"
       case .checksum: "sends a wrong checksum"
       case .malformed: "cuts a message short"
+      case .unreadable: "sends a book level whose price cannot be read"
+      case .deaf: "takes no request in and answers none"
       case .slowHandshake: "answers upgrades late"
       case .duplicate: "sends a book update twice"
       case .lateDuplicate: "sends a book update again after its successor"

@@ -71,6 +71,7 @@ extension BitfinexHandler {
     case "unsubscribed": unsubscribed(event, now: now, into: &batch)
     case "pong": batch.events.append(.heartbeat)
     case "conf":
+      configured = nil
       guard event.status == "OK" else {
         throw FeedError(.refused, "conf: \(event.status) \(event.message); books go without their count and checksum")
       }

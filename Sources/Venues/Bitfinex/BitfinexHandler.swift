@@ -105,6 +105,9 @@ package final class BitfinexHandler: SymbolHandler {
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
 
+  /// When `conf` was sent that has no answer yet.
+  var configured: Timestamp?
+
   package init(configuration: FeedConfiguration) { super.init(venue: Self.venue, configuration: configuration) }
 
   // MARK: Instruments
@@ -164,6 +167,7 @@ package final class BitfinexHandler: SymbolHandler {
     lastPing = now
     // Before any subscription: it holds for what is subscribed after it.
     actions.append(.send(#"{"event":"conf","flags":\#(Self.flags)}"#))
+    configured = now
     subscribe(Array(feeds.indices), now)
   }
 
@@ -189,6 +193,7 @@ package final class BitfinexHandler: SymbolHandler {
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
     inMaintenance = false
+    configured = nil
     listRequest.restart()
     for place in feeds.indices {
       feeds[place].book.disconnected()
@@ -204,6 +209,12 @@ package final class BitfinexHandler: SymbolHandler {
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
     if !listRequest.isDone { prepare(now: now, into: &batch) }
     guard isConnected else { return }
+    if let sent = configured, now - sent >= RequestDeadline.answer {
+      // What was subscribed to after it goes without count and checksum: a lost message would not show.
+      configured = nil
+      note(FeedError(.unanswered, "conf was not answered, with which the venue counts its messages"), text: "conf")
+      return actions.append(.reconnect(reason: "conf was not answered"))
+    }
     if now - heardAt >= Self.pingAfter, now - lastPing >= Self.pingAfter {
       lastPing = now
       requestID += 1

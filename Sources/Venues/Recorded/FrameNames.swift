@@ -1,5 +1,4 @@
 import Bytes
-import Glibc
 
 /// A field of a venue's frames that names a market.
 package struct MarketField: Sendable, Hashable {
@@ -61,13 +60,9 @@ package struct FrameNames {
   }
   /// Where `key`, which begins with a quote, next stands.
   private static func find(_ key: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from: Int) -> Int? {
-    guard let base = text.baseAddress, let keyBase = key.baseAddress else { return nil }
     var index = from
-    while index + key.count <= text.count,
-      let quote = memchr(base + index, Int32(UInt8(ascii: "\"")), text.count - key.count - index + 1)
-    {
-      index = UnsafeRawPointer(quote) - base
-      if memcmp(quote, keyBase, key.count) == 0 { return index }
+    while index + key.count <= text.count {
+      if text[index] == key[0], text[index..<index + key.count].elementsEqual(key) { return index }
       index += 1
     }
     return nil

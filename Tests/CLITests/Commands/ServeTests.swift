@@ -2,6 +2,10 @@ import Foundation
 import TestTraits
 import Testing
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 @Suite("tidegate serve", .realTime)
 struct ServeTests {
   private static let promtool = ["/usr/bin/promtool", "/usr/local/bin/promtool", "/opt/homebrew/bin/promtool"].first {
@@ -11,7 +15,8 @@ struct ServeTests {
   private static func metrics(of gateway: TidegateProcess) async throws -> String {
     let line = try #require(gateway.printed.split(separator: "\n").first { $0.contains("/metrics") })
     let url = try #require(line.split(separator: " ").last.flatMap { URL(string: String($0)) })
-    return String(decoding: try Data(contentsOf: url), as: UTF8.self)
+    let (body, _) = try await URLSession.shared.data(from: url)
+    return String(decoding: body, as: UTF8.self)
   }
 
   @Test("/metrics has the process's own figures, and an age for a feed from which nothing ever came")

@@ -47,7 +47,7 @@ struct YAMLMistakesTests {
       "a: \"x # y\"\nb: 'it''s: *x'\n",
       "base: &base [A-B]\nfeeds:\n  kraken: *base\n", "text: |\n  a: 1\n  a: 2\n  * x\nb: 2\n",
       "---\nlisten: 127.0.0.1:80\n",
-      "url: ws://127.0.0.1:9001\nother: x\n", "a: 5 * 3\n",
+      "url: ws://127.0.0.1:9001\nother: x\n", "a: 5 * 3\n", "feeds: kraken=BTC-USD, *-USD\n",
     ])
   func right(_ text: String) { #expect(Self.lines(text) == []) }
 

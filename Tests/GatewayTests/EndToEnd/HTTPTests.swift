@@ -32,7 +32,8 @@ struct HTTPTests {
     #expect((status.json["feeds"] as? [[String: Any]])?.count == 2, "\(status.text)")
 
     let expected: [(path: String, status: Int, says: String)] = [
-      ("/v1/books/kraken:NOPE-USD", 404, "kraken:NOPE-USD"), ("/v1/books/kraken:BTC-USD?depth=0", 400, "depth=0"),
+      ("/v1/books/kraken:NOPE-USD", 404, "kraken has no NOPE-USD"),
+      ("/v1/books/kraken:BTC-USD?depth=0", 400, "depth=0"),
       ("/v1/sparklines/kraken:BTC-USD?points=1", 400, "points=1"),
       ("/v1/sparklines/kraken:BTC-USD?range=3w", 400, "3w"),
       ("/v1/snapshot", 400, "symbols"),

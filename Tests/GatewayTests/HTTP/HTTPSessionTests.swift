@@ -121,7 +121,9 @@ struct HTTPSessionTests {
     var out = ByteBuffer()
     let fields =
       answer.fields + [
-        HTTPField("Access-Control-Allow-Origin", "*"), HTTPField("Content-Type", answer.contentType),
+        HTTPField("Access-Control-Allow-Origin", "*"),
+        HTTPField("Access-Control-Expose-Headers", HTTPResponse.exposedFields),
+        HTTPField("Content-Type", answer.contentType),
       ]
     HTTPEncoder.append(
       HTTPResponseHead(status: answer.status, fields: HTTPFields(fields)), bodyLength: answer.body.count,

@@ -38,10 +38,13 @@ struct LogOutputTests {
     let numbers = lines.compactMap { line in
       line.hasPrefix("n=") ? Int(line.dropFirst(2).prefix { $0 != " " }) : nil
     }
-    #expect(numbers == Array(0..<numbers.count))
+    #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "in their order")
     #expect((LogOutput.limit / 1_000..<count).contains(numbers.count))
-    let losses = lines.filter { $0.contains("were lost") }
-    #expect(losses.count == 1 && losses[0].hasSuffix("lines=\(count - numbers.count)"), "\(losses)")
+    // The pipe itself takes some while the lines come, so that there may be more than one gap.
+    let losses = lines.filter { $0.contains("were lost") }.compactMap {
+      $0.split(separator: "lines=").last.flatMap { Int($0) }
+    }
+    #expect(!losses.isEmpty && losses.reduce(0, +) == count - numbers.count, "\(losses)")
   }
 
   @Test("a line is out when the call comes back, where the reader keeps up")

@@ -250,10 +250,13 @@ struct DataStateTests {
     var lookup = SymbolLookup()
     let early = fanOut.explainMissing("okx:BTC-USDT", &lookup)
     #expect(early.code == .notReady && early.retry && early.retryAfterMilliseconds == 1_000)
-    for number in 0..<5 {
-      let error = fanOut.explainMissing("kraken:btc-usd", &lookup)
+    for number in [0, 2, 4, 6] {
+      let error = fanOut.explainMissing("kraken:BTC-USX", &lookup)
       #expect(error.code == .unknownSymbol)
       #expect(error.hint?.contains("did you mean kraken:BTC-USD") == (number < 3), "\(error)")
+      // Another case is no search: it is answered however many there are.
+      let lower = fanOut.explainMissing("kraken:btc-usd", &lookup)
+      #expect(lower.hint?.contains("did you mean kraken:BTC-USD") == true, "\(lower)")
     }
   }
 }

@@ -101,15 +101,14 @@ package struct Scenario: Sendable, CustomStringConvertible {
           case "kraken":
             [
               .drop, .silence, .gap, .checksum, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban,
-              .plannedShutdown, .pongsOnly, .answersOnly,
+              .plannedShutdown,
             ]
           case "binance", "okx":
             [
               .drop, .silence, .gap, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban, .plannedShutdown,
-              .plannedShutdown, .pongsOnly, .answersOnly,
+              .plannedShutdown,
             ]
-          default:
-            [.drop, .silence, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban, .pongsOnly, .answersOnly]
+          default: [.drop, .silence, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
           }
         let kind = kinds[pick(kinds.count)]
         var fault = Fault(kind, at: at)

@@ -340,6 +340,7 @@ struct DeribitHandlerTests {
   @Test("a request that is refused as a whole is asked for in halves, until it is known whom it was about")
   func bisection() {
     let feed = Self.connected(["BTC-USDC-PERP", "DOGE-USDC-PERP"])
+    feed.isAnswered = { _ in false }
     feed.receive(#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"Invalid params"},"usIn":1}"#)
     #expect(feed.failures.isEmpty && feed.error == nil)
     feed.wait(1)

@@ -19,8 +19,9 @@ struct KuCoinHandlerTests {
     return feed
   }
 
-  static func live() -> HandlerHarness {
+  static func live(isAnswered: @escaping (String) -> Bool = { _ in true }) -> HandlerHarness {
     let feed = connected()
+    feed.isAnswered = isAnswered
     feed.wait(1)
     feed.receive(
       book("snapshot", 100, 100, bids: #"["80688.1","0.591532"],["80688","2"]"#, asks: #"["80691.5","0.2"]"#))
@@ -304,7 +305,7 @@ struct KuCoinHandlerTests {
 
   @Test("a refusal costs its symbol, once; the others go on")
   func refusals() {
-    let feed = Self.live()
+    let feed = Self.live { !$0.contains("ETH-USDT") || !$0.contains("obu") }
     feed.receive(#"{"id":"3","result":false,"message":"invalid request data"}"#)
     #expect(feed.failures == ["ETH-USDT": "invalid request data"])
     feed.receive(
@@ -320,7 +321,7 @@ struct KuCoinHandlerTests {
 
   @Test("one request too many is no word about the symbol: the same again, later")
   func tooMany() {
-    let feed = Self.live()
+    let feed = Self.live { !$0.contains("ETH-USDT") || !$0.contains("obu") }
     feed.receive(#"{"id":"3","result":false,"reason":"exceed max topic count limitation of 200"}"#)
     #expect(feed.error?.kind == .refused && feed.failures.isEmpty)
     feed.wait(9)

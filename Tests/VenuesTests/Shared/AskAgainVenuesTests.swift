@@ -48,6 +48,7 @@ extension AskAgainTests {
     }
     let list = #"{"code":"200000","data":[\#(["BTC", "ETH", "SOL"].map(entry).joined(separator: ","))]}"#
     let feed = HandlerHarness(KuCoinHandler.venue, ["BTC-USDT", "ETH-USDT", "SOL-USDT"])
+    feed.isAnswered = { !$0.contains("ETH-USDT") || !$0.contains("obu") }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)
     feed.connect()
@@ -73,6 +74,7 @@ extension AskAgainTests {
       #"{"instrument_name":"\#(base)_USDC-PERPETUAL","kind":"future","instrument_type":"linear","tick_size":0.1,"contract_size":0.1,"base_currency":"\#(base)","quote_currency":"USDC","settlement_currency":"USDC","settlement_period":"perpetual","min_trade_amount":0.1}"#
     }
     let feed = HandlerHarness(DeribitHandler.venue, ["BTC-USDC-PERP", "ETH-USDC-PERP", "NEW-USDC-PERP"])
+    feed.isAnswered = { _ in false }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"result":[\#(entry("BTC")),\#(entry("ETH"))]}"#)
     #expect(feed.failures.keys.sorted() == ["NEW-USDC-PERP"])

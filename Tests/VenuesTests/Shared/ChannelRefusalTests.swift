@@ -23,7 +23,7 @@ struct ChannelRefusalTests {
 
   private func kraken() -> (HandlerHarness, [String]) {
     let feed = HandlerHarness(KrakenHandler.venue, ["ETH-USD"])
-    feed.answers = false
+    feed.isAnswered = { _ in false }
     feed.connect()
     feed.receive(KrakenHandlerTests.pairs)
     return (feed, feed.sent)
@@ -85,7 +85,7 @@ struct ChannelRefusalTests {
   @Test("OKX: a ticker that is refused, and any refusal that names nothing", arguments: ["60018", "60012", "60014"])
   func okx(_ code: String) {
     let feed = HandlerHarness(OKXHandler.venue, ["BTC-USDT"])
-    feed.answers = false
+    feed.isAnswered = { _ in false }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, OKXHandlerTests.lists["SPOT"] ?? "")
     feed.connect()
@@ -133,7 +133,7 @@ struct ChannelRefusalTests {
   @Test("Gate's bridged book: without an answer to its subscription no snapshot is asked for")
   func bridged() {
     let feed = HandlerHarness(GateHandler.venue(.bridged), ["BTC-USDT"])
-    feed.answers = false
+    feed.isAnswered = { _ in false }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, GateHandlerTests.list)
     feed.connect()
