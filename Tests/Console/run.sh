@@ -22,4 +22,4 @@ node "${flags[@]}" -e '' 2>/dev/null || flags=()
 executable=${TIDEGATE_EXECUTABLE:-$PWD/.build/debug/tidegate}
 [ -x "$executable" ] || { echo "error: there is no $executable: build first (swift build)" >&2; exit 1; }
 # One file at a time: each has gateways and a browser of its own, on as few as two cores.
-TIDEGATE_EXECUTABLE=$executable node "${flags[@]}" --test --test-concurrency=1 --test-reporter=spec Tests/Console/
+TIDEGATE_EXECUTABLE=$executable timeout 600 node "${flags[@]}" --test --test-concurrency=1 --test-reporter=spec Tests/Console/

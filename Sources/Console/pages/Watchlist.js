@@ -18,6 +18,7 @@ export class Watchlist {
   #session;
   #rows = new Map();
   #undo = [];
+  #isLeft = false;
 
   constructor(session) {
     this.#session = session;
@@ -39,7 +40,8 @@ export class Watchlist {
     let symbols = stored.read("watchlist", null);
     if (symbols === null) {
       this.list.replaceChildren(...Array.from({ length: 4 }, () => el("li", { class: "skeleton", "aria-hidden": "true" })));
-      symbols = await this.#firstSymbols().catch(() => []);
+      symbols = await this.#firstSymbols();
+      if (this.#isLeft) return;
     }
     this.symbols = symbols.filter((symbol) => typeof symbol === "string").slice(0, LIMIT);
     this.#undo.push(this.#session.onClient((client) => {
@@ -52,14 +54,20 @@ export class Watchlist {
   }
 
   leave() {
+    this.#isLeft = true;
     for (const undo of this.#undo) undo();
     this.#undo = [];
     for (const row of this.#rows.values()) row.end();
     this.#rows.clear();
   }
 
+  /** A gateway that has just begun has no lists yet: it is asked again for a while. */
   async #firstSymbols() {
-    const found = await this.#session.instruments("");
+    let found = [];
+    for (let attempt = 0; attempt < 30 && found.length === 0 && !this.#isLeft; attempt += 1) {
+      if (attempt > 0) await new Promise((resolve) => setTimeout(resolve, 1_000));
+      found = await this.#session.instruments("").catch(() => []);
+    }
     const wanted = found.filter(({ symbol }) => {
       const { base, quote, kind } = symbolParts(symbol);
       return FIRST_CHOICE.includes(base) && quote.startsWith("USD") && kind === undefined;
