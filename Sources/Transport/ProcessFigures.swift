@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// What the kernel says of this process (proc(5), clock_gettime(2)).

@@ -48,6 +48,21 @@ test("a book is its snapshot and the updates after it", async () => {
   assert.equal(seen.at(-1).info.type, "update");
 });
 
+test("a book that the gateway has lost is empty and says so, until its snapshot", async () => {
+  const world = new World();
+  const { subscription } = followed(world, { channel: "book", symbol: BTC });
+  await world.connected();
+  await world.say(snapshot(1, "book", BTC, 10, { state: "live", bids: [["1", "1"]], asks: [["2", "1"]] }));
+  assert.equal(subscription.value.state, "live");
+  await world.say(update(1, "book", BTC, 10, 11, { state: "syncing", reason: "a message is missing", bids: [], asks: [] }));
+  assert.equal(subscription.value.state, "syncing");
+  assert.equal(subscription.value.reason, "a message is missing");
+  assert.deepEqual(subscription.value.bids, []);
+  await world.say(snapshot(1, "book", BTC, 12, { state: "live", bids: [["3", "1"]], asks: [] }, "resync"));
+  assert.equal(subscription.value.state, "live");
+  assert.equal(subscription.value.reason, undefined);
+});
+
 test("after a broken prev a stream is waited for and told so; a snapshot heals it", async () => {
   const world = new World();
   const { subscription, seen } = followed(world, { channel: "book", symbol: BTC });

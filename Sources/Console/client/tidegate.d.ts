@@ -36,6 +36,9 @@ export class Book {
   readonly bids: Level[];
   readonly asks: Level[];
   readonly time?: Microseconds;
+  /** `syncing`: the gateway has lost the book; both sides are empty until a snapshot comes. */
+  readonly state: "live" | "syncing";
+  readonly reason?: string;
   readonly bestBid?: Level;
   readonly bestAsk?: Level;
   readonly spread: DecimalText | null;

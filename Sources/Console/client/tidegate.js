@@ -161,9 +161,14 @@ export class Book {
   asks = [];
   /** The venue's time of the last change, µs; undefined if it has said none. */
   time = undefined;
+  /** `live`, or `syncing`: the gateway has lost it, nothing is known until a snapshot comes, and both sides are empty. */
+  state = "live";
+  /** Why it is not live; undefined where it is. */
+  reason = undefined;
 
   static from(data) {
     const book = new Book();
+    book.#note(data);
     for (const level of list(data.bids, LEVEL_LIMIT, "bids")) book.#set(book.bids, level, -1);
     for (const level of list(data.asks, LEVEL_LIMIT, "asks")) book.#set(book.asks, level, 1);
     book.time = Number.isSafeInteger(data.time) ? data.time : undefined;
@@ -172,9 +177,16 @@ export class Book {
 
   /** Applies an update: a level of size zero goes. */
   apply(data) {
+    this.#note(data);
     for (const level of list(data.bids, LEVEL_LIMIT, "bids")) this.#set(this.bids, level, -1);
     for (const level of list(data.asks, LEVEL_LIMIT, "asks")) this.#set(this.asks, level, 1);
     if (Number.isSafeInteger(data.time)) this.time = data.time;
+  }
+
+  #note(data) {
+    this.state = data.state === "syncing" ? "syncing" : "live";
+    this.reason = this.state === "live" ? undefined : short(data.reason);
+    if (this.state === "syncing") { this.bids = []; this.asks = []; }
   }
 
   get bestBid() { return this.bids[0]; }

@@ -96,7 +96,7 @@ export class Market {
       client.subscribe({ channel: "book", symbol, depth: 10, intervalMilliseconds: 100 }, (book, info) => {
         if (info.type === "state") this.bookState.hidden = info.state === "live";
         if (book === undefined) return;
-        this.bookState.hidden = true;
+        this.bookState.hidden = book.state === "live";
         this.book.show(book);
       }),
       client.subscribe({ channel: "trades", symbol }, (trades) => { if (trades) this.trades.show(trades); }),

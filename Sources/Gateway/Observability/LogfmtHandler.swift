@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import Logging
 
 /// Writes a logger's events as logfmt lines: time (UTC, µs), level, message, then the metadata in the order of its keys.
