@@ -9,7 +9,7 @@ enum Freshness: Equatable {
   case used(clients: Int)
 
   /// - Parameters:
-  ///   - metrics: what the gateway's `/metrics` says; nil: it could not be had.
+  ///   - metrics: what the gateway's `/metrics` says; nil if it is not available.
   ///   - started: when the process under measurement was started, Unix time, s.
   init(metrics: String?, started: Double?) {
     guard let metrics else {

@@ -134,7 +134,7 @@ struct RunCommand: ParsableCommand {
     if verdict.outcome != .pass { throw ExitCode(verdict.outcome.exitCode) }
   }
 
-  /// What the gateway's `/metrics` says; nil if it cannot be had.
+  /// What the gateway's `/metrics` says; nil if it is not available.
   private var internalMetrics: String? {
     guard let url = try? StreamURL("ws://\(`internal`)/metrics"), let answer = try? Sockets.get(url, path: "/metrics")
     else { return nil }

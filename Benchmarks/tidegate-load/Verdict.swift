@@ -140,7 +140,7 @@ struct Verdict: Equatable {
     atMost(figures.refused, thresholds.maxRefused, "refused subscriptions")
     atMost(figures.errors, thresholds.maxErrors, "errors")
     atMost(figures.protocolErrors, 0, "protocol errors")
-    // Slow clients are told to go, by design.
+    // The gateway closes slow clients by design.
     let ended = figures.disconnected >= figures.slowDisconnected ? figures.disconnected - figures.slowDisconnected : 0
     atMost(ended, thresholds.maxDisconnected, "clients that were cut off")
     if !faults.isEmpty, !figures.firstError.isEmpty { faults.append("first: \(figures.firstError)") }
