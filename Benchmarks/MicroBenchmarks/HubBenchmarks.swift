@@ -1,91 +1,105 @@
 import Bytes
 import MarketData
 import PubSub
-import TestSupport
 
-/// A change to a finished frame: `Hub.publish`, which encodes once per stream, header and envelope included. The change is made
-/// by the market in the same operation; "market: …" says what that takes.
+/// One frame to a thousand subscribers of a loop, per subscriber; the sending itself is the kernel's.
 enum HubBenchmarks {
+  static let clients = MicroBenchmark.batch
+
   static var all: [MicroBenchmark] {
     [
-      hub("hub: apply and encode a trade", StreamKey(channel: .trades, symbol: MarketBench.symbol)) {
-        $0.trade(step: $1)
+      MicroBenchmark(name: "hub: deliver a frame, per client of 1,000") {
+        let bench = try HubBench()
+        return PreparedBenchmark(
+          reset: {
+            _ = bench.drain()
+            bench.makeFrame()
+          }, run: { bench.deliver() })
       },
-      hub("hub: apply and encode a quote", StreamKey(channel: .quote, symbol: MarketBench.symbol)) {
-        $0.quote(step: $1)
+      MicroBenchmark(name: "hub: deliver and take a frame, per client of 1,000") {
+        let bench = try HubBench()
+        return PreparedBenchmark(
+          reset: { bench.makeFrame() },
+          run: {
+            _ = bench.deliver()
+            return bench.drain()
+          })
       },
-      MicroBenchmark(name: "market: apply a book delta of 20 levels") {
-        let bench = MarketBench()
-        let steps = Self.steps
-        return PreparedBenchmark {
-          var changed = 0
-          for step in steps {
-            bench.book(step: step)
-            changed &+= bench.changes.bids.count
-          }
-          return changed
-        }
-      },
-      hub("hub: apply and encode a book delta of 20 levels, depth 25", book(25)) { $0.book(step: $1) },
-      hub("hub: apply and encode a book delta of 20 levels, full depth", book(0)) { $0.book(step: $1) },
     ]
-  }
-
-  private static func book(_ depth: UInt16) -> StreamKey {
-    StreamKey(channel: .book, symbol: MarketBench.symbol, depth: depth)
-  }
-
-  static var steps: [Int64] {
-    var random = SeededGenerator(seed: 41)
-    return (0..<MicroBenchmark.batch).map { _ in Int64.random(in: 0...2_000, using: &random) }
-  }
-
-  private static func hub(
-    _ name: String, _ key: StreamKey, _ change: @escaping @Sendable (MarketBench, Int64) -> Void
-  ) -> MicroBenchmark {
-    MicroBenchmark(name: name) {
-      let bench = HubBench(key)
-      let steps = steps
-      let run = {
-        var bytes = 0
-        for step in steps {
-          change(bench.market, step)
-          bytes &+= bench.publish()
-        }
-        return bytes
-      }
-      let bytes = run()
-      guard bytes > 0 else { throw BenchmarkUnavailable("the hub published nothing") }
-      return PreparedBenchmark(bytes: bytes, run: run)
-    }
   }
 }
 
-/// A hub with one market and one subscribed stream.
+/// A hub whose clients all subscribe to the trades of one instrument.
 final class HubBench {
-  let market = MarketBench()
-  let hub: Hub
+  private let hub = SubscriberHub(loop: 0, loops: 1, identity: .init(node: "bench", version: "1"))
+  private let bench = PublisherBench(StreamKey(channel: .trades, symbol: MarketBench.symbol))
+  private var actions: [HubAction] = []
   private var deliveries: [Delivery] = []
+  private var next: [Delivery] = []
+  private var frames: [SharedBytes] = []
 
-  init(_ key: StreamKey, remembers: Bool = true) {
-    hub = Hub(loop: 0, loops: 1, epoch: "k7", remembers: remembers)
-    let slot = hub.add(market: market.market, venue: "binance")
-    hub.perform(
-      .join(
-        JoinRequest(
-          key: key, market: slot, instrument: InstrumentID(0), loop: 0, client: ClientID(slot: 0, generation: 1),
-          request: 1,
-          item: 0, reason: .subscribe)), now: market.now, into: &deliveries)
+  init() throws {
+    var directory = Directory()
+    directory.venues = ["binance"]
+    directory.entries[MarketBench.symbol] = DirectoryEntry(
+      loop: 0, market: 0, instrument: bench.market.instrument, bookState: .live)
+    hub.directory = directory
+    let request = Array(
+      #"{"op":"subscribe","id":1,"streams":[{"channel":"trades","symbols":["\#(MarketBench.symbol)"]}]}"#.utf8)
+    for number in 0..<HubBenchmarks.clients {
+      let client = hub.open(session: "s_\(number)", now: bench.market.now)
+      request.withUnsafeBytes {
+        hub.receive(RawSpan(_unsafeBytes: $0), from: client, now: bench.market.now, into: &actions)
+      }
+      carryOut()
+    }
+    _ = drain()
+    makeFrame()
+    _ = deliver()
+    guard drain() == HubBenchmarks.clients else {
+      throw BenchmarkUnavailable("a frame did not reach each of \(HubBenchmarks.clients) clients")
+    }
+    makeFrame()
   }
 
-  /// Publishes the market's last changes; returns the bytes of the frames.
-  func publish() -> Int {
+  private func carryOut() {
+    let commands = actions
+    actions.removeAll(keepingCapacity: true)
     deliveries.removeAll(keepingCapacity: true)
-    hub.publish(market.changes, market: 0, now: market.now, into: &deliveries)
-    var bytes = 0
-    for delivery in deliveries {
-      if case .frame(let frame, _) = delivery { bytes &+= frame.bytes.count }
+    for case .command(let command, _) in commands {
+      bench.publisher.perform(command, now: bench.market.now, into: &deliveries)
     }
-    return bytes
+    hub.deliver(deliveries, now: bench.market.now, into: &actions)
+  }
+
+  /// A new trade, encoded.
+  func makeFrame() {
+    bench.market.trade(step: 1_000)
+    next.removeAll(keepingCapacity: true)
+    bench.publisher.publish(bench.market.changes, market: 0, now: bench.market.now, into: &next)
+    next.removeAll {
+      if case .frame(let frame, _) = $0 { return frame.events == 0 }
+      return true
+    }
+  }
+
+  /// Queues the frame for every client.
+  func deliver() -> Int {
+    hub.deliver(next, now: bench.market.now, into: &actions)
+    return hub.dirty.count
+  }
+
+  /// Takes what every client has queued, as a connection that is writable does; returns the number of frames.
+  func drain() -> Int {
+    var taken = 0
+    for client in hub.dirty {
+      frames.removeAll(keepingCapacity: true)
+      hub.take(from: client, byteLimit: 64 << 10, now: bench.market.now, into: &frames, actions: &actions)
+      taken &+= frames.count
+      hub.setUnsent(0, for: client, now: bench.market.now)
+    }
+    hub.removeDirty()
+    frames.removeAll(keepingCapacity: true)
+    return taken
   }
 }

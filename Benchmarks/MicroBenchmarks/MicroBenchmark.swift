@@ -13,8 +13,8 @@ package struct MicroBenchmark: Sendable {
   /// Every benchmark, in the order in which data passes the house.
   package static var all: [MicroBenchmark] {
     DecimalBenchmarks.all + WireBenchmarks.all + DeflateBenchmarks.all + FeedBenchmarks.all + StateBenchmarks.all
+      + PublisherBenchmarks.all
       + HubBenchmarks.all
-      + FanOutBenchmarks.all
   }
 }
 

@@ -38,10 +38,10 @@ enum SeamBenchmarks {
             pair.send { Glibc.send(pair.sender, $0, $1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }
           }
         }),
-      hub("rings: apply and encode a trade", StreamKey(channel: .trades, symbol: MarketBench.symbol)) {
+      publisher("rings: apply and encode a trade", StreamKey(channel: .trades, symbol: MarketBench.symbol)) {
         $0.trade(step: $1)
       },
-      hub(
+      publisher(
         "rings: apply and encode a book delta of 20 levels, depth 25",
         StreamKey(channel: .book, symbol: MarketBench.symbol, depth: 25)
       ) { $0.book(step: $1) },
@@ -54,12 +54,12 @@ enum SeamBenchmarks {
     return Int(truncatingIfNeeded: sum)
   }
 
-  private static func hub(
+  private static func publisher(
     _ name: String, _ key: StreamKey, _ change: @escaping @Sendable (MarketBench, Int64) -> Void
   ) -> SeamBenchmark {
     let make: @Sendable (Bool) -> PreparedBenchmark = { remembers in
-      let bench = HubBench(key, remembers: remembers)
-      let steps = HubBenchmarks.steps
+      let bench = PublisherBench(key, remembers: remembers)
+      let steps = PublisherBenchmarks.steps
       return PreparedBenchmark {
         var bytes = 0
         for step in steps {

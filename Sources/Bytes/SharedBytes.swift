@@ -8,7 +8,7 @@ package final class SharedBytes: @unchecked Sendable {
   // `second` is atomic and owns what it points to.
   package let start: UnsafeRawPointer
   package let count: Int
-  /// Nil: nobody has asked for a twin; this object itself, not retained: there is none; else a retained one.
+  /// Nil: nobody has asked for a compressedForm; this object itself, not retained: there is none; else a retained one.
   private let second = Atomic<UnsafeRawPointer?>(nil)
 
   /// A copy of `source`. O(n), one allocation for the bytes.
@@ -43,7 +43,7 @@ package final class SharedBytes: @unchecked Sendable {
 
   /// A second form of the same message, such as a compressed one: made when it is first asked for, nil if there is none, kept as
   /// long as this object. Callable from several threads at once: `make` may then be called by each, and one result is kept.
-  package func twin(_ make: @autoclosure () -> SharedBytes?) -> SharedBytes? {
+  package func compressedForm(_ make: @autoclosure () -> SharedBytes?) -> SharedBytes? {
     if let known = second.load(ordering: .acquiring) { return resolve(known) }
     let made = make()
     let pointer = made.map { UnsafeRawPointer(Unmanaged.passRetained($0).toOpaque()) } ?? own

@@ -25,7 +25,7 @@ extension LoopNode {
     loop.assertOnLoop()
     isDraining = true
     ending.deadline = loop.moment + window
-    fanOut.drain(window: window, now: clock.now(), into: &actions)
+    hub.drain(window: window, now: clock.now(), into: &actions)
     for session in httpSessions.sessions { session.closeForDrain(atOnce: false) }
   }
 

@@ -79,9 +79,9 @@ extension LoopNode {
   /// Books what waits for this loop's clients; closes those with the most where all clients together have too much.
   func keepWithinBudget() {
     let budget = settings.admission.budget
-    let tooMuch = budget.book(fanOut.queuedBytes + httpSessions.queuedBytes, loop: loop.index)
+    let tooMuch = budget.book(hub.queuedBytes + httpSessions.queuedBytes, loop: loop.index)
     if tooMuch > 0 {
-      let shed = fanOut.shed(bytes: tooMuch, clients: Self.shedPerTurn, limit: budget.limit, into: &actions)
+      let shed = hub.shed(bytes: tooMuch, clients: Self.shedPerTurn, limit: budget.limit, into: &actions)
       var freed = shed.bytes
       var closed = shed.clients
       if freed < tooMuch, closed < Self.shedPerTurn {
@@ -95,7 +95,7 @@ extension LoopNode {
       }
       excess.closed += closed
       metrics.closedOverBudget += UInt64(closed)
-      budget.rebook(fanOut.queuedBytes + httpSessions.queuedBytes, loop: loop.index)
+      budget.rebook(hub.queuedBytes + httpSessions.queuedBytes, loop: loop.index)
     }
     let moment = loop.moment
     if excess.closed > 0, moment - excess.noticeAt >= 10_000_000 {

@@ -7,8 +7,8 @@ import Transport
 import Venues
 import WebSocket
 
-/// Everything that lives on one loop: the feeds and markets it owns, the hub that publishes them, the fan-out and sessions of
-/// its clients. It carries deliveries and commands between hubs and fan-outs, its own and those of the other loops.
+/// Everything that lives on one loop: the feeds and markets it owns, their publisher, the subscriber hub and the sessions of
+/// its clients. It carries deliveries and commands between publishers and hubs, its own and those of the other loops.
 ///
 /// A turn gathers: feeds publish into `outgoing` as they read; at the turn's end everything is delivered, clients with
 /// something queued are written to, and what other loops need goes to their mailboxes in one batch each.
@@ -17,8 +17,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   // others reach it through `loop.execute`.
 
   let loop: EventLoop
-  let hub: Hub
-  let fanOut: FanOut
+  let publisher: StreamPublisher
+  let hub: SubscriberHub
   let settings: NodeSettings
   let compression: ClientCompression
   /// All nodes by loop index, this one included; set once before any of them starts.
@@ -37,7 +37,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private var outgoing: [Delivery] = []
   /// By loop.
   private var outboxes: [DeliveryOutbox]
-  var actions: [FanOutAction] = []
+  var actions: [HubAction] = []
   var frames: [SharedBytes] = []
   private var dirtyFeeds: Set<Int> = []
   /// The present state of every feed of the gateway, by its global number.
@@ -57,14 +57,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     self.clock = GatewayClock(kernel: loop.kernel)
     self.settings = settings
     self.compression = ClientCompression(settings.compression)
-    self.hub = Hub(loop: loop.index, loops: loops, epoch: settings.epoch)
-    self.fanOut = FanOut(
+    self.publisher = StreamPublisher(loop: loop.index, loops: loops, epoch: settings.epoch)
+    self.hub = SubscriberHub(
       loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
       limits: settings.clientLimits, heartbeatSeconds: settings.heartbeatSeconds)
-    fanOut.directory.venues = settings.venues.sorted()
+    hub.directory.venues = settings.venues.sorted()
     if let access = settings.access {
-      fanOut.asksForTokens = true
-      fanOut.anonymousGrant = access.policy.anonymous
+      hub.asksForTokens = true
+      hub.anonymousGrant = access.policy.anonymous
     }
     self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
   }
@@ -90,7 +90,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     schedule: ConnectSchedule?, recorder: (any FeedRecorder)?
   ) {
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
-    let slot = hub.add(market: pipeline.market, venue: venue.name)
+    let slot = publisher.add(market: pipeline.market, venue: venue.name)
     begin(
       FeedSession(
         pipeline: pipeline, slot: slot, owner: self, loop: loop,
@@ -101,7 +101,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// Adds a recording as a feed of this loop, which begins with `origin`. On the loop.
   func add(replay replayer: Replayer, origin: Timestamp, speed: GatewayConfiguration.ReplaySpeed, number: Int) {
-    let slot = hub.add(market: replayer.pipeline.market, venue: replayer.venue.name)
+    let slot = publisher.add(market: replayer.pipeline.market, venue: replayer.venue.name)
     begin(
       ReplaySession(
         replayer: replayer, origin: origin, speed: speed, slot: slot, owner: self, loop: loop, log: settings.log,
@@ -132,8 +132,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       let jump = clock.now() - before
       // No venue has been silent, no client slow, for the time that was left out.
       for feed in feeds { feed.timeJumped(by: jump) }
-      fanOut.clockStepped(by: jump)
       hub.clockStepped(by: jump)
+      publisher.clockStepped(by: jump)
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
   }
@@ -149,7 +149,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {
     metrics.feedBatches += 1
-    hub.publish(changes, market: feed.slot, now: now, into: &outgoing)
+    publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
   }
 
   func feedStatusChanged(_ feed: any Feed) { dirtyFeeds.insert(feed.slot) }
@@ -165,19 +165,21 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let heard = zip(feedNumbers, feeds).map { ($0, $1.status.lastMessage) }
     for node in nodes {
       if node === self {
-        node.learn(ages: heard)
+        node.updateDirectory(ages: heard)
       } else {
         // Those that find no room are followed by newer ones.
-        _ = node.loop.offer(bytes: heard.count * MemoryLayout<(Int, Timestamp?)>.stride) { node.learn(ages: heard) }
+        _ = node.loop.offer(bytes: heard.count * MemoryLayout<(Int, Timestamp?)>.stride) {
+          node.updateDirectory(ages: heard)
+        }
       }
     }
   }
 
-  private func learn(ages: [(Int, Timestamp?)]) {
+  private func updateDirectory(ages: [(Int, Timestamp?)]) {
     for (number, heard) in ages { statuses[number]?.lastMessage = heard }
     let all = venueStatuses
-    fanOut.feeds = all
-    if loop.index == 0 { hub.publish(status: all, now: clock.now(), into: &outgoing) }
+    hub.feeds = all
+    if loop.index == 0 { publisher.publish(status: all, now: clock.now(), into: &outgoing) }
   }
 
   /// Tells every loop what changed about this loop's feeds: their states, and the instruments whose description or book did. A loop
@@ -201,10 +203,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       let (status, number) = (feed.status, feedNumbers[slot])
       for node in nodes {
         if node === self {
-          learn(status, number: number, entries: entries, now)
+          updateDirectory(status, number: number, entries: entries, now)
         } else if !node.loop.offer(
           bytes: entries.count * MemoryLayout<DirectoryEntry>.stride,
-          { node.learn(status, number: number, entries: entries, node.clock.now()) })
+          { node.updateDirectory(status, number: number, entries: entries, node.clock.now()) })
         {
           dirtyFeeds.insert(slot)
           untold.insert(slot)
@@ -213,14 +215,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
   }
 
-  private func learn(_ status: FeedStatus, number: Int, entries: [DirectoryEntry], _ now: Timestamp) {
+  private func updateDirectory(_ status: FeedStatus, number: Int, entries: [DirectoryEntry], _ now: Timestamp) {
     loop.assertOnLoop()
     statuses[number] = status
     let all = venueStatuses
-    for entry in entries { fanOut.directory.learn(entry) }
-    if !fanOut.directory.venues.contains(status.venue) { fanOut.directory.venues.append(status.venue) }
-    fanOut.feeds = all
-    if loop.index == 0 { hub.publish(status: all, now: now, into: &outgoing) }
+    for entry in entries { hub.directory.update(entry) }
+    if !hub.directory.venues.contains(status.venue) { hub.directory.venues.append(status.venue) }
+    hub.feeds = all
+    if loop.index == 0 { publisher.publish(status: all, now: now, into: &outgoing) }
   }
 
   private var venueStatuses: [FeedStatus] {
@@ -228,7 +230,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   /// The present state of every venue.
-  var feedStatuses: [FeedStatus] { fanOut.feeds }
+  var feedStatuses: [FeedStatus] { hub.feeds }
 
   /// What the loop has counted, compression included.
   var currentMetrics: NodeMetrics {
@@ -238,9 +240,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.compressedFramesSent = counts.frames
     metrics.bytesBeforeCompression = counts.bytesBefore
     metrics.bytesAfterCompression = counts.bytesAfter
-    metrics.streams = hub.subscribedStreams
-    metrics.streamsKept = hub.keptStreams - metrics.streams
-    metrics.replayBytes = hub.ringBytes
+    metrics.streams = publisher.subscribedStreams
+    metrics.streamsKept = publisher.keptStreams - metrics.streams
+    metrics.replayBytes = publisher.ringBytes
     return metrics
   }
 
@@ -270,7 +272,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     rest: UnsafeMutableRawBufferPointer
   ) {
     httpSessions.remove(for: connection)
-    let client = fanOut.open(
+    let client = hub.open(
       session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant, now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
@@ -292,7 +294,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   func forget(_ connection: Connection) { httpSessions.remove(for: connection) }
 
   func drained(_ session: StreamSession) {
-    fanOut.setUnsent(0, for: session.client, now: clock.now())
+    hub.setUnsent(0, for: session.client, now: clock.now())
     write(to: session, clock.now())
     if session.waitsForReplies { session.waitForTurn() }
   }
@@ -302,7 +304,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     sessions[Int(session.client.slot)] = nil
     metrics.clients -= 1
     metrics.connections -= 1
-    fanOut.close(session.client, into: &actions)
+    hub.close(session.client, into: &actions)
   }
 
   /// Applies another key file to those who are here: gives each what it may have now, ends those whose key is gone.
@@ -310,11 +312,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     for session in sessions {
       guard let session else { continue }
       guard let credential = session.credential else {
-        if fanOut.grant(of: session.client) == nil { continue }
+        if hub.grant(of: session.client) == nil { continue }
         if let anonymous = policy.anonymous {
-          fanOut.authorize(session.client, anonymous, now: now, into: &actions)
+          hub.authorize(session.client, anonymous, now: now, into: &actions)
         } else {
-          fanOut.withdraw(from: session.client, why: "a token is needed now", into: &actions)
+          hub.revoke(from: session.client, why: "a token is needed now", into: &actions)
         }
         continue
       }
@@ -322,10 +324,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         let fresh = try policy.renew(credential)
         session.credential = fresh
         if fresh.grant != credential.grant {
-          fanOut.authorize(session.client, fresh.grant, now: now, into: &actions)
+          hub.authorize(session.client, fresh.grant, now: now, into: &actions)
         }
       } catch {
-        fanOut.withdraw(from: session.client, why: error.description, into: &actions)
+        hub.revoke(from: session.client, why: error.description, into: &actions)
       }
     }
   }
@@ -333,14 +335,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private func advanceClients() {
     announceAges()
     let now = clock.now()
-    fanOut.advance(to: now, into: &actions)
+    hub.advance(to: now, into: &actions)
     watchRequests()
     keepWithinBudget()
     advances &+= 1
     noteKernelProgress(now, part: advances % 10, of: 10)
-    metrics.evicted = UInt64(fanOut.evictedClients)
-    metrics.resumed = fanOut.resumedSessions
-    metrics.parkedSessions = fanOut.parkedSessions
+    metrics.evicted = UInt64(hub.evictedClients)
+    metrics.resumed = hub.resumedSessions
+    metrics.parkedSessions = hub.parkedSessions
     // A slice of the sessions each time: all of them every 5 s.
     let moment = loop.moment
     let slice = sessions.count / 50 + 1
@@ -352,13 +354,13 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   // MARK: The end of a turn
 
-  /// Subscriptions and snapshots that the hub is asked for in one turn; each takes 2 to 20 µs, those of the largest books 200.
+  /// Subscriptions and snapshots that the publisher is asked for in one turn; each takes 2 to 20 µs, those of the largest books 200.
   private static let commandsPerTurn = 256
   private var commandsLeft = LoopNode.commandsPerTurn
 
   private func endTurn() {
     let now = clock.now()
-    inputTurn.end(at: fanOut.workDone)
+    inputTurn.end(at: hub.workDone)
     commandsLeft = Self.commandsPerTurn
     advanceMarkets(now)
     if !dirtyFeeds.isEmpty { announceFeeds() }
@@ -378,14 +380,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   private func advanceMarkets(_ now: Timestamp) {
     for feed in feeds where feed.nextDeadline <= now { feed.advance(now) }
-    if hub.nextDeadline <= now { hub.advance(to: now, into: &outgoing) }
+    if publisher.nextDeadline <= now { publisher.advance(to: now, into: &outgoing) }
   }
 
-  /// Gives what hubs published to this loop's fan-out, and sorts what other loops need into their outboxes.
+  /// Gives what the publisher published to this loop's hub, and sorts what other loops need into their outboxes.
   private func deliver(_ now: Timestamp) {
     guard !outgoing.isEmpty else { return }
     if nodes.count == 1 {
-      fanOut.deliver(outgoing, now: now, into: &actions)
+      hub.deliver(outgoing, now: now, into: &actions)
       outgoing.removeAll(keepingCapacity: true)
       return
     }
@@ -402,7 +404,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       }
     }
     outgoing.removeAll(keepingCapacity: true)
-    if !own.isEmpty { fanOut.deliver(own, now: now, into: &actions) }
+    if !own.isEmpty { hub.deliver(own, now: now, into: &actions) }
   }
 
   private func perform(_ now: Timestamp) {
@@ -419,7 +421,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
             return
           }
           commandsLeft -= 1
-          hub.perform(command, now: now, into: &outgoing)
+          publisher.perform(command, now: now, into: &outgoing)
         } else {
           let node = nodes[target]
           node.loop.execute { node.actions.append(.command(command, loop: target)) }
@@ -428,10 +430,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         if let session = session(of: client) { authenticate(token, of: session, now, into: &actions) }
       case .session(let message, let target):
         if target == loop.index {
-          fanOut.receive(message, now: now, into: &actions)
+          hub.receive(message, now: now, into: &actions)
         } else {
           let node = nodes[target]
-          node.loop.execute { node.fanOut.receive(message, now: node.clock.now(), into: &node.actions) }
+          node.loop.execute { node.hub.receive(message, now: node.clock.now(), into: &node.actions) }
         }
       case .close(let client, let code, let reason):
         guard let session = session(of: client) else { continue }
@@ -459,14 +461,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       let deliveries = outboxes[index].deliveries
       let node = nodes[index]
       let isTaken = node.loop.offer(bytes: outboxes[index].bytes) {
-        node.fanOut.deliver(deliveries, now: node.clock.now(), into: &node.actions)
+        node.hub.deliver(deliveries, now: node.clock.now(), into: &node.actions)
       }
       if isTaken { outboxes[index].removeAll() } else { outboxes[index].merge() }
     }
   }
 
   private func armTimer(_ now: Timestamp) {
-    var next = hub.nextDeadline
+    var next = publisher.nextDeadline
     for feed in feeds { next = min(next, feed.nextDeadline) }
     guard next != deadline || deadlineTimer == nil else { return }
     if next >= deadline, deadlineTimer != nil { return }

@@ -4,7 +4,7 @@ import MarketData
 package struct DirectoryEntry: Sendable {
   /// The loop that owns its market state.
   package var loop: Int
-  /// The slot of its market in that loop's hub.
+  /// The slot of its market in that loop's publisher.
   package var market: Int
   package var instrument: Instrument
   package var bookState: BookState
@@ -34,7 +34,7 @@ package struct Directory: Sendable {
   package init() {}
 
   /// Adds an instrument, or what is new of one. O(1).
-  package mutating func learn(_ entry: DirectoryEntry) {
+  package mutating func update(_ entry: DirectoryEntry) {
     let symbol = entry.instrument.symbol
     let kept = entries[symbol] == nil ? nil : index
     entries[symbol] = entry

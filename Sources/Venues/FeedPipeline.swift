@@ -4,7 +4,7 @@ import MarketData
 ///
 ///     message → FeedHandler.receive → events → Market.apply → changes → the caller publishes them
 ///
-/// One pipeline per feed, owned by the loop of its connection. It knows neither the socket nor the hub: whoever has the bytes
+/// One pipeline per feed, owned by the loop of its connection. It knows neither the socket nor the publisher: whoever has the bytes
 /// hands them in, takes `changes` and `takeActions()` after every call, and then calls `clear()`.
 package final class FeedPipeline {
   /// Another one after a planned change of connection.

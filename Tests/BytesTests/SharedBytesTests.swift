@@ -4,28 +4,28 @@ import Testing
 
 @Suite("Shared bytes")
 struct SharedBytesTests {
-  @Test("a twin is made once, and asked for once where there is none")
-  func twin() {
+  @Test("a compressedForm is made once, and asked for once where there is none")
+  func compressedForm() {
     let bytes = SharedBytes([1, 2, 3])
-    let twin = bytes.twin(SharedBytes([4]))
-    #expect(twin.map { Array($0.unsafeBytes) } == [4])
+    let compressedForm = bytes.compressedForm(SharedBytes([4]))
+    #expect(compressedForm.map { Array($0.unsafeBytes) } == [4])
     var isAsked = false
     func other() -> SharedBytes? {
       isAsked = true
       return SharedBytes([5])
     }
-    #expect(bytes.twin(other()) === twin)
+    #expect(bytes.compressedForm(other()) === compressedForm)
     let alone = SharedBytes([1])
-    #expect(alone.twin(nil) == nil)
-    #expect(alone.twin(other()) == nil)
+    #expect(alone.compressedForm(nil) == nil)
+    #expect(alone.compressedForm(other()) == nil)
     #expect(!isAsked)
   }
 
-  @Test("a twin lives as long as its frame")
+  @Test("a compressedForm lives as long as its frame")
   func lifetime() {
     weak var seen: SharedBytes?
     var bytes: SharedBytes? = SharedBytes([1])
-    seen = bytes?.twin(SharedBytes([2]))
+    seen = bytes?.compressedForm(SharedBytes([2]))
     #expect(seen != nil)
     bytes = nil
     #expect(seen == nil)
@@ -37,7 +37,7 @@ struct SharedBytesTests {
       let bytes = SharedBytes([1])
       let twins = await withTaskGroup(of: ObjectIdentifier?.self) { group in
         for number in 0..<4 as Range<UInt8> {
-          group.addTask { bytes.twin(SharedBytes([number])).map { ObjectIdentifier($0) } }
+          group.addTask { bytes.compressedForm(SharedBytes([number])).map { ObjectIdentifier($0) } }
         }
         return await group.reduce(into: Set<ObjectIdentifier?>()) { $0.insert($1) }
       }

@@ -43,7 +43,7 @@ struct BacklogTests {
     world.book(0, .snapshot, bids: [(10, 1)], asks: [(20, 1)])
     world.quote(10, 20)
     let client = follower(world, "trades", "quote", "book")
-    let lists = { world.fanOuts[0].lists.lists.filter { !$0.epoch.isEmpty } }
+    let lists = { world.hubs[0].lists.lists.filter { !$0.epoch.isEmpty } }
     block(client)
     for turn in 1...4 {
       world.trade(id: UInt64(turn), price: 15)
@@ -58,7 +58,7 @@ struct BacklogTests {
     world.settle()
     #expect(lists().allSatisfy { $0.slots.count == 1 && $0.away == 0 && $0.behind == 0 })
     #expect(lists().allSatisfy { $0.backlog.count == 0 })
-    #expect(world.fanOuts[0].backlogBytes == 0)
+    #expect(world.hubs[0].backlogBytes == 0)
     #expect(client.tradeIDs.values.flatMap { $0 } == [1, 2, 3, 4])
     #expect(client.lastQuote == 6)
     #expect(client.faults.isEmpty, "\(client.faults)")
@@ -76,7 +76,7 @@ struct BacklogTests {
     block(clients[1])
     trade(world, 6...14)
     world.flush()
-    #expect(world.fanOuts[0].lists.lists.map(\.behind).max() == 2)
+    #expect(world.hubs[0].lists.lists.map(\.behind).max() == 2)
     // One message at a time, with more coming between.
     clients[0].take(byteLimit: 1)
     trade(world, 15...15)
@@ -90,7 +90,7 @@ struct BacklogTests {
       #expect(client.tradeIDs[1]!.count + client.lostEvents == 15)
       #expect(client.faults.isEmpty, "\(client.faults)")
     }
-    #expect(world.fanOuts[0].backlogBytes == 0)
+    #expect(world.hubs[0].backlogBytes == 0)
   }
 
   @Test("a client with many streams shares its bound among them, the newest of each")
@@ -121,15 +121,15 @@ struct BacklogTests {
     let client = follower(world, "trades")
     block(client)
     trade(world, 1...5)
-    #expect(world.fanOuts[0].backlogBytes > 0)
+    #expect(world.hubs[0].backlogBytes > 0)
     switch how {
     case 0: client.leave()
     case 1: client.send("{\"op\":\"unsubscribe\",\"streams\":[1]}")
     default: client.send("{\"op\":\"pause\"}")
     }
     world.carry()
-    #expect(world.fanOuts[0].backlogBytes == 0)
-    #expect(world.fanOuts[0].lists.lists.allSatisfy { $0.behind == 0 && $0.backlog.count == 0 })
+    #expect(world.hubs[0].backlogBytes == 0)
+    #expect(world.hubs[0].lists.lists.allSatisfy { $0.behind == 0 && $0.backlog.count == 0 })
     if how == 0 { return }
     unblock(client)
     if how == 2 { client.send("{\"op\":\"resume\"}") }
@@ -142,16 +142,16 @@ struct BacklogTests {
   }
 
   @Test("a stream whose only subscriber is away is not left, and one whose last goes is")
-  func hub() {
+  func publisher() {
     let world = world()
     let client = follower(world, "trades")
     block(client)
     trade(world, 1...3)
-    #expect(world.fanOuts[0].lists.count == 1)
+    #expect(world.hubs[0].lists.count == 1)
     client.leave()
     // A session that may come back holds its event streams for two minutes.
     world.run(milliseconds: 121_000)
-    #expect(world.fanOuts[0].lists.count == 0)
+    #expect(world.hubs[0].lists.count == 0)
   }
 
   @Test("all backlogs together have a bound")
@@ -160,12 +160,12 @@ struct BacklogTests {
     let client = follower(world, "trades")
     block(client)
     trade(world, 1...1)
-    let fanOut = world.fanOuts[0]
-    let own = fanOut.backlogBytes
-    fanOut.backlogBytes = FanOut.backlogBytesLimit
+    let hub = world.hubs[0]
+    let own = hub.backlogBytes
+    hub.backlogBytes = SubscriberHub.backlogBytesLimit
     trade(world, 2...20)
-    #expect(fanOut.backlogBytes <= FanOut.backlogBytesLimit)
-    fanOut.backlogBytes = fanOut.backlogBytes - FanOut.backlogBytesLimit + own
+    #expect(hub.backlogBytes <= SubscriberHub.backlogBytesLimit)
+    hub.backlogBytes = hub.backlogBytes - SubscriberHub.backlogBytesLimit + own
     unblock(client)
     world.settle()
     #expect(client.lostEvents > 0)

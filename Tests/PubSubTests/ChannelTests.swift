@@ -138,17 +138,17 @@ struct ChannelTests {
     feed.lastMessage = world.now - 9_120_000
     feed.gapFrom = world.now - 9_120_000
     var out: [Delivery] = []
-    world.hubs[0].publish(status: [feed], now: world.now, into: &out)
+    world.publishers[0].publish(status: [feed], now: world.now, into: &out)
     let texts = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"status\"}]}")
     #expect(
       texts.last
         == #"{"type":"snapshot","channel":"status","stream":1,"seq":1,"reason":"subscribe","time":1790000004000000,"data":{"feeds":[{"venue":"coinbase","state":"reconnecting","indicator":"reconnecting","since":1790000004000000,"attempt":3,"reason":"closed by the venue (1006)","age_ms":9120,"gap":{"from":1789999994880000,"backfilled":false}}]}}"#
     )
     feed.lastMessage = world.now
-    world.hubs[0].publish(status: [feed], now: world.now, into: &out)
+    world.publishers[0].publish(status: [feed], now: world.now, into: &out)
     #expect(out.isEmpty, "only the age changed")
     feed.attempt = 4
-    world.hubs[0].publish(status: [feed], now: world.now, into: &out)
+    world.publishers[0].publish(status: [feed], now: world.now, into: &out)
     #expect(out.count == 1)
   }
 }

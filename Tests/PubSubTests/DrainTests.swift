@@ -8,8 +8,8 @@ import Testing
 struct DrainTests {
   private func drain(_ world: World, window: Int64) {
     for loop in 0..<world.loops {
-      var actions: [FanOutAction] = []
-      world.fanOuts[loop].drain(window: window, now: world.now, into: &actions)
+      var actions: [HubAction] = []
+      world.hubs[loop].drain(window: window, now: world.now, into: &actions)
       world.post(actions, from: loop)
     }
     world.settle()
@@ -43,7 +43,7 @@ struct DrainTests {
     }
     #expect(world.closed.count == 90)
     #expect(world.closed.allSatisfy { $0.code == 4201 })
-    #expect(world.fanOuts.reduce(0) { $0 + $1.evictedClients } == 90)
+    #expect(world.hubs.reduce(0) { $0 + $1.evictedClients } == 90)
   }
 
   @Test(
@@ -59,12 +59,12 @@ struct DrainTests {
     world.run(milliseconds: 2000)
     #expect(world.closed.map(\.code) == [4201])
     var frames: [SharedBytes] = []
-    world.fanOuts[0].takeControl(from: client.id, into: &frames)
+    world.hubs[0].takeControl(from: client.id, into: &frames)
     let texts = frames.map { String(decoding: $0.unsafeBytes, as: UTF8.self) }
     #expect(texts.contains { $0.contains(#""code":"drain""#) })
     #expect(!texts.contains { $0.contains(#""type":"update""#) })
     frames.removeAll()
-    world.fanOuts[0].takeControl(from: client.id, into: &frames)
+    world.hubs[0].takeControl(from: client.id, into: &frames)
     #expect(frames.isEmpty)
   }
 

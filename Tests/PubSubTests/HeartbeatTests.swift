@@ -12,7 +12,7 @@ struct HeartbeatTests {
     let client = world.client()
     _ = client.ask("{\"op\":\"hello\",\"heartbeat_s\":2}")
     _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
-    world.fanOuts[0].feeds[0].lastMessage = world.now
+    world.hubs[0].feeds[0].lastMessage = world.now
     for id in 0..<100 {
       world.trade(id: UInt64(id), price: Int64(id + 1))
       world.run(milliseconds: 100)
@@ -61,20 +61,20 @@ struct HeartbeatTests {
 
   @Test("a client that comes before the first advance gets them too")
   func beforeFirstAdvance() {
-    let fanOut = FanOut(loop: 0, loops: 1, identity: .init(node: "gw-a", version: "1.0"), heartbeatSeconds: 1)
+    let hub = SubscriberHub(loop: 0, loops: 1, identity: .init(node: "gw-a", version: "1.0"), heartbeatSeconds: 1)
     let start = Timestamp(microseconds: 1_790_000_000_000_000)
-    _ = fanOut.open(session: "s_1", now: start)
-    var actions: [FanOutAction] = []
+    _ = hub.open(session: "s_1", now: start)
+    var actions: [HubAction] = []
     var beats = 0
     for step in 4...40 {
-      fanOut.advance(to: start + Int64(step) * 100_000, into: &actions)
-      for client in fanOut.dirty {
+      hub.advance(to: start + Int64(step) * 100_000, into: &actions)
+      for client in hub.dirty {
         var frames: [SharedBytes] = []
-        fanOut.take(
+        hub.take(
           from: client, byteLimit: .max, now: start + Int64(step) * 100_000, into: &frames, actions: &actions)
         beats += frames.count
       }
-      fanOut.removeDirty()
+      hub.removeDirty()
     }
     #expect((3...5).contains(beats), "\(beats) heartbeats")
   }
@@ -85,7 +85,7 @@ struct HeartbeatTests {
     let client = world.client()
     _ = client.ask("{\"op\":\"hello\",\"heartbeat_s\":60}")
     for state in [FeedState.reconnecting, .syncing, .stale, .live, .stale] {
-      world.fanOuts[0].feeds[0].state = state
+      world.hubs[0].feeds[0].state = state
       world.run(milliseconds: 100)
     }
     #expect(client.texts.of("heartbeat").count == 1)

@@ -60,7 +60,7 @@ struct RequestTests {
     "a symbol of a venue that has not told its markets yet is to be asked for again; of one that has, it is unknown")
   func notReady() throws {
     let world = World()
-    world.fanOuts[0].directory.venues.append("okx")
+    world.hubs[0].directory.venues.append("okx")
     let texts = world.client().ask(
       #"{"op":"subscribe","streams":[{"channel":"quote","symbols":["okx:A-USD","okx:*","kraken:NO-USD","*:NO-USD"]}]}"#)
     let reply = try #require(texts.first)
@@ -70,7 +70,7 @@ struct RequestTests {
       reply.contains(#""symbol":"okx:A-USD",\#(error)"#) && reply.contains(#""symbol":"okx:*",\#(error)"#), "\(reply)")
     #expect(reply.contains(#""symbol":"kraken:NO-USD","error":{"code":"unknown_symbol""#))
     #expect(reply.contains(#""symbol":"*:NO-USD","error":{"code":"unknown_symbol""#))
-    world.fanOuts[0].directory.entries.removeAll()
+    world.hubs[0].directory.entries.removeAll()
     let none = world.client().ask(#"{"op":"subscribe","streams":[{"channel":"quote","symbols":["*:A-USD"]}]}"#)
     #expect(none.first?.contains("no venue has told its markets yet") == true)
   }
@@ -172,16 +172,16 @@ struct RequestTests {
     #expect(again[0].contains("\"total\":1,\"ok\":[{\"stream\":1,"))
   }
 
-  @Test("unsubscribing ends the stream, names what was unknown, and the last one out leaves the hub")
+  @Test("unsubscribing ends the stream, names what was unknown, and the last one out leaves the publisher")
   func unsubscribe() {
     let world = World()
     let client = world.client()
     _ = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
-    #expect(world.hubs[0].subscribedStreams == 1)
+    #expect(world.publishers[0].subscribedStreams == 1)
     let texts = client.ask("{\"op\":\"unsubscribe\",\"id\":3,\"streams\":[1,9]}")
     #expect(
       texts[0].hasPrefix("{\"type\":\"unsubscribed\",\"id\":3,\"streams\":[1],\"total\":0,\"failed\":[{\"stream\":9,"))
-    #expect(world.hubs[0].subscribedStreams == 0)
+    #expect(world.publishers[0].subscribedStreams == 0)
     world.trade(price: 1)
     world.settle()
     #expect(client.texts.last == texts[0])
@@ -372,14 +372,14 @@ struct RequestTests {
   func repeatedWildcards() {
     let world = World(instruments: 300)
     let client = world.client()
-    let before = world.fanOuts[0].directory.indexings
+    let before = world.hubs[0].directory.indexings
     let many = Array(repeating: "\"kraken:*\"", count: 900).joined(separator: ",")
-    let work = world.fanOuts[0].workDone
+    let work = world.hubs[0].workDone
     let texts = client.ask("{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\(many)]}]}")
     #expect(client.streams.count == 300 && texts[0].hasSuffix("\"failed\":[]}"))
-    #expect(world.fanOuts[0].directory.indexings == before + 1)
+    #expect(world.hubs[0].directory.indexings == before + 1)
     // 300 subscriptions and a reply of 300 items: 900 times 300 names would be 17 million.
-    #expect(world.fanOuts[0].workDone - work < 600_000)
+    #expect(world.hubs[0].workDone - work < 600_000)
 
     // The same symbols at 100 depths and rates: beyond 4,000 no more are looked at.
     let items = (2..<102).map { "{\"channel\":\"sparkline\",\"symbols\":[\"kraken:*\"],\"points\":\($0)}" }
@@ -387,7 +387,7 @@ struct RequestTests {
     let reply = client.ask("{\"op\":\"subscribe\",\"streams\":[\(items.joined(separator: ","))]}")[0]
     #expect(reply.components(separatedBy: "\"code\":\"too_many_subscriptions\"").count == 12)
     #expect(reply.components(separatedBy: "stand for more than 4000 symbols").count == 88)
-    #expect(world.fanOuts[0].directory.indexings == before + 1)
+    #expect(world.hubs[0].directory.indexings == before + 1)
   }
 
   @Test("a request names at most as many symbols, and ends as many streams, as a client may have")

@@ -79,7 +79,7 @@ struct ResumeSimulationTests {
         // The connection that was taken over ends at last.
         if let old = user.before.last(where: { !$0.hasLeft }) { old.leave() }
       case 28:
-        guard !user.client.hasLeft, world.fanOuts[user.client.loop].state(of: user.client.id) != nil else { continue }
+        guard !user.client.hasLeft, world.hubs[user.client.loop].state(of: user.client.id) != nil else { continue }
         user.client.isStuck.toggle()
         user.client.unsent(user.client.isStuck ? 1000 : 0)
       default:
@@ -88,7 +88,7 @@ struct ResumeSimulationTests {
       }
     }
     for user in users {
-      if user.client.hasLeft || world.fanOuts[user.client.loop].state(of: user.client.id) == nil {
+      if user.client.hasLeft || world.hubs[user.client.loop].state(of: user.client.id) == nil {
         world.carry()
         user.comeBack(on: Int.random(in: 0..<2, using: &random))
       }
@@ -106,7 +106,7 @@ struct ResumeSimulationTests {
       }
       for (number, stream) in user.client.streams {
         #expect(
-          stream.seq == world.fanOuts[user.client.loop].lists[UInt32(number)].seq,
+          stream.seq == world.hubs[user.client.loop].lists[UInt32(number)].seq,
           "seed \(seed): \(stream.channel) stopped at \(stream.seq ?? 0)")
       }
     }

@@ -80,7 +80,7 @@ struct ResumeTests {
       #expect(back.texts[0].contains("\"resumed\":\(isThere)"))
       #expect(back.texts[0].contains("\"recovered\":\(isThere)"))
       #expect(back.snapshotReasons == (isThere ? [] : ["resume"]))
-      #expect(world.fanOuts[0].parkedSessions == 0)
+      #expect(world.hubs[0].parkedSessions == 0)
       #expect(back.faults.isEmpty)
     }
   }
@@ -146,7 +146,7 @@ struct ResumeTests {
   func subject() {
     let world = World()
     let client = subscribed(world)
-    world.fanOuts[0].state(of: client.id)?.grant?.subject = "alice"
+    world.hubs[0].state(of: client.id)?.grant?.subject = "alice"
     let thief = client.comeBack()
     #expect(thief.texts[0].contains("\"resumed\":false"))
     #expect(world.closed.isEmpty)
@@ -298,14 +298,14 @@ struct ResumeTests {
     #expect(back.faults.isEmpty && early.faults.isEmpty && other.faults.isEmpty)
   }
 
-  @Test("a hub that keeps no messages has nothing to replay, and gives a snapshot")
+  @Test("a publisher that keeps no messages has nothing to replay, and gives a snapshot")
   func forgetful() {
     let world = World(remembers: false)
     let client = subscribed(world)
     trade(world, 1...3)
     client.leave()
     trade(world, 4...5)
-    #expect(world.hubs[0].ringBytes == 0)
+    #expect(world.publishers[0].ringBytes == 0)
     let back = client.comeBack()
     #expect(back.texts[0].contains("\"recovered\":false"))
     #expect(back.snapshotReasons == ["resume"])
@@ -316,12 +316,12 @@ struct ResumeTests {
   func kept() {
     let world = World()
     let client = subscribed(world)
-    #expect(world.hubs[0].subscribedStreams == 1)
-    #expect(world.hubs[0].keptStreams == 1)
+    #expect(world.publishers[0].subscribedStreams == 1)
+    #expect(world.publishers[0].keptStreams == 1)
     _ = client.ask("{\"op\":\"unsubscribe\",\"all\":true}")
     world.settle()
-    #expect(world.hubs[0].subscribedStreams == 0)
-    #expect(world.hubs[0].keptStreams == 1)
+    #expect(world.publishers[0].subscribedStreams == 0)
+    #expect(world.publishers[0].keptStreams == 1)
   }
 
   @Test("the oldest session goes when too many are parked, and its streams with it")
@@ -332,14 +332,14 @@ struct ResumeTests {
     let clients = (0..<5).map { _ in subscribed(world) }
     for client in clients { client.leave() }
     world.settle()
-    #expect(world.fanOuts[0].parkedSessions == 3)
-    #expect(world.hubs[0].subscribedStreams == 1)
+    #expect(world.hubs[0].parkedSessions == 3)
+    #expect(world.publishers[0].subscribedStreams == 1)
     #expect(clients[1].comeBack().texts[0].contains("\"resumed\":false"))
     #expect(clients[4].comeBack().texts[0].contains("\"resumed\":true"))
     for client in world.clients { client.leave() }
     world.run(milliseconds: 125_000, step: 1000)
-    #expect(world.fanOuts[0].parkedSessions == 0)
-    #expect(world.hubs[0].subscribedStreams == 0)
-    #expect(world.hubs[0].ringBytes == 0)
+    #expect(world.hubs[0].parkedSessions == 0)
+    #expect(world.publishers[0].subscribedStreams == 0)
+    #expect(world.publishers[0].ringBytes == 0)
   }
 }

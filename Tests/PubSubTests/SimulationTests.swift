@@ -6,10 +6,10 @@ import Testing
 
 @testable import PubSub
 
-@Suite("Hubs and fan-outs together, under a seeded random market with random clients", .longComputation)
+@Suite("Publishers and hubs together, under a seeded random market with random clients", .longComputation)
 struct SimulationTests {
   @Test(
-    "every client's book is the hub's at the same seq, links hold, and nothing is lost without notice",
+    "every client's book is the publisher's at the same seq, links hold, and nothing is lost without notice",
     arguments: testSeeds(12))
   func model(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
@@ -26,7 +26,7 @@ struct SimulationTests {
         if world.clients.count < 24 { _ = world.client(on: Int.random(in: 0..<2, using: &random)) }
       case 2..<5:
         guard let client = world.clients.randomElement(using: &random),
-          world.fanOuts[client.loop].state(of: client.id) != nil
+          world.hubs[client.loop].state(of: client.id) != nil
         else { continue }
         let symbol = ["kraken:BTC-USD", "coinbase:BTC-USD", "kraken:A1-USD"].randomElement(using: &random)!
         let depth = depths.randomElement(using: &random)!
@@ -47,13 +47,13 @@ struct SimulationTests {
         if let client = world.clients.randomElement(using: &random), !client.isStuck { client.leave() }
       case 7:
         guard let client = world.clients.randomElement(using: &random), !client.isStuck,
-          world.fanOuts[client.loop].state(of: client.id) != nil
+          world.hubs[client.loop].state(of: client.id) != nil
         else { continue }
         client.isStuck = true
         client.unsent(1000)
       case 8..<10:
         guard
-          let client = world.clients.filter({ $0.isStuck && world.fanOuts[$0.loop].state(of: $0.id) != nil })
+          let client = world.clients.filter({ $0.isStuck && world.hubs[$0.loop].state(of: $0.id) != nil })
             .randomElement(using: &random)
         else { continue }
         client.isStuck = false
@@ -88,7 +88,7 @@ struct SimulationTests {
         world.tick()
       }
     }
-    for client in world.clients where world.fanOuts[client.loop].state(of: client.id) != nil {
+    for client in world.clients where world.hubs[client.loop].state(of: client.id) != nil {
       client.isStuck = false
       client.unsent(0)
     }
@@ -102,9 +102,9 @@ struct SimulationTests {
         let other = books.updateValue(book, forKey: place)
         #expect(other == nil || other == book, "seed \(seed): two books at \(place)")
       }
-      guard world.fanOuts[client.loop].state(of: client.id) != nil else { continue }
+      guard world.hubs[client.loop].state(of: client.id) != nil else { continue }
       for (number, stream) in client.streams where stream.channel == "book" {
-        let entry = world.fanOuts[0].directory.entries[stream.symbol]!
+        let entry = world.hubs[0].directory.entries[stream.symbol]!
         let state = world.markets[entry.loop][entry.instrument.id]
         guard state.bookState == .live else { continue }
         #expect(

@@ -34,7 +34,7 @@ struct SlowClientTests {
     for size in 2...30 {
       world.book(0, .delta, bids: [(10, Int64(size))], asks: [])
       world.carry()
-      #expect(world.fanOuts[0].state(of: client.id)!.queue.count <= 1)
+      #expect(world.hubs[0].state(of: client.id)!.queue.count <= 1)
     }
     client.isStuck = false
     client.unsent(0)
@@ -123,9 +123,9 @@ struct SlowClientTests {
     }
     world.trade(id: 1, price: 1)
     world.run(milliseconds: 1_000)
-    let fanOut = world.fanOuts[0]
-    #expect(fanOut.watched.count == 600)
-    #expect(fanOut.queuedBytes >= 600 * 500)
+    let hub = world.hubs[0]
+    #expect(hub.watched.count == 600)
+    #expect(hub.queuedBytes >= 600 * 500)
     // Half of them go on in time.
     for client in clients.prefix(300) {
       client.isStuck = false
@@ -138,8 +138,8 @@ struct SlowClientTests {
     #expect(world.closed.count == 300 && world.closed.allSatisfy { $0.code == 4108 })
     // The others were slowed down for a while, and have their rate back.
     world.run(milliseconds: 1_000)
-    #expect(fanOut.watched.isEmpty)
-    #expect(fanOut.queuedBytes == 0)
+    #expect(hub.watched.isEmpty)
+    #expect(hub.queuedBytes == 0)
     #expect(clients.prefix(300).allSatisfy { $0.tradeIDs[1] == [1] && $0.faults.isEmpty })
   }
 
@@ -201,14 +201,14 @@ struct TrickleTests {
     /// Reads, and takes more once half of the room is free, as a socket becomes writable.
     func turn() {
       pipe = max(0, pipe - rate)
-      if pipe > 0 { client.world.fanOuts[0].noteProgress(of: client.id, now: client.world.now) }
+      if pipe > 0 { client.world.hubs[0].noteProgress(of: client.id, now: client.world.now) }
       guard pipe < Self.room / 2 else { return client.unsent(0) }
       client.unsent(0)
       while pipe < Self.room {
         let before = client.bytes
         client.take(byteLimit: 4 << 10)
         pipe += client.bytes - before
-        if client.world.fanOuts[0].isAwaitingSnapshots(client.id) {
+        if client.world.hubs[0].isAwaitingSnapshots(client.id) {
           client.world.carry()
         } else if client.bytes == before {
           break
@@ -218,7 +218,7 @@ struct TrickleTests {
     }
 
     var held: Int {
-      let state = client.world.fanOuts[0].state(of: client.id)
+      let state = client.world.hubs[0].state(of: client.id)
       return (state?.queue.bytes ?? 0) + pipe
     }
   }
@@ -256,7 +256,7 @@ struct TrickleTests {
       trickle.turn()
       world.carry()
       trickle.turn()
-      for fanOut in world.fanOuts { fanOut.removeDirty() }
+      for hub in world.hubs { hub.removeDirty() }
       most = max(most, trickle.held)
       if turn > 100, let seen = client.lastQuote { oldest = max(oldest, Int(bid - 1) - seen) }
     }
@@ -284,10 +284,10 @@ struct TrickleTests {
     client.send(
       "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"book\",\"symbols\":[\"kraken:*\"],\"depth\":100}]}")
     world.carry()
-    let state = world.fanOuts[0].state(of: client.id)!
+    let state = world.hubs[0].state(of: client.id)!
     #expect(state.queue.bytes < 160 << 10)
     #expect(state.queue.bytes > 128 << 10)
-    world.fanOuts[0].removeDirty()
+    world.hubs[0].removeDirty()
     world.run(milliseconds: 500)
     #expect(world.closed.isEmpty)
     client.isStuck = false
@@ -305,8 +305,8 @@ struct TrickleTests {
     client.unsent(500)
     for _ in 0..<70 {
       world.run(milliseconds: 1_000)
-      #expect(world.fanOuts[0].stallingClients(now: world.now) == [client.id])
-      world.fanOuts[0].noteProgress(of: client.id, now: world.now)
+      #expect(world.hubs[0].stallingClients(now: world.now) == [client.id])
+      world.hubs[0].noteProgress(of: client.id, now: world.now)
     }
     #expect(world.closed.isEmpty)
     world.run(milliseconds: 61_000)
@@ -325,7 +325,7 @@ struct TrickleTests {
     for id in 1...200 {
       world.trade(id: UInt64(id), price: 1)
       world.carry()
-      #expect(world.fanOuts[0].state(of: client.id)!.queue.events.bytes <= limits.queuedEventBytes)
+      #expect(world.hubs[0].state(of: client.id)!.queue.events.bytes <= limits.queuedEventBytes)
     }
     client.isStuck = false
     client.unsent(0)

@@ -127,7 +127,7 @@ struct SyncTests {
     for _ in 0..<6_000 {
       world.now = world.now + 100 * Microseconds.millisecond
       feed.lastMessage = world.now + -2 * Microseconds.millisecond
-      world.hubs[0].publish(status: [feed], now: world.now, into: &out)
+      world.publishers[0].publish(status: [feed], now: world.now, into: &out)
       if first.texts.isEmpty { _ = first.ask(#"{"op":"subscribe","streams":[{"channel":"status"}]}"#) }
     }
     let texts = world.client().ask(#"{"op":"subscribe","streams":[{"channel":"status"}]}"#)

@@ -223,7 +223,7 @@ struct FloodTests {
     #expect(node.metrics.requests <= UInt64(attackers.count * most), "\(flood): \(node.metrics.requests)")
     // 240 KiB a second, 1 MiB ahead, and the last one.
     let work = (1 << 20) + seconds * (240 << 10) + (128 << 10)
-    #expect(node.fanOut.workDone <= UInt64(attackers.count * work), "\(flood): \(node.fanOut.workDone)")
+    #expect(node.hub.workDone <= UInt64(attackers.count * work), "\(flood): \(node.hub.workDone)")
     // A turn's share and the one request that went over it.
     #expect(node.inputTurn.mostWork <= (1 << 20) + (128 << 10), "\(flood): \(node.inputTurn.mostWork)")
     if flood != .fragments && flood != .compressed {

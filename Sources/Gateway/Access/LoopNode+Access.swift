@@ -3,10 +3,10 @@ import MarketData
 import PubSub
 import Transport
 
-/// Tokens of streams: the fan-out asks, the authenticator knows, the admission counts.
+/// Tokens of streams: the hub asks, the authenticator knows, the admission counts.
 extension LoopNode {
-  /// Answers the fan-out's `.authenticate`.
-  func authenticate(_ token: String, of session: StreamSession, _ now: Timestamp, into actions: inout [FanOutAction]) {
+  /// Answers the hub's `.authenticate`.
+  func authenticate(_ token: String, of session: StreamSession, _ now: Timestamp, into actions: inout [HubAction]) {
     let result = settings.access?.authenticate(token, now: now) ?? .failure(.unknownKey)
     switch result {
     case .success(let credential):
@@ -14,18 +14,18 @@ extension LoopNode {
         settings.admission.hold(permit, credential.grant)
       else {
         settings.admission.count(.connectionsPerKey, from: IPAddress(session.connection.peer.host))
-        fanOut.refuse(
+        hub.refuse(
           session.client, why: "this token's key has as many connections as it may", code: CloseCode.rateLimited,
           now: now, into: &actions)
         return
       }
       session.credential = credential
-      fanOut.authorize(session.client, credential.grant, now: now, into: &actions)
+      hub.authorize(session.client, credential.grant, now: now, into: &actions)
     case .failure(let error):
       settings.admission.count(.unauthorized, from: IPAddress(session.connection.peer.host))
       settings.log.debug(
         "token refused", metadata: ["peer": "\(session.connection.peer)", "reason": "\(error.description)"])
-      fanOut.refuse(session.client, why: error.description, now: now, into: &actions)
+      hub.refuse(session.client, why: error.description, now: now, into: &actions)
     }
   }
 
@@ -34,7 +34,7 @@ extension LoopNode {
     loop.assertOnLoop()
     guard let policy = settings.access?.policy else { return }
     let now = clock.now()
-    fanOut.anonymousGrant = policy.anonymous
+    hub.anonymousGrant = policy.anonymous
     review(policy, now)
   }
 }

@@ -2,7 +2,7 @@ import Bytes
 import PubSub
 import Transport
 
-/// From clients' connections to the fan-out: how much of it in one turn, and who is next.
+/// From clients' connections to the hub: how much of it in one turn, and who is next.
 extension LoopNode {
   /// Work that clients' input may cost in one turn, in the unit of `ClientAllowance`: 2 to 4 ms. What is left waits for the next, so that
   /// heartbeats, market data and probes are never further away than that and one request.
@@ -10,24 +10,24 @@ extension LoopNode {
 
   /// Whether a session's input may be taken in this turn. Those that had to wait go before those that came since.
   func mayTakeInput(isNext: Bool) -> Bool {
-    fanOut.workDone &- inputTurn.workBefore < Self.workPerTurn && (isNext || inputTurn.waiting.isEmpty)
+    hub.workDone &- inputTurn.workBefore < Self.workPerTurn && (isNext || inputTurn.waiting.isEmpty)
   }
 
-  /// How long a session's next bytes have to wait, µs; see `FanOut.inputDelay`.
-  func inputDelay(of session: StreamSession) -> Int64 { fanOut.inputDelay(of: session.client, now: clock.now()) }
+  /// How long a session's next bytes have to wait, µs; see `SubscriberHub.inputDelay`.
+  func inputDelay(of session: StreamSession) -> Int64 { hub.inputDelay(of: session.client, now: clock.now()) }
 
   /// Books what was read from a session's client.
   func charge(bytes: Int, frames: Int, to session: StreamSession) {
-    fanOut.charge(bytes: bytes, frames: frames, to: session.client, now: clock.now())
+    hub.charge(bytes: bytes, frames: frames, to: session.client, now: clock.now())
   }
 
   func receive(_ message: RawSpan, from session: StreamSession) {
     metrics.requests += 1
-    fanOut.receive(message, from: session.client, now: clock.now(), into: &actions)
+    hub.receive(message, from: session.client, now: clock.now(), into: &actions)
   }
 
   func receiveControlFrame(from session: StreamSession) {
-    fanOut.receiveControlFrame(from: session.client, now: clock.now(), into: &actions)
+    hub.receiveControlFrame(from: session.client, now: clock.now(), into: &actions)
   }
 
   /// Has the session take its input in the next turn, behind those that wait already.

@@ -3,7 +3,7 @@ import MarketData
 import PubSub
 import Transport
 
-/// From the fan-out's queues to the clients' connections.
+/// From the hub's queues to the clients' connections.
 extension LoopNode {
   /// How often a turn writes again because a write led to more: snapshots that there is now room for. Then the next turn goes on.
   private static let writeRounds = 4
@@ -12,17 +12,17 @@ extension LoopNode {
   func deliverAndWrite(_ now: Timestamp) {
     for _ in 0..<Self.writeRounds {
       settle(now)
-      if fanOut.dirty.isEmpty { return }
+      if hub.dirty.isEmpty { return }
       writeDirty(now)
     }
     settle(now)
-    if !fanOut.dirty.isEmpty { loop.execute {} }
+    if !hub.dirty.isEmpty { loop.execute {} }
   }
 
   private func writeDirty(_ now: Timestamp) {
-    for client in fanOut.dirty {
+    for client in hub.dirty {
       guard let session = sessions[Int(client.slot)], session.client == client else { continue }
-      if session.mayTake, let frame = fanOut.takeOnly(from: client) {
+      if session.mayTake, let frame = hub.takeOnly(from: client) {
         session.write(compression.form(frame, for: session))
         metrics.framesSent &+= 1
       } else {
@@ -31,7 +31,7 @@ extension LoopNode {
       // A reply it waited for may be among what was written.
       if session.waitsForReplies { session.waitForTurn() }
     }
-    fanOut.removeDirty()
+    hub.removeDirty()
   }
 
   /// Hands the client's queued frames to its connection, while the kernel takes them; the rest can still be merged. A client that
@@ -39,10 +39,10 @@ extension LoopNode {
   func write(to session: StreamSession, _ now: Timestamp) {
     let connection = session.connection
     let most =
-      fanOut.isWatched(session.client) ? StreamSession.slowHandOverBytes : StreamSession.handOverBytes
+      hub.isWatched(session.client) ? StreamSession.slowHandOverBytes : StreamSession.handOverBytes
     while session.mayTake {
       let portion = min(most, session.room)
-      fanOut.take(from: session.client, byteLimit: portion, now: now, into: &frames, actions: &actions)
+      hub.take(from: session.client, byteLimit: portion, now: now, into: &frames, actions: &actions)
       var bytes = 0
       for frame in frames {
         bytes += frame.count
@@ -54,14 +54,14 @@ extension LoopNode {
       if bytes < portion { return }
       connection.flush()
       // They are fresher than anything that waits, and would find no room behind it.
-      if connection.isWritable, fanOut.isAwaitingSnapshots(session.client) { return }
+      if connection.isWritable, hub.isAwaitingSnapshots(session.client) { return }
     }
-    fanOut.setUnsent(connection.queuedBytes, for: session.client, now: now)
+    hub.setUnsent(connection.queuedBytes, for: session.client, now: now)
   }
 
   /// Gives a connection that is about to be closed the replies and notices that it had no room for.
   func writeControl(to session: StreamSession) {
-    fanOut.takeControl(from: session.client, into: &frames)
+    hub.takeControl(from: session.client, into: &frames)
     for frame in frames { session.connection.write(compression.form(frame, for: session)) }
     frames.removeAll(keepingCapacity: true)
   }
@@ -69,11 +69,11 @@ extension LoopNode {
   /// Asks the kernel whether the peers of clients that seem to stall have taken something: below the mark at which a socket counts as
   /// writable again, that is the only sign. About once a second for each: 10,000 at once kept the others waiting for 5 ms.
   func noteKernelProgress(_ now: Timestamp, part: UInt, of parts: UInt) {
-    for client in fanOut.stallingClients(now: now, part: part, of: parts) {
+    for client in hub.stallingClients(now: now, part: part, of: parts) {
       guard let session = sessions[Int(client.slot)], session.client == client,
         let queued = session.connection.kernelQueuedBytes
       else { continue }
-      if queued < session.kernelQueuedBytes { fanOut.noteProgress(of: client, now: now) }
+      if queued < session.kernelQueuedBytes { hub.noteProgress(of: client, now: now) }
       session.kernelQueuedBytes = queued
     }
   }

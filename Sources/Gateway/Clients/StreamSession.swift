@@ -4,7 +4,7 @@ import PubSub
 import Transport
 import WebSocket
 
-/// The WebSocket side of one client: frames in to the fan-out, queued frames out to the socket. Owned by one loop.
+/// The WebSocket side of one client: frames in to the hub, queued frames out to the socket. Owned by one loop.
 ///
 /// It holds no buffer of its own while the client is idle.
 final class StreamSession: ConnectionHandler {

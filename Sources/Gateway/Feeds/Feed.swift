@@ -5,7 +5,7 @@ import Venues
 /// Where market data comes from: a venue's connection or a recording. Owned by one loop.
 protocol Feed: AnyObject {
   var pipeline: FeedPipeline { get }
-  /// The slot of its market in the loop's hub.
+  /// The slot of its market in the loop's publisher.
   var slot: Int { get }
   var status: FeedStatus { get }
   /// Bytes taken so far.

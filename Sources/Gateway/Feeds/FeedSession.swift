@@ -17,7 +17,7 @@ final class FeedSession: Feed, FeedLineOwner {
   private static let syncLimit = 10 * Microseconds.second
 
   let pipeline: FeedPipeline
-  /// The slot of its market in the loop's hub.
+  /// The slot of its market in the loop's publisher.
   let slot: Int
   var status: FeedStatus
   /// What the feed has taken from its connections so far.

@@ -96,7 +96,7 @@ final class MarketAnswer {
       let places = wanted.map(\.place)
       node.ask(loop) { node in
         let now = node.clock.now()
-        return places.map { node.hub.tag(of: view, at: $0, now: now) }
+        return places.map { node.publisher.tag(of: view, at: $0, now: now) }
       } then: { [self] found in
         for (want, tag) in zip(wanted, found) { tags[want.index] = tag }
         pending -= 1
@@ -145,7 +145,7 @@ final class MarketAnswer {
     }
     node.ask(piece.loop) { node in
       let now = node.clock.now()
-      return places.map { node.hub.text(of: view, at: $0, now: now) }
+      return places.map { node.publisher.text(of: view, at: $0, now: now) }
     } then: { [self] made in
       for (index, text) in zip(piece.indices, made) {
         tags[index] = text?.tag

@@ -324,16 +324,16 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     _ query: RequestQuery, _ grant: Grant, _ known: [String], _ reply: @escaping (HTTPResponse) -> Void
   ) throws(RequestProblem) {
     let venue = query.text("venue")
-    if let venue, !node.fanOut.directory.venues.contains(venue) {
+    if let venue, !node.hub.directory.venues.contains(venue) {
       throw RequestProblem(
         response: .error(
           404, code: "unknown_venue",
           message: "\(venue.prefix(40)) is not configured here"
-            + NearNames.question(String(venue.prefix(40)), among: node.fanOut.directory.venues),
-          hint: "venues: \(node.fanOut.directory.venues.sorted().joined(separator: ", "))"))
+            + NearNames.question(String(venue.prefix(40)), among: node.hub.directory.venues),
+          hint: "venues: \(node.hub.directory.venues.sorted().joined(separator: ", "))"))
     }
     let list = InstrumentList(
-      node.fanOut.directory, node.feedStatuses, venue: venue, query: query.text("q"), grant: grant)
+      node.hub.directory, node.feedStatuses, venue: venue, query: query.text("q"), grant: grant)
     let venues = list.venues
     InstrumentsAnswer(list, node: node) { [unowned self] outcome in
       reply(response(to: outcome, venues: venues, nothing: ""))
@@ -398,14 +398,14 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       )
       return .init(symbol: String(symbol.prefix(80)), content: .failed(error))
     }
-    guard let entry = node.fanOut.directory.entries[symbol] else {
-      return .init(symbol: String(symbol.prefix(80)), content: .failed(node.fanOut.explainMissing(symbol, &lookup)))
+    guard let entry = node.hub.directory.entries[symbol] else {
+      return .init(symbol: String(symbol.prefix(80)), content: .failed(node.hub.explainMissing(symbol, &lookup)))
     }
     return .init(
       symbol: symbol,
       content: .market(
         loop: entry.loop, MarketPlace(market: entry.market, instrument: entry.instrument.id),
-        node.fanOut.dataState(of: symbol, entry)))
+        node.hub.dataState(of: symbol, entry)))
   }
 
   private func answer(

@@ -16,7 +16,7 @@ package final class ReplayPublisher {
   /// A hole in the recordings longer than this is jumped over.
   private static let longestIdle = 10 * Microseconds.minute
 
-  private let hub = Hub(loop: 0, loops: 1, epoch: "replay")
+  private let publisher = StreamPublisher(loop: 0, loops: 1, epoch: "replay")
   private var markets: [(market: Market, joined: Int)] = []
   private var out: [Delivery] = []
   private let output: (UnsafeRawBufferPointer) throws(RecordingError) -> Void
@@ -35,11 +35,11 @@ package final class ReplayPublisher {
   /// Adds a market before anything of it is published; answers its slot.
   package func add(_ market: Market, venue: String) -> Int {
     markets.append((market, 0))
-    return hub.add(market: market, venue: venue)
+    return publisher.add(market: market, venue: venue)
   }
 
   /// The next moment at which something is due that no message brings.
-  private var deadline: Timestamp { markets.reduce(hub.nextDeadline) { min($0, $1.market.nextDeadline) } }
+  private var deadline: Timestamp { markets.reduce(publisher.nextDeadline) { min($0, $1.market.nextDeadline) } }
 
   /// Brings the pipelines and the streams up to `time`, one moment after the other.
   /// - Parameter pipelines: by slot.
@@ -50,7 +50,7 @@ package final class ReplayPublisher {
         place.pipeline.advance(now: due)
         try publish(place, at: due)
       }
-      if hub.nextDeadline <= due { hub.advance(to: due, into: &out) }
+      if publisher.nextDeadline <= due { publisher.advance(to: due, into: &out) }
       try deliver()
       // Whatever does not move on must not hold everything up.
       if deadline <= due { break }
@@ -61,7 +61,7 @@ package final class ReplayPublisher {
   func publish(_ place: FeedPipelineSlot, at now: Timestamp) throws(RecordingError) {
     let pipeline = place.pipeline
     guard !pipeline.changes.items.isEmpty else { return }
-    hub.publish(pipeline.changes, market: place.slot, now: now, into: &out)
+    publisher.publish(pipeline.changes, market: place.slot, now: now, into: &out)
     pipeline.clear()
     let market = pipeline.market
     while markets[place.slot].joined < market.instruments.count {
@@ -73,7 +73,7 @@ package final class ReplayPublisher {
             channel: key.channel, symbol: instrument.symbol, depth: key.depth, points: key.points,
             intervalMilliseconds: key.interval), market: place.slot, instrument: instrument.id, loop: 0,
           client: ClientID(slot: 0, generation: 0), request: 0, item: 0, reason: .subscribe)
-        hub.perform(.join(request), now: now, into: &out)
+        publisher.perform(.join(request), now: now, into: &out)
       }
     }
     try deliver()

@@ -13,7 +13,7 @@ struct ClientAllowance {
   static let requestWork = 1 << 10
   /// What a frame costs beside its bytes, so that messages in fragments of a byte are no cheaper than they are.
   static let frameWork = 64
-  /// What a new subscription costs, the stream's list and the hub's answer included, about 4 µs; an ended one costs a quarter.
+  /// What a new subscription costs, the stream's list and the publisher's answer included, about 4 µs; an ended one costs a quarter.
   static let joinWork = 1 << 10
   /// Bytes of a snapshot that is made for one client, for a unit of work: encoding is cheaper than reading.
   static let snapshotShare = 8

@@ -1,6 +1,6 @@
 /// Limits of what one client may ask for and hold; each is named in its error.
 package struct ClientLimits: Sendable {
-  /// Clients of one fan-out; see `FanOut.isFull`.
+  /// Clients of one hub; see `SubscriberHub.isFull`.
   package var clients = 65_536
   package var subscriptions = 1_000
   /// Also the burst.
@@ -21,7 +21,7 @@ package struct ClientLimits: Sendable {
   package var queuedEventBytes: Int { softQueuedBytes * 3 / 8 }
   /// Bytes of state messages that wait for a client whose connection is full; beyond them streams wait for a snapshot instead.
   package var queuedStateBytes: Int { softQueuedBytes / 8 }
-  /// Sessions that are kept for clients that may come back, of one fan-out.
+  /// Sessions that are kept for clients that may come back, of one hub.
   package var parkedSessions = 4_096
   package init() {}
 }

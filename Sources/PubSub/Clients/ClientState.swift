@@ -183,10 +183,10 @@ final class ClientState {
   var degraded: UInt16 = 0
   var steppedAt = Timestamp.distantPast
   var pressedAt = Timestamp.distantPast
-  /// Its place among those that are looked after (`FanOut.watched`); -1: it is not.
-  var watchPlace = -1
-  var isWatched: Bool { watchPlace >= 0 }
-  /// What is counted of it in `FanOut.watchedBytes`.
+  /// Its place among those that are looked after (`SubscriberHub.watched`); -1: it is not.
+  var watchIndex = -1
+  var isWatched: Bool { watchIndex >= 0 }
+  /// What is counted of it in `SubscriberHub.watchedBytes`.
   var countedBytes = 0
   /// Messages merged away, and lost, since it connected: for heartbeats and the farewell.
   var merged = 0

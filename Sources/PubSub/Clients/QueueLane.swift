@@ -52,7 +52,7 @@ struct QueuedItem {
   }
 }
 
-/// Items of one kind in order. Its memory is borrowed from the fan-out's pool while something waits.
+/// Items of one kind in order. Its memory is borrowed from the hub's pool while something waits.
 struct QueueLane {
   /// Removed items beyond which the lane is compacted, once they are also more than half of it.
   private static let removedLimit = 64

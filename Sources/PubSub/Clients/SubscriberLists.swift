@@ -1,4 +1,4 @@
-/// Who subscribes to a stream on this loop, and what the fan-out knows of it.
+/// Who subscribes to a stream on this loop, and what the hub knows of it.
 struct SubscriberList {
   /// Slots of the clients that what is published is for, without gaps, in no order: a delivery runs through them.
   var slots: [UInt32] = []

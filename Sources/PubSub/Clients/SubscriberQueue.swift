@@ -8,7 +8,7 @@ import MarketData
 /// depends on one of another stream, and what announces a stream goes before all data, so the order across lanes is free.
 ///
 /// Bounds: of a client that is blocked `ClientLimits.queuedStateBytes`, one message a stream; of events what the streams that it is behind
-/// with gave it at a time (`FanOut.refill`); and all of it together by `hardQueuedBytes`.
+/// with gave it at a time (`SubscriberHub.refill`); and all of it together by `hardQueuedBytes`.
 struct SubscriberQueue {
   enum Lane { case control, state, events }
 

@@ -49,7 +49,7 @@ package struct DataState: Sendable, Equatable {
   }
 }
 
-extension FanOut {
+extension SubscriberHub {
   /// The state of the data of a symbol that is in the directory. O(feeds).
   package func dataState(of symbol: String, _ entry: DirectoryEntry) -> DataState {
     let venue = entry.instrument.venue
@@ -70,7 +70,7 @@ package struct SymbolLookup {
   package init() {}
 }
 
-extension FanOut {
+extension SubscriberHub {
   /// Why the directory has no such symbol: its venue has not told its markets yet, or there is none; the same as on the stream. For the
   /// first few symbols O(symbols × length²).
   package func explainMissing(_ symbol: String, _ lookup: inout SymbolLookup) -> ProtocolError {

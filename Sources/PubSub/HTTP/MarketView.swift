@@ -28,7 +28,7 @@ package enum MarketView: Sendable, Equatable {
 
 /// One instrument of an answer, where its data is.
 package struct MarketPlace: Sendable {
-  /// The slot of its market in the hub.
+  /// The slot of its market in the publisher.
   package var market: Int
   package var instrument: InstrumentID
   package init(market: Int, instrument: InstrumentID) {
@@ -52,7 +52,7 @@ struct MarketSummary {
   var ticker: Ticker?
   var pulse: Pulse?
 
-  init(_ instrument: HubInstrument, now: Timestamp) {
+  init(_ instrument: PublishedInstrument, now: Timestamp) {
     let state = instrument.state
     ticker = state.shownTicker(now: now)
     price = Self.price(state)

@@ -2,7 +2,7 @@ import MarketData
 
 /// Sessions whose clients are gone and may come back, and streams that are kept running for them.
 ///
-/// Bounded by `limit`; past it the oldest is given up. All times are the fan-out's steady time.
+/// Bounded by `limit`; past it the oldest is given up. All times are the hub's steady time.
 struct ParkedSessions {
   struct Session {
     var subject: String?

@@ -22,7 +22,7 @@ package struct SessionClaim: Sendable {
   package var request: UInt32
 }
 
-/// What passes between the fan-outs of two loops about sessions. In order, and each claim has one answer.
+/// What passes between the hubs of two loops about sessions. In order, and each claim has one answer.
 package enum SessionMessage: Sendable {
   /// To the loop that made the token.
   case claim(SessionClaim)

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// A client of one loop's `FanOut`. Slots are reused; the generation tells an old client of a slot from a new one.
+/// A client of one loop's `SubscriberHub`. Slots are reused; the generation tells an old client of a slot from a new one.
 @frozen
 package struct ClientID: Sendable, Hashable {
   package let slot: UInt32
@@ -34,7 +34,7 @@ package struct StreamFrame: Sendable {
   }
 }
 
-/// What a hub wants carried to the loops that have clients. FIFO per loop, which is what makes snapshots and updates link.
+/// What a publisher wants carried to the loops that have clients. FIFO per loop, which is what makes snapshots and updates link.
 package enum Delivery: Sendable {
   /// To every subscriber of the stream on the loops of the bit mask (bit n: loop n).
   case frame(StreamFrame, loops: UInt64)
@@ -58,8 +58,8 @@ package struct MissedFrames: Sendable, Equatable {
   package var events: UInt64
 }
 
-/// What a fan-out wants from the loop that publishes a stream.
-package enum HubCommand: Sendable {
+/// What a hub wants from the loop that publishes a stream.
+package enum PublisherCommand: Sendable {
   case join(JoinRequest)
   /// The loop has no subscriber of the stream left.
   case leave(StreamID, loop: Int)
@@ -83,7 +83,7 @@ package enum SnapshotReason: String, Sendable {
 
 package struct JoinRequest: Sendable {
   package var key: StreamKey
-  /// The slot of the market in the hub; ignored for `status`.
+  /// The slot of the market in the publisher; ignored for `status`.
   package var market: Int
   package var instrument: InstrumentID
   /// Who asks.
@@ -117,7 +117,7 @@ package struct JoinResult: Sendable {
   package var key: StreamKey
   package var epoch: String
   package var seq: UInt64
-  /// `live` or `syncing`: of the symbol's book for `book`, else `live`; the fan-out puts the feed's state over it.
+  /// `live` or `syncing`: of the symbol's book for `book`, else `live`; the hub puts the feed's state over it.
   package var state: String
   package var request: UInt32
   package var item: UInt32

@@ -58,7 +58,7 @@ extension CoinbaseAdvancedProtocol {
     out.append(#"","mid_market_price":"","alias":""#)
     if isTwin { out.append(instrument.venueSymbol) }
     out.append(#"","alias_to":["#)
-    if !isTwin { out.append("\"\(Self.twin(instrument))\"") }
+    if !isTwin { out.append("\"\(Self.compressedForm(instrument))\"") }
     out.append(#"],"price_increment":"#)
     out.append(quoted: instrument.tick, scale: instrument.priceScale)
     out.append("}")

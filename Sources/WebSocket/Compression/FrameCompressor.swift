@@ -2,7 +2,7 @@ import Bytes
 
 /// Compresses whole frames that many clients get: once, however many there are. One for each loop, confined to its queue.
 ///
-/// A frame's compressed form is kept with the frame (`SharedBytes.twin`), so that the second client, on whichever loop, takes it
+/// A frame's compressed form is kept with the frame (`SharedBytes.compressedForm`), so that the second client, on whichever loop, takes it
 /// from there and both hold the same bytes. That needs a form that every client can read: compressed by itself
 /// (`serverNoContextTakeover`) and with a window that all have room for.
 package final class FrameCompressor {
@@ -37,11 +37,11 @@ package final class FrameCompressor {
   /// The form of a whole unmasked frame for clients that take compressed ones: itself if it is small, or holds no whole message,
   /// or would not become smaller. O(1) from the second call on.
   package func compressed(_ frame: SharedBytes) -> SharedBytes {
-    guard frame.count > thresholdBytes, let twin = frame.twin(compress(frame)) else { return frame }
+    guard frame.count > thresholdBytes, let compressedForm = frame.compressedForm(compress(frame)) else { return frame }
     counts.frames &+= 1
     counts.bytesBefore &+= UInt64(truncatingIfNeeded: frame.count)
-    counts.bytesAfter &+= UInt64(truncatingIfNeeded: twin.count)
-    return twin
+    counts.bytesAfter &+= UInt64(truncatingIfNeeded: compressedForm.count)
+    return compressedForm
   }
 
   private func compress(_ frame: SharedBytes) -> SharedBytes? {

@@ -3,22 +3,22 @@ import MarketData
 import PubSub
 import Venues
 
-/// One feed, its market and hub, and a client that subscribes to everything: what lies between an exchange's message and a
+/// One feed, its market and publisher, and a client that subscribes to everything: what lies between an exchange's message and a
 /// client's frame, without sockets or clocks. Every frame that the client gets is checked.
 final class StackModel {
   /// Frames that one message may come to, with the snapshots that it asks for.
   private static let frameLimit = 20_000
 
   let pipeline: FeedPipeline
-  let hub: Hub
-  let fanOut: FanOut
+  let publisher: StreamPublisher
+  let hub: SubscriberHub
   private(set) var now = Timestamp(microseconds: 1_790_000_000_000_000)
   private(set) var client: ClientID
-  /// The client's connection was ended by the fan-out.
+  /// The client's connection was ended by the hub.
   private(set) var isClosed = false
   private(set) var frames = 0
   private var deliveries: [Delivery] = []
-  private var fanOutActions: [FanOutAction] = []
+  private var fanOutActions: [HubAction] = []
   private var shared: [SharedBytes] = []
   /// Requests of the handler that are not answered.
   private var gets: [Int] = []
@@ -29,10 +29,10 @@ final class StackModel {
 
   init(_ venue: Venue, _ configuration: FeedConfiguration) {
     pipeline = FeedPipeline(venue: venue, configuration: configuration)
-    hub = Hub(loop: 0, loops: 1, epoch: "k7")
-    fanOut = FanOut(loop: 0, loops: 1, identity: .init(node: "gw-a", version: "1.0"))
-    _ = hub.add(market: pipeline.market, venue: venue.name)
-    client = fanOut.open(session: "s_0", now: now)
+    publisher = StreamPublisher(loop: 0, loops: 1, epoch: "k7")
+    hub = SubscriberHub(loop: 0, loops: 1, identity: .init(node: "gw-a", version: "1.0"))
+    _ = publisher.add(market: pipeline.market, venue: venue.name)
+    client = hub.open(session: "s_0", now: now)
   }
 
   // MARK: The feed's side
@@ -98,8 +98,8 @@ final class StackModel {
     }
     pipeline.tick(now: now)
     pipeline.advance(now: now)
-    hub.advance(to: now, into: &deliveries)
-    fanOut.advance(to: now, into: &fanOutActions)
+    publisher.advance(to: now, into: &deliveries)
+    hub.advance(to: now, into: &fanOutActions)
     try settle()
   }
 
@@ -184,18 +184,18 @@ final class StackModel {
 
   func request(_ message: [UInt8]) throws(FuzzFailure) {
     guard !isClosed else { return }
-    fanOut.receive(message.span.bytes, from: client, now: now, into: &fanOutActions)
+    hub.receive(message.span.bytes, from: client, now: now, into: &fanOutActions)
     try settle()
   }
 
   /// The client goes and another comes.
   func reopen() throws(FuzzFailure) {
-    fanOut.close(client, into: &fanOutActions)
-    client = fanOut.open(session: "s_0", now: now)
+    hub.close(client, into: &fanOutActions)
+    client = hub.open(session: "s_0", now: now)
     isClosed = false
     frames = 0
     try settle()
-    try require(fanOut.clientCount == 1, "\(fanOut.clientCount) clients are held for one")
+    try require(hub.clientCount == 1, "\(hub.clientCount) clients are held for one")
   }
 
   /// Subscribes to all channels of a symbol.
@@ -214,12 +214,12 @@ final class StackModel {
       let symbols = market.instruments.map(\.instrument.symbol)
       try require(Set(symbols).count == symbols.count, "two instruments have one symbol: \(symbols)")
       for state in market.instruments {
-        fanOut.directory.entries[state.instrument.symbol] = DirectoryEntry(
+        hub.directory.entries[state.instrument.symbol] = DirectoryEntry(
           loop: 0, market: 0, instrument: state.instrument, bookState: state.bookState)
       }
-      fanOut.directory.venues = [pipeline.handler.venue.name]
+      hub.directory.venues = [pipeline.handler.venue.name]
     }
-    hub.publish(pipeline.changes, market: 0, now: now, into: &deliveries)
+    publisher.publish(pipeline.changes, market: 0, now: now, into: &deliveries)
     pipeline.clear()
     let actions = pipeline.takeActions()
     try require(actions.count <= 1000, "one message asks for \(actions.count) actions")
@@ -236,13 +236,13 @@ final class StackModel {
       try require(state.book.invariantsHold, "the book of \(state.instrument.symbol) is out of order")
     }
     repeat {
-      fanOut.deliver(deliveries, now: now, into: &fanOutActions)
+      hub.deliver(deliveries, now: now, into: &fanOutActions)
       deliveries.removeAll()
       let todo = fanOutActions
       fanOutActions.removeAll()
       for action in todo {
         switch action {
-        case .command(let command, _): hub.perform(command, now: now, into: &deliveries)
+        case .command(let command, _): publisher.perform(command, now: now, into: &deliveries)
         // Neither tokens nor other loops are here.
         case .authenticate, .session: break
         case .close(_, let code, let reason):
@@ -256,9 +256,9 @@ final class StackModel {
 
   private func take() throws(FuzzFailure) {
     shared.removeAll(keepingCapacity: true)
-    if let only = fanOut.takeOnly(from: client) { shared.append(only) }
-    fanOut.take(from: client, byteLimit: .max, now: now, into: &shared, actions: &fanOutActions)
-    fanOut.removeDirty()
+    if let only = hub.takeOnly(from: client) { shared.append(only) }
+    hub.take(from: client, byteLimit: .max, now: now, into: &shared, actions: &fanOutActions)
+    hub.removeDirty()
     try require(shared.count <= Self.frameLimit, "\(shared.count) frames at once")
     frames += shared.count
     for frame in shared { try check(frame) }

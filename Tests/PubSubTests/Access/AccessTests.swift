@@ -8,9 +8,9 @@ import Testing
 struct AccessTests {
   private func world(instruments: Int = 1, anonymous: Grant? = nil) -> World {
     let world = World(loops: 2, instruments: instruments)
-    for fanOut in world.fanOuts {
-      fanOut.asksForTokens = true
-      fanOut.anonymousGrant = anonymous
+    for hub in world.hubs {
+      hub.asksForTokens = true
+      hub.anonymousGrant = anonymous
     }
     return world
   }
@@ -88,9 +88,9 @@ struct AccessTests {
     statuses.append(FeedStatus(venue: "coinbase", state: .stale, since: world.now))
     statuses[0].syncing = ["kraken:BTC-USD": "sequence gap", "kraken:ETH-USD": "sequence gap"]
     statuses[0].failed = ["kraken:FOO-USD": "unknown"]
-    for fanOut in world.fanOuts { fanOut.feeds = statuses }
+    for hub in world.hubs { hub.feeds = statuses }
     var out: [Delivery] = []
-    world.hubs[0].publish(status: statuses, now: world.now, into: &out)
+    world.publishers[0].publish(status: statuses, now: world.now, into: &out)
     func client(_ patterns: [[String]]) throws -> ModelClient {
       let client = world.client()
       client.send(#"{"op":"hello","token":"t","heartbeat_s":1}"#)
@@ -112,7 +112,7 @@ struct AccessTests {
     let clients = try cases.map { try client($0.patterns) }
     // A change is for each as the first snapshot is.
     statuses[1].state = .live
-    world.hubs[0].publish(status: statuses, now: world.now, into: &out)
+    world.publishers[0].publish(status: statuses, now: world.now, into: &out)
     world.post(out)
     world.run(milliseconds: 2_500)
     for (one, client) in zip(cases, clients) {
@@ -168,7 +168,7 @@ struct AccessTests {
     world.run(milliseconds: 6_000)
     let before = friend.texts.of("heartbeat").count
     #expect((5...7).contains(before))
-    world.fanOuts[0].feeds[0].state = .reconnecting
+    world.hubs[0].feeds[0].state = .reconnecting
     world.run(milliseconds: 2_000)
     #expect(friend.texts.of("heartbeat").contains { $0.contains("reconnecting") })
     #expect(stranger.texts.isEmpty, "\(stranger.texts)")
@@ -315,17 +315,17 @@ struct AccessTests {
     let world = World()
     let clients = (0..<4).map { _ in world.client() }
     for (client, bytes) in zip(clients, [100, 400, 300, 0]) { client.unsent(bytes) }
-    #expect(world.fanOuts[0].queuedBytes == 800)
-    var actions: [FanOutAction] = []
-    let shed = world.fanOuts[0].shed(bytes: 500, clients: 3, limit: 300, into: &actions)
+    #expect(world.hubs[0].queuedBytes == 800)
+    var actions: [HubAction] = []
+    let shed = world.hubs[0].shed(bytes: 500, clients: 3, limit: 300, into: &actions)
     world.post(actions, from: 0)
     #expect(shed.clients == 2 && shed.bytes == 700)
     #expect(world.closed.map(\.client) == [clients[1].id, clients[2].id])
     #expect(world.closed.allSatisfy { $0.code == CloseCode.slow && $0.reason.contains("300") })
-    #expect(world.fanOuts[0].queuedBytes == 100)
+    #expect(world.hubs[0].queuedBytes == 100)
     clients[3].unsent(50)
     actions = []
-    let few = world.fanOuts[0].shed(bytes: 500, clients: 1, limit: 300, into: &actions)
+    let few = world.hubs[0].shed(bytes: 500, clients: 1, limit: 300, into: &actions)
     #expect(few.clients == 1 && few.bytes == 100, "never more at a time than asked for")
   }
 }

@@ -5,23 +5,23 @@ import Testing
 
 @testable import PubSub
 
-/// Hubs and fan-outs on some loops with a mailbox between each two: what a gateway does, without sockets or clocks.
+/// Publishers and hubs on some loops with a mailbox between each two: what a gateway does, without sockets or clocks.
 final class World {
   enum Mail {
-    case command(HubCommand)
+    case command(PublisherCommand)
     case delivery(Delivery)
     case session(SessionMessage)
   }
   let loops: Int
   var now = Timestamp(microseconds: 1_790_000_000_000_000)
   let markets: [Market]
-  let hubs: [Hub]
-  let fanOuts: [FanOut]
+  let publishers: [StreamPublisher]
+  let hubs: [SubscriberHub]
   /// By receiving loop, in order.
   var mail: [[Mail]]
   var clients: [ModelClient] = []
   var closed: [(client: ClientID, loop: Int, code: UInt16, reason: String)] = []
-  /// Tokens that fan-outs ask about.
+  /// Tokens that hubs ask about.
   var asked: [(client: ClientID, loop: Int, token: String)] = []
   var changes = MarketChanges()
 
@@ -33,16 +33,16 @@ final class World {
     markets = (0..<loops).map { _ in
       Market(configuration: .init(quotesFromBook: quotesFromBook, bookDepthLimit: bookDepthLimit, checksum: nil))
     }
-    hubs = (0..<loops).map { Hub(loop: $0, loops: loops, epoch: "k7", remembers: remembers) }
-    fanOuts = (0..<loops).map {
-      FanOut(loop: $0, loops: loops, identity: .init(node: "gw-a", version: "1.0"), limits: limits)
+    publishers = (0..<loops).map { StreamPublisher(loop: $0, loops: loops, epoch: "k7", remembers: remembers) }
+    hubs = (0..<loops).map {
+      SubscriberHub(loop: $0, loops: loops, identity: .init(node: "gw-a", version: "1.0"), limits: limits)
     }
     mail = Array(repeating: [], count: loops)
     var directory = Directory()
     for loop in 0..<loops {
       let venue = World.venue(loop)
       directory.venues.append(venue)
-      _ = hubs[loop].add(market: markets[loop], venue: venue)
+      _ = publishers[loop].add(market: markets[loop], venue: venue)
       for index in 0..<instruments {
         let instrument = Instrument(
           id: InstrumentID(index), venue: venue, venueSymbol: "A\(index)/USD", base: index == 0 ? "BTC" : "A\(index)",
@@ -52,20 +52,20 @@ final class World {
           loop: loop, market: 0, instrument: instrument, bookState: .live)
       }
     }
-    for fanOut in fanOuts {
-      fanOut.directory = directory
-      fanOut.feeds = (0..<loops).map { FeedStatus(venue: World.venue($0), state: .live, since: now) }
-      fanOut.advance(to: now, into: &scratch)
+    for hub in hubs {
+      hub.directory = directory
+      hub.feeds = (0..<loops).map { FeedStatus(venue: World.venue($0), state: .live, since: now) }
+      hub.advance(to: now, into: &scratch)
     }
     now = now + 2 * Microseconds.second
     run(milliseconds: 2000)
   }
-  private var scratch: [FanOutAction] = []
+  private var scratch: [HubAction] = []
 
   static func venue(_ loop: Int) -> String { ["kraken", "coinbase", "bybit"][loop] }
 
   func client(on loop: Int = 0) -> ModelClient {
-    let id = fanOuts[loop].open(session: "s_\(clients.count)", now: now)
+    let id = hubs[loop].open(session: "s_\(clients.count)", now: now)
     let client = ModelClient(world: self, loop: loop, id: id)
     clients.append(client)
     return client
@@ -83,7 +83,7 @@ final class World {
 
   func publish(_ loop: Int) {
     var out: [Delivery] = []
-    hubs[loop].publish(changes, market: 0, now: now, into: &out)
+    publishers[loop].publish(changes, market: 0, now: now, into: &out)
     post(out)
   }
 
@@ -131,7 +131,7 @@ final class World {
     }
   }
 
-  func post(_ actions: [FanOutAction], from loop: Int) {
+  func post(_ actions: [HubAction], from loop: Int) {
     for action in actions {
       switch action {
       case .command(let command, let target): mail[target].append(.command(command))
@@ -147,12 +147,12 @@ final class World {
     let items = mail[loop].prefix(count)
     mail[loop].removeFirst(items.count)
     var out: [Delivery] = []
-    var actions: [FanOutAction] = []
+    var actions: [HubAction] = []
     for item in items {
       switch item {
-      case .command(let command): hubs[loop].perform(command, now: now, into: &out)
-      case .delivery(let delivery): fanOuts[loop].deliver([delivery], now: now, into: &actions)
-      case .session(let message): fanOuts[loop].receive(message, now: now, into: &actions)
+      case .command(let command): publishers[loop].perform(command, now: now, into: &out)
+      case .delivery(let delivery): hubs[loop].deliver([delivery], now: now, into: &actions)
+      case .session(let message): hubs[loop].receive(message, now: now, into: &actions)
       }
     }
     post(out)
@@ -174,7 +174,7 @@ final class World {
 
   func flush() {
     for client in clients where !client.isStuck { client.take() }
-    for fanOut in fanOuts { fanOut.removeDirty() }
+    for hub in hubs { hub.removeDirty() }
   }
 
   func run(milliseconds: Int, step: Int = 100) {
@@ -188,8 +188,8 @@ final class World {
   /// The wall clock is set forward.
   func step(by step: Int64) {
     now = now + step
-    for fanOut in fanOuts { fanOut.clockStepped(by: step) }
     for hub in hubs { hub.clockStepped(by: step) }
+    for publisher in publishers { publisher.clockStepped(by: step) }
   }
 
   func tick() {
@@ -198,10 +198,10 @@ final class World {
       markets[loop].advance(to: now, into: &changes)
       publish(loop)
       var out: [Delivery] = []
-      hubs[loop].advance(to: now, into: &out)
+      publishers[loop].advance(to: now, into: &out)
       post(out)
-      var actions: [FanOutAction] = []
-      fanOuts[loop].advance(to: now, into: &actions)
+      var actions: [HubAction] = []
+      hubs[loop].advance(to: now, into: &actions)
       post(actions, from: loop)
     }
   }
@@ -252,17 +252,17 @@ final class ModelClient {
   }
 
   func send(_ text: String) {
-    var actions: [FanOutAction] = []
-    world.fanOuts[loop].receive(Array(text.utf8).span.bytes, from: id, now: world.now, into: &actions)
+    var actions: [HubAction] = []
+    world.hubs[loop].receive(Array(text.utf8).span.bytes, from: id, now: world.now, into: &actions)
     world.post(actions, from: loop)
   }
 
   /// How long its next bytes have to wait, µs.
-  var inputDelay: Int64 { world.fanOuts[loop].inputDelay(of: id, now: world.now) }
+  var inputDelay: Int64 { world.hubs[loop].inputDelay(of: id, now: world.now) }
 
   func sendControlFrame() {
-    var actions: [FanOutAction] = []
-    world.fanOuts[loop].receiveControlFrame(from: id, now: world.now, into: &actions)
+    var actions: [HubAction] = []
+    world.hubs[loop].receiveControlFrame(from: id, now: world.now, into: &actions)
     world.post(actions, from: loop)
   }
 
@@ -275,20 +275,20 @@ final class ModelClient {
   }
 
   func authorize(_ grant: Grant) {
-    var actions: [FanOutAction] = []
-    world.fanOuts[loop].authorize(id, grant, now: world.now, into: &actions)
+    var actions: [HubAction] = []
+    world.hubs[loop].authorize(id, grant, now: world.now, into: &actions)
     world.post(actions, from: loop)
   }
 
   func refuse(_ why: String, code: UInt16 = CloseCode.unauthorized) {
-    var actions: [FanOutAction] = []
-    world.fanOuts[loop].refuse(id, why: why, code: code, now: world.now, into: &actions)
+    var actions: [HubAction] = []
+    world.hubs[loop].refuse(id, why: why, code: code, now: world.now, into: &actions)
     world.post(actions, from: loop)
   }
 
   func leave() {
-    var actions: [FanOutAction] = []
-    world.fanOuts[loop].close(id, into: &actions)
+    var actions: [HubAction] = []
+    world.hubs[loop].close(id, into: &actions)
     world.post(actions, from: loop)
     isStuck = true
     hasLeft = true
@@ -304,7 +304,7 @@ final class ModelClient {
   /// The same, with the request only sent.
   func resumeRequest(on loop: Int, session: String? = nil, subject: String? = nil) -> ModelClient {
     let back = world.client(on: loop)
-    if let subject { world.fanOuts[loop].state(of: back.id)?.grant?.subject = subject }
+    if let subject { world.hubs[loop].state(of: back.id)?.grant?.subject = subject }
     let items = streams.sorted { $0.key < $1.key }.compactMap { number, stream -> String? in
       guard let seq = stream.seq else { return nil }
       let depth = stream.channel == "book" ? ",\"depth\":\(stream.depth == 0 ? "\"full\"" : "\(stream.depth)")" : ""
@@ -319,14 +319,14 @@ final class ModelClient {
     return back
   }
 
-  func unsent(_ bytes: Int) { world.fanOuts[loop].setUnsent(bytes, for: id, now: world.now) }
+  func unsent(_ bytes: Int) { world.hubs[loop].setUnsent(bytes, for: id, now: world.now) }
 
   func take(byteLimit: Int = .max) {
     var frames: [SharedBytes] = []
-    var actions: [FanOutAction] = []
+    var actions: [HubAction] = []
     // As the gateway does: the short way first.
-    if let only = world.fanOuts[loop].takeOnly(from: id) { frames.append(only) }
-    world.fanOuts[loop].take(from: id, byteLimit: byteLimit, now: world.now, into: &frames, actions: &actions)
+    if let only = world.hubs[loop].takeOnly(from: id) { frames.append(only) }
+    world.hubs[loop].take(from: id, byteLimit: byteLimit, now: world.now, into: &frames, actions: &actions)
     world.post(actions, from: loop)
     for frame in frames {
       bytes += frame.count

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// What waits for all clients of this loop: the fan-out's part of the gateway's budget.
-extension FanOut {
+/// What waits for all clients of this loop: the hub's part of the gateway's budget.
+extension SubscriberHub {
   /// Bytes that wait for clients that do not take them: queued here, or handed over and not with the kernel; of each as it was when it was
   /// last looked after. O(1).
   package var queuedBytes: Int { watchedBytes }
@@ -13,7 +13,7 @@ extension FanOut {
   ///   - limit: of the budget, for the reason that the clients are told.
   /// - Returns: how many were closed, and what waited for them. O(n log n) in the clients that have something waiting.
   package func shed(
-    bytes: Int, clients: Int, limit: Int, into actions: inout [FanOutAction]
+    bytes: Int, clients: Int, limit: Int, into actions: inout [HubAction]
   ) -> (clients: Int, bytes: Int) {
     let heaviest = watched.map { (slot: $0, bytes: queuedBytes(of: $0)) }.filter { $0.bytes > 0 }
       .sorted { $0.bytes > $1.bytes }
@@ -21,7 +21,7 @@ extension FanOut {
     var closed = 0
     for candidate in heaviest {
       guard freed < bytes, closed < clients else { break }
-      expel(
+      disconnect(
         id(of: candidate.slot), code: CloseCode.slow,
         reason: "slow: \(candidate.bytes) bytes unsent, all clients together are over \(limit)", into: &actions)
       freed += candidate.bytes

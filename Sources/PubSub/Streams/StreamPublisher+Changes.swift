@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// From what happened in a market to messages on its streams.
-extension Hub {
+extension StreamPublisher {
   /// Publishes what a batch changed: streams at full rate at once, the others at their next tick.
   package func publish(_ changes: borrowing MarketChanges, market: Int, now: Timestamp, into out: inout [Delivery]) {
     let owner = markets[market]
@@ -73,7 +73,7 @@ extension Hub {
 
   /// Tells the subscribers of a book, or of a quote that was read from it, that what they hold is out of sync: at once, whatever their rate.
   /// The next that they get is a snapshot.
-  func loseSync(_ stream: HubStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {
+  func loseSync(_ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {
     guard stream.isShown else { return }
     update(stream, events: 0, now: now, into: &out) {
       Self.appendSyncing(stream.key.channel, state, now: now, to: &$0)
@@ -84,14 +84,14 @@ extension Hub {
     stream.view.removeAll()
   }
 
-  func changed(_ streams: [HubStream], now: Timestamp, into out: inout [Delivery]) {
+  func changed(_ streams: [PublishedStream], now: Timestamp, into out: inout [Delivery]) {
     for stream in streams {
       if stream.isImmediate { flush(stream, now: now, into: &out) } else { wait(stream, now: now) }
     }
   }
 
   /// A book is flushed when the whole batch is known; out of sync it may not be shown, and back in sync it is shown at once.
-  func bookChanged(_ stream: HubStream, now: Timestamp) {
+  func bookChanged(_ stream: PublishedStream, now: Timestamp) {
     guard stream.isImmediate || !stream.isShown else { return wait(stream, now: now) }
     if stream.isDirty { return }
     stream.isDirty = true
@@ -99,7 +99,7 @@ extension Hub {
   }
 
   /// Every price is now written another way: what has been shown is shown anew.
-  func rescaled(_ instrument: HubInstrument, now: Timestamp) {
+  func rescaled(_ instrument: PublishedInstrument, now: Timestamp) {
     for stream in instrument.books + instrument.sparklines where stream.isShown {
       stream.isShown = false
       stream.dueReason = .resync
@@ -112,7 +112,7 @@ extension Hub {
     }
   }
 
-  func wait(_ stream: HubStream, now: Timestamp) {
+  func wait(_ stream: PublishedStream, now: Timestamp) {
     if stream.isDirty { return }
     stream.isDirty = true
     let index = RateClass.index(of: stream.interval)
@@ -149,7 +149,7 @@ extension Hub {
 
   /// What a snapshot of an incremental stream cannot show twice must be out before it: then a client that joins late has at
   /// every `seq` exactly what one has that joined first.
-  func flushBeforeSnapshot(_ stream: HubStream, now: Timestamp, into out: inout [Delivery]) {
+  func flushBeforeSnapshot(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
     switch stream.key.channel {
     case .trades: if !stream.gathered.isEmpty { flush(stream, now: now, into: &out) }
     case .book where stream.key.depth == 0: flush(stream, now: now, into: &out)
@@ -159,7 +159,7 @@ extension Hub {
   }
 
   /// Publishes what the stream owes its subscribers, if anything.
-  func flush(_ stream: HubStream, now: Timestamp, into out: inout [Delivery]) {
+  func flush(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
     guard stream.loops != 0 else { return }
     if stream.key.channel == .status {
       update(stream, events: 0, now: now, into: &out) {
@@ -208,7 +208,7 @@ extension Hub {
   }
 
   func publishTrades(
-    _ trades: ArraySlice<Trade>, on stream: HubStream, _ instrument: HubInstrument, now: Timestamp,
+    _ trades: ArraySlice<Trade>, on stream: PublishedStream, _ instrument: PublishedInstrument, now: Timestamp,
     into out: inout [Delivery]
   ) {
     guard !trades.isEmpty else { return }
@@ -218,7 +218,7 @@ extension Hub {
   }
 
   func publishSparkline(
-    _ stream: HubStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]
+    _ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]
   ) {
     guard let tip = state.sparklineTip(points: Int(stream.key.points), now: now) else { return }
     guard tip.revision == stream.sparklineRevision else {
@@ -230,7 +230,7 @@ extension Hub {
     }
   }
 
-  func publishBook(_ stream: HubStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {
+  func publishBook(_ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {
     guard state.bookState == .live else { return }
     changedBids.removeAll(keepingCapacity: true)
     changedAsks.removeAll(keepingCapacity: true)

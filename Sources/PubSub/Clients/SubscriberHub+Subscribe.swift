@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension FanOut {
+extension SubscriberHub {
   /// Failed symbols of one request for which like ones are looked up; the rest get a plain hint.
   private static let nearMatchLimit = 3
   /// Symbols that searches for like ones may look at in a second, of all clients together. One takes under 1 µs.
@@ -10,21 +10,21 @@ extension FanOut {
   private static let listWaitMilliseconds: Int64 = 1_000
 
   /// Where a stream is published.
-  struct Place {
+  struct Route {
     var loop: Int
     var market: Int
     var instrument: InstrumentID
   }
 
-  func place(of key: StreamKey) -> Place? {
-    if key.channel == .status { return Place(loop: 0, market: 0, instrument: InstrumentID(rawValue: 0)) }
-    return directory.entries[key.symbol].map { Place(loop: $0.loop, market: $0.market, instrument: $0.instrument.id) }
+  func route(of key: StreamKey) -> Route? {
+    if key.channel == .status { return Route(loop: 0, market: 0, instrument: InstrumentID(rawValue: 0)) }
+    return directory.entries[key.symbol].map { Route(loop: $0.loop, market: $0.market, instrument: $0.instrument.id) }
   }
 
-  /// Joins what is not joined yet; the reply goes out when the hubs have answered for all of it.
+  /// Joins what is not joined yet; the reply goes out when the publishers have answered for all of it.
   func subscribe(
     _ items: [ClientRequest.Item], _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     if let error = tooManyNames(items) { return refuse(error, id, client, state, now: now, into: &actions) }
     state.requests &+= 1
@@ -50,7 +50,7 @@ extension FanOut {
   /// Joins what of `items` is not joined yet, and completes the request if nothing has to be waited for.
   func join(
     _ items: [ClientRequest.Item], _ pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     var seen: Set<StreamKey> = []
     var wildcards: Set<StreamKey> = []
@@ -146,9 +146,9 @@ extension FanOut {
 
   private func join(
     _ key: StreamKey, wanted: UInt16, position: StreamPosition?, _ pending: PendingRequest, _ client: ClientID,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
-    guard let place = place(of: key) else { return }
+    guard let route = route(of: key) else { return }
     let item = UInt32(pending.joined.count)
     pending.joined.append(nil)
     pending.wanted.append(wanted)
@@ -158,9 +158,9 @@ extension FanOut {
       .command(
         .join(
           JoinRequest(
-            key: key, market: place.market, instrument: place.instrument, loop: loop, client: client,
+            key: key, market: route.market, instrument: route.instrument, loop: loop, client: client,
             request: pending.number, item: item, reason: position == nil ? .subscribe : .resume, position: position)),
-        loop: place.loop))
+        loop: route.loop))
   }
 
   /// The symbols that `symbol` stands for, in their order: itself, those of a venue (`kraken:*`), or those of all venues

@@ -1,9 +1,9 @@
 import Bytes
 import MarketData
 
-extension FanOut {
-  /// Frames and answers from hubs, in order. O(subscribers) per frame.
-  package func deliver(_ deliveries: [Delivery], now: Timestamp, into actions: inout [FanOutAction]) {
+extension SubscriberHub {
+  /// Frames and answers from publishers, in order. O(subscribers) per frame.
+  package func deliver(_ deliveries: [Delivery], now: Timestamp, into actions: inout [HubAction]) {
     for delivery in deliveries {
       switch delivery {
       case .frame(let frame, _): deliver(frame, now: now, into: &actions)
@@ -56,7 +56,7 @@ extension FanOut {
   private func isEvent(_ frame: StreamFrame) -> Bool { lists[frame.stream.rawValue].key.channel.isEvent }
 
   /// One frame to all subscribers: the hot path. For a client with nothing queued it stores the frame in the client's slot.
-  private func deliver(_ frame: StreamFrame, now: Timestamp, into actions: inout [FanOutAction]) {
+  private func deliver(_ frame: StreamFrame, now: Timestamp, into actions: inout [HubAction]) {
     let stream = frame.stream.rawValue
     guard lists.has(stream) else { return }
     lists[stream].seq = frame.seq
@@ -84,7 +84,7 @@ extension FanOut {
       }
     }
     if !leaving.isEmpty {
-      takeOut(leaving, after: frame, now: now)
+      removeSubscribers(leaving, after: frame, now: now)
       leaving.removeAll(keepingCapacity: true)
     }
     if !self.dirty.isEmpty { dirty.append(contentsOf: self.dirty) }
@@ -97,7 +97,7 @@ extension FanOut {
   /// A frame that is for all, to a client that has something queued, or whose subscription is in a special state. Where the next ones are
   /// not for the client, it leaves the list after this one.
   private func offer(
-    _ frame: StreamFrame, isEvent: Bool, _ slot: UInt32, now: Timestamp, into actions: inout [FanOutAction]
+    _ frame: StreamFrame, isEvent: Bool, _ slot: UInt32, now: Timestamp, into actions: inout [HubAction]
   ) {
     let pointer = slots + Int(slot)
     let flags = pointer.pointee.flags
@@ -131,7 +131,7 @@ extension FanOut {
   /// - Parameter start: why the stream is begun, where this is its first snapshot: one that finds no room comes later.
   func enqueue(
     _ frame: StreamFrame, isEvent: Bool, _ slot: UInt32, start: SnapshotReason? = nil, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     let pointer = slots + Int(slot)
     let flags = pointer.pointee.flags
@@ -181,7 +181,7 @@ extension FanOut {
     }
     push(QueuedItem(frame, time: steady(now)), to: isEvent ? .events : .state, slot, state)
     if isBlocked, state.queue.bytes - state.replayedBytes > limits.hardQueuedBytes {
-      expelSlow(slot, state, "over \(limits.hardQueuedBytes) bytes", into: &actions)
+      disconnectSlow(slot, state, "over \(limits.hardQueuedBytes) bytes", into: &actions)
     }
   }
 
@@ -197,7 +197,7 @@ extension FanOut {
   }
 
   private func joined(
-    _ result: JoinResult, _ client: ClientID, now: Timestamp, into actions: inout [FanOutAction]
+    _ result: JoinResult, _ client: ClientID, now: Timestamp, into actions: inout [HubAction]
   ) {
     lists.noteAnswer(result.key)
     lists.open(result)
@@ -250,7 +250,7 @@ extension FanOut {
   /// All items are answered: sends the reply, then what was held, then takes up the requests that waited.
   func complete(
     _ pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     state.pending = nil
     state.replayedBytes += pending.replayedBytes

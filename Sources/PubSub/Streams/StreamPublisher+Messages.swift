@@ -3,9 +3,9 @@ import MarketData
 import WebSocket
 
 /// The messages of streams as frames, each encoded once.
-extension Hub {
+extension StreamPublisher {
   /// Sends all subscribers a snapshot in place of an update.
-  func republish(_ stream: HubStream, now: Timestamp, into out: inout [Delivery]) {
+  func republish(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
     stream.seq += 1
     stream.cachedSnapshot = nil
     forget(stream)
@@ -13,7 +13,8 @@ extension Hub {
   }
 
   func update(
-    _ stream: HubStream, events: UInt32, now: Timestamp, into out: inout [Delivery], _ data: (inout ByteBuffer) -> Void
+    _ stream: PublishedStream, events: UInt32, now: Timestamp, into out: inout [Delivery],
+    _ data: (inout ByteBuffer) -> Void
   ) {
     let prev = stream.seq
     stream.seq = prev + 1
@@ -34,7 +35,7 @@ extension Hub {
   /// The snapshot at the stream's present `seq`; nil while there is nothing to show. What was shown may be gone (a quote, when the
   /// book that it was read from is out of sync): then the stream's next message is a snapshot, since whoever asked for this one
   /// has nothing that an update could follow.
-  func snapshot(of stream: HubStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
+  func snapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     guard stream.isShown else { return nil }
     // The ages in a status are those of the moment, whatever its `seq`.
     let isFresh = stream.key.channel != .status || stream.cachedTime == now
@@ -62,7 +63,7 @@ extension Hub {
 
   /// In place of a snapshot of a book that is out of sync, or of a quote read from it, for a client that may not know that yet; nil for
   /// other streams.
-  func syncingSnapshot(of stream: HubStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
+  func syncingSnapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     let channel = stream.key.channel
     guard channel == .book || channel == .quote, !stream.isShown, let state = instrument(of: stream)?.state,
       state.bookState != .live, channel == .book || state.quote == nil
@@ -91,7 +92,7 @@ extension Hub {
   }
 
   /// Appends a snapshot's `data`; false if there is none.
-  func appendData(of stream: HubStream, now: Timestamp, to out: inout ByteBuffer) -> Bool {
+  func appendData(of stream: PublishedStream, now: Timestamp, to out: inout ByteBuffer) -> Bool {
     if stream.key.channel == .status {
       StatusChannel.append(feeds.visible(to: stream.key.scope), now: now, to: &out)
       return true

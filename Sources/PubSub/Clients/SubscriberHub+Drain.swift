@@ -14,7 +14,7 @@ struct Drain {
   var evicted = 0
 }
 
-extension FanOut {
+extension SubscriberHub {
   /// The part of the window in which clients are closed, in tenths; the rest is for their farewells.
   private static let drainTenths: Int64 = 9
 
@@ -25,7 +25,7 @@ extension FanOut {
 
   /// Tells every client when to reconnect, at a moment of its own, and closes those with 4201 that are still there by then. The moments are
   /// spread evenly over `window`, here and over all loops together. Closing is done by `advance`. Once. O(clients).
-  package func drain(window: Int64, now: Timestamp, into actions: inout [FanOutAction]) {
+  package func drain(window: Int64, now: Timestamp, into actions: inout [HubAction]) {
     guard drainPlan == nil else { return }
     let span = max(0, window) * Self.drainTenths / 10
     let clients = (0..<used).map { id(of: UInt32($0)) }.filter { state(of: $0) != nil }
@@ -49,14 +49,14 @@ extension FanOut {
   }
 
   /// Closes the clients whose moment has come. `now` is steady.
-  func advanceDrain(_ now: Timestamp, into actions: inout [FanOutAction]) {
+  func advanceDrain(_ now: Timestamp, into actions: inout [HubAction]) {
     guard var plan = drainPlan else { return }
     while plan.next < plan.moments.count, plan.moments[plan.next].moment <= now {
       let client = plan.moments[plan.next].client
       plan.next += 1
       guard state(of: client) != nil else { continue }
       plan.evicted += 1
-      expel(client, code: CloseCode.draining, reason: "the gateway is going down; reconnect", into: &actions)
+      disconnect(client, code: CloseCode.draining, reason: "the gateway is going down; reconnect", into: &actions)
     }
     drainPlan = plan
   }

@@ -3,7 +3,7 @@ import MarketData
 /// Snapshots in place of what was merged away, or had no room.
 ///
 /// They are asked for when there is room to send them, never ahead of it: one that waits gets old.
-extension FanOut {
+extension SubscriberHub {
   /// Snapshots asked for at a time. Of a slow client's books and sparklines it is one: they are large, and its other streams, each
   /// of one short message, come round with every one of them.
   static let snapshotsAtATime = 16
@@ -12,8 +12,8 @@ extension FanOut {
   /// when the last has come, or none will, the client is dirty again. O(1).
   package func isAwaitingSnapshots(_ client: ClientID) -> Bool { (anyState(of: client)?.awaited ?? 0) > 0 }
 
-  /// Asks the hubs for snapshots of marked subscriptions, if there is room for them. O(subscriptions).
-  func askForSnapshots(_ client: ClientID, _ state: ClientState, into actions: inout [FanOutAction]) {
+  /// Asks the publishers for snapshots of marked subscriptions, if there is room for them. O(subscriptions).
+  func askForSnapshots(_ client: ClientID, _ state: ClientState, into actions: inout [HubAction]) {
     guard state.awaited == 0, state.queue.state.isEmpty,
       slots[Int(client.slot)].flags.isDisjoint(with: [.paused, .closed])
     else { return }
@@ -28,7 +28,7 @@ extension FanOut {
   /// Goes round the subscriptions, beginning behind the one that was asked for last.
   private func ask(
     _ client: ClientID, _ state: ClientState, upTo room: inout Int, after last: inout UInt32,
-    into actions: inout [FanOutAction], where fits: (ChannelName) -> Bool
+    into actions: inout [HubAction], where fits: (ChannelName) -> Bool
   ) {
     let count = state.subscriptions.count
     var index = state.place(of: last &+ 1)

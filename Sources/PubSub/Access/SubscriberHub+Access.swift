@@ -2,8 +2,8 @@ import Bytes
 import MarketData
 
 /// Who a client is and what it may have. The fan-out knows grants only; whether a token is good is found out elsewhere:
-/// `FanOutAction.authenticate` asks, `authorize` and `refuse` answer.
-extension FanOut {
+/// `HubAction.authenticate` asks, `authorize` and `refuse` answer.
+extension SubscriberHub {
   /// How long a client may stay without a grant, µs.
   static let tokenTime = 10 * Microseconds.second
   /// How long before its grant ends a client is told, µs.
@@ -11,7 +11,7 @@ extension FanOut {
 
   /// Gives a client a grant: in answer to `.authenticate`, or in place of the one that it has. Subscriptions that it does not allow end,
   /// with a notice.
-  package func authorize(_ client: ClientID, _ grant: Grant, now: Timestamp, into actions: inout [FanOutAction]) {
+  package func authorize(_ client: ClientID, _ grant: Grant, now: Timestamp, into actions: inout [HubAction]) {
     guard let state = state(of: client) else { return }
     // What it did as a stranger is paid for by having been one.
     if state.grant == nil { state.allowance = ClientAllowance() }
@@ -31,12 +31,12 @@ extension FanOut {
   ///   - code: 4001, or 4129 if it may come back.
   package func refuse(
     _ client: ClientID, why: String, code: UInt16 = CloseCode.unauthorized, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     guard let state = state(of: client) else { return }
     guard state.grant != nil, let greeting = state.greeting else {
       let reason = code == CloseCode.unauthorized ? "unauthorized: \(why)" : why
-      return expel(client, code: code, reason: reason, into: &actions)
+      return disconnect(client, code: code, reason: reason, into: &actions)
     }
     state.greeting = nil
     let isUnauthorized = code == CloseCode.unauthorized
@@ -47,13 +47,13 @@ extension FanOut {
   }
 
   /// Takes a client's grant away and closes it with 4001.
-  package func withdraw(from client: ClientID, why: String, into actions: inout [FanOutAction]) {
-    expel(client, code: CloseCode.unauthorized, reason: "unauthorized: \(why)", into: &actions)
+  package func revoke(from client: ClientID, why: String, into actions: inout [HubAction]) {
+    disconnect(client, code: CloseCode.unauthorized, reason: "unauthorized: \(why)", into: &actions)
   }
 
   /// Tells a client whose grant ends soon, closes those whose grant has ended and those that never had one. Looks at a tenth of the
   /// clients at each call, and so at each once a second.
-  func advanceAccess(_ now: Timestamp, into actions: inout [FanOutAction]) {
+  func advanceAccess(_ now: Timestamp, into actions: inout [HubAction]) {
     guard asksForTokens, used > 0 else { return }
     for _ in 0..<(used / 10 + 1) {
       accessCursor = accessCursor + 1 < used ? accessCursor + 1 : 0
@@ -61,7 +61,7 @@ extension FanOut {
       guard let state = state(of: id(of: slot)), state.deadline <= now else { continue }
       let client = id(of: slot)
       guard let grant = state.grant else {
-        withdraw(from: client, why: "no token within \(Self.tokenTime / Microseconds.second) s", into: &actions)
+        revoke(from: client, why: "no token within \(Self.tokenTime / Microseconds.second) s", into: &actions)
         continue
       }
       guard let expires = grant.expires else {
@@ -69,7 +69,7 @@ extension FanOut {
         continue
       }
       guard expires > now else {
-        withdraw(from: client, why: "the token has expired", into: &actions)
+        revoke(from: client, why: "the token has expired", into: &actions)
         continue
       }
       state.deadline = expires
@@ -99,7 +99,7 @@ extension FanOut {
   }
 
   private func endForbidden(
-    _ client: ClientID, _ state: ClientState, _ grant: Grant, now: Timestamp, into actions: inout [FanOutAction]
+    _ client: ClientID, _ state: ClientState, _ grant: Grant, now: Timestamp, into actions: inout [HubAction]
   ) {
     let forbidden = state.subscriptions.map(\.stream).filter { stream in
       let key = lists[stream].key

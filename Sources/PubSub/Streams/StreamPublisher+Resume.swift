@@ -1,13 +1,13 @@
 import Bytes
 import MarketData
 
-/// What the hub remembers of its streams, for clients that come back.
-extension Hub {
-  /// Bytes of all rings of a hub; past it a stream that publishes forgets half of its own.
+/// What the publisher remembers of its streams, for clients that come back.
+extension StreamPublisher {
+  /// Bytes of all rings of a publisher; past it a stream that publishes forgets half of its own.
   static let ringBytesLimit = 64 << 20
 
   /// Keeps a message in its stream's ring, if the channel has one.
-  func remember(_ frame: StreamFrame, of stream: HubStream, now: Timestamp) {
+  func remember(_ frame: StreamFrame, of stream: PublishedStream, now: Timestamp) {
     guard remembers, let limits = stream.ringLimits else { return }
     ringBytes -= stream.ring.bytes
     stream.ring.append(frame, time: steady(now), limits: limits)
@@ -16,14 +16,14 @@ extension Hub {
   }
 
   /// Its messages do not link to what comes.
-  func forget(_ stream: HubStream) {
+  func forget(_ stream: PublishedStream) {
     ringBytes -= stream.ring.bytes
     stream.ring.removeAll()
   }
 
   /// What a client with this position is owed: nothing, or the messages since; nil if only a snapshot will do. Call before a stream
   /// that slept is woken.
-  func replay(from position: StreamPosition, of stream: HubStream, now: Timestamp) -> [StreamFrame]? {
+  func replay(from position: StreamPosition, of stream: PublishedStream, now: Timestamp) -> [StreamFrame]? {
     guard position.epoch == epoch, stream.loops != 0, stream.isShown, position.seq <= stream.seq,
       position.stream ?? stream.id.rawValue == stream.id.rawValue
     else { return nil }

@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// What HTTP shows of instruments, from the same encoders as the stream's messages.
-extension Hub {
+extension StreamPublisher {
   /// What the text of `view` would be made of, without making it; nil if there is nothing to show. O(1), for trades O(limit).
   package func tag(of view: MarketView, at place: MarketPlace, now: Timestamp) -> UInt64? {
     guard let instrument = instrument(place) else { return nil }
@@ -79,7 +79,7 @@ extension Hub {
     return MarketText(tag: tag, fields: out.takeBytes())
   }
 
-  private func instrument(_ place: MarketPlace) -> HubInstrument? {
+  private func instrument(_ place: MarketPlace) -> PublishedInstrument? {
     guard markets.indices.contains(place.market) else { return nil }
     return markets[place.market].instrument(place.instrument)
   }

@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// A stream as its publisher sees it. A class, because the lists by key, by instrument and by due time share it.
-final class HubStream {
+final class PublishedStream {
   let id: StreamID
   private(set) var key: StreamKey
   private(set) var market = 0
@@ -83,7 +83,7 @@ final class HubStream {
 /// The start of a message up to and with `"data":`; a `}` ends it.
 enum Envelope {
   static func appendSnapshot(
-    of stream: HubStream, reason: SnapshotReason, now: Timestamp, to out: inout ByteBuffer
+    of stream: PublishedStream, reason: SnapshotReason, now: Timestamp, to out: inout ByteBuffer
   ) {
     out.append("{\"type\":\"snapshot\",")
     out.append(stream.label)
@@ -100,7 +100,7 @@ enum Envelope {
     out.append(",\"data\":")
   }
 
-  static func appendUpdate(of stream: HubStream, prev: UInt64, now: Timestamp, to out: inout ByteBuffer) {
+  static func appendUpdate(of stream: PublishedStream, prev: UInt64, now: Timestamp, to out: inout ByteBuffer) {
     out.append("{\"type\":\"update\",")
     out.append(stream.label)
     out.append(",\"prev\":")

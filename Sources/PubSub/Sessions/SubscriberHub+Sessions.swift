@@ -4,9 +4,9 @@ import MarketData
 ///
 /// A session is looked for by the loop that its token names, which may be another than the one its client is now on. There it is
 /// either a client that is still connected, whose connection is then closed with 4202, or a parked one. A token serves once: the new
-/// connection has its own. Event streams of a parked session keep running without subscribers, so that the hub's memory of them has no
+/// connection has its own. Event streams of a parked session keep running without subscribers, so that the publisher's memory of them has no
 /// hole.
-extension FanOut {
+extension SubscriberHub {
   /// Messages and bytes of them that one resume may replay, all streams together; those of the rest start with a snapshot.
   static let replayLimit = 8_192
   static let replayBytesLimit = 1 << 20
@@ -15,7 +15,7 @@ extension FanOut {
   package var parkedSessions: Int { parked.count }
 
   /// What another loop, or this one, says about a session.
-  package func receive(_ message: SessionMessage, now: Timestamp, into actions: inout [FanOutAction]) {
+  package func receive(_ message: SessionMessage, now: Timestamp, into actions: inout [HubAction]) {
     switch message {
     case .claim(let claim):
       let (isGranted, isPaused) = give(claim, now: now, into: &actions)
@@ -37,7 +37,7 @@ extension FanOut {
   /// Begins to carry out `hello` with `resume`; the reply goes out when the session and every stream is answered for.
   func resume(
     _ resume: ClientRequest.Resume, _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     if let error = tooManyNames(resume.items) { return refuse(error, id, client, state, now: now, into: &actions) }
     state.requests &+= 1
@@ -54,7 +54,7 @@ extension FanOut {
 
   /// Gives a session away if it is here and the asker's.
   private func give(
-    _ claim: SessionClaim, now: Timestamp, into actions: inout [FanOutAction]
+    _ claim: SessionClaim, now: Timestamp, into actions: inout [HubAction]
   ) -> (isGranted: Bool, isPaused: Bool) {
     guard let place = SessionToken.place(of: claim.token) else { return (false, false) }
     if let state = anyState(of: place.client), !state.isClaimed, SessionToken.areEqual(state.session, claim.token) {
@@ -64,7 +64,7 @@ extension FanOut {
       let streams = eventStreams(of: state)
       hold(streams)
       parked.keep(streams, now: steady(now))
-      expel(
+      disconnect(
         place.client, code: CloseCode.takenOver, reason: "another connection has taken this session over",
         into: &actions)
       return (true, isPaused)
@@ -76,7 +76,7 @@ extension FanOut {
   }
 
   /// Keeps the session of a client that is gone.
-  func park(_ state: ClientState, isPaused: Bool, into actions: inout [FanOutAction]) {
+  func park(_ state: ClientState, isPaused: Bool, into actions: inout [HubAction]) {
     guard !state.isClaimed, !state.subscriptions.isEmpty else { return }
     let streams = eventStreams(of: state)
     hold(streams)
@@ -88,7 +88,7 @@ extension FanOut {
           expires: lastAdvance + ParkedSessions.time)), into: &actions)
   }
 
-  func expireSessions(_ now: Timestamp, into actions: inout [FanOutAction]) {
+  func expireSessions(_ now: Timestamp, into actions: inout [HubAction]) {
     release(parked.expire(at: now), into: &actions)
   }
 
@@ -98,7 +98,7 @@ extension FanOut {
 
   private func hold(_ streams: [UInt32]) { for stream in streams { lists[stream].holds += 1 } }
 
-  private func release(_ streams: [UInt32], into actions: inout [FanOutAction]) {
+  private func release(_ streams: [UInt32], into actions: inout [HubAction]) {
     for stream in streams where lists.has(stream) {
       lists[stream].holds -= 1
       leaveIfEmpty(stream, into: &actions)

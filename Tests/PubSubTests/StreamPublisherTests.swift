@@ -4,12 +4,12 @@ import Testing
 
 @testable import PubSub
 
-@Suite("The hub")
-struct HubTests {
-  private func join(_ world: World, _ key: StreamKey, loop: Int = 0, hub: Int = 0) -> JoinResult {
+@Suite("The publisher")
+struct StreamPublisherTests {
+  private func join(_ world: World, _ key: StreamKey, loop: Int = 0, publisher: Int = 0) -> JoinResult {
     var out: [Delivery] = []
     let client = ClientID(slot: 0, generation: 1)
-    world.hubs[hub].perform(
+    world.publishers[publisher].perform(
       .join(
         JoinRequest(
           key: key, market: 0, instrument: InstrumentID(0), loop: loop, client: client, request: 1, item: 0,
@@ -24,7 +24,7 @@ struct HubTests {
     for loop in 0..<3 {
       for points in 2..<6 {
         let key = StreamKey(channel: .sparkline, symbol: "x:A-B", points: UInt16(points))
-        let result = join(world, key, hub: loop)
+        let result = join(world, key, publisher: loop)
         #expect(Int(result.stream.rawValue) % 3 == loop)
         #expect(result.stream.rawValue > 0)
       }
@@ -46,7 +46,7 @@ struct HubTests {
     let world = World()
     let result = join(world, StreamKey(channel: .trades, symbol: "kraken:BTC-USD"))
     var out: [Delivery] = []
-    world.hubs[0].perform(.leave(result.stream, loop: 0), now: world.now, into: &out)
+    world.publishers[0].perform(.leave(result.stream, loop: 0), now: world.now, into: &out)
     world.trade(price: 1)
     #expect(world.mail[0].isEmpty)
   }
@@ -54,11 +54,11 @@ struct HubTests {
   @Test("what is noted of streams that come and go is bounded, and the one that is idle longest still goes first")
   func comingAndGoing() {
     let world = World()
-    let hub = world.hubs[0]
+    let publisher = world.publishers[0]
     var out: [Delivery] = []
     func use(_ key: StreamKey) -> StreamID {
       let stream = join(world, key).stream
-      hub.perform(.leave(stream, loop: 0), now: world.now, into: &out)
+      publisher.perform(.leave(stream, loop: 0), now: world.now, into: &out)
       return stream
     }
     // One is left alone at the front of the queue while others are used again and again.
@@ -67,17 +67,17 @@ struct HubTests {
     for round in 0..<10_000 {
       _ = use(StreamKey(channel: .trades, symbol: "kraken:BTC-USD"))
       if round % 3 == 0 { _ = use(StreamKey(channel: .quote, symbol: "kraken:BTC-USD")) }
-      most = max(most, hub.idle.count)
+      most = max(most, publisher.idle.count)
     }
-    #expect(most <= 2 * hub.streams.count)
+    #expect(most <= 2 * publisher.streams.count)
     var numbers: Set<StreamID> = [quiet]
     var reused: [StreamID] = []
-    for points in 3..<UInt16(Hub.idleStreamLimit + 100) {
+    for points in 3..<UInt16(StreamPublisher.idleStreamLimit + 100) {
       let number = use(StreamKey(channel: .sparkline, symbol: "x:A-B", points: points))
       if !numbers.insert(number).inserted { reused.append(number) }
     }
     #expect(reused.first == quiet)
-    #expect(hub.idle.count <= 2 * hub.streams.count)
+    #expect(publisher.idle.count <= 2 * publisher.streams.count)
   }
 
   @Test("shows nothing of a book that is out of sync, and a snapshot to all once it is back")
@@ -163,10 +163,10 @@ struct HubTests {
     _ = client.ask(
       "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"quote\",\"symbols\":[\"kraken:BTC-USD\"],\"interval_ms\":200}]}"
     )
-    #expect(world.hubs[0].nextDeadline == .distantFuture)
+    #expect(world.publishers[0].nextDeadline == .distantFuture)
     world.now = world.now + 10_000
     for price in 2...6 { world.quote(Int64(price), 10) }
-    #expect(world.hubs[0].nextDeadline.microseconds == 1_790_000_004_250_000)
+    #expect(world.publishers[0].nextDeadline.microseconds == 1_790_000_004_250_000)
     world.settle()
     #expect(client.texts.of("update").isEmpty)
     world.now = Timestamp(microseconds: 1_790_000_004_250_000)
@@ -174,7 +174,7 @@ struct HubTests {
     world.settle()
     #expect(client.texts.of("update").count == 1)
     #expect(client.texts.last?.contains("\"bid\":\"0.6\"") == true)
-    #expect(world.hubs[0].nextDeadline == .distantFuture)
+    #expect(world.publishers[0].nextDeadline == .distantFuture)
   }
 
   @Test("gives idle slots to new streams, whose seq starts above every one given up")
@@ -182,16 +182,16 @@ struct HubTests {
     let world = World()
     var top: UInt64 = 0
     var numbers: Set<UInt32> = []
-    for index in 0..<(Hub.idleStreamLimit + 50) {
+    for index in 0..<(StreamPublisher.idleStreamLimit + 50) {
       let key = StreamKey(channel: .sparkline, symbol: "x:\(index)", points: 96)
       let result = join(world, key)
       if numbers.contains(result.stream.rawValue) { #expect(result.seq > top) }
       numbers.insert(result.stream.rawValue)
       if index < 20 { top = max(top, result.seq) }
       var out: [Delivery] = []
-      world.hubs[0].perform(.leave(result.stream, loop: 0), now: world.now, into: &out)
+      world.publishers[0].perform(.leave(result.stream, loop: 0), now: world.now, into: &out)
     }
-    #expect(numbers.count == Hub.idleStreamLimit + 1)
+    #expect(numbers.count == StreamPublisher.idleStreamLimit + 1)
   }
 
   @Test("after wider scales everything is shown anew in the new text")

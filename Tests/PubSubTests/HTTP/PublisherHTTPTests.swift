@@ -7,11 +7,11 @@ import Testing
 @testable import PubSub
 
 @Suite("What HTTP shows of a market")
-struct HubHTTPTests {
+struct PublisherHTTPTests {
   private static let place = MarketPlace(market: 0, instrument: InstrumentID(0))
 
   private static func text(_ view: MarketView, _ world: World) -> String? {
-    world.hubs[0].text(of: view, at: place, now: world.now).map { String(decoding: $0.fields, as: UTF8.self) }
+    world.publishers[0].text(of: view, at: place, now: world.now).map { String(decoding: $0.fields, as: UTF8.self) }
   }
 
   private static func json(_ view: MarketView, _ world: World) throws -> [String: Any] {
@@ -36,7 +36,7 @@ struct HubHTTPTests {
   func bodies() {
     let world = World()
     for view in [MarketView.book(depth: 25), .ticker, .sparkline(points: 24)] {
-      #expect(Self.text(view, world) == nil && world.hubs[0].tag(of: view, at: Self.place, now: world.now) == nil)
+      #expect(Self.text(view, world) == nil && world.publishers[0].tag(of: view, at: Self.place, now: world.now) == nil)
     }
     #expect(Self.text(.snapshot(points: 24), world) == "")
     #expect(Self.text(.trades(limit: 5), world) == #","trades":[]"#)
@@ -130,8 +130,8 @@ struct HubHTTPTests {
       default: break
       }
       for (index, view) in views.enumerated() {
-        let tag = world.hubs[0].tag(of: view, at: Self.place, now: world.now)
-        let made = world.hubs[0].text(of: view, at: Self.place, now: world.now)
+        let tag = world.publishers[0].tag(of: view, at: Self.place, now: world.now)
+        let made = world.publishers[0].text(of: view, at: Self.place, now: world.now)
         #expect(made?.tag == tag)
         guard let tag, let text = made.map({ String(decoding: $0.fields, as: UTF8.self) }) else { continue }
         if let before = known[index][tag] {
@@ -155,13 +155,13 @@ struct HubHTTPTests {
     let views: [MarketView] = [
       .snapshot(points: 24), .ticker, .trades(limit: 50), .sparkline(points: 24), .book(depth: 10),
     ]
-    let before = views.map { world.hubs[0].tag(of: $0, at: Self.place, now: world.now) }
+    let before = views.map { world.publishers[0].tag(of: $0, at: Self.place, now: world.now) }
     for _ in 0..<20 {
       world.now = world.now + Microseconds.second
       world.book(0, .snapshot, bids: [(10, 1)], asks: [(20, 1)], instrument: 1)
     }
-    #expect(views.map { world.hubs[0].tag(of: $0, at: Self.place, now: world.now) } == before)
-    let other = Hub(loop: 0, loops: 1, epoch: "k8")
+    #expect(views.map { world.publishers[0].tag(of: $0, at: Self.place, now: world.now) } == before)
+    let other = StreamPublisher(loop: 0, loops: 1, epoch: "k8")
     _ = other.add(market: world.markets[0], venue: "kraken")
     #expect(other.tag(of: .ticker, at: Self.place, now: world.now) != before[1], "another run has other counters")
   }
@@ -180,7 +180,7 @@ struct InstrumentListTests {
   @Test("is that of the venue and the query, in order, with the state of book or feed")
   func list() {
     let world = World(instruments: 3)
-    let directory = world.fanOuts[0].directory
+    let directory = world.hubs[0].directory
     func list(_ venue: String?, _ query: String?, _ feeds: [FeedStatus], _ grant: Grant = .everything) -> InstrumentList
     {
       InstrumentList(directory, feeds, venue: venue, query: query, grant: grant)
@@ -245,17 +245,17 @@ struct DataStateTests {
     "a symbol that is missing is not ready before its venue has told its markets, and unknown after; three get guesses")
   func missing() {
     let world = World()
-    let fanOut = world.fanOuts[0]
-    fanOut.directory.venues.append("okx")
+    let hub = world.hubs[0]
+    hub.directory.venues.append("okx")
     var lookup = SymbolLookup()
-    let early = fanOut.explainMissing("okx:BTC-USDT", &lookup)
+    let early = hub.explainMissing("okx:BTC-USDT", &lookup)
     #expect(early.code == .notReady && early.retry && early.retryAfterMilliseconds == 1_000)
     for number in [0, 2, 4, 6] {
-      let error = fanOut.explainMissing("kraken:BTC-USX", &lookup)
+      let error = hub.explainMissing("kraken:BTC-USX", &lookup)
       #expect(error.code == .unknownSymbol)
       #expect(error.hint?.contains("did you mean kraken:BTC-USD") == (number < 3), "\(error)")
       // Another case is no search: it is answered however many there are.
-      let lower = fanOut.explainMissing("kraken:btc-usd", &lookup)
+      let lower = hub.explainMissing("kraken:btc-usd", &lookup)
       #expect(lower.hint?.contains("did you mean kraken:BTC-USD") == true, "\(lower)")
     }
   }

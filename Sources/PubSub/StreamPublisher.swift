@@ -2,13 +2,13 @@ import Bytes
 import MarketData
 import WebSocket
 
-/// The publishing half of the fan-out, one per loop that has markets: it owns the streams of their instruments, encodes
+/// Publishes streams, one publisher per loop that has markets: it owns the streams of their instruments, encodes
 /// each update once per stream, and says which loops it goes to. Sans-IO; confined to its loop's queue.
 ///
 /// A stream without subscribers costs nothing but its slot: it is not encoded. It keeps its number and its `seq` for those who
 /// come back, until `idleStreamLimit` others went idle after it; then its slot goes to the next new stream, whose `seq` starts
-/// above every one that the hub has given up, so that for a client no position goes back within the epoch.
-package final class Hub {
+/// above every one that the publisher has given up, so that for a client no position goes back within the epoch.
+package final class StreamPublisher {
   /// Streams without subscribers that are kept for the case that someone comes back.
   package static let idleStreamLimit = 4_096
 
@@ -16,21 +16,21 @@ package final class Hub {
   package let loops: Int
   package let epoch: String
 
-  var markets: [HubMarket] = []
+  var markets: [PublishedMarket] = []
   /// By number / `loops`; the first place is unused, so that no stream has the number 0.
-  var streams: [HubStream?] = [nil]
-  var byKey: [StreamKey: HubStream] = [:]
+  var streams: [PublishedStream?] = [nil]
+  var byKey: [StreamKey: PublishedStream] = [:]
   /// A note of each time that a stream lost its last subscriber, oldest first; at most twice as many as there are streams.
-  var idle: [(stream: HubStream, generation: UInt32)] = []
+  var idle: [(stream: PublishedStream, generation: UInt32)] = []
   var idleHead = 0
   /// The highest `seq` of a stream whose slot was given away.
   var retiredSeq: UInt64 = 0
 
   /// Streams that wait for the next tick of their class, by `RateClass.index`.
-  var waiting: [[HubStream]] = RateClass.intervals.map { _ in [] }
+  var waiting: [[PublishedStream]] = RateClass.intervals.map { _ in [] }
   var ticks: [Timestamp] = RateClass.intervals.map { _ in .distantFuture }
   /// Book streams to be flushed at the end of the batch.
-  var touched: [HubStream] = []
+  var touched: [PublishedStream] = []
 
   /// Of all streams' rings; for metrics, too.
   package internal(set) var ringBytes = 0
@@ -41,7 +41,7 @@ package final class Hub {
   package internal(set) var textsMade: UInt64 = 0
 
   var feeds: [FeedStatus] = []
-  var statusStreams: [HubStream] = []
+  var statusStreams: [PublishedStream] = []
 
   var frame = ByteBuffer(capacity: 4096)
   var changedBids: [PriceLevel] = []
@@ -63,7 +63,7 @@ package final class Hub {
 
   /// Adds a market whose changes will be published; returns its slot.
   package func add(market: Market, venue: String) -> Int {
-    markets.append(HubMarket(market: market, venue: venue))
+    markets.append(PublishedMarket(market: market, venue: venue))
     return markets.count - 1
   }
 
@@ -80,8 +80,8 @@ package final class Hub {
 
   // MARK: Commands
 
-  /// Carries out what a fan-out asked for.
-  package func perform(_ command: HubCommand, now: Timestamp, into out: inout [Delivery]) {
+  /// Carries out what a hub asked for.
+  package func perform(_ command: PublisherCommand, now: Timestamp, into out: inout [Delivery]) {
     switch command {
     case .join(let request): join(request, now: now, into: &out)
     case .leave(let id, let loop):
@@ -104,7 +104,7 @@ package final class Hub {
     }
   }
 
-  func stream(_ id: StreamID) -> HubStream? {
+  func stream(_ id: StreamID) -> PublishedStream? {
     let number = Int(id.rawValue)
     guard number % loops == loop, number / loops < streams.count else { return nil }
     return streams[number / loops]
@@ -130,14 +130,14 @@ package final class Hub {
     out.append(.joined(result, loop: request.loop, client: request.client))
   }
 
-  func makeStream(_ request: JoinRequest) -> HubStream {
-    let stream: HubStream
+  func makeStream(_ request: JoinRequest) -> PublishedStream {
+    let stream: PublishedStream
     if let old = retireIdleStream() {
-      stream = HubStream(id: old.id, seq: retiredSeq, key: request.key)
+      stream = PublishedStream(id: old.id, seq: retiredSeq, key: request.key)
       streams[Int(old.id.rawValue) / loops] = stream
     } else {
       let id = StreamID(rawValue: UInt32(streams.count * loops + loop))
-      stream = HubStream(id: id, seq: retiredSeq, key: request.key)
+      stream = PublishedStream(id: id, seq: retiredSeq, key: request.key)
       streams.append(stream)
     }
     stream.assign(request.key, market: request.market, instrument: request.instrument)
@@ -146,7 +146,7 @@ package final class Hub {
   }
 
   /// Takes the slot of the stream that has been idle longest, if more than enough are.
-  func retireIdleStream() -> HubStream? {
+  func retireIdleStream() -> PublishedStream? {
     while idle.count - idleHead > Self.idleStreamLimit {
       let (stream, generation) = idle[idleHead]
       idleHead += 1
@@ -162,7 +162,7 @@ package final class Hub {
     return nil
   }
 
-  func sleep(_ stream: HubStream) {
+  func sleep(_ stream: PublishedStream) {
     if stream.key.channel == .status {
       statusStreams.removeAll { $0 === stream }
     } else {
@@ -183,7 +183,7 @@ package final class Hub {
   }
 
   /// Starts publishing again. What is now shown differs from what the last `seq` showed, so it gets a new one.
-  func wake(_ stream: HubStream) {
+  func wake(_ stream: PublishedStream) {
     stream.seq += 1
     if stream.key.channel == .status {
       statusStreams.append(stream)
@@ -195,13 +195,13 @@ package final class Hub {
     show(stream, instrument)
   }
 
-  func instrument(of stream: HubStream) -> HubInstrument? {
+  func instrument(of stream: PublishedStream) -> PublishedInstrument? {
     guard stream.key.channel != .status, stream.market >= 0, stream.market < markets.count else { return nil }
     return markets[stream.market].instrument(stream.instrument)
   }
 
   /// Takes the present state as what the stream's subscribers are shown, if there is any; the snapshot shows exactly this.
-  func show(_ stream: HubStream, _ instrument: HubInstrument) {
+  func show(_ stream: PublishedStream, _ instrument: PublishedInstrument) {
     let state = instrument.state
     switch stream.key.channel {
     case .trades, .status: stream.isShown = true

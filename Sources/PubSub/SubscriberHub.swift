@@ -2,26 +2,26 @@ import Bytes
 import MarketData
 import WebSocket
 
-/// What a fan-out wants done.
-package enum FanOutAction: Sendable {
-  /// Carry this to the hub of that loop.
-  case command(HubCommand, loop: Int)
+/// What a hub wants done.
+package enum HubAction: Sendable {
+  /// Carry this to the publisher of that loop.
+  case command(PublisherCommand, loop: Int)
   /// Send the client what is queued, then a close frame with this code and reason, then end the connection.
   case close(ClientID, code: UInt16, reason: String)
-  /// Find out whether this token is good, and answer with `FanOut.authorize` or `FanOut.refuse`. Never log it.
+  /// Find out whether this token is good, and answer with `SubscriberHub.authorize` or `SubscriberHub.refuse`. Never log it.
   case authenticate(ClientID, token: String)
-  /// Carry this to the fan-out of that loop.
+  /// Carry this to the hub of that loop.
   case session(SessionMessage, loop: Int)
 }
 
-/// The subscribing half, one per loop that has clients: it speaks `tidegate.v1` with them, keeps who subscribes to what, and
+/// Serves subscribers, one hub per loop that has clients: it speaks `tidegate.v1` with them, keeps who subscribes to what, and
 /// queues frames for each, merging what a slow client has not taken. Sans-IO: the gateway moves bytes between it and sockets.
 /// Confined to its loop's queue.
 ///
 /// In each turn: `receive` and `deliver` what came; for each client of `dirty`, `take` what its connection can carry, or tell with
 /// `setUnsent` that it can carry nothing; then `removeDirty`. A client that still has something queued by then counts as blocked:
 /// from there on its state channels are merged. Until then a turn's frames are never merged, however many there are.
-package final class FanOut {
+package final class SubscriberHub {
   package struct Identity: Sendable {
     package var node: String
     package var version: String
@@ -171,7 +171,7 @@ package final class FanOut {
   }
 
   /// The connection is gone.
-  package func close(_ client: ClientID, into actions: inout [FanOutAction]) {
+  package func close(_ client: ClientID, into actions: inout [HubAction]) {
     guard let state = anyState(of: client) else { return }
     unwatch(client.slot, state)
     park(state, isPaused: slots[Int(client.slot)].flags.contains(.paused), into: &actions)
@@ -211,7 +211,7 @@ package final class FanOut {
   func id(of slot: UInt32) -> ClientID { ClientID(slot: slot, generation: slots[Int(slot)].generation) }
 
   /// Ends a client's connection; what it sends from here on is ignored.
-  func expel(_ client: ClientID, code: UInt16, reason: String, into actions: inout [FanOutAction]) {
+  func disconnect(_ client: ClientID, code: UInt16, reason: String, into actions: inout [HubAction]) {
     guard let state = state(of: client) else { return }
     slots[Int(client.slot)].flags.insert(.closed)
     if code == CloseCode.slow {
@@ -241,7 +241,7 @@ package final class FanOut {
   }
 
   /// Ends one subscription of a client, with what is queued of it.
-  func exit(_ slot: UInt32, _ state: ClientState, index: Int, into actions: inout [FanOutAction]) {
+  func exit(_ slot: UInt32, _ state: ClientState, index: Int, into actions: inout [HubAction]) {
     let subscription = state.subscriptions.remove(at: index)
     if subscription.mark != .none {
       state.marks -= 1
@@ -258,8 +258,8 @@ package final class FanOut {
     if state.isDrained { slots[Int(slot)].flags.remove(.queued) }
   }
 
-  /// Ends a subscription that its client no longer has; the stream's last one tells the hub.
-  private func leave(_ subscription: Subscription, _ state: ClientState, into actions: inout [FanOutAction]) {
+  /// Ends a subscription that its client no longer has; the stream's last one tells the publisher.
+  private func leave(_ subscription: Subscription, _ state: ClientState, into actions: inout [HubAction]) {
     if subscription.mark == .behind { leaveBacklog(of: subscription.stream, state) }
     if subscription.isAway {
       lists[subscription.stream].away -= 1
@@ -269,7 +269,7 @@ package final class FanOut {
     leaveIfEmpty(subscription.stream, into: &actions)
   }
 
-  func leaveIfEmpty(_ stream: UInt32, into actions: inout [FanOutAction]) {
+  func leaveIfEmpty(_ stream: UInt32, into actions: inout [HubAction]) {
     guard !lists[stream].hasSubscribers, lists[stream].holds == 0, !lists.isJoining(lists[stream].key) else { return }
     lists.drop(stream)
     actions.append(
@@ -372,7 +372,7 @@ package final class FanOut {
   /// Call when the client's connection is writable; what stays queued can still be merged.
   package func take(
     from client: ClientID, byteLimit: Int, now: Timestamp, into frames: inout [SharedBytes],
-    actions: inout [FanOutAction]
+    actions: inout [HubAction]
   ) {
     guard let state = anyState(of: client) else { return }
     let pointer = slots + Int(client.slot)

@@ -3,8 +3,8 @@ import MarketData
 
 /// Subscribers that are away from a stream's list, and what waits for those of an event channel: one backlog a stream for all of them, in which
 /// each has a place, so that ten thousand clients that do not read cost no more for a message than one.
-extension FanOut {
-  /// Bytes of all backlogs; past it a stream that publishes forgets half of its own. The hub's memory of the same stream mostly holds
+extension SubscriberHub {
+  /// Bytes of all backlogs; past it a stream that publishes forgets half of its own. The publisher's memory of the same stream mostly holds
   /// the same bytes.
   static let backlogBytesLimit = 16 << 20
   /// Messages that a client takes over from a backlog at a time: then the next stream has its turn.
@@ -17,7 +17,7 @@ extension FanOut {
   // MARK: Away and back
 
   /// Takes clients out of a stream's list after a message that was not for them, or that found them falling behind. O(1) each.
-  func takeOut(_ leaving: [UInt32], after frame: StreamFrame, now: Timestamp) {
+  func removeSubscribers(_ leaving: [UInt32], after frame: StreamFrame, now: Timestamp) {
     let stream = frame.stream.rawValue
     for slot in leaving {
       guard let state = slots[Int(slot)].state, let index = state.index(of: stream) else { continue }

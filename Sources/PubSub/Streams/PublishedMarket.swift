@@ -1,37 +1,37 @@
 import MarketData
 
-/// A market whose changes a hub publishes, with what the hub keeps of each instrument beside the market's own state.
-final class HubMarket {
+/// A market whose changes a publisher publishes, with what the publisher keeps of each instrument beside the market's own state.
+final class PublishedMarket {
   let market: Market
   let venue: String
-  private var instruments: [HubInstrument] = []
+  private var instruments: [PublishedInstrument] = []
 
   init(market: Market, venue: String) {
     self.market = market
     self.venue = venue
   }
 
-  /// The hub's half of an instrument; nil if the market does not have it.
-  func instrument(_ id: InstrumentID) -> HubInstrument? {
+  /// The publisher's half of an instrument; nil if the market does not have it.
+  func instrument(_ id: InstrumentID) -> PublishedInstrument? {
     let index = id.index
     if index < instruments.count { return instruments[index] }
     guard index >= 0, index < market.instruments.count else { return nil }
     while instruments.count <= index {
-      instruments.append(HubInstrument(state: market.instruments[instruments.count]))
+      instruments.append(PublishedInstrument(state: market.instruments[instruments.count]))
     }
     return instruments[index]
   }
 }
 
 /// The subscribed streams of an instrument, and the recent past that a joiner is shown.
-final class HubInstrument {
+final class PublishedInstrument {
   let state: InstrumentState
-  var trades: [HubStream] = []
-  var quotes: [HubStream] = []
-  var tickers: [HubStream] = []
-  var pulses: [HubStream] = []
-  var books: [HubStream] = []
-  var sparklines: [HubStream] = []
+  var trades: [PublishedStream] = []
+  var quotes: [PublishedStream] = []
+  var tickers: [PublishedStream] = []
+  var pulses: [PublishedStream] = []
+  var books: [PublishedStream] = []
+  var sparklines: [PublishedStream] = []
   var recentTrades = RecentTrades()
   var lastPulse: Pulse?
   /// Raised by every change of the book.
@@ -45,7 +45,7 @@ final class HubInstrument {
     self.sizeScale = state.instrument.sizeScale
   }
 
-  func add(_ stream: HubStream) {
+  func add(_ stream: PublishedStream) {
     switch stream.key.channel {
     case .trades: trades.append(stream)
     case .quote: quotes.append(stream)
@@ -57,7 +57,7 @@ final class HubInstrument {
     }
   }
 
-  func remove(_ stream: HubStream) {
+  func remove(_ stream: PublishedStream) {
     switch stream.key.channel {
     case .trades: trades.removeAll { $0 === stream }
     case .quote: quotes.removeAll { $0 === stream }

@@ -1,14 +1,14 @@
 import Bytes
 import MarketData
 
-extension FanOut {
+extension SubscriberHub {
   /// The shortest time between two rounds of heartbeats to everyone, µs.
   static let roundInterval = Microseconds.second
   /// A round is spread over at least this many advances.
   static let roundParts = 8
 
   /// Heartbeats, slow-consumer time-outs. Call about ten times a second. O(due + blocked clients).
-  package func advance(to now: Timestamp, into actions: inout [FanOutAction]) {
+  package func advance(to now: Timestamp, into actions: inout [HubAction]) {
     isFeedsTextStale = true
     let tick = HeartbeatWheel.tick(at: now)
     for client in wheel.removeDue(at: now) {
@@ -16,7 +16,7 @@ extension FanOut {
       let late = (tick - state.heartbeatTick) / Int64(state.heartbeatTicks)
       state.heartbeatTick += (late + 1) * Int64(state.heartbeatTicks)
       wheel.insert(client, at: state.heartbeatTick)
-      oweHeartbeat(client.slot, state)
+      scheduleHeartbeat(client.slot, state)
     }
     advanceRound(now)
     lastAdvance = steady(now)
@@ -45,13 +45,13 @@ extension FanOut {
     guard roundCursor >= 0 else { return }
     let end = min(used, roundCursor + max(256, used / Self.roundParts))
     for slot in roundCursor..<max(roundCursor, end) where !slots[slot].flags.contains(.closed) {
-      if let state = slots[slot].state { oweHeartbeat(UInt32(slot), state) }
+      if let state = slots[slot].state { scheduleHeartbeat(UInt32(slot), state) }
     }
     roundCursor = end < used ? end : -1
   }
 
   /// Nothing for a client that has yet to say who it is: which feeds there are, and how they are, is for those who may come in.
-  private func oweHeartbeat(_ slot: UInt32, _ state: ClientState) {
+  private func scheduleHeartbeat(_ slot: UInt32, _ state: ClientState) {
     guard state.grant != nil else { return }
     slots[Int(slot)].isHeartbeatDue = true
     touch(slot)

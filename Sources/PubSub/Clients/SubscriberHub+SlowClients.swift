@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// What happens to a client that does not take what it asked for, step by step.
-extension FanOut {
+extension SubscriberHub {
   /// Age of the oldest unsent message beyond which a client is slowed down, µs.
   static let ageLimit = Microseconds.second
   /// Between two steps down, µs: one needs time to show.
@@ -51,7 +51,7 @@ extension FanOut {
 
   func watch(_ slot: UInt32, _ state: ClientState) {
     if state.isWatched { return }
-    state.watchPlace = watched.count
+    state.watchIndex = watched.count
     watched.append(slot)
     slots[Int(slot)].flags.insert(.watched)
     state.progress = slots[Int(slot)].firstTime
@@ -65,11 +65,11 @@ extension FanOut {
   func unwatch(_ slot: UInt32, _ state: ClientState) {
     guard state.isWatched else { return }
     let last = watched.removeLast()
-    if state.watchPlace < watched.count {
-      watched[state.watchPlace] = last
-      slots[Int(last)].state?.watchPlace = state.watchPlace
+    if state.watchIndex < watched.count {
+      watched[state.watchIndex] = last
+      slots[Int(last)].state?.watchIndex = state.watchIndex
     }
-    state.watchPlace = -1
+    state.watchIndex = -1
     slots[Int(slot)].flags.remove(.watched)
     watchedBytes -= state.countedBytes
     state.countedBytes = 0
@@ -87,7 +87,7 @@ extension FanOut {
 
   /// Looks after the clients that have something unsent, and forgets those that have caught up: each at every advance, or one after the other
   /// within ten of them where they are many.
-  func advanceWatched(_ now: Timestamp, into actions: inout [FanOutAction]) {
+  func advanceWatched(_ now: Timestamp, into actions: inout [HubAction]) {
     for _ in 0..<min(watched.count, max(Self.looksPerAdvance, watched.count / 10 + 1)) {
       if watchCursor >= watched.count { watchCursor = 0 }
       guard watchCursor < watched.count, let state = slots[Int(watched[watchCursor])].state else { return }
@@ -103,7 +103,7 @@ extension FanOut {
 
   /// Returns whether the client must be looked at again.
   private func look(
-    after client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [FanOutAction]
+    after client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [HubAction]
   ) -> Bool {
     let pointer = slots + Int(client.slot)
     let moment = steady(now)
@@ -118,11 +118,11 @@ extension FanOut {
     } else {
       // Without what the connection has: a single message may be larger than any limit, and a client that reads it is not slow.
       if waiting - state.replayedBytes > limits.hardQueuedBytes {
-        expelSlow(client.slot, state, "over \(limits.hardQueuedBytes) bytes", into: &actions)
+        disconnectSlow(client.slot, state, "over \(limits.hardQueuedBytes) bytes", into: &actions)
         return false
       }
       if moment - state.progress >= Int64(limits.stallSeconds) * Microseconds.second {
-        expelSlow(client.slot, state, "no progress for \(limits.stallSeconds) s", into: &actions)
+        disconnectSlow(client.slot, state, "no progress for \(limits.stallSeconds) s", into: &actions)
         return false
       }
       var oldest = moment
@@ -147,7 +147,7 @@ extension FanOut {
 
   /// Moves the client's state channels to the next slower class that changes anything.
   private func stepDown(
-    _ client: ClientID, _ state: ClientState, queued: Int, now: Timestamp, into actions: inout [FanOutAction]
+    _ client: ClientID, _ state: ClientState, queued: Int, now: Timestamp, into actions: inout [HubAction]
   ) {
     guard state.pending == nil else { return }
     var next = RateClass.slower(than: state.degraded)
@@ -172,7 +172,7 @@ extension FanOut {
   /// Moves subscriptions to the class that they should now be in: leaves the old stream, joins the new.
   func move(
     _ client: ClientID, _ state: ClientState, _ kind: PendingRequest.Kind, id: String? = nil, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     state.requests &+= 1
     let pending = PendingRequest(kind: kind, id: id, number: state.requests)
@@ -192,7 +192,7 @@ extension FanOut {
     }
     state.pending = pending
     for join in joins {
-      guard let entry = place(of: join.key), let index = state.index(of: join.from) else { continue }
+      guard let route = route(of: join.key), let index = state.index(of: join.from) else { continue }
       exit(client.slot, state, index: index, into: &actions)
       let item = UInt32(pending.joined.count)
       pending.joined.append(.init(stream: 0, seq: 0, state: "", from: join.from))
@@ -203,9 +203,9 @@ extension FanOut {
         .command(
           .join(
             JoinRequest(
-              key: join.key, market: entry.market, instrument: entry.instrument, loop: loop, client: client,
+              key: join.key, market: route.market, instrument: route.instrument, loop: loop, client: client,
               request: pending.number, item: item, reason: reason)),
-          loop: entry.loop))
+          loop: route.loop))
     }
     if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
   }
@@ -216,9 +216,9 @@ extension FanOut {
     return RateClass.interval(for: channel, asked: Int(state.degraded))
   }
 
-  func expelSlow(_ slot: UInt32, _ state: ClientState, _ why: String, into actions: inout [FanOutAction]) {
+  func disconnectSlow(_ slot: UInt32, _ state: ClientState, _ why: String, into actions: inout [HubAction]) {
     let queued = state.queue.bytes + (slots[Int(slot)].first?.bytes.count ?? 0) + state.unsent
-    expel(
+    disconnect(
       id(of: slot), code: CloseCode.slow,
       reason: "slow: \(why), \(queued) bytes unsent, \(state.merged) messages merged, \(state.lost) lost",
       into: &actions)

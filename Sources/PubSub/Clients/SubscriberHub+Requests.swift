@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension FanOut {
+extension SubscriberHub {
   /// Protocol errors in a row that close the connection.
   static let errorLimit = 50
   /// What a client may do before it has shown a token, where one is asked for: requests a second, bytes of one, and work at once.
@@ -16,7 +16,7 @@ extension FanOut {
 
   /// A text message from the client. Take the next only when `inputDelay` says so.
   package func receive(
-    _ message: RawSpan, from client: ClientID, now: Timestamp, into actions: inout [FanOutAction]
+    _ message: RawSpan, from client: ClientID, now: Timestamp, into actions: inout [HubAction]
   ) {
     guard let state = state(of: client) else { return }
     charge(ClientAllowance.requestWork, state, now: now)
@@ -40,7 +40,7 @@ extension FanOut {
     if state.pending != nil || state.greeting != nil {
       let bytes = message.withUnsafeBytes { Array($0) }
       guard state.waiting.count < Self.waitingLimit, state.waitingBytes + bytes.count <= Self.waitingBytesLimit else {
-        expel(
+        disconnect(
           client, code: CloseCode.rateLimited, reason: "too many requests wait for the one before them", into: &actions)
         return
       }
@@ -51,9 +51,9 @@ extension FanOut {
     handle(refusal ?? RequestParser.parse(message), client, state, now: now, into: &actions)
   }
 
-  /// Takes up requests that waited for the one that is now answered, until one must wait for hubs again.
+  /// Takes up requests that waited for the one that is now answered, until one must wait for publishers again.
   func resumeWaiting(
-    _ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [FanOutAction]
+    _ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [HubAction]
   ) {
     while state.pending == nil, state.greeting == nil, !state.waiting.isEmpty {
       guard self.state(of: client) != nil else { return }
@@ -70,7 +70,7 @@ extension FanOut {
   // MARK: What a client may ask for
 
   /// A ping or a pong from the client: counted like a request. One over the rate is answered, and the client waits for it.
-  package func receiveControlFrame(from client: ClientID, now: Timestamp, into actions: inout [FanOutAction]) {
+  package func receiveControlFrame(from client: ClientID, now: Timestamp, into actions: inout [HubAction]) {
     guard let state = state(of: client) else { return }
     charge(ClientAllowance.requestWork / 4, state, now: now)
     state.allowance.takeControlFrame(perSecond: requestLimit(state), now: now)
@@ -115,10 +115,10 @@ extension FanOut {
 
   /// Closes a client that was over its rate for too long.
   private func endIfAbusive(
-    _ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [FanOutAction]
+    _ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [HubAction]
   ) -> Bool {
     guard state.allowance.overRate(at: now) >= Self.abuseLimit else { return false }
-    expel(
+    disconnect(
       client, code: CloseCode.rateLimited,
       reason: "over \(requestLimit(state)) requests/s for \(Self.abuseLimit / Microseconds.second) s", into: &actions)
     return true
@@ -126,7 +126,7 @@ extension FanOut {
 
   private func handle(
     _ parsed: ParsedRequest, _ client: ClientID, _ state: ClientState, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     guard let request = parsed.request, parsed.error == nil else {
       refuse(
@@ -213,12 +213,12 @@ extension FanOut {
 
   func refuse(
     _ error: ProtocolError, _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     send(to: client, now: now) { Replies.appendError(error, id: id, to: &$0) }
     state.errorsInRow += 1
     if state.errorsInRow >= Self.errorLimit {
-      expel(
+      disconnect(
         client, code: CloseCode.protocolErrors,
         reason: "\(Self.errorLimit) bad requests in a row; the last: \(error.code.rawValue)",
         into: &actions)
@@ -227,7 +227,7 @@ extension FanOut {
 
   func greet(
     _ hello: ClientRequest.Hello, _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     if let seconds = hello.heartbeatSeconds {
       state.heartbeatTicks = Int32(seconds) * HeartbeatWheel.ticksPerSecond
@@ -270,7 +270,7 @@ extension FanOut {
 
   private func unsubscribe(
     _ streams: [UInt32], _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
-    into actions: inout [FanOutAction]
+    into actions: inout [HubAction]
   ) {
     guard streams.count <= nameLimit else {
       let error = ProtocolError(
