@@ -92,7 +92,9 @@ package final class Gateway: Sendable {
     self.feedTLS = try TLSClientContext(caFile: configuration.caFile)
     // Room for the largest snapshot beyond what may wait; the hub's own limits end a slow client long before.
     // A client that is over its rates has what was read of it kept: 40 MB of ten thousand such clients.
-    let limits = Connection.Limits(queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), readBytes: 4 << 10)
+    // Clients send little. A larger window would let each hostile one fill it.
+    let limits = Connection.Limits(
+      queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), readBytes: 4 << 10, kernelReceivedBytes: 32 << 10)
     let publicAPI = nodes.map {
       PublicAPI(node: $0, origins: configuration.origins)
     }

@@ -143,7 +143,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Connections that may not have asked for anything yet.
   var newcomers = ArrivalQueue()
   /// Who has sent more than a turn takes (`LoopNode+Input.swift`).
-  var inputTurn = InputTurn()
+  var inputTurn = InputTurn<StreamSession>()
 
   // MARK: Feeds
 

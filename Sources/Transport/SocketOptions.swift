@@ -12,6 +12,7 @@ func setSocketOptions(_ descriptor: Int32, _ limits: Connection.Limits) {
   set(Int32(IPPROTO_TCP), Int32(TCP_NOTSENT_LOWAT), limits.kernelUnsentBytes)
   // It grows to megabytes by itself, times the number of slow clients.
   set(SOL_SOCKET, SO_SNDBUF, limits.kernelBytes)
+  if let bytes = limits.kernelReceivedBytes { set(SOL_SOCKET, SO_RCVBUF, bytes) }
   // A peer whose machine is gone is noticed in the end even where no protocol pings it.
   set(SOL_SOCKET, SO_KEEPALIVE, 1)
 }

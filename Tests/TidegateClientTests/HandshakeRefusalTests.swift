@@ -42,13 +42,19 @@ struct HandshakeRefusalTests {
   }
 
   @Test(
-    "Retry-After is read where it is a number of seconds",
+    "Retry-After is a number of seconds, or a date after the answer's own",
     arguments: [
-      ("7", 7), ("0", 0), ("99999999999999999999", 86_400), ("-1", nil), ("1.5", nil), ("", nil),
-      ("Sun, 06 Nov 1994 08:49:37 GMT", nil),
-    ] as [(String, Int?)])
-  func field(value: String, seconds: Int?) {
-    let head = HTTPResponseHead(status: 503, fields: HTTPFields([HTTPField("Retry-After", value)]))
+      ("7", nil, 7), ("0", nil, 1), ("99999999999999999999", nil, 3_600), ("-1", nil, nil), ("1.5", nil, nil),
+      ("", nil, nil), ("Sun, 06 Nov 1994 08:49:37 GMT", nil, nil),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:07 GMT", 30),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 09:49:07 GMT", 1),
+      ("Sun, 06 Nov 2094 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:07 GMT", 3_600),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", "yesterday", nil), ("7", "yesterday", 7),
+    ] as [(String, String?, Int?)])
+  func field(value: String, date: String?, seconds: Int?) {
+    var fields = [HTTPField("Retry-After", value)]
+    if let date { fields.append(HTTPField("Date", date)) }
+    let head = HTTPResponseHead(status: 503, fields: HTTPFields(fields))
     #expect(HandshakeRefusal(head, body: []).retryAfter == seconds.map { .seconds($0) })
   }
 

@@ -299,7 +299,8 @@ struct ConnectionTests {
   @Test("the bounds on the kernel's buffers hold for accepted connections")
   func options() throws {
     try withLoops { loops in
-      let pair = try makePair(loops, limits: .init(kernelUnsentBytes: 10_000, kernelBytes: 40_000))
+      let pair = try makePair(
+        loops, limits: .init(kernelUnsentBytes: 10_000, kernelBytes: 40_000, kernelReceivedBytes: 30_000))
       func option(_ level: Int32, _ name: Int32) -> Int32 {
         on(loops[0]) {
           var value: Int32 = -1
@@ -312,6 +313,7 @@ struct ConnectionTests {
       #expect(option(Int32(IPPROTO_TCP), Int32(TCP_NOTSENT_LOWAT)) == 10_000)
       // The kernel doubles it, for its own bookkeeping (socket(7)).
       #expect(option(SOL_SOCKET, SO_SNDBUF) == 80_000)
+      #expect(option(SOL_SOCKET, SO_RCVBUF) == 60_000)
       #expect(option(SOL_SOCKET, SO_KEEPALIVE) == 1)
     }
   }

@@ -1,3 +1,4 @@
+import Synchronization
 import TidegateClient
 
 /// Prints every message verbatim, one a line; what is not a message (no connection) goes to standard error.
@@ -7,16 +8,22 @@ struct FramePrinter: Sendable {
   /// Ends with the first snapshot of a symbol, or after `WatchScreen.onceLimit`.
   let once: Bool
 
+  /// What the reader of events has seen, for the timer beside it.
+  private final class Seen: Sendable {
+    let isConnected = Atomic(false)
+  }
+
   func run(_ events: TidegateEvents) async throws {
+    let seen = Seen()
     guard once else {
-      try await print(events)?.fail()
+      try await print(events, seen)?.fail()
       return
     }
     let end = try await withThrowingTaskGroup(of: WatchEnd?.self) { group in
-      group.addTask { await print(events) }
+      group.addTask { await print(events, seen) }
       group.addTask {
         try await Task.sleep(for: WatchScreen.onceLimit)
-        return .incomplete(symbols)
+        return seen.isConnected.load(ordering: .relaxed) ? .incomplete(symbols) : .unanswered(url)
       }
       defer { group.cancelAll() }
       return try await group.next() ?? nil
@@ -24,10 +31,11 @@ struct FramePrinter: Sendable {
     try end?.fail()
   }
 
-  private func print(_ events: TidegateEvents) async -> WatchEnd? {
+  private func print(_ events: TidegateEvents, _ seen: Seen) async -> WatchEnd? {
     var table = WatchTable(url: url, symbols: symbols)
     for await event in events {
       _ = table.apply(event)
+      seen.isConnected.store(table.isConnected, ordering: .relaxed)
       if table.isRefused { return .refused(table.refused) }
       switch event {
       case .frame(let text):

@@ -9,6 +9,13 @@ enum WatchEnd: Equatable {
   /// With `--once`: nothing, or not all, came in time for these.
   case incomplete([String])
 
+  /// With `--once`: the gateway has not answered in time.
+  static func unanswered(_ url: String, lost reason: String? = nil) -> WatchEnd {
+    .noConnection(
+      reason.map { "no connection to \(url): \($0)" }
+        ?? "\(url) did not answer within \(WatchScreen.onceLimit.components.seconds) s")
+  }
+
   var status: Int32 {
     switch self {
     case .noConnection: 1

@@ -89,9 +89,7 @@ struct WatchScreen {
       let isComplete = state.table.isComplete && (!hasPattern || now - state.lastRow >= Self.patternPause)
       guard isComplete || now >= deadline else { return false }
       guard state.table.isConnected else {
-        last = .noConnection(
-          state.table.lost.map { "no connection to \(url): \($0)" }
-            ?? "\(url) did not answer within \(Self.onceLimit.components.seconds) s")
+        last = .unanswered(url, lost: state.table.lost)
         return true
       }
       let lines = state.table.lines(width: Self.plainWidth, height: 1_000, color: Self.hasColor)

@@ -4,13 +4,13 @@ import Transport
 
 /// From clients' connections to the hub: how much of it in one turn, and who is next.
 extension LoopNode {
-  /// Work that clients' input may cost in one turn, in the unit of `ClientAllowance`: 2 to 4 ms. What is left waits for the next, so that
-  /// heartbeats, market data and probes are never further away than that and one request.
-  private static let workPerTurn: UInt64 = 1 << 20
-
-  /// Whether a session's input may be taken in this turn. Those that had to wait go before those that came since.
-  func mayTakeInput(isNext: Bool) -> Bool {
-    hub.workDone &- inputTurn.workBefore < Self.workPerTurn && (isNext || inputTurn.waiting.isEmpty)
+  /// Whether a session's input may be taken in this turn.
+  /// - Parameter isNext: whether it has waited and its turn has come.
+  func mayTakeInput(of session: StreamSession, isNext: Bool) -> Bool {
+    let isAhead = hub.isAheadOfRate(session.client, now: clock.now())
+    return isNext
+      ? inputTurn.hasTime(isAhead: isAhead, work: hub.workDone)
+      : inputTurn.mayTake(isAhead: isAhead, work: hub.workDone)
   }
 
   /// How long a session's next bytes have to wait, µs; see `SubscriberHub.inputDelay`.
@@ -30,32 +30,29 @@ extension LoopNode {
     hub.receiveControlFrame(from: session.client, now: clock.now(), into: &actions)
   }
 
-  /// Has the session take its input in the next turn, behind those that wait already.
+  /// Has the session take its input in the next turn, behind those of its kind that wait already.
   func waitForTurn(_ session: StreamSession) {
-    inputTurn.waiting.append(session)
-    guard inputTurn.waiting.count == 1 else { return }
+    inputTurn.wait(session, isAhead: hub.isAheadOfRate(session.client, now: clock.now()))
+    scheduleInput()
+  }
+
+  private func scheduleInput() {
+    guard !inputTurn.isScheduled else { return }
+    inputTurn.isScheduled = true
     loop.execute { [self] in takeWaitingInput() }
   }
 
   private func takeWaitingInput() {
-    let waiting = inputTurn.waiting
-    inputTurn.waiting.removeAll(keepingCapacity: true)
-    for session in waiting { session.takeHeldInput() }
-  }
-}
-
-/// The sessions whose input waits for a turn of their loop.
-struct InputTurn {
-  /// In the order in which they came; each once.
-  var waiting: [StreamSession] = []
-  /// What had been done for clients before this turn.
-  private(set) var workBefore: UInt64 = 0
-  /// The most that was done in one turn. For tests.
-  private(set) var mostWork: UInt64 = 0
-
-  /// A turn ends, by which so much had been done for clients.
-  mutating func end(at work: UInt64) {
-    mostWork = max(mostWork, work &- workBefore)
-    workBefore = work
+    inputTurn.isScheduled = false
+    for isAhead in [false, true] {
+      let waiting = inputTurn.takeWaiting(isAhead: isAhead)
+      var taken = 0
+      while taken < waiting.count, inputTurn.hasTime(isAhead: isAhead, work: hub.workDone) {
+        waiting[taken].takeHeldInput()
+        taken += 1
+      }
+      inputTurn.putBack(waiting[taken...], isAhead: isAhead)
+    }
+    if !inputTurn.isEmpty { scheduleInput() }
   }
 }

@@ -167,7 +167,7 @@ final class StreamSession: ConnectionHandler {
       connection.close()
       return false
     }
-    guard node.mayTakeInput(isNext: isNext) else {
+    guard node.mayTakeInput(of: self, isNext: isNext) else {
       connection.pauseReading()
       waitForTurn()
       return false

@@ -147,7 +147,7 @@ package struct ConfigurationLoader: Sendable {
 
   /// Reads the text of a file. The parsers show every key to their secrets specifier; that is how unknown ones are found.
   mutating func read(contents: [UInt8], isJSON: Bool, name: String) {
-    if !isJSON, findMistakes(in: contents, name: name) { return }
+    if findMistakes(in: contents, isJSON: isJSON, name: name) { return }
     let seen = SeenKeys()
     let specifier = SecretsSpecifier<String, Void>.dynamic { key, _ in
       seen.insert(key)
@@ -191,8 +191,9 @@ package struct ConfigurationLoader: Sendable {
   }
 
   /// Reports what is known to go wrong in YAML; true if there is any, then a parser has nothing to add.
-  private mutating func findMistakes(in contents: [UInt8], name: String) -> Bool {
-    let mistakes = YAMLMistakes(String(decoding: contents, as: UTF8.self)).found
+  private mutating func findMistakes(in contents: [UInt8], isJSON: Bool, name: String) -> Bool {
+    let mistakes =
+      isJSON ? JSONMistakes(contents).found : YAMLMistakes(String(decoding: contents, as: UTF8.self)).found
     for mistake in mistakes {
       let lines = mistake.lines.map { "\($0)" }.joined(separator: " and ")
       problems.append(

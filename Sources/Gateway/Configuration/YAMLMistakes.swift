@@ -4,15 +4,7 @@
 /// It reads lines, for the files that a configuration is: maps in block style with plain values and lists. What it does not know it
 /// leaves to the parser.
 struct YAMLMistakes {
-  struct Mistake: Equatable {
-    /// The key, or the text that is wrong.
-    let name: String
-    let lines: [Int]
-    let message: String
-    let allowed: String
-  }
-
-  private(set) var found: [Mistake] = []
+  private(set) var found: [FileMistake] = []
 
   /// A map that lines may still belong to.
   private struct Level {
@@ -49,7 +41,7 @@ struct YAMLMistakes {
     }
     if space.contains("\t") {
       found.append(
-        Mistake(
+        FileMistake(
           name: "config", lines: [number], message: "is indented with a tab", allowed: "spaces: YAML takes no tabs"))
     }
     var rest = line.dropFirst(space.count)
@@ -85,8 +77,7 @@ struct YAMLMistakes {
     let path = levels[index].path.isEmpty ? key : "\(levels[index].path).\(key)"
     if let first = levels[index].keys[key] {
       found.append(
-        Mistake(
-          name: path, lines: [first, number], message: "is there twice", allowed: "once: put both values in one place"))
+        .repeated(path, lines: [first, number]))
     } else {
       levels[index].keys[key] = number
     }
@@ -97,7 +88,7 @@ struct YAMLMistakes {
   private mutating func checkReferences(_ value: Substring, _ number: Int) {
     for word in Self.unquotedWords(value) where word.hasPrefix("*") && !anchors.contains(word.dropFirst()) {
       found.append(
-        Mistake(
+        FileMistake(
           name: "\(word)", lines: [number],
           message: "begins with * and has no quotation marks: YAML takes it for a reference",
           allowed: "\"\(word)\""))

@@ -181,7 +181,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     switch route {
     case .welcome, .stream: preconditionFailure("answered above")
     case .instruments: try instruments(query, grant, known, reply)
-    case .status: reply(grant.channels.contains(.status) ? status() : forbidden("the channel status", grant))
+    case .status: reply(grant.channels.contains(.status) ? status(grant) : forbidden("the channel status", grant))
     case .snapshot: try snapshot(query, grant, known, reply, charge)
     case .ticker: try market(symbol, .ticker, .ticker, "nothing has come for it yet", grant, known, reply, charge)
     case .trades:
@@ -340,9 +340,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }.begin(known: known)
   }
 
-  private func status() -> HTTPResponse {
+  /// The feeds that a grant covers, as the stream's channel `status` shows them.
+  private func status(_ grant: Grant) -> HTTPResponse {
     var out = ByteBuffer(capacity: 1024)
-    HTTPBodies.status(node.feedStatuses, now: node.clock.now(), into: &out)
+    HTTPBodies.status(node.feedStatuses.visible(to: grant.symbols), now: node.clock.now(), into: &out)
     return .json(out.takeBytes())
   }
 

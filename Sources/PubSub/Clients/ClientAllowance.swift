@@ -24,6 +24,8 @@ struct ClientAllowance {
   static let workPerRequest = 12 << 10
   /// Work that may be done at once: the largest subscription of a client.
   static func workBurst(messageBytes: Int) -> Int { max(1 << 20, 2 * messageBytes) }
+  /// A debt of work up to this long is that of a few requests at once, µs.
+  private static let aheadAfter = Microseconds.second / 20
   /// Gaps in being over the rate up to this long do not count, µs: a client that has to wait is not within it.
   private static let abuseGap = 2 * Microseconds.second
 
@@ -73,6 +75,9 @@ struct ClientAllowance {
     if workPaid < now { workPaid = now }
     workPaid = workPaid + Int64(work) * Microseconds.second / Int64(max(1, perSecond))
   }
+
+  /// Whether more work has been done than is paid for at `now`, by more than `aheadAfter`.
+  func isAhead(at now: Timestamp) -> Bool { workPaid - now > Self.aheadAfter }
 
   /// How long the client's next bytes have to wait at `now`, µs; 0 if they may be taken.
   /// - Parameter burst: work that may be done ahead, at `perSecond`.

@@ -97,6 +97,11 @@ extension SubscriberHub {
     return state.allowance.delay(burst: workBurst(state), perSecond: workLimit(state), at: now)
   }
 
+  /// Whether what has been done for the client is more than its rates have paid for by now: it lives on its burst.
+  package func isAheadOfRate(_ client: ClientID, now: Timestamp) -> Bool {
+    state(of: client)?.allowance.isAhead(at: now) ?? false
+  }
+
   /// Bytes of replies that may wait for a client while it asks for more.
   static let replyLimit = 16 << 10
 

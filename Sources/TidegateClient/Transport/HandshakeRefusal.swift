@@ -10,14 +10,16 @@ struct HandshakeRefusal: Equatable {
   var retryAfter: Duration?
   var reason: String
 
-  /// Reads `Retry-After` in seconds (RFC 9110 section 10.2.3; a date is passed over, since the clocks may differ), and of a gateway's
-  /// JSON the `message` and `hint`.
+  /// Reads `Retry-After` (RFC 9110 section 10.2.3), and of a gateway's JSON the `message` and `hint`. A date is read as the time
+  /// since the answer's own `Date`, so that the clocks of client and server need not agree; without a `Date` it says nothing.
   init(_ head: HTTPResponseHead, body: [UInt8]) {
     status = head.status
-    let values = head.fields.values("Retry-After")
-    if values.count == 1, !values[0].isEmpty, values[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-      // More digits than an integer has are a very long time.
-      retryAfter = .seconds(min(Int64(values[0]) ?? .max, 86_400))
+    let waits = head.fields.values("Retry-After")
+    if waits.count == 1 {
+      let sent = head.fields.values("Date").first.flatMap { HTTPDate.parse($0) }
+      if sent != nil || HTTPDate.parse(waits[0]) == nil {
+        retryAfter = RetryAfter.seconds(waits[0], now: sent ?? 0).map { .seconds($0) }
+      }
     }
     let words = Self.words(body)
     reason =

@@ -40,16 +40,21 @@ package final class Connection: PolledDescriptor {
     /// Bytes taken from the peer in one turn of the loop, and handed over at a time; at most the loop's buffer, 256 KiB. What the
     /// handler cannot deal with at once it has to keep, so a port for strangers takes little.
     package var readBytes: Int
+    /// `SO_RCVBUF`: bytes the kernel takes from the peer before they are read; it doubles the value for its own overhead. Nil: the
+    /// kernel chooses, and goes up to 6 MB (tcp_rmem in tcp(7)). Each connection of a stranger who sends and sends can cost as much
+    /// memory, and the time to copy it.
+    package var kernelReceivedBytes: Int?
     /// The defaults let 128 KiB be on the way, 10 Mbit/s at 100 ms, and 16 KiB be behind it.
     package init(
       queuedBytes: Int = 1 << 20, kernelUnsentBytes: Int = 16 << 10, kernelBytes: Int = 128 << 10,
-      readBytes: Int = 256 << 10
+      readBytes: Int = 256 << 10, kernelReceivedBytes: Int? = nil
     ) {
       precondition(readBytes > 0, "a connection that reads nothing never ends")
       self.queuedBytes = queuedBytes
       self.readBytes = readBytes
       self.kernelUnsentBytes = kernelUnsentBytes
       self.kernelBytes = kernelBytes
+      self.kernelReceivedBytes = kernelReceivedBytes
     }
   }
 

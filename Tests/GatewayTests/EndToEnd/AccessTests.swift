@@ -104,6 +104,21 @@ struct AccessTests {
     await harness.stop()
   }
 
+  @Test("/v1/status names the feeds that the key covers, and no other")
+  func status() async throws {
+    var policy = try Self.policy()
+    policy.keys[1].rules.channels.insert(.status)
+    let harness = try GatewayHarness(venues: ["kraken", "coinbase"], access: Authenticator(policy: policy))
+    try await harness.waitUntilLive(fields: Self.bearer(Self.desk.full.text))
+    func venues(_ token: String) async throws -> [String?] {
+      let answer = try await harness.get("/v1/status", fields: Self.bearer(token))
+      return (answer.json["feeds"] as? [[String: Any]] ?? []).map { $0["venue"] as? String }
+    }
+    #expect(try await venues(Self.desk.full.text) == ["kraken", "coinbase"])
+    #expect(try await venues(Self.desk.narrow.text) == ["kraken"])
+    await harness.stop()
+  }
+
   @Test("connections of a key are bounded, and its requests")
   func perKey() async throws {
     var policy = try Self.policy()
