@@ -154,7 +154,7 @@ venue_client() { # library script
 }
 
 # A gateway of its own, and a signal that it is sent.
-signal_check() { # drain | takeover | reload
+signal_check() { # drain | stall | takeover | reload
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
   python3 Tests/Peers/signals.py "$1" "$binary"
 }
@@ -191,6 +191,7 @@ done
 peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
 collect
 peer "SIGTERM: clients are told, then closed one after the other" signal_check drain
+peer "SIGSTOP across the end of a drain: every client is closed, nobody cut off" signal_check stall
 peer "SIGUSR2: another process takes over the port without a gap" signal_check takeover
 peer "SIGHUP: certificates are read again" signal_check reload
 collect

@@ -1,6 +1,6 @@
 """What a running gateway does when it is sent a signal, as its clients see it. Standard library only.
 
-Usage: signals.py drain|takeover|reload TIDEGATE     (the built executable; reload needs openssl)
+Usage: signals.py drain|stall|takeover|reload TIDEGATE     (the built executable; reload needs openssl)
 """
 
 import base64
@@ -265,6 +265,46 @@ def drain(binary, folder):
         gateway.kill()
 
 
+def stall(binary, folder):
+    """A gateway that stands still across the end of its drain: every client gets its close frame all the same; exit code 0."""
+    seconds, count, told = 4, 40, []
+    for stop in (1.5, 4):
+        gateway = Gateway(binary, folder, f"stopped-{stop}", drain_seconds=seconds, log_level="notice")
+        waiting = []
+        timers = []
+        try:
+            clients = [Client(gateway.port) for _ in range(count)]
+            for client in clients:
+                client.send({"op": "hello", "id": 1, "heartbeat_s": 1})
+                client.message("welcome")
+
+            def halt():
+                waiting.append(sum(client.closed is None for client in clients))
+                gateway.send(signal.SIGSTOP)
+
+            # It ends half a second after the drain should have: what is owed by then falls into the stop.
+            begin = seconds + 0.5 - stop
+            timers = [threading.Timer(begin, halt), threading.Timer(begin + stop, gateway.send, [signal.SIGCONT])]
+            start = time.monotonic()
+            gateway.send(signal.SIGTERM)
+            for timer in timers:
+                timer.start()
+            stalls = watch_drain(clients, seconds + stop, start)
+            others = [client for client in clients if client.closed != 4201]
+            expect(not others, f"{len(others)} of {count} clients were not closed with 4201, stopped for {stop} s\n"
+                   + seen_by(clients, start, stalls))
+            code = gateway.end(start + seconds + stop + 5 - time.monotonic())
+            expect(code == 0, f"exit code {code}: {gateway.text()[-1000:]}")
+            expect(waiting and waiting[0] > 0, "nobody was left when the gateway was stopped: the check saw nothing")
+            told.append(f"{waiting[0]} of {count} across {stop} s")
+        finally:
+            for timer in timers:
+                timer.cancel()
+            gateway.send(signal.SIGCONT)
+            gateway.kill()
+    return f"stopped by SIGSTOP before the drain's end, every client was closed with 4201: {', '.join(told)}"
+
+
 def ask(port):
     """One request on a connection of its own: whether it was answered, and by whom it would be."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
@@ -385,7 +425,7 @@ def reload(binary, folder):
         gateway.kill()
 
 
-CHECKS = {"drain": drain, "takeover": takeover, "reload": reload}
+CHECKS = {"drain": drain, "stall": stall, "takeover": takeover, "reload": reload}
 with tempfile.TemporaryDirectory(prefix="tidegate-") as directory:
     try:
         print("  " + CHECKS[sys.argv[1]](sys.argv[2], directory))
