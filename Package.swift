@@ -64,12 +64,13 @@ var package = Package(
     // Level 0
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CLinux"),
     house("Bytes"),
     // The console's static files, embedded by a C file.
     .target(name: "Console", path: "Sources/Console", exclude: consoleFiles),
     // Level 1
     house("HTTP1", ["Bytes"]),
-    house("Transport", ["Bytes", "COpenSSL"]),
+    house("Transport", ["Bytes", "COpenSSL", "CLinux"]),
     // Level 2
     house("WebSocket", ["HTTP1", "Bytes", "CZlib"]),
     house("MarketData", ["Bytes"], settings: confinedSettings),
@@ -77,13 +78,15 @@ var package = Package(
     house("Venues", ["MarketData", "Bytes"], settings: confinedSettings),
     // Level 4
     house("PubSub", ["MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
+    house("Recordings", ["PubSub", "Venues", "MarketData", "Bytes", "CZlib"], settings: confinedSettings),
+    house("Access", ["PubSub", "MarketData", "HTTP1", "Transport", "Bytes"], settings: confinedSettings),
     // Level 5
     house("VenueSimulator", ["Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", log]),
     house(
       "Gateway",
       [
-        "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib", "Console", log,
-        configuration,
+        "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib",
+        "Console", log, configuration,
       ],
       settings: confinedSettings),
     house("TidegateClient", ["WebSocket", "HTTP1", "Transport", "Bytes"]),
@@ -91,8 +94,8 @@ var package = Package(
     .executableTarget(
       name: "tidegate",
       dependencies: [
-        "Gateway", "VenueSimulator", "TidegateClient", "PubSub", "Venues", "MarketData", "Transport", "Bytes",
-        arguments, log,
+        "Gateway", "VenueSimulator", "TidegateClient", "Recordings", "Access", "PubSub", "Venues", "MarketData",
+        "Transport", "Bytes", arguments, log,
       ],
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
@@ -102,8 +105,8 @@ var package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Gateway", "TidegateClient", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
-        "CZlib", "TestSupport",
+        "Gateway", "TidegateClient", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
+        "Transport", "Bytes", "CZlib", "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests("Fuzz", ["FuzzTargets", "Venues"]),
@@ -119,12 +122,14 @@ var package = Package(
     tests("MarketData", ["MarketData", "Bytes"]),
     tests("Venues", ["Venues", "MarketData", "Bytes"]),
     tests("PubSub", ["PubSub", "MarketData", "WebSocket", "Bytes"]),
+    tests("Recordings", ["Recordings", "PubSub", "Venues", "MarketData", "Bytes"]),
+    tests("Access", ["Access", "PubSub", "MarketData", "HTTP1", "Transport", "Bytes"]),
     tests("VenueSimulator", ["VenueSimulator", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes"]),
     tests(
       "Gateway",
       [
-        "Gateway", "VenueSimulator", "TidegateClient", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
-        "Transport", "Bytes", "FuzzTargets",
+        "Gateway", "VenueSimulator", "TidegateClient", "Recordings", "Access", "PubSub", "Venues", "MarketData",
+        "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets",
       ]),
     .target(
       name: "Simulation",
@@ -169,9 +174,8 @@ if withBenchmarks {
     .executableTarget(
       name: "tidegate-bench",
       dependencies: [
-        "MicroBenchmarks", "Simulation", "Gateway", "VenueSimulator", "Venues", "MarketData", "HTTP1", "Bytes",
-        "TestSupport", "CAllocations",
-        arguments,
+        "MicroBenchmarks", "Simulation", "Gateway", "VenueSimulator", "Recordings", "Venues", "MarketData", "HTTP1",
+        "Bytes", "TestSupport", "CAllocations", arguments,
       ],
       path: "Benchmarks/tidegate-bench", swiftSettings: settings),
     .systemLibrary(name: "CLoad", path: "Benchmarks/CLoad"),

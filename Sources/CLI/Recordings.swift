@@ -1,6 +1,7 @@
 import Bytes
 import Gateway
 import MarketData
+import Recordings
 import VenueSimulator
 import Venues
 

@@ -1,8 +1,10 @@
+import Access
 import Bytes
 import HTTP1
 import Logging
 import MarketData
 import PubSub
+import Recordings
 import Transport
 import Venues
 
@@ -64,6 +66,7 @@ package final class Gateway: Sendable {
     clientLimits.stallSeconds = configuration.limits.stallSeconds
     let folded = FoldedLog(log) { kernel.monotonicMicroseconds }
     let tlsLog = TLSLog(folded)
+    let refusalLog = RefusalLog(folded, limits: configuration.limits.admission)
     let settings = NodeSettings(
       node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
       source: configuration.demo ? .simulated : .live,
@@ -76,8 +79,8 @@ package final class Gateway: Sendable {
         limits: configuration.limits.admission,
         proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
-        log: RefusalLog(folded, limits: configuration.limits.admission)),
-      access: access, log: log, tlsLog: tlsLog)
+        report: { refusalLog.refused($0, $1) }),
+      access: access, log: log, tlsLog: tlsLog, refusalLog: refusalLog)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
@@ -188,7 +191,7 @@ package final class Gateway: Sendable {
   /// Says in the log when connections are turned away, for want of descriptors or by a limit, and when that is over.
   private func watchRefusals() {
     let loop = nodes[0].loop
-    let refusals = nodes[0].settings.admission.log
+    let refusals = nodes[0].settings.refusalLog
     loop.execute { [publicListener, internalListener, log] in
       var report = ShedReport()
       loop.scheduleRepeating(every: 1_000_000_000) {

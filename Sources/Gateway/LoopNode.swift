@@ -1,8 +1,10 @@
+import Access
 import Bytes
 import HTTP1
 import Logging
 import MarketData
 import PubSub
+import Recordings
 import Transport
 import Venues
 import WebSocket
@@ -100,7 +102,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   /// Adds a recording as a feed of this loop, which begins with `origin`. On the loop.
-  func add(replay replayer: Replayer, origin: Timestamp, speed: GatewayConfiguration.ReplaySpeed, number: Int) {
+  func add(replay replayer: Replayer, origin: Timestamp, speed: ReplaySpeed, number: Int) {
     let slot = publisher.add(market: replayer.pipeline.market, venue: replayer.venue.name)
     begin(
       ReplaySession(
@@ -441,7 +443,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         writeControl(to: session)
         if code < CloseCode.draining {
           metrics.closedByPolicy += 1
-          settings.admission.log?.closed(code, reason, IPAddress(session.connection.peer.host))
+          settings.refusalLog?.closed(code, reason, IPAddress(session.connection.peer.host))
         }
         session.close(code: code, reason: reason)
       }

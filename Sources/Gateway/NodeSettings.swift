@@ -1,3 +1,4 @@
+import Access
 import Logging
 import PubSub
 import Transport
@@ -29,6 +30,8 @@ struct NodeSettings: Sendable {
   var log: Logger
   /// Where clients that get TLS wrong are told of.
   var tlsLog: TLSLog?
+  /// Logs refused and closed clients.
+  var refusalLog: RefusalLog?
 }
 
 /// Names made of random bytes.

@@ -4,6 +4,7 @@ import CAllocations
 import Gateway
 import Glibc
 import MarketData
+import Recordings
 import TestSupport
 import Venues
 

@@ -5,6 +5,7 @@ import Foundation
 import Gateway
 import Logging
 import MarketData
+import Recordings
 import Transport
 
 // What record and replay do.
@@ -39,7 +40,7 @@ final class ProgressLine {
 }
 
 /// Plays recordings and reports what they hold.
-func replay(_ command: ReplayCommand, speed: GatewayConfiguration.ReplaySpeed) async throws {
+func replay(_ command: ReplayCommand, speed: ReplaySpeed) async throws {
   let plan = try ReplayPlan(command.files)
   let file = try command.published.map { try PublishedFile($0) }
   let publisher =

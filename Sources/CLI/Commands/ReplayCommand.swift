@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Gateway
+import Recordings
 
 struct ReplayCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -37,8 +38,8 @@ struct ReplayCommand: AsyncParsableCommand {
   var strict = false
 
   func validate() throws {
-    if GatewayConfiguration.ReplaySpeed(speed) == nil {
-      throw ValidationError("--speed \"\(speed)\" is not allowed; give \(GatewayConfiguration.ReplaySpeed.allowed).")
+    if ReplaySpeed(speed) == nil {
+      throw ValidationError("--speed \"\(speed)\" is not allowed; give \(ReplaySpeed.allowed).")
     }
     if files.isEmpty { throw ValidationError("give a recording, or a folder of them.") }
     for file in files where !FileManager.default.isReadableFile(atPath: file) {
@@ -47,6 +48,6 @@ struct ReplayCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await replay(self, speed: GatewayConfiguration.ReplaySpeed(speed) ?? .fastest)
+    try await replay(self, speed: ReplaySpeed(speed) ?? .fastest)
   }
 }

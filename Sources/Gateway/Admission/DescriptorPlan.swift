@@ -1,3 +1,5 @@
+import Access
+
 /// How many client connections the process has descriptors for.
 package enum DescriptorPlan {
   /// What is not for clients: standard streams, libraries, name resolution, files; refusals that are being answered, the internal

@@ -1,5 +1,7 @@
+import Access
 import Foundation
 import Logging
+import Recordings
 import Transport
 import Venues
 
@@ -94,11 +96,15 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package init() {}
 
     var admission: Admission.Limits {
-      Admission.Limits(
-        connections: clients, connectionsPerAddress: connectionsPerAddress,
-        connectionsPerSecondPerAddress: connectionsPerSecondPerAddress, handshakesPerSecond: handshakesPerSecond,
-        handshakesPerSecondPerAddress: handshakesPerSecondPerAddress, requestsPerSecond: httpRequestsPerSecond,
-        requestsPerSecondPerAddress: httpRequestsPerSecondPerAddress)
+      var limits = Admission.Limits()
+      limits.connections = clients
+      limits.connectionsPerAddress = connectionsPerAddress
+      limits.connectionsPerSecondPerAddress = connectionsPerSecondPerAddress
+      limits.handshakesPerSecond = handshakesPerSecond
+      limits.handshakesPerSecondPerAddress = handshakesPerSecondPerAddress
+      limits.requestsPerSecond = httpRequestsPerSecond
+      limits.requestsPerSecondPerAddress = httpRequestsPerSecondPerAddress
+      return limits
     }
   }
 

@@ -1,4 +1,6 @@
+import Access
 import Logging
+import Recordings
 import Transport
 
 /// One key of the configuration: how it is named, checked, set and shown. The table of them is the reference of what exists.
@@ -60,7 +62,7 @@ struct Setting: Sendable {
         configuration.replay = values
         return !values.contains("")
       }, show: { $0.replay.joined(separator: ",") }),
-    text("speed", GatewayConfiguration.ReplaySpeed.allowed, \.speed),
+    text("speed", ReplaySpeed.allowed, \.speed),
     integer("limits.clients", 1...1_000_000, \.limits.clients),
     integer("limits.connections-per-address", 1...1_000_000, \.limits.connectionsPerAddress),
     integer("limits.connections-per-second-per-address", 1...100_000, \.limits.connectionsPerSecondPerAddress),

@@ -1,6 +1,7 @@
 import Logging
 import MarketData
 import PubSub
+import Recordings
 import Transport
 import Venues
 
@@ -21,7 +22,7 @@ final class ReplaySession: Feed {
   var nextDeadline: Timestamp { pipeline.market.nextDeadline }
 
   private let replayer: Replayer
-  private let speed: GatewayConfiguration.ReplaySpeed
+  private let speed: ReplaySpeed
   private unowned let owner: any FeedOwner
   private let loop: EventLoop
   private let log: Logger
@@ -33,7 +34,7 @@ final class ReplaySession: Feed {
 
   /// - Parameter origin: the record time to begin at; the same for recordings that keep their distance.
   init(
-    replayer: Replayer, origin: Timestamp, speed: GatewayConfiguration.ReplaySpeed, slot: Int, owner: any FeedOwner,
+    replayer: Replayer, origin: Timestamp, speed: ReplaySpeed, slot: Int, owner: any FeedOwner,
     loop: EventLoop,
     log: Logger,
     now: Timestamp

@@ -1,7 +1,9 @@
+import Access
 import Bytes
 import HTTP1
 import MarketData
 import PubSub
+import Recordings
 import Transport
 
 /// The internal port: health for balancers and orchestrators, metrics for Prometheus. On loop 0.
@@ -37,7 +39,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
     guard connections < InternalAPI.connectionLimit else {
-      var refusal = Refusal.connections.response()
+      var refusal = Rejection(.connections).response
       refusal.allowedOrigin = nil
       return RefusalSession(connection, refusal, date: httpDate)
     }

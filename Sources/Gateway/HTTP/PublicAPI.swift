@@ -1,3 +1,4 @@
+import Access
 import Bytes
 import HTTP1
 import MarketData
@@ -25,10 +26,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
-    if let refused = (connection.permit as? AdmissionPermit)?.refusalResponse {
-      return RefusalSession(connection, refused, date: httpDate)
+    if let rejection = (connection.permit as? AdmissionPermit)?.rejection {
+      return RefusalSession(connection, rejection.response, date: httpDate)
     }
-    if node.isDraining { return RefusalSession(connection, admission.refuse(.draining), date: httpDate) }
+    if node.isDraining { return RefusalSession(connection, admission.refuse(.draining).response, date: httpDate) }
     node.metrics.connections += 1
     let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
     node.register(session, for: connection)
@@ -62,9 +63,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
     if let permit = connection.permit as? AdmissionPermit,
-      let response = admission.handshake(permit, from: client(of: connection, request), now: moment)
+      let rejection = admission.handshake(permit, from: client(of: connection, request), now: moment)
     {
-      refused = response
+      refused = rejection.response
       return false
     }
     let caller: Caller
@@ -84,7 +85,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let grant = caller.grant, let permit = connection.permit as? AdmissionPermit, node.settings.access != nil,
       !admission.hold(permit, grant)
     {
-      refused = admission.refuse(.connectionsPerKey)
+      refused = admission.refuse(.connectionsPerKey).response
       return false
     }
     let deflate: PerMessageDeflate?
@@ -115,7 +116,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
     let permit = connection.permit as? AdmissionPermit
     let address = permit.flatMap { _ in client(of: connection, request) }
-    if let permit, let response = admission.request(permit, from: address, now: moment) { return reply(response) }
+    if let permit, let rejection = admission.request(permit, from: address, now: moment) {
+      return reply(rejection.response)
+    }
     let reply = finishing(reply, request)
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: PublicAPI.methods) { return reply(refusal) }
     if request.method == "OPTIONS" { return reply(PublicAPI.preflight) }
@@ -124,7 +127,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
         guard let permit else { return nil }
         // A request has paid for itself; a costly one pays as much as the small ones that it stands for.
         for _ in 0..<(cost / MarketAnswer.pieceCost) {
-          if let response = admission.request(permit, from: address, now: moment) { return response }
+          if let rejection = admission.request(permit, from: address, now: moment) { return rejection.response }
         }
         return nil
       }
@@ -158,7 +161,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
       _ = try RequestQuery(request, route.parameters, of: route.path)
       if route == .welcome { return reply(.text(welcome)) }
-      return reply(node.isDraining ? admission.refuse(.draining) : refuseUpgrade(request))
+      return reply(node.isDraining ? admission.refuse(.draining).response : refuseUpgrade(request))
     }
     let grant: Grant
     switch identify(request) {
@@ -169,7 +172,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       grant = allowed
     case .failure(let problem): throw problem
     }
-    if let response = admission.request(with: grant, now: moment) { return reply(response) }
+    if let rejection = admission.request(with: grant, now: moment) { return reply(rejection.response) }
     guard let (route, symbol) = found else {
       return reply(
         .error(

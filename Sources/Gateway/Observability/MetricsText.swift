@@ -1,3 +1,4 @@
+import Access
 import MarketData
 import PubSub
 import Venues

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Recordings
 import Synchronization
 import Venues
 

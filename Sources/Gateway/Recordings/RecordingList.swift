@@ -1,3 +1,4 @@
+import Recordings
 import Synchronization
 
 /// The recorders of a gateway, for its metrics.

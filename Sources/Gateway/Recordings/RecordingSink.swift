@@ -1,6 +1,7 @@
 import Dispatch
 import Logging
 import MarketData
+import Recordings
 import Synchronization
 import Transport
 import Venues

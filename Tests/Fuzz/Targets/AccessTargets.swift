@@ -1,3 +1,4 @@
+import Access
 import Bytes
 import Foundation
 import Gateway

@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import Gateway
 import MarketData
+import Recordings
 import Venues
 
 extension FuzzTarget {

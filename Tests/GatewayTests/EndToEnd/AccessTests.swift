@@ -6,6 +6,7 @@ import TestTraits
 import Testing
 import Transport
 
+@testable import Access
 @testable import Gateway
 
 @Suite("Access, end to end", .serialized, .realTime)
@@ -13,11 +14,18 @@ struct AccessTests {
   private static let desk = NewKeyBox()
 
   /// A key each for two desks, and an issuer.
+  private static let secret = (0..<32).map { UInt8($0) }
+
+  private static func token(_ claims: String) -> String {
+    let signed = Base64URL.encode(Array(#"{"alg":"HS256"}"#.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
+    return signed + "." + Base64URL.encode(Digest.hmacSHA256(key: secret, message: Array(signed.utf8)))
+  }
+
   private static func policy() throws -> AccessPolicy {
     var policy = try KeyFile.parse(
       Array(([desk.full.line, desk.narrow.line].joined(separator: "\n")).utf8), path: "keys"
     ) { _ in nil }
-    policy.issuers = [AccessPolicy.Issuer(name: "local", key: .secret(AccessPolicyTests.secret))]
+    policy.issuers = [AccessPolicy.Issuer(name: "local", key: .secret(Self.secret))]
     return policy
   }
 
@@ -99,7 +107,7 @@ struct AccessTests {
       #expect(try await harness.get(path, fields: full).status == 200, "\(path)")
     }
     #expect(
-      try await harness.get("/v1/status", fields: Self.bearer(AccessPolicyTests.token("{\"exp\":4102444800}"))).status
+      try await harness.get("/v1/status", fields: Self.bearer(Self.token("{\"exp\":4102444800}"))).status
         == 200)
     await harness.stop()
   }

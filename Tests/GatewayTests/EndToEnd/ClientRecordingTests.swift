@@ -9,6 +9,7 @@ import VenueSimulator
 import Venues
 
 @testable import Gateway
+@testable import Recordings
 
 /// A recording, played by an exchange on a socket, followed by a gateway, read by a client.
 @Suite("A recording as an exchange, end to end", .serialized, .realTime)

@@ -4,6 +4,7 @@ import Testing
 import TidegateClient
 import Transport
 
+@testable import Access
 @testable import Gateway
 
 /// The client library against a gateway with simulated venues, over sockets.

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Recordings
 
 @Suite("Gzip of answers")
 struct GzipEncoderTests {

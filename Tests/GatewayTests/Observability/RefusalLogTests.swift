@@ -1,3 +1,4 @@
+import Access
 import Testing
 import Transport
 
@@ -10,9 +11,9 @@ struct RefusalLogTests {
   private func admission(_ change: (inout Admission.Limits) -> Void) -> Admission {
     var limits = Admission.Limits()
     change(&limits)
+    let log = RefusalLog(FoldedLog(lines.logger) { 0 }, limits: limits)
     return Admission(
-      limits: limits, budget: QueueBudget(limit: 1_000, loops: 1),
-      log: RefusalLog(FoldedLog(lines.logger) { 0 }, limits: limits))
+      limits: limits, budget: QueueBudget(limit: 1_000, loops: 1), report: { log.refused($0, $1) })
   }
 
   private static func peer(_ host: String) -> SocketAddress { SocketAddress(host: host, port: 4711) }

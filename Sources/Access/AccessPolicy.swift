@@ -1,0 +1,202 @@
+import MarketData
+import PubSub
+import Transport
+
+/// What the key file says: who may come in, and what each may have. A plain value.
+package struct AccessPolicy: Sendable {
+  /// The least of a line of the key file and what a token adds.
+  package struct Rules: Sendable, Equatable {
+    package var channels = Set(ChannelName.allCases)
+    package var symbols = SymbolRules.all
+    package var subscriptions: Int?
+    package var requestsPerSecond: Int?
+    package var connections: Int?
+
+    package init() {}
+  }
+
+  /// A random text that is shown once; only its SHA-256 is kept. As it has 256 random bits, a slow hash would add nothing.
+  package struct APIKey: Sendable, Equatable {
+    package var name: String
+    package var hash: [UInt8]
+    package var rules = Rules()
+    package var expires: Timestamp?
+
+    package init(name: String, hash: [UInt8], rules: Rules = Rules(), expires: Timestamp? = nil) {
+      self.name = name
+      self.hash = hash
+      self.rules = rules
+      self.expires = expires
+    }
+  }
+
+  /// Somebody whose tokens are believed. The algorithm belongs to the key: what a token says of it must be the same.
+  package struct Issuer: Sendable {
+    package enum Key: Sendable {
+      case secret([UInt8])
+      case publicKey(SignatureKey)
+    }
+    package var name: String
+    package var key: Key
+    package var keyID: String?
+    package var issuer: String?
+    package var audience: String?
+    /// Seconds by which clocks may differ.
+    package var leeway: Int64 = 30
+    package var rules = Rules()
+
+    /// - Parameters:
+    ///   - keyID: the `kid` of the tokens that this key checks; nil: those that no other key's `kid` fits.
+    ///   - leeway: seconds, 0…300.
+    package init(
+      name: String, key: Key, keyID: String? = nil, issuer: String? = nil, audience: String? = nil, leeway: Int64 = 30,
+      rules: Rules = Rules()
+    ) {
+      self.name = name
+      self.key = key
+      self.keyID = keyID
+      self.issuer = issuer
+      self.audience = audience
+      self.leeway = leeway
+      self.rules = rules
+    }
+
+    package var algorithm: JSONWebToken.Algorithm {
+      switch key {
+      case .secret: .hs256
+      case .publicKey(let key): key.kind == .rsa ? .rs256 : .es256
+      }
+    }
+
+    /// What tells this key from another under the same name.
+    fileprivate var fingerprint: [UInt8] {
+      switch key {
+      case .secret(let bytes): Digest.sha256(bytes)
+      case .publicKey(let key): key.fingerprint
+      }
+    }
+
+    /// What a token was checked against. Whatever of it changes, tokens must be shown again: they may no longer be good.
+    fileprivate struct Identity: Sendable, Equatable {
+      var name: String
+      var fingerprint: [UInt8]
+      var keyID: String?
+      var issuer: String?
+      var audience: String?
+    }
+    fileprivate var identity: Identity {
+      Identity(name: name, fingerprint: fingerprint, keyID: keyID, issuer: issuer, audience: audience)
+    }
+
+    fileprivate func verifies(_ token: JSONWebToken) -> Bool {
+      switch key {
+      case .secret(let secret):
+        Digest.equalInConstantTime(Digest.hmacSHA256(key: secret, message: token.signed), token.signature)
+      case .publicKey(let key): key.verifies(token.signature, of: token.signed)
+      }
+    }
+  }
+
+  /// Who somebody has shown to be, and what follows from it. Kept with a session, so that a changed key file can be applied to it.
+  package struct Credential: Sendable {
+    fileprivate enum Source {
+      case key(hash: [UInt8])
+      case token(issuer: Issuer.Identity, claim: JSONWebToken.GrantClaim, expires: Timestamp)
+    }
+    fileprivate let source: Source
+    package let grant: Grant
+    /// What connections and requests are counted by: `desk-1`, `issuer-a/alice`.
+    package var subject: String { grant.subject }
+  }
+
+  /// Signatures that are checked for one token: as many keys of an issuer may be in use at once.
+  static let candidateLimit = 8
+
+  package var keys: [APIKey] = []
+  package var issuers: [Issuer] = []
+  /// What those without a token may have; nil: nothing.
+  package var anonymous: Grant?
+
+  package init() {}
+
+  /// Finds out whose token this is. `now` is UTC.
+  package func authenticate(_ token: String, now: Timestamp) throws(AccessError) -> Credential {
+    guard token.utf8.count <= JSONWebToken.sizeLimit else { throw .tooLong }
+    guard JSONWebToken.isLikely(token) else { return try authenticate(key: token, now: now) }
+    return try authenticate(JSONWebToken(token), now: now)
+  }
+
+  private func authenticate(key text: String, now: Timestamp) throws(AccessError) -> Credential {
+    guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .malformed }
+    let hash = Digest.sha256(Array(text.utf8))
+    // Every key is compared, and each in constant time: how long it takes says nothing about any of them.
+    var found: APIKey?
+    for key in keys where Digest.equalInConstantTime(key.hash, hash) { found = key }
+    guard let found else { throw .unknownKey }
+    if let expires = found.expires, expires <= now { throw .expired }
+    return Credential(source: .key(hash: hash), grant: Self.grant(of: found))
+  }
+
+  private func authenticate(_ token: JSONWebToken, now: Timestamp) throws(AccessError) -> Credential {
+    let claims = token.claims
+    let fits = issuers.filter { $0.issuer == nil || $0.issuer == claims.issuer }
+    // A key that names a kid is for the tokens that name it; one that does not is for all others.
+    var candidates = fits.filter { $0.keyID != nil && $0.keyID == token.keyID }
+    if candidates.isEmpty { candidates = fits.filter { $0.keyID == nil } }
+    guard !candidates.isEmpty else { throw .unknownIssuer }
+    candidates.removeAll { $0.algorithm.rawValue != token.algorithm }
+    guard !candidates.isEmpty else { throw .algorithm }
+    guard let issuer = candidates.prefix(Self.candidateLimit).first(where: { $0.verifies(token) }) else {
+      throw .signature
+    }
+    // From here on the token is its issuer's word.
+    let seconds = now.microseconds / 1_000_000
+    guard let expires = claims.expires else { throw .noExpiry }
+    guard expires + issuer.leeway > seconds else { throw .expired }
+    if let notBefore = claims.notBefore, notBefore > seconds + issuer.leeway { throw .notYetValid }
+    if let issuedAt = claims.issuedAt, issuedAt > seconds + issuer.leeway { throw .notYetValid }
+    // A token that names whom it is for is for nobody else (RFC 7519 section 4.1.3).
+    if let audience = issuer.audience {
+      guard claims.audience?.contains(audience) == true else { throw .audience }
+    } else if claims.audience != nil {
+      throw .audience
+    }
+    let end = Timestamp(microseconds: (expires + issuer.leeway) * 1_000_000)
+    let subject = claims.subject.map { "\(issuer.name)/\($0)" } ?? issuer.name
+    return Credential(
+      source: .token(issuer: issuer.identity, claim: claims.grant, expires: end),
+      grant: Self.grant(subject, issuer.rules, claims.grant, expires: end))
+  }
+
+  /// The same credential under this policy.
+  /// - Throws: `.withdrawn` if the key or issuer is no longer there.
+  package func renew(_ credential: Credential) throws(AccessError) -> Credential {
+    switch credential.source {
+    case .key(let hash):
+      guard let key = keys.first(where: { $0.hash == hash }) else { throw .withdrawn }
+      return Credential(source: credential.source, grant: Self.grant(of: key))
+    case .token(let identity, let claim, let expires):
+      guard let issuer = issuers.first(where: { $0.identity == identity }) else {
+        throw .withdrawn
+      }
+      return Credential(
+        source: credential.source, grant: Self.grant(credential.subject, issuer.rules, claim, expires: expires))
+    }
+  }
+
+  private static func grant(of key: APIKey) -> Grant {
+    grant(key.name, key.rules, .init(), expires: key.expires)
+  }
+
+  package static func grant(
+    _ subject: String, _ rules: Rules, _ claim: JSONWebToken.GrantClaim, expires: Timestamp?
+  ) -> Grant {
+    func least(_ a: Int?, _ b: Int?) -> Int? { [a, b].compactMap { $0 }.min() }
+    return Grant(
+      subject: subject, channels: claim.channels.map { rules.channels.intersection($0) } ?? rules.channels,
+      symbols: [rules.symbols] + (claim.symbols.map { [$0] } ?? []),
+      subscriptions: least(rules.subscriptions, claim.subscriptions),
+      requestsPerSecond: least(rules.requestsPerSecond, claim.requestsPerSecond),
+      connections: least(rules.connections, claim.connections), expires: expires)
+  }
+}

@@ -1,0 +1,290 @@
+import PubSub
+import Synchronization
+import Transport
+
+/// Who may come in: connections and rates, in total and per address, over all loops. One lock around one table; what is asked per
+/// message is elsewhere (`FanOut`), so the lock is taken per connection and per HTTP request only, for under 1 µs.
+package final class Admission: Sendable {
+  package struct Limits: Sendable {
+    /// Connections at a time.
+    package var connections = 10_000
+    package var connectionsPerAddress = 256
+    package var connectionsPerSecondPerAddress = 100
+    package var handshakesPerSecond = 2_000
+    package var handshakesPerSecondPerAddress = 50
+    /// Of one connection.
+    package var requestsPerSecond = 100
+    package var requestsPerSecondPerAddress = 500
+
+    package init() {}
+  }
+
+  /// What `/metrics` shows.
+  package struct Figures: Sendable, Equatable {
+    package var connections = 0
+    /// Addresses that are remembered.
+    package var addresses = 0
+    /// By reason, in the order of `Refusal.allCases`.
+    package var refusals = [UInt64](repeating: 0, count: Refusal.allCases.count)
+
+    package init(
+      connections: Int = 0, addresses: Int = 0,
+      refusals: [UInt64] = [UInt64](repeating: 0, count: Refusal.allCases.count)
+    ) {
+      self.connections = connections
+      self.addresses = addresses
+      self.refusals = refusals
+    }
+  }
+
+  private struct State {
+    var addresses: AdmissionTable<IPAddress>
+    var keys: AdmissionTable<String>
+    var connections = 0
+    /// Of them, those that have not asked for anything yet.
+    var silent = 0
+    /// How many have come in over the limit.
+    var rooms = 0
+    /// Connections that are being told that they are refused.
+    var refusing = 0
+    /// Of all handshakes together.
+    var handshakes = Int64.min / 2
+    var refusals = [UInt64](repeating: 0, count: Refusal.allCases.count)
+  }
+
+  /// Refusals that are being answered at a time. A refused connection holds a descriptor and, under TLS, costs a handshake; beyond
+  /// this many, connections are closed at once.
+  package static let refusingLimit = 256
+  /// Connections beyond the limit that may come in while silent ones are being ended for them.
+  package static let roomLimit = 64
+  /// Addresses, or keys, that are remembered beyond those that have connections.
+  static let spareEntries = 65_536
+
+  private let limits: Limits
+  private let connectionRate: Rate
+  private let handshakeRate: Rate
+  private let handshakeRatePerAddress: Rate
+  private let requestRate: Rate
+  private let requestRatePerAddress: Rate
+  private let state: Mutex<State>
+  /// Whose word on client addresses is taken.
+  package let proxies: TrustedProxies
+  package let budget: QueueBudget
+  /// Called for every refusal, outside the lock, with the address of the client where it is known.
+  package let report: (@Sendable (Refusal, IPAddress?) -> Void)?
+
+  package init(
+    limits: Limits, proxies: TrustedProxies = .init(), budget: QueueBudget,
+    report: (@Sendable (Refusal, IPAddress?) -> Void)? = nil
+  ) {
+    self.limits = limits
+    self.report = report
+    self.proxies = proxies
+    self.budget = budget
+    connectionRate = Rate(perSecond: limits.connectionsPerSecondPerAddress)
+    handshakeRate = Rate(perSecond: limits.handshakesPerSecond)
+    handshakeRatePerAddress = Rate(perSecond: limits.handshakesPerSecondPerAddress)
+    requestRate = Rate(perSecond: limits.requestsPerSecond)
+    requestRatePerAddress = Rate(perSecond: limits.requestsPerSecondPerAddress)
+    state = Mutex(
+      State(
+        addresses: AdmissionTable(capacity: limits.connections + Self.spareEntries),
+        keys: AdmissionTable(capacity: limits.connections + Self.spareEntries)))
+  }
+
+  // MARK: Connections
+
+  /// Decides about a new connection. The permit says whether it is to be refused; nil: close it without a word.
+  ///
+  /// Where all places are taken and some of them by connections that have not asked for anything yet, the newcomer comes in and
+  /// has a `room`: one of the silent is to be ended for it. Else those who connect and say nothing would keep out who does.
+  ///
+  /// A trusted proxy speaks for many, so its own address is not limited; its clients' are, by what it says of them.
+  package func enter(_ peer: SocketAddress, now: Int64) -> AdmissionPermit? {
+    let address = IPAddress(peer.host)?.subscriber
+    let isProxy = IPAddress(peer.host).map { proxies.trusts($0) } ?? false
+    let isOverBudget = budget.isExceeded
+    var met: Refusal?
+    var isUnanswered = false
+    // Told outside the lock.
+    defer {
+      if let met { report?(met, address) }
+      if isUnanswered { report?(.unanswered, address) }
+    }
+    return state.withLock { state in
+      var refusal: Refusal?
+      var wait: Int64 = 1_000_000
+      var counted: IPAddress?
+      if isOverBudget {
+        refusal = .queuedBytes
+      } else if state.connections >= limits.connections,
+        state.silent == 0 || state.connections >= limits.connections + Self.roomLimit
+      {
+        refusal = .connections
+      } else if let address, !isProxy {
+        if let time = state.addresses.take(.connections, connectionRate, address, now: now) {
+          refusal = .connectionRate
+          wait = time
+        } else if state.addresses.enter(address, limit: limits.connectionsPerAddress) {
+          counted = address
+        } else {
+          refusal = .connectionsPerAddress
+        }
+      }
+      if let refusal {
+        state.refusals[refusal.place] += 1
+        met = refusal
+        guard state.refusing < Self.refusingLimit else {
+          state.refusals[Refusal.unanswered.place] += 1
+          isUnanswered = true
+          return nil
+        }
+        state.refusing += 1
+      } else {
+        state.connections += 1
+        state.silent += 1
+      }
+      let makesRoom = refusal == nil && state.connections > limits.connections
+      if makesRoom { state.rooms += 1 }
+      return AdmissionPermit(
+        admission: self, came: UInt64(now) * 1_000, address: counted, isProxy: isProxy, refusal: refusal,
+        refusalWait: wait, room: makesRoom ? state.rooms : nil)
+    }
+  }
+
+  fileprivate func leave(_ permit: AdmissionPermit) {
+    state.withLock { state in
+      if permit.refusal == nil { state.connections -= 1 } else { state.refusing -= 1 }
+      if permit.isSilent { state.silent -= 1 }
+      if let address = permit.address { state.addresses.leave(address) }
+      if let key = permit.key { state.keys.leave(key) }
+    }
+  }
+
+  /// A connection has asked for something: it is not ended to make room for others.
+  package func spoke(_ permit: AdmissionPermit) {
+    guard permit.isSilent else { return }
+    state.withLock { $0.silent -= 1 }
+    permit.isSilent = false
+  }
+
+  // MARK: Requests
+
+  /// Decides about a request of a client on a connection. `address` is the client's, which behind a proxy is not the connection's.
+  package func request(_ permit: AdmissionPermit, from address: IPAddress?, now: Int64) -> Rejection? {
+    if !permit.isProxy, let wait = requestRate.take(&permit.requests, now: now) {
+      return refuse(.requestRate, wait: wait, from: address)
+    }
+    guard let address = address?.subscriber else { return nil }
+    return state.withLock { $0.addresses.take(.requests, requestRatePerAddress, address, now: now) }
+      .map { refuse(.requestRatePerAddress, wait: $0, from: address) }
+  }
+
+  /// Decides about a WebSocket handshake.
+  package func handshake(_ permit: AdmissionPermit, from address: IPAddress?, now: Int64) -> Rejection? {
+    if budget.isExceeded { return refuse(.queuedBytes, from: address) }
+    let subscriber = address?.subscriber
+    let verdict: (Refusal, Int64)? = state.withLock { state in
+      if let subscriber,
+        let wait = state.addresses.take(.handshakes, handshakeRatePerAddress, subscriber, now: now)
+      {
+        return (.handshakeRatePerAddress, wait)
+      }
+      if let wait = handshakeRate.take(&state.handshakes, now: now) { return (.handshakeRate, wait) }
+      // A stream through a proxy is its client's for good, and counts as one of its connections.
+      if permit.isProxy, permit.address == nil, let subscriber {
+        guard state.addresses.enter(subscriber, limit: limits.connectionsPerAddress) else {
+          return (.connectionsPerAddress, 1_000_000)
+        }
+        permit.address = subscriber
+      }
+      return nil
+    }
+    return verdict.map { refuse($0.0, wait: $0.1, from: address) }
+  }
+
+  /// Counts a connection among those of a grant's subject, in place of the one it counted among before; false if there are as many as
+  /// the grant allows.
+  package func hold(_ permit: AdmissionPermit, _ grant: Grant) -> Bool {
+    if permit.key == grant.subject { return true }
+    return state.withLock { state in
+      guard state.keys.enter(grant.subject, limit: grant.connections ?? .max) else { return false }
+      if let old = permit.key { state.keys.leave(old) }
+      permit.key = grant.subject
+      return true
+    }
+  }
+
+  /// Decides about a request with a grant that has a rate of its own.
+  package func request(with grant: Grant, now: Int64) -> Rejection? {
+    guard let perSecond = grant.requestsPerSecond else { return nil }
+    let rate = Rate(perSecond: perSecond)
+    return state.withLock { $0.keys.take(.requests, rate, grant.subject, now: now) }
+      .map { refuse(.requestRatePerKey, wait: $0) }
+  }
+
+  /// Counts a refusal and gives its answer.
+  /// - Parameter address: whose it is, for the log.
+  package func refuse(_ refusal: Refusal, wait: Int64 = 1_000_000, from address: IPAddress? = nil) -> Rejection {
+    count(refusal, from: address)
+    return Rejection(refusal, wait: wait)
+  }
+
+  package func count(_ refusal: Refusal, from address: IPAddress? = nil) {
+    state.withLock { $0.refusals[refusal.place] += 1 }
+    report?(refusal, address)
+  }
+
+  package var figures: Figures {
+    state.withLock {
+      Figures(connections: $0.connections, addresses: $0.addresses.count, refusals: $0.refusals)
+    }
+  }
+}
+
+extension Refusal {
+  fileprivate var place: Int { Refusal.allCases.firstIndex(of: self)! }
+}
+
+/// One connection's place in the counts of an `Admission`; given back when it goes.
+package final class AdmissionPermit: ConnectionPermit, @unchecked Sendable {
+  // `@unchecked`: made by the accepting loop and handed over with its connection, then touched on the connection's loop only.
+
+  private let admission: Admission
+  /// When its connection was accepted, monotonic ns.
+  package let came: UInt64
+  /// The address whose connections it counts among.
+  fileprivate(set) var address: IPAddress?
+  /// The key whose connections it counts among.
+  fileprivate(set) var key: String?
+  /// Whether the peer is a trusted proxy.
+  let isProxy: Bool
+  /// Why it is to be refused.
+  package let refusal: Refusal?
+  private let refusalWait: Int64
+  /// If it has come in over the limit, in place of one that is to be ended: a number, by which loops take turns.
+  package let room: Int?
+  /// Whether it has not asked for anything yet.
+  package fileprivate(set) var isSilent: Bool
+  /// The arrival time of its HTTP requests, µs.
+  fileprivate var requests = Int64.min / 2
+
+  fileprivate init(
+    admission: Admission, came: UInt64, address: IPAddress?, isProxy: Bool, refusal: Refusal?, refusalWait: Int64,
+    room: Int?
+  ) {
+    self.admission = admission
+    self.came = came
+    self.address = address
+    self.isProxy = isProxy
+    self.refusal = refusal
+    self.refusalWait = refusalWait
+    self.room = room
+    self.isSilent = refusal == nil
+  }
+
+  deinit { admission.leave(self) }
+
+  /// The answer to its first request, if it is to be refused.
+  package var rejection: Rejection? { refusal.map { Rejection($0, wait: refusalWait) } }
+}

@@ -1,0 +1,72 @@
+/// Why somebody was not let in, or a request not answered: its name in metrics, and what it is told.
+package enum Refusal: String, CaseIterable, Sendable {
+  case connections
+  case connectionsPerAddress = "connections_per_address"
+  case connectionRate = "connection_rate_per_address"
+  case handshakeRate = "handshake_rate"
+  case handshakeRatePerAddress = "handshake_rate_per_address"
+  case requestRate = "request_rate_per_connection"
+  case requestRatePerAddress = "request_rate_per_address"
+  case requestRatePerKey = "request_rate_per_key"
+  case connectionsPerKey = "connections_per_key"
+  case queuedBytes = "queued_bytes"
+  case draining
+  case origin
+  case unauthorized
+  case forbidden
+  /// Closed without an answer: too many refusals were being answered already.
+  case unanswered
+
+  /// 429 for what one peer does too much of, 503 for what the gateway has no room for.
+  package var status: Int {
+    switch self {
+    case .connections, .handshakeRate, .queuedBytes, .draining, .unanswered: 503
+    case .origin, .forbidden: 403
+    case .unauthorized: 401
+    case .connectionsPerAddress, .connectionRate, .handshakeRatePerAddress, .requestRate, .requestRatePerAddress,
+      .requestRatePerKey, .connectionsPerKey:
+      429
+    }
+  }
+
+  package var message: String {
+    switch self {
+    case .connections: "the gateway has as many connections as it may"
+    case .connectionsPerAddress: "your address has as many connections as it may"
+    case .connectionRate: "your address opens connections too fast"
+    case .handshakeRate: "too many streams are being opened at this moment"
+    case .handshakeRatePerAddress: "your address opens streams too fast"
+    case .requestRate: "too many requests on this connection"
+    case .requestRatePerAddress: "too many requests from your address"
+    case .requestRatePerKey: "too many requests with this key"
+    case .connectionsPerKey: "this key has as many connections as it may"
+    case .queuedBytes: "too much is waiting for slow clients at this moment"
+    case .draining: "the gateway is going down"
+    case .origin: "pages of this origin may not connect here"
+    case .unauthorized: "a valid token is needed"
+    case .forbidden: "the token does not allow this"
+    case .unanswered: "too many connections are being refused"
+    }
+  }
+
+  package var hint: String {
+    switch self {
+    case .connectionsPerAddress, .connectionsPerKey: "close connections that are not needed; one carries many streams"
+    case .draining: "connect again: another gateway may answer"
+    case .origin, .forbidden, .unauthorized: "ask the operator of the gateway"
+    default: "retry after the time given"
+    }
+  }
+}
+
+/// A refusal, and when it makes sense to try again.
+package struct Rejection: Sendable, Equatable {
+  package let refusal: Refusal
+  /// µs until the client may try again.
+  package let wait: Int64
+
+  package init(_ refusal: Refusal, wait: Int64 = 1_000_000) {
+    self.refusal = refusal
+    self.wait = wait
+  }
+}

@@ -1,0 +1,298 @@
+import Bytes
+import MarketData
+
+/// Reads a recording: NDJSON, gzip-compressed or plain; a header line, then one record a line in the order of arrival.
+///
+/// Keys that it does not know are passed over. A last line that has neither its break nor its `}` is left out: the file was cut off
+/// there, as `isCutOff` tells. Everything else that is not as it should be is an error with its line and field.
+package final class RecordingReader {
+  package let header: RecordingHeader
+  private let lines: LineReader
+
+  /// What the last `next` read; `payload` holds its text.
+  package struct Record: Sendable {
+    package var kind: RecordKind
+    package var time: Timestamp
+    package var connection: Int
+    /// Of `open` and `http` records.
+    package var url: String?
+    /// Of `http` records.
+    package var status: Int
+    /// Whether it says again what the file before this one has.
+    package var isRepeated = false
+    /// Of `gap` records: how many are missing.
+    package var lost = 0
+  }
+
+  /// The text of the last record: a frame, a body. Empty for `open` and `close`.
+  package private(set) var payload = ByteBuffer()
+  private var lastTime = Timestamp.distantPast
+  /// What `t` may be: up to the end of the year 9999. Whoever plays a recording steps through the time between two records.
+  private static let times: Range<Int64> = 0..<253_402_300_800_000_000
+
+  private static func clamped(_ time: Timestamp) -> Timestamp {
+    Timestamp(microseconds: min(max(time.rawValue, times.lowerBound), times.upperBound - 1))
+  }
+
+  static let noHeader = "was cut off in its first line: it holds nothing; delete it"
+
+  package init(path: String) throws(RecordingError) {
+    let lines = try LineReader(path: path)
+    let header = try lines.next { (line) throws(RecordingError) in
+      if lines.isCutOff, !lines.lastLineEnded { throw RecordingError(path: path, Self.noHeader) }
+      return try Self.header(line, path: path)
+    }
+    guard let header else {
+      throw RecordingError(
+        path: path, lines.isCutOff ? Self.noHeader : "is empty; a recording begins with a header line")
+    }
+    self.header = header
+    self.lines = lines
+  }
+
+  package var path: String { lines.path }
+  /// Of the last record that was read; before the first, when the recording began.
+  package var time: Timestamp { lastTime == .distantPast ? Self.clamped(header.started) : lastTime }
+  /// The number of the last line that was read, from 1.
+  package var lineNumber: Int { lines.lineNumber }
+
+  /// Whether the file ended in the middle of a record or of its compressed data; known at the end.
+  package private(set) var isCutOff = false
+  /// Bytes of the file that were read so far.
+  package var bytesRead: Int { lines.bytesRead }
+
+  /// The next record, nil at the end.
+  package func next() throws(RecordingError) -> Record? {
+    while true {
+      let record: Record??
+      var lineIsWhole = true
+      do throws(RecordingError) {
+        record = try lines.next { (line) throws(RecordingError) -> Record? in
+          guard line.byteCount > 0 else { return nil }
+          lineIsWhole =
+            lines.lastLineEnded
+            || !lines.isCutOff
+              && line.unsafeLoad(fromByteOffset: line.byteCount - 1, as: UInt8.self) == UInt8(ascii: "}")
+          return try read(line)
+        }
+      } catch {
+        guard !lineIsWhole else { throw error }
+        isCutOff = true
+        payload.removeAll()
+        return nil
+      }
+      if record == nil, lines.isCutOff { isCutOff = true }
+      // An empty line is passed over; nil of the outer kind is the end.
+      guard let record else { return nil }
+      if let record { return record }
+    }
+  }
+
+  private func fail(_ field: String?, _ reason: String) -> RecordingError {
+    RecordingError(path: path, line: lineNumber, field: field, reason, isOfOneLine: true)
+  }
+
+  private func read(_ line: RawSpan) throws(RecordingError) -> Record {
+    var kind: RecordKind?
+    var time: Int64?
+    var record = Record(kind: .text, time: .distantPast, connection: 0, url: nil, status: 0)
+    var hasPayload = false
+    var hasStatus = false
+    payload.removeAll()
+    var key = "record"
+    var json = JSONScanner(line)
+    do throws(JSONError) {
+      try json.objectStart()
+      while let name = try json.nextKey() {
+        if json.equals(name, "t") {
+          key = "t"
+          time = try json.int64()
+        } else if json.equals(name, "c") {
+          key = "c"
+          record.connection = Int(try json.int64())
+        } else if json.equals(name, "k") {
+          key = "k"
+          let slice = try json.string()
+          kind = RecordKind(rawValue: try json.decoded(slice))
+          guard kind != nil else { throw JSONError(reason: .badEscape, offset: -1) }
+        } else if json.equals(name, "m") {
+          key = "m"
+          let slice = try json.string()
+          let offset = json.offset - slice.count - 1
+          if let bad = Self.unescape(json.text(slice), isEscaped: slice.isEscaped, into: &payload) {
+            throw JSONError(reason: .badEscape, offset: offset + bad)
+          }
+          hasPayload = true
+        } else if json.equals(name, "url") {
+          key = "url"
+          let slice = try json.string()
+          record.url = try json.decoded(slice)
+        } else if json.equals(name, "status") {
+          key = "status"
+          record.status = Int(try json.int64())
+          hasStatus = true
+        } else if json.equals(name, "again") {
+          key = "again"
+          record.isRepeated = try json.int64() != 0
+        } else if json.equals(name, "lost") {
+          key = "lost"
+          // More than there can be is somebody's joke; sums of it stay within `Int`.
+          record.lost = Int(min(max(try json.int64(), 0), 1 << 40))
+        } else {
+          try json.skipValue()
+        }
+      }
+      key = "record"
+      try json.end()
+    } catch {
+      if error.offset < 0 {
+        throw fail("k", "not a kind of record; there are open, text, binary, sent, http, close and gap")
+      }
+      throw fail(key, "not as it should be at byte \(error.offset)")
+    }
+    guard let time else { throw fail("t", "missing") }
+    guard let kind else { throw fail("k", "missing") }
+    guard Self.times.contains(time) else {
+      throw fail("t", "\(time) is no time in microseconds since 1970, before the year 10000")
+    }
+    guard time >= lastTime.rawValue else {
+      throw fail(
+        "t", "goes back by \(lastTime.rawValue - time) µs: records stand in the order of arrival; sort the lines by t")
+    }
+    switch kind {
+    case .text, .binary, .sent, .http:
+      guard hasPayload else { throw fail("m", "missing in a record of kind \(kind.rawValue)") }
+    case .open, .close, .gap: break
+    }
+    if kind == .http, !hasStatus { throw fail("status", "missing in a record of kind http") }
+    if kind == .open, record.url == nil { throw fail("url", "missing in a record of kind open") }
+    record.kind = kind
+    record.time = Timestamp(microseconds: time)
+    lastTime = record.time
+    return record
+  }
+
+  /// Appends the text of a JSON string's inside; nil if it is good, else the offset of the bad escape. Runs without backslash are
+  /// copied whole.
+  static func unescape(_ text: RawSpan, isEscaped: Bool, into out: inout ByteBuffer) -> Int? {
+    guard isEscaped else {
+      out.append(text)
+      return nil
+    }
+    return text.withUnsafeBytes { bytes -> Int? in
+      var index = 0
+      out.reserve(bytes.count)
+      while index < bytes.count {
+        let byte = bytes[index]
+        guard byte == UInt8(ascii: "\\") else {
+          out.append(byte)
+          index += 1
+          continue
+        }
+        guard index + 1 < bytes.count else { return index }
+        switch bytes[index + 1] {
+        case UInt8(ascii: "\""): out.append(UInt8(ascii: "\""))
+        case UInt8(ascii: "\\"): out.append(UInt8(ascii: "\\"))
+        case UInt8(ascii: "/"): out.append(UInt8(ascii: "/"))
+        case UInt8(ascii: "n"): out.append(0x0A)
+        case UInt8(ascii: "t"): out.append(0x09)
+        case UInt8(ascii: "r"): out.append(0x0D)
+        case UInt8(ascii: "b"): out.append(0x08)
+        case UInt8(ascii: "f"): out.append(0x0C)
+        default:
+          // \u: rare, left to the scanner, which knows surrogates.
+          var end = index
+          while end + 6 <= bytes.count, bytes[end] == UInt8(ascii: "\\"), bytes[end + 1] == UInt8(ascii: "u") {
+            end += 6
+          }
+          guard end > index else { return index }
+          var buffer = ByteBuffer(capacity: end - index + 2)
+          buffer.append(UInt8(ascii: "\""))
+          buffer.append(UnsafeRawBufferPointer(rebasing: bytes[index..<end]))
+          buffer.append(UInt8(ascii: "\""))
+          var json = JSONScanner(buffer.bytes)
+          guard let slice = try? json.string(), let decoded = try? json.decoded(slice) else { return index }
+          out.append(decoded)
+          index = end
+          continue
+        }
+        index += 2
+      }
+      return nil
+    }
+  }
+
+  private static func header(_ line: RawSpan, path: String) throws(RecordingError) -> RecordingHeader {
+    var version: Int64?
+    var header = RecordingHeader(venue: "", market: "", symbols: [], channels: [], started: .distantPast)
+    var part = RecordingHeader.Part(set: "", run: 0, number: 0)
+    var key = "recording"
+    var json = JSONScanner(line)
+    func list(_ json: inout JSONScanner) throws(JSONError) -> [String] {
+      var names: [String] = []
+      try json.arrayStart()
+      while try json.nextElement() {
+        let slice = try json.string()
+        names.append(try json.decoded(slice))
+      }
+      return names
+    }
+    do throws(JSONError) {
+      try json.objectStart()
+      while let name = try json.nextKey() {
+        if json.equals(name, "recording") {
+          key = "recording"
+          version = try json.int64()
+        } else if json.equals(name, "venue") {
+          key = "venue"
+          let slice = try json.string()
+          header.venue = try json.decoded(slice)
+        } else if json.equals(name, "market") {
+          key = "market"
+          let slice = try json.string()
+          header.market = try json.decoded(slice)
+        } else if json.equals(name, "symbols") {
+          key = "symbols"
+          header.symbols = try list(&json)
+        } else if json.equals(name, "channels") {
+          key = "channels"
+          header.channels = try list(&json)
+        } else if json.equals(name, "started") {
+          key = "started"
+          header.started = Timestamp(microseconds: try json.int64())
+        } else if json.equals(name, "set") {
+          key = "set"
+          let slice = try json.string()
+          part.set = try json.decoded(slice)
+        } else if json.equals(name, "run") {
+          key = "run"
+          part.run = try json.int64()
+        } else if json.equals(name, "part") {
+          key = "part"
+          part.number = Int(try json.int64())
+        } else if json.equals(name, "follows") {
+          key = "follows"
+          let slice = try json.string()
+          part.follows = try json.decoded(slice)
+        } else if json.equals(name, "note") {
+          key = "note"
+          let slice = try json.string()
+          header.note = try json.decoded(slice)
+        } else {
+          try json.skipValue()
+        }
+      }
+      try json.end()
+    } catch {
+      throw RecordingError(path: path, line: 1, field: key, "not the header of a recording at byte \(error.offset)")
+    }
+    guard let version else { throw RecordingError(path: path, line: 1, field: "recording", "missing: not a recording") }
+    guard version == 1 else {
+      throw RecordingError(path: path, line: 1, field: "recording", "version \(version); this program reads version 1")
+    }
+    guard !header.venue.isEmpty else { throw RecordingError(path: path, line: 1, field: "venue", "missing") }
+    guard !header.market.isEmpty else { throw RecordingError(path: path, line: 1, field: "market", "missing") }
+    if !part.set.isEmpty, part.number > 0 { header.part = part }
+    return header
+  }
+}

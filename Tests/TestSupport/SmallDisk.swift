@@ -1,0 +1,24 @@
+import Glibc
+import Synchronization
+
+/// A disk that takes so many bytes over all its files, the last write in part.
+package final class SmallDisk: Sendable {
+  private let left: Mutex<Int>
+
+  package init(capacity: Int) { left = Mutex(capacity) }
+
+  package func grow(to capacity: Int) { left.withLock { $0 = capacity } }
+
+  /// As write(2): -1 and `ENOSPC` once the disk is full.
+  package func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    left.withLock { left in
+      guard left > 0 else {
+        errno = ENOSPC
+        return -1
+      }
+      let count = Glibc.write(descriptor, bytes.baseAddress, min(left, bytes.count))
+      left -= max(0, count)
+      return count
+    }
+  }
+}
