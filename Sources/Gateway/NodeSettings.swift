@@ -13,6 +13,8 @@ struct NodeSettings: Sendable {
   /// Of this run: tells clients that stream numbers started over.
   var epoch: String
   var clientLimits: ClientLimits
+  /// Feeds that must be live before the gateway counts as ready, 0 and more.
+  var readyFeeds = 1
   /// Seconds between heartbeats where a client does not say, 1…60.
   var heartbeatSeconds: Int
   var compression = GatewayConfiguration.Compression()

@@ -154,6 +154,10 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// The pace that HTTP clients must keep.
   package var http = HTTPConnectionLimits()
   package var compression = Compression()
+  /// Feeds that must be live before the gateway counts as ready: at most as many as are configured.
+  package var readyFeeds = 1
+  /// Feeds of the demo: Kraken, Coinbase and Binance.
+  static let demoFeeds = 3
   /// Seconds between heartbeats to clients, 1…60.
   package var heartbeatSeconds = 5
   /// The longest wait between attempts to reach a venue, s, 1…600; each wait is drawn from 0 to a ceiling that doubles up to it.

@@ -84,6 +84,7 @@ struct Setting: Sendable {
     integer("compression.threshold-bytes", 64...(1 << 20), \.compression.thresholdBytes),
     integer("compression.level", 1...9, \.compression.level),
     integer("compression.window-bits", 9...15, \.compression.windowBits),
+    integer("ready-feeds", 0...100, \.readyFeeds),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
     integer("drain.seconds", 0...3_600, \.drainSeconds),

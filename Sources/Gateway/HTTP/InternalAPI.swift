@@ -85,20 +85,44 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     }
     let reply = node.compressing(reply, request)
     switch route {
-    case .alive: reply(.text("ok\n"))
-    case .ready, .healthy: reply(ready())
+    case .alive: alive(reply)
+    case .ready: reply(ready())
+    case .healthy: reply(healthy())
     case .metrics: metrics(reply)
     case .feedErrors: feedErrors(venue, reply)
     }
   }
 
-  /// Ready: not draining, and at least one feed is live.
+  private var health: Health {
+    Health(feeds: node.feedStatuses, required: node.settings.readyFeeds, isDraining: node.isDraining)
+  }
+
   private func ready() -> HTTPResponse {
-    let feeds = node.feedStatuses
-    let live = feeds.contains { $0.state == .live }
-    let lines = feeds.map { "\($0.venue): \($0.state.rawValue)\($0.reason.map { " (\($0))" } ?? "")\n" }.joined()
-    if node.isDraining { return .text("draining\n" + lines, status: 503) }
-    return .text((live ? "ready\n" : "no feed is live\n") + lines, status: live ? 200 : 503)
+    let health = health
+    return .text(health.text, status: health.isReady ? 200 : 503)
+  }
+
+  private func healthy() -> HTTPResponse {
+    let health = health
+    var out = ByteBuffer(capacity: 512)
+    health.append(uptimeSeconds: (node.loop.moment - startedAt) / Microseconds.second, to: &out)
+    return .json(out.takeBytes(), status: health.isReady ? 200 : 503)
+  }
+
+  /// Whether every loop turns.
+  private func alive(_ reply: @escaping (HTTPResponse) -> Void) {
+    let reply = LoopBound(value: reply)
+    let home = node.loop
+    LoopProbe.run(node.nodes.map(\.loop), from: home) { silent in
+      home.execute {
+        reply.value(
+          silent.isEmpty
+            ? .text("ok\n")
+            : .text(
+              "loops \(silent.map(String.init).joined(separator: ", ")) have not turned within a second\n", status: 503)
+        )
+      }
+    }
   }
 
   private func metrics(_ reply: @escaping (HTTPResponse) -> Void) {
