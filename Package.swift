@@ -38,6 +38,12 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     name: name + "Tests", dependencies: dependencies + ["TestSupport", "TestTraits"], swiftSettings: settings)
 }
 
+/// What a build tells of itself (`Deploy/package.sh`). A plain build is told nothing, so that it stays the same from commit to commit.
+let buildDefines: [CSetting] = ["TIDEGATE_COMMIT", "TIDEGATE_BUILD_DATE"].compactMap { name in
+  guard let value = Context.environment[name], !value.isEmpty, !value.contains("\"") else { return nil }
+  return .define(name, to: "\"\(value)\"")
+}
+
 /// What `Sources/Console/Console.c` embeds: no sources to the package manager.
 let consoleFiles = [
   "Console.docc", "app.js", "client", "components", "dom.js", "format.js", "health.js", "icon.svg", "index.html",
@@ -65,6 +71,7 @@ var package = Package(
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLinux"),
+    .target(name: "CBuild", cSettings: buildDefines),
     house("Bytes"),
     // The console's static files, embedded by a C file.
     .target(name: "Console", path: "Sources/Console", exclude: consoleFiles),
@@ -86,7 +93,7 @@ var package = Package(
       "Gateway",
       [
         "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib",
-        "Console", log, configuration,
+        "Console", "CBuild", log, configuration,
       ],
       settings: confinedSettings),
     house("TidegateClient", ["WebSocket", "HTTP1", "Transport", "Bytes"]),

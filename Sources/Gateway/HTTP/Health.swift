@@ -81,6 +81,8 @@ struct Health: Sendable {
     out.append(integer: uptimeSeconds)
     out.append(",\"version\":")
     out.append(json: TidegateVersion.current)
+    out.append(",\"commit\":")
+    out.append(json: TidegateVersion.commit)
     out.append(",\"reasons\":[")
     for (index, reason) in reasons.enumerated() {
       if index > 0 { out.append(UInt8(ascii: ",")) }

@@ -24,7 +24,14 @@ enum MetricsText {
     func perFeed(_ name: String, _ type: String, _ help: String, _ value: (FeedMetrics) -> String?) {
       metric(name, type, help, feeds.compactMap { feed in value(feed).map { ("{venue=\"\(feed.venue)\"}", $0) } })
     }
-    metric("build_info", "gauge", "The version that runs.", [("{version=\"\(TidegateVersion.current)\"}", "1")])
+    metric(
+      "build_info", "gauge", "The version, the commit and the day of the build that runs.",
+      [
+        (
+          "{version=\"\(TidegateVersion.current)\",commit=\"\(TidegateVersion.commit)\","
+            + "date=\"\(TidegateVersion.buildDate)\"}", "1"
+        )
+      ])
     single("uptime_seconds", "gauge", "Seconds since the start.", uptimeSeconds)
     single("clients", "gauge", "Clients on the stream now.", node.clients)
     single("clients_total", "counter", "Clients that have joined the stream.", node.clientsTotal)
