@@ -48,6 +48,8 @@ let consoleFiles = [
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+/// SQLite, of the system (`libsqlite3-dev`).
+let sqlite: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
 var package = Package(
   name: "tidegate",
@@ -59,6 +61,7 @@ var package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "YAML"]),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     // Level 0
@@ -77,6 +80,7 @@ var package = Package(
     // Level 3
     house("Venues", ["MarketData", "Bytes"], settings: confinedSettings),
     // Level 4
+    house("History", ["MarketData", "Bytes", sqlite]),
     house("PubSub", ["MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
     house("Recordings", ["PubSub", "Venues", "MarketData", "Bytes", "CZlib"], settings: confinedSettings),
     house("Access", ["PubSub", "MarketData", "HTTP1", "Transport", "Bytes"], settings: confinedSettings),
@@ -120,6 +124,7 @@ var package = Package(
     tests("Transport", ["Transport", "Bytes"]),
     tests("WebSocket", ["WebSocket", "HTTP1", "Bytes"]),
     tests("MarketData", ["MarketData", "Bytes"]),
+    tests("History", ["History", "MarketData", "Bytes", sqlite]),
     tests("Venues", ["Venues", "MarketData", "Bytes"]),
     tests("PubSub", ["PubSub", "MarketData", "WebSocket", "Bytes"]),
     tests("Recordings", ["Recordings", "PubSub", "Venues", "MarketData", "Bytes"]),

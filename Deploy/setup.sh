@@ -28,8 +28,9 @@ esac
 missing=()
 [ -e /usr/include/openssl/ssl.h ] || missing+=(libssl-dev)
 [ -e /usr/include/zlib.h ] || missing+=(zlib1g-dev)
+[ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
 if [ ${#missing[@]} -gt 0 ]; then
-  command -v apt-get >/dev/null || fail "the headers of ${missing[*]} are missing; install OpenSSL 3 and zlib with your system's packages."
+  command -v apt-get >/dev/null || fail "the headers of ${missing[*]} are missing; install OpenSSL 3, zlib and SQLite with your system's packages."
   as_root=()
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null || fail "${missing[*]} are missing. As root: apt-get install ${missing[*]}"

@@ -41,6 +41,8 @@ struct HouseTests {
     let allowed: [String: Set<String>] = [
       "Bytes": ["Synchronization"], "HTTP1": ["Bytes"], "WebSocket": ["HTTP1", "Bytes", "CZlib"],
       "MarketData": ["Bytes"],
+      // Files and SQLite, but no clock, and no queue of its own.
+      "History": ["MarketData", "Bytes", "GRDB", "Foundation", "Synchronization"],
       "Venues": ["MarketData", "Bytes"], "PubSub": ["MarketData", "WebSocket", "Bytes"],
       // The files of recordings are read and written where they are understood.
       "Recordings": ["PubSub", "Venues", "MarketData", "Bytes", "CZlib", "Foundation", "Glibc"],
