@@ -47,7 +47,12 @@ extension SchemaPart {
             CREATE TABLE run (
               id INTEGER PRIMARY KEY, started INTEGER NOT NULL, alive INTEGER NOT NULL, ended INTEGER
             ) STRICT;
-            CREATE TABLE latest (instrument INTEGER PRIMARY KEY, time INTEGER NOT NULL, content BLOB NOT NULL) STRICT;
+            CREATE TABLE latest (
+              instrument INTEGER PRIMARY KEY, time INTEGER NOT NULL, scales INTEGER NOT NULL,
+              trade_id TEXT, trade_price INTEGER, trade_size INTEGER, trade_is_buy INTEGER, trade_time INTEGER,
+              start INTEGER, open INTEGER, high INTEGER, low INTEGER, close INTEGER, volume ANY, quote_volume ANY,
+              trades INTEGER
+            ) STRICT;
             """)
       }
     ])
