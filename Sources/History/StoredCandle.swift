@@ -9,7 +9,7 @@ package struct StoredCandle: Sendable, Equatable {
   /// |---|---|---|
   /// | seen from beginning to end | any | own |
   /// | a gap lies in it, or it began before the gateway did | one | the venue's |
-  /// | none | one | the venue's; a later answer of the venue corrects it |
+  /// | none: unobserved, or no trade seen | one | the venue's; a later answer of the venue corrects it |
   ///
   /// A coarser candle is computed from finer ones where those are complete. It is the gateway's own if all of them are.
   package enum Quality: Int64, Sendable, Comparable, CaseIterable {

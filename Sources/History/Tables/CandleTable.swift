@@ -10,21 +10,24 @@ struct CandleTable {
     start, open, high, low, close, volume, quote_volume, trades, scales, quality, revision
     """
 
-  /// Stores a candle, unless a better one of the same interval is there (`StoredCandle.Quality`).
-  func put(_ candle: StoredCandle, instrument: Int64, _ db: Database) throws {
+  /// Stores a candle, unless a better one of the same interval is there (`StoredCandle.Quality`). What was computed of a whole
+  /// interval replaces everything: it follows its parts, also where one of them is now the venue's.
+  func put(_ candle: StoredCandle, instrument: Int64, isComputed: Bool = false, _ db: Database) throws {
+    let replaced: StoredCandle.Quality = isComputed && candle.quality > .partial ? .own : candle.quality
     let statement = try db.cachedStatement(
       sql: """
-        INSERT INTO \(resolution.table) (instrument, \(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO \(resolution.table) (instrument, \(Self.columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
         ON CONFLICT DO UPDATE SET
           open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
           volume = excluded.volume, quote_volume = excluded.quote_volume, trades = excluded.trades,
           scales = excluded.scales, quality = excluded.quality, revision = excluded.revision
-        WHERE excluded.quality >= quality
+        WHERE quality <= ?13
         """)
     try statement.execute(arguments: [
       instrument, resolution.number(of: candle.start), candle.open, candle.high, candle.low, candle.close,
       WideInteger.value(candle.volume), candle.quoteVolume.map(WideInteger.value), candle.trades,
       Int64(candle.priceScale) << 8 | Int64(candle.sizeScale), candle.quality.rawValue, Int64(candle.revision),
+      replaced.rawValue,
     ])
   }
 

@@ -77,7 +77,7 @@ enum Rollup {
         quality = parts.allSatisfy { $0.quality == .own } ? .own : .mixed
       }
       if let candle = StoredCandle.combined(parts, start: interval.lowerBound, quality: quality) {
-        try CandleTable(resolution: resolution).put(candle, instrument: instrument, db)
+        try CandleTable(resolution: resolution).put(candle, instrument: instrument, isComputed: true, db)
       }
       parts.removeAll(keepingCapacity: true)
     }
