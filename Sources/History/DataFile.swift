@@ -4,12 +4,12 @@ import Synchronization
 
 /// The SQLite file in which the gateway keeps what survives a restart: candles, gaps, rules, portfolios.
 ///
-/// The file has a write-ahead log, one writer and a few readers. GRDB runs the writer on a serial queue of its own, so no
-/// event loop ever waits for a disk: loops hand their data to a bounded mailbox, and only threads that may wait call `write`
-/// and `read`. Several processes may have the file open at a time, as during a take-over.
+/// The file has a write-ahead log, one writer and a few readers. GRDB runs the writer on a serial queue of its own, so
+/// no event loop ever waits for a disk: loops hand their data to a bounded mailbox, and only threads that may wait call
+/// `write` and `read`. Several processes may have the file open at a time, as during a take-over.
 ///
-/// Whoever keeps something in the file names its tables in a `SchemaPart`. A damaged file is renamed and replaced by an empty
-/// one, at the start and at any later time.
+/// Whoever keeps something in the file names its tables in a `SchemaPart`. A damaged file is renamed and replaced by an
+/// empty one, at the start and at any later time.
 package final class DataFile: Sendable {
   /// Transactions that may wait for the writer. Beyond that `submit` refuses.
   package static let submissionLimit = 1_024
@@ -27,8 +27,8 @@ package final class DataFile: Sendable {
     var submissions = 0
   }
 
-  /// Opens the file at `path`, makes it and its directory if they do not exist, and migrates every part to its newest version.
-  /// A damaged file is set aside first: `setAside` names it. Takes milliseconds, and longer after a migration.
+  /// Opens the file at `path`, makes it and its directory if they do not exist, and migrates every part to its newest
+  /// version. A damaged file is set aside first: `setAside` names it. Takes milliseconds, and longer after a migration.
   /// - Parameter stamp: what the name of a damaged file ends with, such as the time: `20261122T191500Z`.
   package init(path: String, parts: [SchemaPart], stamp: String) throws(DataFileError) {
     precondition(Set(parts.map(\.name)).count == parts.count, "two parts of the schema have one name")
@@ -71,14 +71,14 @@ package final class DataFile: Sendable {
     try run { try $0.write(body) }
   }
 
-  /// Runs `body` on a reader, which sees one state of the file, and waits for its end. Readers do not wait for the writer.
-  /// Never on an event loop.
+  /// Runs `body` on a reader, which sees one state of the file, and waits for its end. Readers do not wait for the
+  /// writer. Never on an event loop.
   package func read<Value>(_ body: (Database) throws -> Value) throws(DataFileError) -> Value {
     try run { try $0.read(body) }
   }
 
-  /// Gives the writer a transaction and returns at once, so a loop may call it. `completion` is called on the writer's queue.
-  /// Transactions run in the order in which they were given.
+  /// Gives the writer a transaction and returns at once, so a loop may call it. `completion` is called on the writer's
+  /// queue. Transactions run in the order in which they were given.
   /// - Returns: false, and does nothing, where `submissionLimit` transactions wait already.
   package func submit(
     _ body: @escaping @Sendable (Database) throws -> Void,
@@ -118,8 +118,8 @@ package final class DataFile: Sendable {
 
   // MARK: Damage
 
-  /// Replaces a damaged file by an empty one, for all who share this object. The one who writes most calls it when a transaction
-  /// has thrown `.damaged`; transactions that run meanwhile fail. Returns the new name of the damaged file.
+  /// Replaces a damaged file by an empty one, for all who share this object. The one who writes most calls it when a
+  /// transaction has thrown `.damaged`; transactions that run meanwhile fail. Returns the new name of the damaged file.
   @discardableResult
   package func replaceDamaged(stamp: String) throws(DataFileError) -> String {
     do {

@@ -31,8 +31,8 @@ package struct HistoryBatch: Sendable {
     package var symbol: String
     package var resolution: Resolution
     package var candles: [StoredCandle]
-    /// The time for which the venue has now answered, so that an interval without a candle had no trade. Nil while more is to
-    /// come.
+    /// The time for which the venue has now answered, so that an interval without a candle had no trade. Nil while more
+    /// is to come.
     package var covers: Range<Timestamp>?
 
     package init(symbol: String, resolution: Resolution, candles: [StoredCandle], covers: Range<Timestamp>?) {

@@ -32,8 +32,8 @@ package struct KeptSeries: Sendable, Equatable {
 }
 
 extension HistoryStore {
-  /// The candles that begin in `range`; nil if nothing is kept of the symbol. With `limit`, the newest of them if `newest`, else
-  /// the oldest. A year of days and a month of quarters take a few milliseconds.
+  /// The candles that begin in `range`; nil if nothing is kept of the symbol. With `limit`, the newest of them if
+  /// `newest`, else the oldest. A year of days and a month of quarters take a few milliseconds.
   package func candles(
     of symbol: String, _ resolution: Resolution, in range: Range<Timestamp>, limit: Int? = nil, newest: Bool = false
   ) throws(DataFileError) -> HistoryRange? {
@@ -61,8 +61,8 @@ extension HistoryStore {
     }
   }
 
-  /// The times in `range` of which candles of this resolution are neither the gateway's own nor a venue's, whole intervals in
-  /// the order of time; all of it if nothing is kept of the symbol.
+  /// The times in `range` of which candles of this resolution are neither the gateway's own nor a venue's, whole
+  /// intervals in the order of time; all of it if nothing is kept of the symbol.
   package func missing(
     _ symbol: String, _ resolution: Resolution, in range: Range<Timestamp>
   ) throws(DataFileError) -> [Range<Timestamp>] {
@@ -112,7 +112,8 @@ extension HistoryStore {
     }
   }
 
-  /// Calls `body` with each candle in the order of time, without holding more than one. False if nothing is kept of the symbol.
+  /// Calls `body` with each candle in the order of time, without holding more than one. False if nothing is kept of the
+  /// symbol.
   package func forEachCandle(
     of symbol: String, _ resolution: Resolution, in range: Range<Timestamp>, _ body: (StoredCandle) throws -> Void
   ) throws(DataFileError) -> Bool {

@@ -2,16 +2,18 @@ import GRDB
 import MarketData
 import Synchronization
 
-/// What survives a restart of the gateway: closed candles, gaps, instruments and what was newest of each, in the data file.
+/// What survives a restart of the gateway: closed candles, gaps, instruments and what was newest of each, in the data
+/// file.
 ///
-/// - **Written** are closed minutes, in batches of one transaction. Coarser candles are computed from them (`Rollup`), or come
-///   from a venue. Which of two candles is kept, `StoredCandle.Quality` says.
-/// - **Not written** are minutes without a trade: where the gateway observed an instrument and there is no candle, nothing was
-///   traded.
-/// - **A gap** goes on from the last moment before the gateway lost an instrument to the first at which it had it again, the time
-///   between two runs included, and is closed by a venue's candles.
+/// - **Written** are closed minutes, in batches of one transaction. Coarser candles are computed from them (`Rollup`),
+///   or come from a venue. Which of two candles is kept, `StoredCandle.Quality` says.
+/// - **Not written** are minutes without a trade: where the gateway observed an instrument and there is no candle,
+///   nothing was traded.
+/// - **A gap** goes on from the last moment before the gateway lost an instrument to the first at which it had it
+///   again, the time between two runs included, and is closed by a venue's candles.
 ///
-/// All functions wait for the disk: they are called on a thread that may. One object writes; any number of threads read.
+/// All functions wait for the disk: they are called on a thread that may. One object writes; any number of threads
+/// read.
 package final class HistoryStore: Sendable {
   /// Candles of one instrument and resolution that one write drops at most.
   private static let pruneLimit = 1_440
@@ -51,8 +53,8 @@ package final class HistoryStore: Sendable {
 
   // MARK: A run of the gateway
 
-  /// Begins a run: from the end of the last one, or the last moment at which it wrote, every instrument has a gap that goes on
-  /// until the gateway observes it again.
+  /// Begins a run: from the end of the last one, or the last moment at which it wrote, every instrument has a gap that
+  /// goes on until the gateway observes it again.
   /// - Returns: when the last run ended; nil if there was none.
   @discardableResult
   package func begin(now: Timestamp) throws(DataFileError) -> Timestamp? {
@@ -90,8 +92,8 @@ package final class HistoryStore: Sendable {
 
   // MARK: Writing
 
-  /// Writes a batch in one transaction: all of it or nothing. Also computes coarser candles whose interval has ended, notes that
-  /// the run is alive, and drops a few candles whose time is over.
+  /// Writes a batch in one transaction: all of it or nothing. Also computes coarser candles whose interval has ended,
+  /// notes that the run is alive, and drops a few candles whose time is over.
   ///
   /// What names an instrument that no batch has described is left out.
   /// - Returns: how many items were left out.

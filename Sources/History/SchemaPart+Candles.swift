@@ -5,8 +5,8 @@ extension SchemaPart {
   ///
   /// Candles stand in one table per resolution, ordered by instrument and time, so that a chart is one run of pages.
   /// `start` counts intervals since 1970. Prices and sizes are integers at the scales that the row names
-  /// (256 × price scale + size scale), so that a candle outlives a change of its instrument's scales. A sum that does not fit
-  /// in 64 bits is a blob of 16 bytes, most significant first.
+  /// (256 × price scale + size scale), so that a candle outlives a change of its instrument's scales. A sum that does
+  /// not fit in 64 bits is a blob of 16 bytes, most significant first.
   static let candles = SchemaPart(
     "candles",
     [

@@ -3,7 +3,8 @@ import MarketData
 
 /// A closed candle as it is kept: with the scales of its numbers, and with whose it is.
 package struct StoredCandle: Sendable, Equatable {
-  /// How far a candle can be trusted. Of two candles of one interval the higher quality is kept, and of equals the newer one.
+  /// How far a candle can be trusted. Of two candles of one interval the higher quality is kept, and of equals the
+  /// newer one.
   ///
   /// | own | venue's | kept |
   /// |---|---|---|
@@ -114,8 +115,8 @@ package struct StoredCandle: Sendable, Equatable {
 }
 
 extension StoredCandle {
-  /// One candle of an interval from those of its parts, in the order of time; nil of none, and of candles whose scales cannot
-  /// be made equal. `quality` is that of the result.
+  /// One candle of an interval from those of its parts, in the order of time; nil of none, and of candles whose scales
+  /// cannot be made equal. `quality` is that of the result.
   static func combined(_ parts: [StoredCandle], start: Timestamp, quality: Quality) -> StoredCandle? {
     guard let priceScale = parts.map(\.priceScale).max(), let sizeScale = parts.map(\.sizeScale).max() else {
       return nil

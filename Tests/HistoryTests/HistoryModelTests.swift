@@ -29,7 +29,7 @@ struct HistoryModelTests {
   }
 
   @Test(
-    "minutes, gaps, coverage and computed candles agree after random observations, candles, answers of venues and kills",
+    "minutes, gaps, coverage and computed candles agree after random observations, answers of venues and kills",
     .longComputation, arguments: testSeeds(12))
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -10,13 +10,14 @@ struct CandleTable {
     start, open, high, low, close, volume, quote_volume, trades, scales, quality, revision
     """
 
-  /// Stores a candle, unless a better one of the same interval is there (`StoredCandle.Quality`). What was computed of a whole
-  /// interval replaces everything: it follows its parts, also where one of them is now the venue's.
+  /// Stores a candle, unless a better one of the same interval is there (`StoredCandle.Quality`). What was computed of
+  /// a whole interval replaces everything: it follows its parts, also where one of them is now the venue's.
   func put(_ candle: StoredCandle, instrument: Int64, isComputed: Bool = false, _ db: Database) throws {
     let replaced: StoredCandle.Quality = isComputed && candle.quality > .partial ? .own : candle.quality
     let statement = try db.cachedStatement(
       sql: """
-        INSERT INTO \(resolution.table) (instrument, \(Self.columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        INSERT INTO \(resolution.table) (instrument, \(Self.columns))
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
         ON CONFLICT DO UPDATE SET
           open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
           volume = excluded.volume, quote_volume = excluded.quote_volume, trades = excluded.trades,
@@ -31,7 +32,8 @@ struct CandleTable {
     ])
   }
 
-  /// The candles that begin in `range`, in the order of time. Where there are more than `limit`, the oldest or the newest.
+  /// The candles that begin in `range`, in the order of time. Where there are more than `limit`, the oldest or the
+  /// newest.
   func candles(
     _ instrument: Int64, _ range: Range<Timestamp>, limit: Int? = nil, newest: Bool = false, _ db: Database
   ) throws -> [StoredCandle] {

@@ -6,7 +6,8 @@ package struct HistoryGap: Sendable, Equatable {
   package var start: Timestamp
   /// `distantFuture` while it goes on.
   package var end: Timestamp
-  /// The finest resolution at which a venue's candles have closed it, and with that all coarser ones; nil while none has.
+  /// The finest resolution at which a venue's candles have closed it, and with that all coarser ones; nil while none
+  /// has.
   package var filled: Resolution?
 
   package init(start: Timestamp, end: Timestamp, filled: Resolution?) {

@@ -1,7 +1,8 @@
 import GRDB
 import MarketData
 
-/// Computes coarser candles from finer ones: each once, when its interval has ended, and again when a finer one changed.
+/// Computes coarser candles from finer ones: each once, when its interval has ended, and again when a finer one
+/// changed.
 enum Rollup {
   /// How long after its end an interval is computed, µs: the grace of its last minute, and the way of that to the file.
   static let delay = 5 * Microseconds.second
@@ -20,8 +21,8 @@ enum Rollup {
     }
   }
 
-  /// Computes the intervals that have ended since the last time, for all instruments. It is in the same transaction as the
-  /// candles, so that after a crash nothing is left out. O(instruments) when an interval has ended.
+  /// Computes the intervals that have ended since the last time, for all instruments. It is in the same transaction as
+  /// the candles, so that after a crash nothing is left out. O(instruments) when an interval has ended.
   static func advance(_ instruments: [Int64], now: Timestamp, _ db: Database) throws {
     for resolution in Resolution.allCases.dropFirst() {
       let end = resolution.number(of: now - delay)
@@ -33,7 +34,8 @@ enum Rollup {
     }
   }
 
-  /// Computes intervals again, and what is computed from them; those that have not been computed yet wait for `advance`.
+  /// Computes intervals again, and what is computed from them; those that have not been computed yet wait for
+  /// `advance`.
   static func refresh(_ intervals: Set<Interval>, _ db: Database) throws {
     for resolution in Resolution.allCases.dropFirst() {
       guard let until = try done(resolution, db) else { continue }
