@@ -7,8 +7,8 @@ let withBenchmarks = Context.environment["TIDEGATE_BENCHMARKS"] == "1"
 /// The libFuzzer executable can only be built with its sanitizer: `Deploy/fuzz.sh` sets this.
 let withFuzzer = Context.environment["TIDEGATE_FUZZ"] == "1"
 
-/// Under ThreadSanitizer modules take their `Mutex` from `Bytes` (`ObservedMutex`): `Deploy/sanitize.sh` sets this. Files then use
-/// members of a module that they do not import.
+/// Under ThreadSanitizer modules take their `Mutex` from `Bytes` (`ObservedMutex`): `Deploy/sanitize.sh` sets this.
+/// Files then use members of a module that they do not import.
 let withThreadSanitizer = Context.environment["TIDEGATE_THREAD_SANITIZER"] == "1"
 
 let settings: [SwiftSetting] = [
@@ -19,10 +19,11 @@ let settings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-/// For targets that keep state in classes and touch it for every message. A release does without the run-time check that no two
-/// accesses to a property overlap: it cost 15–50 % of the hot paths (a ring push 20 ns with it and 8 without, a trade published
-/// 1,071 and 685), and all state has one owner queue. Debug builds, and so all tests, check. Targets of the client library keep
-/// the check, because a package with such a flag in a product cannot be depended on by version.
+/// For targets that keep state in classes and touch it for every message. A release does without the run-time check
+/// that no two accesses to a property overlap: it cost 15–50 % of the hot paths (a ring push 20 ns with it and 8
+/// without, a trade published 1,071 and 685), and all state has one owner queue. Debug builds, and so all tests, check.
+/// Targets of the client library keep the check, because a package with such a flag in a product cannot be depended on
+/// by version.
 let confinedSettings =
   settings + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 
@@ -54,6 +55,8 @@ let consoleFiles = [
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+/// SQLite, of the system (`libsqlite3-dev`).
+let sqlite: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
 var package = Package(
   name: "tidegate",
@@ -65,6 +68,7 @@ var package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "YAML"]),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     // Level 0
@@ -84,6 +88,7 @@ var package = Package(
     // Level 3
     house("Venues", ["MarketData", "Bytes"], settings: confinedSettings),
     // Level 4
+    house("History", ["MarketData", "Bytes", sqlite]),
     house("PubSub", ["MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
     house("Recordings", ["PubSub", "Venues", "MarketData", "Bytes", "CZlib"], settings: confinedSettings),
     house("Access", ["PubSub", "MarketData", "HTTP1", "Transport", "Bytes"], settings: confinedSettings),
@@ -127,6 +132,7 @@ var package = Package(
     tests("Transport", ["Transport", "Bytes"]),
     tests("WebSocket", ["WebSocket", "HTTP1", "Bytes"]),
     tests("MarketData", ["MarketData", "Bytes"]),
+    tests("History", ["History", "MarketData", "Bytes", sqlite]),
     tests("Venues", ["Venues", "MarketData", "Bytes"]),
     tests("PubSub", ["PubSub", "MarketData", "WebSocket", "Bytes"]),
     tests("Recordings", ["Recordings", "PubSub", "Venues", "MarketData", "Bytes"]),

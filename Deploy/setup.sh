@@ -6,8 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# Runs `swift test` with these arguments; what it says is in the file that $log names until the script ends. Tests run side by side, and
-# what failed stands thousands of lines above the end: it is said again there.
+# Runs `swift test` with these arguments; what it says is in the file that $log names until the script ends. Tests run
+# side by side, and what failed stands thousands of lines above the end: it is said again there.
 run_tests() {
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
@@ -28,8 +28,9 @@ esac
 missing=()
 [ -e /usr/include/openssl/ssl.h ] || missing+=(libssl-dev)
 [ -e /usr/include/zlib.h ] || missing+=(zlib1g-dev)
+[ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
 if [ ${#missing[@]} -gt 0 ]; then
-  command -v apt-get >/dev/null || fail "the headers of ${missing[*]} are missing; install OpenSSL 3 and zlib with your system's packages."
+  command -v apt-get >/dev/null || fail "the headers of ${missing[*]} are missing; install OpenSSL 3, zlib and SQLite with your system's packages."
   as_root=()
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null || fail "${missing[*]} are missing. As root: apt-get install ${missing[*]}"

@@ -57,7 +57,8 @@ enum StateBenchmarks {
     ]
   }
 
-  /// Different data for so many batches in turn: a thousand operations again and again is a pattern that processors learn.
+  /// Different data for so many batches in turn: a thousand operations again and again is a pattern that processors
+  /// learn.
   private static let sets = 64
 
   private static func book(levels: Int, perMessage: Int) -> PreparedBenchmark {

@@ -45,8 +45,8 @@ package final class Gateway: Sendable {
     try self.init(configuration: configuration, access: access, log: log, loops: loops)
   }
 
-  /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their order, and
-  /// `configuration.loops` does not count. `stop` ends them.
+  /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their
+  /// order, and `configuration.loops` does not count. `stop` ends them.
   package init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, log: Logger, loops: [EventLoop]
   ) throws(TransportError) {
@@ -169,9 +169,9 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a day of each
-  /// other keep their distance, others begin at once.
-  private func makeReplayers() throws(RecordingError) -> [(bound: LoopBound<Replayer>, origin: Timestamp)] {
+  /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a
+  /// day of each other keep their distance, others begin at once.
+  private func makeReplayers() throws(RecordingError) -> [(bound: UncheckedTransfer<Replayer>, origin: Timestamp)] {
     guard !configuration.replay.isEmpty else { return [] }
     let run = try ReplayRun(try ReplayPlan(configuration.replay))
     for error in run.skipped { log.warning("recording left out: \(error.description)") }
@@ -185,7 +185,7 @@ package final class Gateway: Sendable {
       let own = replayer.nextTime ?? .distantPast
       var origin = own
       for start in starts.reversed() where start <= own && origin - start <= Microseconds.day { origin = start }
-      return (LoopBound(value: replayer), origin)
+      return (UncheckedTransfer(value: replayer), origin)
     }
   }
 
@@ -204,7 +204,7 @@ package final class Gateway: Sendable {
             "out of descriptors: connections are turned away",
             metadata: ["connections": "\(shed)", "limit": "\(DescriptorLimit.current)"])
         case .recovered(let shed):
-          log.notice("descriptors are to be had again", metadata: ["turned_away": "\(shed)"])
+          log.notice("descriptors are available again", metadata: ["turned_away": "\(shed)"])
         case nil: break
         }
       }

@@ -30,7 +30,7 @@ struct NodeSettings: Sendable {
   /// Whose tokens are good; nil: none is asked for.
   var access: Authenticator?
   var log: Logger
-  /// Where clients that get TLS wrong are told of.
+  /// Logs clients whose TLS fails.
   var tlsLog: TLSLog?
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?

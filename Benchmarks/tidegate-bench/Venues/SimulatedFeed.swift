@@ -4,8 +4,8 @@ import MarketData
 import VenueSimulator
 import Venues
 
-/// A connection to a simulated venue, without sockets and on a clock of its own, whose course is noted. Without faults, and the same
-/// for the same seed.
+/// A connection to a simulated venue, without sockets and on a clock of its own, whose course is noted. Without faults,
+/// and the same for the same seed.
 final class SimulatedFeed {
   /// Which connection of which venue.
   struct Setup {

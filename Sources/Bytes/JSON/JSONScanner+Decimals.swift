@@ -1,8 +1,8 @@
 /// Decimals as venues print them, read while they are scanned.
 extension JSONScanner {
-  /// Reads a decimal of the usual shape, bare or in quotes, eight digits at a time: at most 15 digits before the point, 8 after
-  /// it, no exponent, not within the last 16 bytes of the text. Of any other shape, right or wrong, it reads nothing and is nil; then
-  /// `longDecimal` has the answer.
+  /// Reads a decimal of the usual shape, bare or in quotes, eight digits at a time: at most 15 digits before the point,
+  /// 8 after it, no exponent, not within the last 16 bytes of the text. Of any other shape, right or wrong, it reads
+  /// nothing and is nil; then `longDecimal` has the answer.
   /// - Parameter power: `shortPower(scale)`.
   @inlinable @inline(__always)
   mutating func shortDecimal(scale: UInt8, power: UInt64) -> Int64? {
@@ -116,8 +116,8 @@ extension JSONScanner {
   }
 
   /// Reads an array of arrays that each begin with two decimals, bare or in quotes, such as the sides of an order book:
-  /// `[["61737.63","0.5"],["61737.62","1.25",3]]`. What follows the two is skipped. `body` gets each pair in turn, as counts of
-  /// 10^-`first` and 10^-`second`.
+  /// `[["61737.63","0.5"],["61737.62","1.25",3]]`. What follows the two is skipped. `body` gets each pair in turn, as
+  /// counts of 10^-`first` and 10^-`second`.
   ///
   /// O(length).
   /// - Throws: as `decimal(scale:)` does; pairs before the bad one have gone to `body` by then.

@@ -43,8 +43,8 @@ extension Logger {
   }
 }
 
-/// Runs a gateway until a signal ends it: SIGTERM and SIGUSR2 by sending the clients away one after the other, SIGINT, or a second
-/// signal, at once.
+/// Runs a gateway until a signal ends it: SIGTERM and SIGUSR2 by sending the clients away one after the other, SIGINT,
+/// or a second signal, at once.
 func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async throws {
   var configuration = configuration
   let log = makeLog(configuration.logLevel)
@@ -67,7 +67,7 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
     access = try loadKeys(file)
     log.notice("key file read", metadata: ["holds": "\(access?.description ?? "")"])
   }
-  let memory = MemoryKeeper(log)
+  let memory = HeapTrimmer(log)
   defer { withExtendedLifetime(memory) {} }
   let gateway = try Gateway(configuration: configuration, access: access, log: log)
   let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log)

@@ -3,7 +3,8 @@ import Logging
 import Recordings
 import Transport
 
-/// One key of the configuration: how it is named, checked, set and shown. The table of them is the reference of what exists.
+/// One key of the configuration: how it is named, checked, set and shown. The table of them is the reference of what
+/// exists.
 struct Setting: Sendable {
   /// Its path in a file: `limits.requests-per-second`.
   let key: String

@@ -4,10 +4,11 @@ import Transport
 
 /// One GET on a connection of its own: instrument lists and book snapshots, a few a minute. Owned by one loop.
 ///
-/// The connection is not kept: venues hand out snapshots seconds apart at the least, and a fresh connection has no stale state.
+/// The connection is not kept: venues hand out snapshots seconds apart at the least, and a fresh connection has no
+/// stale state.
 final class RESTRequest: ConnectionHandler {
-  /// Status and body; status 0 with the reason as text when there was no answer. `retryAfter` is what the answer's field of that name says,
-  /// if it has one.
+  /// Status and body; status 0 with the reason as text when there was no answer. `retryAfter` is what the answer's
+  /// field of that name says, if it has one.
   typealias Completion = (_ status: Int, _ body: [UInt8], _ retryAfter: String?) -> Void
 
   /// Bytes of a response's head that are accepted.

@@ -150,7 +150,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
-  /// What the machine's kernel says of this process; a simulated one has none to tell of, and its runs must be the same each time.
+  /// What the machine's kernel says of this process; a simulated one has none to tell of, and its runs must be the same
+  /// each time.
   private var processFigures: String {
     node.loop.kernel is SystemKernel ? ProcessMetricsText.render(.current) : ""
   }

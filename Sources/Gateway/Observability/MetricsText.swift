@@ -84,7 +84,7 @@ enum MetricsText {
     perFeed("feed_messages_total", "counter", "Messages received.") { "\($0.messages)" }
     perFeed("feed_rejected_total", "counter", "Messages refused as unreadable.") { "\($0.rejected)" }
     metric(
-      "feed_errors_total", "counter", "Messages and REST answers that were of no use, by kind.",
+      "feed_errors_total", "counter", "Rejected messages and REST answers, by kind.",
       feeds.flatMap { feed in
         feed.errors.map { ("{venue=\"\(feed.venue)\",kind=\"\($0.kind.rawValue)\"}", "\($0.count)") }
       })

@@ -17,12 +17,13 @@ package struct Bucket: Sendable, Equatable {
   init() {}
 }
 
-/// A fixed number of time buckets of one length, in one allocation: the newest is the one of the latest trade or of the time last
-/// advanced to, and older ones fall out as time goes on.
+/// A fixed number of time buckets of one length, in one allocation: the newest is the one of the latest trade or of the
+/// time last advanced to, and older ones fall out as time goes on.
 ///
-/// Buckets start at multiples of their length since 1970. A late trade goes to its own bucket if that is still in the ring, and
-/// opens and closes are those of the first and last trade by time, of equal times by arrival. `add` is O(1) and `advance` amortised
-/// O(1); nothing is allocated after `init`. Memory is touched only as far back as there are trades: 80 bytes per bucket.
+/// Buckets start at multiples of their length since 1970. A late trade goes to its own bucket if that is still in the
+/// ring, and opens and closes are those of the first and last trade by time, of equal times by arrival. `add` is O(1)
+/// and `advance` amortised O(1); nothing is allocated after `init`. Memory is touched only as far back as there are
+/// trades: 80 bytes per bucket.
 package struct BucketRing: ~Copyable {
   /// What became of a trade.
   package enum Placement: Sendable, Equatable {
@@ -51,7 +52,8 @@ package struct BucketRing: ~Copyable {
   private(set) var revision: UInt32 = 0
   /// Raised when anything changed in a bucket other than the newest.
   package private(set) var lateRevision: UInt32 = 0
-  /// Raised when the close of a bucket other than the newest changed, so that a line drawn before is wrong further back.
+  /// Raised when the close of a bucket other than the newest changed, so that a line drawn before is wrong further
+  /// back.
   package private(set) var closeRevision: UInt32 = 0
 
   private var headStart: Int64 = 0
@@ -135,8 +137,8 @@ package struct BucketRing: ~Copyable {
     return .late
   }
 
-  /// Moves the newest bucket to the one of `now`; does nothing before the first trade or if it is there already. Returns whether it
-  /// moved. Amortised O(1).
+  /// Moves the newest bucket to the one of `now`; does nothing before the first trade or if it is there already.
+  /// Returns whether it moved. Amortised O(1).
   @discardableResult
   package mutating func advance(to now: Timestamp) -> Bool {
     guard head != Self.none, now.rawValue &- headStart >= length else { return false }
@@ -207,7 +209,8 @@ package struct BucketRing: ~Copyable {
     return before
   }
 
-  /// Whether a price from before bucket `number` is known. O(1): while nothing has fallen out, the oldest bucket has a trade.
+  /// Whether a price from before bucket `number` is known. O(1): while nothing has fallen out, the oldest bucket has a
+  /// trade.
   func hasPrice(before number: Int64) -> Bool { before != nil || (head != Self.none && low < number) }
 
   private func slot(_ number: Int64) -> Int {

@@ -29,9 +29,9 @@ package struct WindowFigures: Sendable, Equatable {
 
 /// Statistics of a rolling window, for venues that publish none.
 ///
-/// The window is the ring's: the present bucket and the whole ones before it, so a day by minutes begins at most a minute after
-/// now − 24 h. All buckets but the present one are added up once per bucket length or when a late trade came, in O(buckets);
-/// a read in between adds the present bucket, O(1).
+/// The window is the ring's: the present bucket and the whole ones before it, so a day by minutes begins at most a
+/// minute after now − 24 h. All buckets but the present one are added up once per bucket length or when a late trade
+/// came, in O(buckets); a read in between adds the present bucket, O(1).
 package struct DayStatistics: Sendable {
   private var cachedHead = BucketRing.none
   /// Whether the ring was level with the window when its buckets were added up.
@@ -46,7 +46,8 @@ package struct DayStatistics: Sendable {
   package mutating func figures(of ring: borrowing BucketRing, now: Timestamp) -> WindowFigures {
     guard !ring.isEmpty else { return WindowFigures() }
     let head = ring.windowHead(now: now)
-    // While the ring is behind the window, its newest bucket is one of those added up, so that any trade counts as late.
+    // While the ring is behind the window, its newest bucket is one of those added up, so that any trade counts as
+    // late.
     let isStale =
       ring.head == head && isHeadRunning ? ring.lateRevision != cachedLateRevision : ring.revision != cachedRevision
     if head != cachedHead || isStale {
@@ -72,8 +73,9 @@ package struct DayStatistics: Sendable {
   /// Digits after the point of a quote volume at most.
   package static let quoteVolumeDigits = 8
 
-  /// The figures as a `Ticker`: volume at the size scale, quote volume with at most 8 digits, vwap at the price scale, change in percent
-  /// with 2 digits, each rounded once, half to even. What is not known, or does not fit in an `Int64`, is nil.
+  /// The figures as a `Ticker`: volume at the size scale, quote volume with at most 8 digits, vwap at the price scale,
+  /// change in percent with 2 digits, each rounded once, half to even. What is not known, or does not fit in an
+  /// `Int64`, is nil.
   package mutating func ticker(
     of ring: borrowing BucketRing, instrument: Instrument, quote: Quote?, now: Timestamp
   ) -> Ticker {

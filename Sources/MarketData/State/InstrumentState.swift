@@ -30,7 +30,8 @@ package final class InstrumentState {
 
   /// Since when the book is crossed.
   var crossedSince: Timestamp?
-  /// Whether the book is out of sight because it is crossed, and kept up to date in case that ends by itself: nobody need rebuild it.
+  /// Whether the book is out of sight because it is crossed, and kept up to date in case that ends by itself: nobody
+  /// need rebuild it.
   package var isCrossedForNow: Bool { crossedSince != nil }
   /// Whether deltas are applied to the book: it is live, or crossed for now.
   package var isKept: Bool { bookState == .live || isCrossedForNow }
@@ -68,8 +69,8 @@ package final class InstrumentState {
   /// The newest point of that line, for updates; nil before any trade. O(1).
   package func sparklineTip(points: Int, now: Timestamp) -> SparklineTip? { day.sparklineTip(points: points, now: now) }
 
-  /// Takes over a changed description. Wider scales multiply everything held; if a value then does not fit, or a scale got
-  /// narrower, what it concerned is forgotten. Returns why the book must be rebuilt, if so.
+  /// Takes over a changed description. Wider scales multiply everything held; if a value then does not fit, or a scale
+  /// got narrower, what it concerned is forgotten. Returns why the book must be rebuilt, if so.
   func update(_ new: Instrument) -> ResyncReason? {
     let old = instrument
     instrument = new

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Venues
 
-/// A symbol whose book keeps failing, whichever way its snapshots come: no storm, no harm to the others, and it comes back by itself.
+/// A symbol whose book keeps failing, whichever way its snapshots come: no storm, no harm to the others, and it comes
+/// back by itself.
 @Suite("Books that keep failing")
 struct BookStormTests {
   /// Binance spot with A and B, both live.

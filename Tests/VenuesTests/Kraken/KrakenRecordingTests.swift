@@ -6,8 +6,8 @@ import Testing
 
 @testable import Venues
 
-/// The checksum on recorded books. The recording is of the old protocol (arrays, strings), so its shapes are read here; book and
-/// checksum are the ones in use.
+/// The checksum on recorded books. The recording is of the old protocol (arrays, strings), so its shapes are read here;
+/// book and checksum are the ones in use.
 @Suite("Kraken's checksum on recorded books")
 struct KrakenRecordingTests {
   @Test(

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Venues
 
-/// What the handlers do when they are to ask again, that of `AskAgainTests` for the other venues: one list, then what was refused, and
-/// nothing of what is carried.
+/// What the handlers do when they are to ask again, that of `AskAgainTests` for the other venues: one list, then what
+/// was refused, and nothing of what is carried.
 extension AskAgainTests {
   private func texts(_ feed: HandlerHarness, _ seconds: Double = 1) -> [String] {
     let sent = feed.sent

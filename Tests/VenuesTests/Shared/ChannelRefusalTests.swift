@@ -4,8 +4,8 @@ import Testing
 
 @testable import Venues
 
-/// A refusal belongs to the symbol and the channel of its request. One of something beside the book touches no book, is told of, and is
-/// asked for again on its schedule.
+/// A refusal belongs to the symbol and the channel of its request. One of something beside the book touches no book, is
+/// told of, and is asked for again on its schedule.
 @Suite("Channels that are refused beside their book")
 struct ChannelRefusalTests {
   /// Runs for some minutes with data on the book, and gathers what is sent of `word`, by seconds.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TidegateClient
@@ -258,5 +259,50 @@ struct WatchTableTests {
     #expect(BlockSparkline.text([9, 1, 2], width: 2) == "▁█")
     #expect(BlockSparkline.text([nil, .nan], width: 8) == "  ")
     #expect(BlockSparkline.text([], width: 8) == "")
+  }
+
+  /// One row as a connected gateway fills it, with a curve of 24 points.
+  private static func fill(
+    _ table: inout WatchTable, _ symbol: String, _ direction: Pulse.Direction, price: String, change: String,
+    bid: String, ask: String, curve: [Int]
+  ) {
+    func info(_ channel: TidegateChannel) -> TidegateEvent.StreamInfo {
+      .init(channel: channel, symbol: symbol, stream: 1, reason: "")
+    }
+    let pulse = Pulse(
+      direction: direction, price: ExactDecimal(price)!, previous: nil, changePercent: nil,
+      changePercent24h: ExactDecimal(change), merged: 1, time: nil)
+    _ = table.apply(.update(info(.pulse), .pulse(pulse)))
+    let ticker = Ticker(bid: ExactDecimal(bid), ask: ExactDecimal(ask))
+    _ = table.apply(.snapshot(info(.ticker), .ticker(ticker)))
+    let points = curve.map { ExactDecimal(String($0)) }
+    let line = Sparkline(range: "24h", from: 0, stepSeconds: 3600, points: points, trend: .up)
+    _ = table.apply(.snapshot(info(.sparkline), .sparkline(line)))
+  }
+
+  @Test("the picture in the README is what it draws")
+  func picture() throws {
+    var table = WatchTable(url: "ws://127.0.0.1:8080/v1/stream")
+    _ = table.apply(.connected(.init(session: "s", node: "gw-a", version: "1", heartbeatSeconds: 5)))
+    let feeds = [
+      FeedReport(venue: "binance", state: "live", indicator: .connected),
+      FeedReport(venue: "coinbase", state: "stale", indicator: .reconnecting),
+      FeedReport(venue: "kraken", state: "live", indicator: .connected),
+    ]
+    _ = table.apply(.heartbeat(.init(time: 0, sent: 0, feeds: feeds)))
+    Self.fill(
+      &table, "binance:SOL-USDT", .up, price: "187.42", change: "3.06", bid: "187.41", ask: "187.42",
+      curve: [1, 2, 2, 3, 2, 4, 5, 5, 6, 5, 6, 7, 7, 8, 8, 7, 8, 9, 9, 9, 10, 9, 10, 11])
+    Self.fill(
+      &table, "coinbase:ETH-USD", .down, price: "3041.18", change: "-0.52", bid: "3041.17", ask: "3041.20",
+      curve: [9, 8, 8, 9, 7, 7, 6, 7, 5, 5, 4, 5, 4, 3, 4, 4, 3, 2, 3, 2, 2, 1, 2, 1])
+    Self.fill(
+      &table, "kraken:BTC-USD", .up, price: "64123.5", change: "1.27", bid: "64123.4", ask: "64123.5",
+      curve: [2, 3, 2, 1, 2, 3, 4, 4, 3, 4, 5, 6, 5, 6, 7, 6, 5, 6, 7, 8, 7, 8, 9, 9])
+    let lines = table.lines(width: 104, height: 24, color: false).map { line in
+      String(line.reversed().drop { $0 == " " }.reversed())
+    }
+    let (document, code) = try GeneratedPart("watch", in: "README.md").compare(with: ["```"] + lines + ["```"])
+    #expect(document == code)
   }
 }

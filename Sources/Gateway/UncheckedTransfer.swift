@@ -1,8 +1,8 @@
 import Transport
 
 /// A value that is made and used on one loop only, while it travels through others.
-struct LoopBound<T>: @unchecked Sendable {
-  // `@unchecked`: whoever carries it between loops does not open it; see `LoopNode.ask`.
+struct UncheckedTransfer<T>: @unchecked Sendable {
+  // `@unchecked`: only its own loop opens it; others pass it on, see `LoopNode.ask`.
   let value: T
 }
 
@@ -11,7 +11,7 @@ extension LoopNode {
   func ask<T: Sendable>(_ target: Int, _ work: @escaping @Sendable (LoopNode) -> T, then: @escaping (T) -> Void) {
     if target == loop.index { return then(work(self)) }
     let node = nodes[target]
-    let reply = LoopBound(value: then)
+    let reply = UncheckedTransfer(value: then)
     node.loop.execute { [self] in
       let result = work(node)
       loop.execute { reply.value(result) }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Calls `body` once, when `arrive` has been called as often as it was told. Callable from any thread.
-final class Countdown: Sendable {
+/// Calls `body` once, when `arrive` has been called `count` times. Callable from any thread.
+final class CompletionLatch: Sendable {
   private let remaining: Mutex<Int>
   private let body: @Sendable () -> Void
 

@@ -4,7 +4,7 @@ import Transport
 @testable import Gateway
 
 @Suite("Giving memory back")
-struct MemoryKeeperTests {
+struct HeapTrimmerTests {
   private static let mb = 1 << 20
 
   @Test("much that stays idle is given back, what is in use or comes and goes is not")

@@ -2,16 +2,17 @@ import Dispatch
 import Logging
 import Transport
 
-/// Says when memory that the allocator keeps for itself is to be given back. A plain value without a clock, looked at once a
-/// `MemoryKeeper.period`.
+/// Decides when to return memory that the allocator keeps for itself. A plain value without a clock, asked once a
+/// `HeapTrimmer.period`.
 ///
-/// glibc gives back by itself what is free at the top of an arena. Ten thousand clients that never read leave 480 MB in small pieces
-/// below things that live on: of 523 MB that the process then has, 12 are in use.
+/// glibc gives back by itself what is free at the top of an arena. Ten thousand clients that never read leave 480 MB in
+/// small pieces below things that live on: of 523 MB that the process then has, 12 are in use.
 struct TrimPolicy {
   /// Idle memory, beyond what cannot be given back, that is worth the locks, bytes.
   static let worth = 64 << 20
 
-  /// What is resident and not in use when there is nothing to give back: code, stacks, bookkeeping, holes smaller than a page.
+  /// What is resident and not in use when there is nothing to give back: code, stacks, bookkeeping, holes smaller than
+  /// a page.
   private var floor: Int
   private var wasIdle = false
 
@@ -21,7 +22,8 @@ struct TrimPolicy {
   /// Whether `inUse`, which costs more to know than `resident`, matters at all.
   func isOfInterest(resident: Int) -> Bool { resident >= floor + Self.worth }
 
-  /// Whether to give back now: at the second look in a row that finds much idle, since clients that come back at once will use it.
+  /// Whether to give back now: at the second look in a row that finds much idle, since clients that come back at once
+  /// will use it.
   mutating func isDue(resident: Int, inUse: Int) -> Bool {
     let isIdle = resident - inUse >= floor + Self.worth
     defer { wasIdle = isIdle }
@@ -35,10 +37,11 @@ struct TrimPolicy {
   }
 }
 
-/// Gives memory back to the system that the process had for a crowd that has gone, off the loops, at most once a minute. For as long as
-/// it is held.
-package final class MemoryKeeper: @unchecked Sendable {
-  // `@unchecked`: constant after `init`, and a dispatch source may be cancelled from any thread (dispatch_source_create(3)).
+/// Gives memory back to the system that the process had for a crowd that has gone, off the loops, at most once a
+/// minute. For as long as it is held.
+package final class HeapTrimmer: @unchecked Sendable {
+  // `@unchecked`: constant after `init`, and a dispatch source may be cancelled from any thread
+  // (dispatch_source_create(3)).
 
   /// Between two looks, s.
   static let period = 30
@@ -58,7 +61,7 @@ package final class MemoryKeeper: @unchecked Sendable {
 }
 
 private final class MemoryWatch: @unchecked Sendable {
-  // `@unchecked`: made before the keeper's timer, then touched on its queue only.
+  // `@unchecked`: made before the timer, then touched on its queue only.
   private var policy: TrimPolicy?
   private let log: Logger
 

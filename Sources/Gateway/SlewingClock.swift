@@ -1,7 +1,7 @@
 import MarketData
 
 /// How a clock that never goes back follows one that is set; see `GatewayClock`.
-struct FollowedTime {
+struct SlewingClock {
   /// What is taken back of a backward step with each call of `follow`, µs: 0.05 % at one a second, as adjtime(3) does.
   private static let slew: Int64 = 500
   /// The smallest step that is reported, µs.

@@ -4,12 +4,12 @@ import Testing
 @testable import Gateway
 
 @Suite("Time that follows a wall clock")
-struct FollowedTimeTests {
+struct SlewingClockTests {
   /// A machine whose clocks the test sets, and the time that follows them.
   private struct Machine {
     var wall: Int64 = 1_790_000_000_000_000
     var monotonic: Int64 = 5_000_000
-    var time = FollowedTime(wall: 1_790_000_000_000_000, monotonic: 5_000_000)
+    var time = SlewingClock(wall: 1_790_000_000_000_000, monotonic: 5_000_000)
 
     var now: Int64 { mutating get { time.now(monotonic: monotonic).microseconds } }
     mutating func pass(_ microseconds: Int64) {

@@ -16,8 +16,8 @@ private func error(in text: [UInt8]) -> JSONError? {
   }
 }
 
-/// The grammar of RFC 8259, written down as it stands there, to compare with; escapes are checked by length only, as the
-/// scanner leaves their meaning to `decoded`.
+/// The grammar of RFC 8259, written down as it stands there, to compare with; escapes are checked by length only, as
+/// the scanner leaves their meaning to `decoded`.
 private enum Grammar {
   static func accepts(_ text: [UInt8]) -> Bool {
     var rest = text[...]

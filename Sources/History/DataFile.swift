@@ -1,0 +1,241 @@
+import Foundation
+import GRDB
+import Synchronization
+
+/// The SQLite file in which the gateway keeps what survives a restart: candles, gaps, rules, portfolios.
+///
+/// The file has a write-ahead log, one writer and a few readers. GRDB runs the writer on a serial queue of its own, so
+/// no event loop ever waits for a disk: loops hand their data to a bounded mailbox, and only threads that may wait call
+/// `write` and `read`. Several processes may have the file open at a time, as during a take-over.
+///
+/// Whoever keeps something in the file names its tables in a `SchemaPart`. A damaged file is renamed and replaced by an
+/// empty one, at the start and at any later time.
+package final class DataFile: Sendable {
+  /// Transactions that may wait for the writer. Beyond that `submit` refuses.
+  package static let submissionLimit = 1_024
+  /// `application_id` of the file's header: "Tide".
+  static let applicationID: Int32 = 0x5469_6465
+
+  package let path: String
+  let parts: [SchemaPart]
+  private let state: Mutex<State>
+
+  private struct State {
+    var pool: DatabasePool
+    /// The names of damaged files, newest last.
+    var setAside: [String]
+    var submissions = 0
+  }
+
+  /// Opens the file at `path`, makes it and its directory if they do not exist, and migrates every part to its newest
+  /// version. A damaged file is set aside first: `setAside` names it. Takes milliseconds, and longer after a migration.
+  /// - Parameter stamp: what the name of a damaged file ends with, such as the time: `20261122T191500Z`.
+  package init(path: String, parts: [SchemaPart], stamp: String) throws(DataFileError) {
+    precondition(Set(parts.map(\.name)).count == parts.count, "two parts of the schema have one name")
+    self.path = path
+    self.parts = parts
+    let folder = (path as NSString).deletingLastPathComponent
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder.isEmpty ? "." : folder, withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw .inaccessible(path: path, reason: Self.words(error))
+    }
+    var setAside: [String] = []
+    let pool: DatabasePool
+    do {
+      pool = try Self.open(path, parts)
+    } catch .damaged {
+      setAside.append(try Self.rename(path, stamp))
+      pool = try Self.open(path, parts)
+    }
+    self.state = Mutex(State(pool: pool, setAside: setAside))
+  }
+
+  /// The files that were set aside because they were damaged, newest last.
+  package var setAside: [String] { state.withLock { $0.setAside } }
+
+  /// The sizes of the file and of its log, bytes; 0 where there is none.
+  package var byteCount: Int64 {
+    ["", "-wal"].reduce(0) { sum, suffix in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
+      return sum + ((attributes?[.size] as? NSNumber)?.int64Value ?? 0)
+    }
+  }
+
+  // MARK: Transactions
+
+  /// Runs `body` in a transaction of the writer and waits for its end. Never on an event loop.
+  package func write<Value>(_ body: (Database) throws -> Value) throws(DataFileError) -> Value {
+    try run { try $0.write(body) }
+  }
+
+  /// Runs `body` on a reader, which sees one state of the file, and waits for its end. Readers do not wait for the
+  /// writer. Never on an event loop.
+  package func read<Value>(_ body: (Database) throws -> Value) throws(DataFileError) -> Value {
+    try run { try $0.read(body) }
+  }
+
+  /// Gives the writer a transaction and returns at once, so a loop may call it. `completion` is called on the writer's
+  /// queue. Transactions run in the order in which they were given.
+  /// - Returns: false, and does nothing, where `submissionLimit` transactions wait already.
+  package func submit(
+    _ body: @escaping @Sendable (Database) throws -> Void,
+    completion: @escaping @Sendable (Result<Void, DataFileError>) -> Void
+  ) -> Bool {
+    let pool: DatabasePool? = state.withLock { state in
+      guard state.submissions < Self.submissionLimit else { return nil }
+      state.submissions += 1
+      return state.pool
+    }
+    guard let pool else { return false }
+    pool.asyncWrite(body) { [self] _, result in
+      state.withLock { $0.submissions -= 1 }
+      switch result {
+      case .success: completion(.success(()))
+      case .failure(let error): completion(.failure(Self.failure(error, path)))
+      }
+    }
+    return true
+  }
+
+  /// Writes everything into the file itself and closes it. Nothing may be read or written afterwards.
+  package func close() {
+    let pool = state.withLock { $0.pool }
+    _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+    try? pool.close()
+  }
+
+  private func run<Value>(_ body: (DatabasePool) throws -> Value) throws(DataFileError) -> Value {
+    let pool = state.withLock { $0.pool }
+    do {
+      return try body(pool)
+    } catch {
+      throw Self.failure(error, path)
+    }
+  }
+
+  // MARK: Damage
+
+  /// Replaces a damaged file by an empty one, for all who share this object. The one who writes most calls it when a
+  /// transaction has thrown `.damaged`; transactions that run meanwhile fail. Returns the new name of the damaged file.
+  @discardableResult
+  package func replaceDamaged(stamp: String) throws(DataFileError) -> String {
+    do {
+      return try state.withLock { state in
+        try? state.pool.close()
+        let name = try Self.rename(path, stamp)
+        state.pool = try Self.open(path, parts)
+        state.setAside.append(name)
+        return name
+      }
+    } catch {
+      throw Self.failure(error, path)
+    }
+  }
+
+  /// Reads the whole file and returns what is wrong with it, in SQLite's words; empty if nothing is. O(file).
+  package func check() throws(DataFileError) -> [String] {
+    do throws(DataFileError) {
+      return try read { db in
+        try String.fetchAll(db, sql: "PRAGMA integrity_check(100)").filter { $0 != "ok" }
+      }
+    } catch .damaged(_, let reason) {
+      return [reason]
+    }
+  }
+
+  private static func rename(_ path: String, _ stamp: String) throws(DataFileError) -> String {
+    let files = FileManager.default
+    var name = "\(path).damaged-\(stamp)"
+    var number = 1
+    while files.fileExists(atPath: name) {
+      number += 1
+      name = "\(path).damaged-\(stamp)-\(number)"
+    }
+    do {
+      try files.moveItem(atPath: path, toPath: name)
+      // The log belongs to the damaged file; beside an empty one it would be taken for that one's.
+      for suffix in ["-wal", "-shm"] where files.fileExists(atPath: path + suffix) {
+        try files.moveItem(atPath: path + suffix, toPath: name + suffix)
+      }
+    } catch {
+      throw .inaccessible(path: path, reason: words(error))
+    }
+    return name
+  }
+
+  // MARK: Opening
+
+  private static func open(_ path: String, _ parts: [SchemaPart]) throws(DataFileError) -> DatabasePool {
+    do {
+      let pool = try DatabasePool(path: path, configuration: configuration())
+      var migrator = DatabaseMigrator()
+      for part in parts {
+        for migration in part.migrations {
+          migrator.registerMigration("\(part.name): \(migration.name)", migrate: migration.body)
+        }
+      }
+      let migrations = migrator
+      let isNew = try pool.read { db in
+        let id = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+        guard id == applicationID || (id == 0 && tables == 0) else { throw DataFileError.foreign(path: path) }
+        let known = Set(migrations.migrations)
+        let unknown = try migrations.appliedIdentifiers(db).subtracting(known)
+        guard unknown.isEmpty else { throw DataFileError.newer(path: path, unknown: unknown.sorted()) }
+        return id == 0
+      }
+      if isNew {
+        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA application_id = \(applicationID)") }
+      }
+      try migrations.migrate(pool)
+      return pool
+    } catch {
+      throw failure(error, path)
+    }
+  }
+
+  private static func configuration() -> Configuration {
+    var configuration = Configuration()
+    configuration.label = "tidegate.history"
+    configuration.maximumReaderCount = 4
+    configuration.qos = .utility
+    // Another process may hold the writer's lock: an import, or the gateway that this one takes over from.
+    configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { db in
+      // With a write-ahead log this survives the death of the process; only a power failure can lose the newest
+      // transactions, and none is torn.
+      try db.execute(sql: "PRAGMA synchronous = NORMAL")
+      // 16 MiB: the pages that the newest minute of 2,000 instruments changes.
+      try db.execute(sql: "PRAGMA cache_size = -16384")
+      try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
+    }
+    return configuration
+  }
+
+  /// Says in plain words what SQLite, the system or a body reported.
+  static func failure(_ error: any Error, _ path: String) -> DataFileError {
+    switch error {
+    case let error as DataFileError: return error
+    case let error as DatabaseError:
+      let reason = error.message ?? error.resultCode.description
+      switch error.resultCode {
+      case .SQLITE_CORRUPT, .SQLITE_NOTADB: return .damaged(path: path, reason: reason)
+      case .SQLITE_FULL: return .full(path: path)
+      case .SQLITE_BUSY, .SQLITE_LOCKED: return .busy(path: path)
+      case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_IOERR, .SQLITE_AUTH:
+        return .inaccessible(path: path, reason: reason)
+      default: return .failed(path: path, reason: reason)
+      }
+    default: return .failed(path: path, reason: words(error))
+    }
+  }
+
+  private static func words(_ error: any Error) -> String {
+    let error = error as NSError
+    let underlying = (error.userInfo[NSUnderlyingErrorKey] as? NSError)?.localizedDescription
+    return underlying ?? error.localizedDescription
+  }
+}

@@ -1,0 +1,32 @@
+/// Why something could not be read from the data file or written to it.
+package enum DataFileError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// A newer version of the program has written the file. `unknown` are the migrations that this version does not know.
+  case newer(path: String, unknown: [String])
+  /// The file is an SQLite database of another program.
+  case foreign(path: String)
+  /// The file, or part of it, is not what SQLite wrote.
+  case damaged(path: String, reason: String)
+  /// There is no space left.
+  case full(path: String)
+  /// Another process kept the file locked for five seconds.
+  case busy(path: String)
+  /// The system refuses access to the file or its directory, or reports an error.
+  case inaccessible(path: String, reason: String)
+  /// Anything else, in the words of whoever reported it.
+  case failed(path: String, reason: String)
+
+  package var description: String {
+    switch self {
+    case .newer(let path, let unknown):
+      "\(path) was written by a newer version of tidegate (unknown here: \(unknown.joined(separator: ", "))); "
+        + "run that version, or name another data.directory"
+    case .foreign(let path):
+      "\(path) is a database of another program; name another data.directory"
+    case .damaged(let path, let reason): "\(path) is damaged: \(reason)"
+    case .full(let path): "no space is left for \(path)"
+    case .busy(let path): "another process keeps \(path) locked"
+    case .inaccessible(let path, let reason): "\(path) cannot be used: \(reason)"
+    case .failed(let path, let reason): "\(path): \(reason)"
+    }
+  }
+}

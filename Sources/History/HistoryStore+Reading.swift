@@ -1,0 +1,134 @@
+import GRDB
+import MarketData
+
+/// Candles of one resolution with what is known of the time that they cover.
+package struct HistoryRange: Sendable, Equatable {
+  /// In the order of time; an interval without a trade has none.
+  package var candles: [StoredCandle]
+  /// Since when they are complete, but for the gaps; nil if nothing ever was.
+  package var coveredFrom: Timestamp?
+  /// Times in the range of which candles are missing.
+  package var gaps: [HistoryGap]
+}
+
+/// All that the rings of an instrument are restored from.
+package struct RestoredInstrument: Sendable {
+  package var symbol: String
+  /// By resolution: a day of minutes, a week of quarters, 90 days of hours, all days.
+  package var ranges: [Resolution: HistoryRange]
+  package var latest: LatestState?
+}
+
+/// What is kept of one instrument at one resolution.
+package struct KeptSeries: Sendable, Equatable {
+  package var symbol: String
+  package var resolution: Resolution
+  package var candles: Int
+  package var first: Timestamp
+  package var last: Timestamp
+  package var coveredFrom: Timestamp?
+  /// Gaps that no venue's candles have closed.
+  package var openGaps: Int
+}
+
+extension HistoryStore {
+  /// The candles that begin in `range`; nil if nothing is kept of the symbol. With `limit`, the newest of them if
+  /// `newest`, else the oldest. A year of days and a month of quarters take a few milliseconds.
+  package func candles(
+    of symbol: String, _ resolution: Resolution, in range: Range<Timestamp>, limit: Int? = nil, newest: Bool = false
+  ) throws(DataFileError) -> HistoryRange? {
+    guard let id = id(symbol) else { return nil }
+    return try file.read { try Self.range(id, resolution, range, limit: limit, newest: newest, $0) }
+  }
+
+  /// What an instrument's rings need, in one read; nil if nothing is kept of the symbol.
+  package func restore(_ symbol: String, now: Timestamp) throws(DataFileError) -> RestoredInstrument? {
+    guard let id = id(symbol) else { return nil }
+    return try file.read { db in
+      var ranges: [Resolution: HistoryRange] = [:]
+      for resolution in Resolution.allCases {
+        let start =
+          switch resolution {
+          case .minute: now - (Microseconds.day + Microseconds.hour)
+          case .quarter: now - 8 * Microseconds.day
+          case .hour: now - 91 * Microseconds.day
+          case .day: Timestamp(microseconds: 0)
+          }
+        ranges[resolution] = try Self.range(id, resolution, start..<(now + Microseconds.day), db)
+      }
+      return RestoredInstrument(
+        symbol: symbol, ranges: ranges, latest: try LatestTable.state(id, symbol: symbol, db))
+    }
+  }
+
+  /// The times in `range` of which candles of this resolution are neither the gateway's own nor a venue's, whole
+  /// intervals in the order of time; all of it if nothing is kept of the symbol.
+  package func missing(
+    _ symbol: String, _ resolution: Resolution, in range: Range<Timestamp>
+  ) throws(DataFileError) -> [Range<Timestamp>] {
+    guard let id = id(symbol) else { return [range] }
+    let (coverage, gaps) = try file.read { db in
+      (try CoverageTable.start(id, resolution, db), try GapTable.gaps(id, in: range, db))
+    }
+    var result: [Range<Timestamp>] = []
+    func add(_ start: Timestamp, _ end: Timestamp) {
+      let first = resolution.start(of: resolution.number(of: max(start, range.lowerBound)))
+      let last = min(end, range.upperBound)
+      guard first < last else { return }
+      let end = resolution.start(of: resolution.number(of: last + (resolution.length - 1)))
+      if let previous = result.last, previous.upperBound >= first {
+        result[result.count - 1] = previous.lowerBound..<max(previous.upperBound, end)
+      } else {
+        result.append(first..<end)
+      }
+    }
+    add(range.lowerBound, coverage ?? range.upperBound)
+    for gap in gaps where gap.isOpen(at: resolution) { add(gap.start, gap.end) }
+    return result
+  }
+
+  /// What is kept, by symbol and resolution, in their order. O(candles).
+  package func kept() throws(DataFileError) -> [KeptSeries] {
+    try file.read { db in
+      let symbols = Dictionary(uniqueKeysWithValues: try InstrumentTable.all(db).map { ($0.value, $0.key) })
+      var result: [KeptSeries] = []
+      for resolution in Resolution.allCases {
+        let rows = try Row.fetchCursor(
+          db,
+          sql: "SELECT instrument, count(*), min(start), max(start) FROM \(resolution.table) GROUP BY instrument")
+        while let row = try rows.next() {
+          guard let symbol = symbols[row[0]] else { continue }
+          let openGaps = try Int.fetchOne(
+            db, sql: "SELECT count(*) FROM gap WHERE instrument = ? AND filled > ?",
+            arguments: [row[0] as Int64, resolution.rawValue])
+          result.append(
+            KeptSeries(
+              symbol: symbol, resolution: resolution, candles: row[1], first: resolution.start(of: row[2]),
+              last: resolution.start(of: row[3]), coveredFrom: try CoverageTable.start(row[0], resolution, db),
+              openGaps: openGaps ?? 0))
+        }
+      }
+      return result.sorted { ($0.symbol, $0.resolution) < ($1.symbol, $1.resolution) }
+    }
+  }
+
+  /// Calls `body` with each candle in the order of time, without holding more than one. False if nothing is kept of the
+  /// symbol.
+  package func forEachCandle(
+    of symbol: String, _ resolution: Resolution, in range: Range<Timestamp>, _ body: (StoredCandle) throws -> Void
+  ) throws(DataFileError) -> Bool {
+    guard let id = id(symbol) else { return false }
+    try file.read { try CandleTable(resolution: resolution).forEach(id, range, $0, body) }
+    return true
+  }
+
+  private static func range(
+    _ id: Int64, _ resolution: Resolution, _ range: Range<Timestamp>, limit: Int? = nil, newest: Bool = false,
+    _ db: Database
+  ) throws -> HistoryRange {
+    HistoryRange(
+      candles: try CandleTable(resolution: resolution).candles(id, range, limit: limit, newest: newest, db),
+      coveredFrom: try CoverageTable.start(id, resolution, db),
+      gaps: try GapTable.gaps(id, in: range, db).filter { $0.isOpen(at: resolution) })
+  }
+}

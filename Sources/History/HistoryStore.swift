@@ -1,0 +1,215 @@
+import GRDB
+import MarketData
+import Synchronization
+
+/// What survives a restart of the gateway: closed candles, gaps, instruments and what was newest of each, in the data
+/// file.
+///
+/// - **Written** are closed minutes, in batches of one transaction. Coarser candles are computed from them (`Rollup`),
+///   or come from a venue. Which of two candles is kept, `StoredCandle.Quality` says.
+/// - **Not written** are minutes without a trade: where the gateway observed an instrument and there is no candle,
+///   nothing was traded.
+/// - **A gap** goes on from the last moment before the gateway lost an instrument to the first at which it had it
+///   again, the time between two runs included, and is closed by a venue's candles.
+///
+/// All functions wait for the disk: they are called on a thread that may. One object writes; any number of threads
+/// read.
+package final class HistoryStore: Sendable {
+  /// Candles of one instrument and resolution that one write drops at most.
+  private static let pruneLimit = 1_440
+  /// Instruments of which one write drops old candles.
+  private static let prunedPerWrite = 8
+
+  package let file: DataFile
+  package let retention: Retention
+  private let state = Mutex(State())
+
+  private struct State {
+    var ids: [String: Int64] = [:]
+    /// The row of this run.
+    var run: Int64?
+    /// Whose old candles are dropped next.
+    var pruneIndex = 0
+  }
+
+  package init(file: DataFile, retention: Retention) throws(DataFileError) {
+    self.file = file
+    self.retention = retention
+    try reload()
+  }
+
+  /// The instruments of which something is kept.
+  package var symbols: Set<String> { state.withLock { Set($0.ids.keys) } }
+
+  private func reload() throws(DataFileError) {
+    let ids = try file.read { try InstrumentTable.all($0) }
+    state.withLock { state in
+      state.ids = ids
+      state.run = nil
+    }
+  }
+
+  func id(_ symbol: String) -> Int64? { state.withLock { $0.ids[symbol] } }
+
+  // MARK: A run of the gateway
+
+  /// Begins a run: from the end of the last one, or the last moment at which it wrote, every instrument has a gap that
+  /// goes on until the gateway observes it again.
+  /// - Returns: when the last run ended; nil if there was none.
+  @discardableResult
+  package func begin(now: Timestamp) throws(DataFileError) -> Timestamp? {
+    let (run, last) = try file.write { db -> (Int64, Timestamp?) in
+      let last = try Int64.fetchOne(db, sql: "SELECT max(coalesce(ended, alive)) FROM run")
+        .map(Timestamp.init(rawValue:))
+      if let last {
+        for id in try InstrumentTable.all(db).values.sorted() { try GapTable.open(id, at: min(last, now), db) }
+      }
+      try db.execute(sql: "DELETE FROM run WHERE id <= (SELECT max(id) FROM run) - 1000")
+      try db.execute(
+        sql: "INSERT INTO run (started, alive) VALUES (?, ?)", arguments: [now.rawValue, now.rawValue])
+      return (db.lastInsertedRowID, last)
+    }
+    state.withLock { $0.run = run }
+    return last
+  }
+
+  /// Ends the run.
+  package func end(now: Timestamp) throws(DataFileError) {
+    guard let run = state.withLock({ $0.run }) else { return }
+    try file.write { db in
+      try db.execute(
+        sql: "UPDATE run SET alive = ?1, ended = ?1 WHERE id = ?2", arguments: [now.rawValue, run])
+    }
+  }
+
+  /// Replaces the file after `.damaged` was thrown, and begins a run in the empty one.
+  package func replaceDamaged(stamp: String, now: Timestamp) throws(DataFileError) -> String {
+    let name = try file.replaceDamaged(stamp: stamp)
+    try reload()
+    try begin(now: now)
+    return name
+  }
+
+  // MARK: Writing
+
+  /// Writes a batch in one transaction: all of it or nothing. Also computes coarser candles whose interval has ended,
+  /// notes that the run is alive, and drops a few candles whose time is over.
+  ///
+  /// What names an instrument that no batch has described is left out.
+  /// - Returns: how many items were left out.
+  @discardableResult
+  package func write(_ batch: HistoryBatch, now: Timestamp) throws(DataFileError) -> Int {
+    let before = state.withLock { $0 }
+    let (after, ignored) = try file.write { db -> (State, Int) in
+      try Rollup.prepare(now: now, db)
+      var writing = Writing(db: db, ids: before.ids, now: now)
+      try writing.write(batch)
+      var after = before
+      after.ids = writing.ids
+      let ids = writing.ids.values.sorted()
+      try Rollup.advance(ids, now: now, db)
+      try prune(ids, &after.pruneIndex, now: now, db)
+      if let run = before.run {
+        try db.cachedStatement(sql: "UPDATE run SET alive = ? WHERE id = ?").execute(arguments: [now.rawValue, run])
+      }
+      return (after, writing.ignored)
+    }
+    state.withLock { state in
+      // A damaged file may have been replaced meanwhile, and with it the rows.
+      guard state.run == before.run else { return }
+      state = after
+    }
+    return ignored
+  }
+
+  private func prune(_ ids: [Int64], _ index: inout Int, now: Timestamp, _ db: Database) throws {
+    for _ in 0..<min(Self.prunedPerWrite, ids.count) {
+      index = index + 1 < ids.count ? index + 1 : 0
+      for resolution in Resolution.allCases {
+        guard let cut = retention.cut(resolution, now: now) else { continue }
+        let table = CandleTable(resolution: resolution)
+        // What a coarser candle is computed from must not go before that.
+        try CoverageTable.raise(ids[index], resolution, to: cut, db)
+        _ = try table.removeAll(ids[index], before: cut, limit: Self.pruneLimit, db)
+        if resolution == .minute { try GapTable.removeFilled(ids[index], before: cut, db) }
+      }
+    }
+  }
+}
+
+/// One transaction's work.
+private struct Writing {
+  let db: Database
+  var ids: [String: Int64]
+  let now: Timestamp
+  var ignored = 0
+  /// To be computed again.
+  private var stale: Set<Rollup.Interval> = []
+
+  init(db: Database, ids: [String: Int64], now: Timestamp) {
+    self.db = db
+    self.ids = ids
+    self.now = now
+  }
+
+  mutating func write(_ batch: HistoryBatch) throws {
+    for instrument in batch.instruments {
+      ids[instrument.symbol] = try InstrumentTable.put(instrument, now: now, db)
+    }
+    for observation in batch.observations {
+      guard let id = id(observation.symbol) else { continue }
+      if observation.isObserved {
+        try CoverageTable.begin(id, at: observation.time, db)
+        try GapTable.close(id, at: observation.time, db)
+      } else {
+        try GapTable.open(id, at: observation.time, db)
+      }
+    }
+    for minute in batch.minutes {
+      guard let id = id(minute.symbol) else { continue }
+      try put(minute.candle, id)
+    }
+    for delivery in batch.deliveries {
+      guard let id = id(delivery.symbol) else { continue }
+      try put(delivery, id)
+    }
+    for state in batch.latest {
+      guard let id = id(state.symbol) else { continue }
+      try LatestTable.put(state, instrument: id, db)
+    }
+    try Rollup.refresh(stale, db)
+  }
+
+  private mutating func id(_ symbol: String) -> Int64? {
+    if let id = ids[symbol] { return id }
+    ignored += 1
+    return nil
+  }
+
+  private mutating func put(_ candle: StoredCandle, _ id: Int64) throws {
+    var candle = candle
+    let interval = candle.start..<(candle.start + Resolution.minute.length)
+    if candle.quality == .own {
+      let coverage = try CoverageTable.start(id, .minute, db)
+      let isWhole =
+        try coverage.map { $0 <= candle.start } ?? false
+        && !GapTable.isOpen(id, interval, at: .minute, db)
+      if !isWhole { candle.quality = .partial }
+    }
+    try CandleTable(resolution: .minute).put(candle, instrument: id, db)
+    stale.formUnion(Rollup.intervals(id, touching: interval, at: .minute))
+  }
+
+  private mutating func put(_ delivery: HistoryBatch.Delivery, _ id: Int64) throws {
+    let table = CandleTable(resolution: delivery.resolution)
+    for candle in delivery.candles {
+      try table.put(candle, instrument: id, db)
+      let interval = candle.start..<(candle.start + delivery.resolution.length)
+      stale.formUnion(Rollup.intervals(id, touching: interval, at: delivery.resolution))
+    }
+    guard let covers = delivery.covers, !covers.isEmpty else { return }
+    try GapTable.fill(id, covers, at: delivery.resolution, db)
+    try CoverageTable.extend(id, covers, at: delivery.resolution, db)
+    stale.formUnion(Rollup.intervals(id, touching: covers, at: delivery.resolution))
+  }
+}

@@ -1,0 +1,36 @@
+import GRDB
+
+/// The tables of one subsystem in the data file, as the migrations that make them.
+///
+///     extension SchemaPart {
+///       static let alerts = SchemaPart("alerts", [
+///         Migration("rules") { db in try db.execute(sql: "CREATE TABLE alert_rule (…)") }
+///       ])
+///     }
+///
+/// A migration that has been released never changes and never goes; what comes later is added at the end. Every version
+/// opens the file with all parts that it knows, whether it uses them or not: a migration in the file that it does not
+/// know means that a newer version has written the file.
+package struct SchemaPart: Sendable {
+  /// One step from an older form of the tables to a newer one. It runs once per file, in a transaction of its own.
+  package struct Migration: Sendable {
+    package let name: String
+    let body: @Sendable (Database) throws -> Void
+
+    package init(_ name: String, _ body: @escaping @Sendable (Database) throws -> Void) {
+      self.name = name
+      self.body = body
+    }
+  }
+
+  package let name: String
+  package let migrations: [Migration]
+
+  package init(_ name: String, _ migrations: [Migration]) {
+    self.name = name
+    self.migrations = migrations
+  }
+
+  /// All parts of this version, in the order in which they migrate.
+  package static let all: [SchemaPart] = [.candles]
+}

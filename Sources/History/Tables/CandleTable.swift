@@ -1,0 +1,100 @@
+import Foundation
+import GRDB
+import MarketData
+
+/// The candles of one resolution. All functions are O(log n) plus what they return.
+struct CandleTable {
+  let resolution: Resolution
+
+  private static let columns = """
+    start, open, high, low, close, volume, quote_volume, trades, scales, quality, revision
+    """
+
+  /// Stores a candle, unless a better one of the same interval is there (`StoredCandle.Quality`). What was computed of
+  /// a whole interval replaces everything: it follows its parts, also where one of them is now the venue's.
+  func put(_ candle: StoredCandle, instrument: Int64, isComputed: Bool = false, _ db: Database) throws {
+    let replaced: StoredCandle.Quality = isComputed && candle.quality > .partial ? .own : candle.quality
+    let statement = try db.cachedStatement(
+      sql: """
+        INSERT INTO \(resolution.table) (instrument, \(Self.columns))
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        ON CONFLICT DO UPDATE SET
+          open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
+          volume = excluded.volume, quote_volume = excluded.quote_volume, trades = excluded.trades,
+          scales = excluded.scales, quality = excluded.quality, revision = excluded.revision
+        WHERE quality <= ?13
+        """)
+    try statement.execute(arguments: [
+      instrument, resolution.number(of: candle.start), candle.open, candle.high, candle.low, candle.close,
+      WideInteger.value(candle.volume), candle.quoteVolume.map(WideInteger.value), candle.trades,
+      Int64(candle.priceScale) << 8 | Int64(candle.sizeScale), candle.quality.rawValue, Int64(candle.revision),
+      replaced.rawValue,
+    ])
+  }
+
+  /// The candles that begin in `range`, in the order of time. Where there are more than `limit`, the oldest or the
+  /// newest.
+  func candles(
+    _ instrument: Int64, _ range: Range<Timestamp>, limit: Int? = nil, newest: Bool = false, _ db: Database
+  ) throws -> [StoredCandle] {
+    var result: [StoredCandle] = []
+    try forEach(instrument, range, limit: limit, isDescending: newest, db) { result.append($0) }
+    if newest { result.reverse() }
+    return result
+  }
+
+  /// Calls `body` with each candle that begins in `range`, one by one, so that a whole history needs no memory.
+  func forEach(
+    _ instrument: Int64, _ range: Range<Timestamp>, limit: Int? = nil, isDescending: Bool = false, _ db: Database,
+    _ body: (StoredCandle) throws -> Void
+  ) throws {
+    let statement = try db.cachedStatement(
+      sql: """
+        SELECT \(Self.columns) FROM \(resolution.table) WHERE instrument = ? AND start >= ? AND start < ?
+        ORDER BY start\(isDescending ? " DESC" : "") LIMIT ?
+        """)
+    // The first interval that begins in the range, and the first that begins after it.
+    let first = resolution.number(of: range.lowerBound + (resolution.length - 1))
+    let end = resolution.number(of: range.upperBound + (resolution.length - 1))
+    let rows = try Row.fetchCursor(statement, arguments: [instrument, first, end, limit ?? -1])
+    while let row = try rows.next() { try body(candle(row)) }
+  }
+
+  private func candle(_ row: Row) -> StoredCandle {
+    let scales: Int64 = row[8]
+    return StoredCandle(
+      start: resolution.start(of: row[0]), open: row[1], high: row[2], low: row[3], close: row[4],
+      volume: WideInteger.integer(row, 5) ?? 0, quoteVolume: WideInteger.integer(row, 6), trades: row[7],
+      priceScale: UInt8(truncatingIfNeeded: scales >> 8 & 31), sizeScale: UInt8(truncatingIfNeeded: scales & 31),
+      quality: StoredCandle.Quality(rawValue: row[9]) ?? .partial, revision: UInt32(clamping: row[10] as Int64))
+  }
+
+  /// Drops what begins before `cut`, at most `limit` candles; returns how many went.
+  func removeAll(_ instrument: Int64, before cut: Timestamp, limit: Int, _ db: Database) throws -> Int {
+    let statement = try db.cachedStatement(
+      sql: """
+        DELETE FROM \(resolution.table) WHERE instrument = ?1 AND start < ?2 AND start <= coalesce(
+          (SELECT start FROM \(resolution.table) WHERE instrument = ?1 ORDER BY start LIMIT 1 OFFSET ?3),
+          \(Int64.max))
+        """)
+    try statement.execute(arguments: [instrument, resolution.number(of: cut), limit])
+    return db.changesCount
+  }
+}
+
+/// Sums of up to 128 bits in a column: an integer where 64 bits are enough, 16 bytes where not.
+enum WideInteger {
+  static func value(_ integer: Int128) -> DatabaseValue {
+    if let small = Int64(exactly: integer) { return small.databaseValue }
+    return withUnsafeBytes(of: integer.bigEndian) { Data($0) }.databaseValue
+  }
+
+  static func integer(_ row: Row, _ index: Int) -> Int128? {
+    switch (row[index] as DatabaseValue).storage {
+    case .int64(let value): return Int128(value)
+    case .blob(let data) where data.count == 16:
+      return Int128(bigEndian: data.withUnsafeBytes { $0.loadUnaligned(as: Int128.self) })
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import GRDB
+import MarketData
+
+/// Since when an instrument's candles are complete, by resolution, but for its gaps.
+enum CoverageTable {
+  static func start(_ instrument: Int64, _ resolution: Resolution, _ db: Database) throws -> Timestamp? {
+    let statement = try db.cachedStatement(sql: "SELECT start FROM coverage WHERE instrument = ? AND resolution = ?")
+    return try Int64.fetchOne(statement, arguments: [instrument, Int64(resolution.rawValue)])
+      .map(Timestamp.init(rawValue:))
+  }
+
+  /// The gateway observes the instrument from here on, for the first time.
+  static func begin(_ instrument: Int64, at time: Timestamp, _ db: Database) throws {
+    for resolution in Resolution.allCases where try start(instrument, resolution, db) == nil {
+      try set(instrument, resolution, time, db)
+    }
+  }
+
+  /// A venue's candles reach back to the beginning of `range`. It counts where they join what is there.
+  static func extend(_ instrument: Int64, _ range: Range<Timestamp>, at resolution: Resolution, _ db: Database) throws {
+    for resolution in Resolution.allCases[resolution.rawValue...] {
+      guard let present = try start(instrument, resolution, db) else {
+        try set(instrument, resolution, range.lowerBound, db)
+        continue
+      }
+      if range.lowerBound < present, range.upperBound >= present {
+        try set(instrument, resolution, range.lowerBound, db)
+      }
+    }
+  }
+
+  /// What is older has been dropped.
+  static func raise(_ instrument: Int64, _ resolution: Resolution, to cut: Timestamp, _ db: Database) throws {
+    try db.cachedStatement(
+      sql: "UPDATE coverage SET start = ?3 WHERE instrument = ?1 AND resolution = ?2 AND start < ?3"
+    )
+    .execute(arguments: [instrument, Int64(resolution.rawValue), cut.rawValue])
+  }
+
+  private static func set(_ instrument: Int64, _ resolution: Resolution, _ time: Timestamp, _ db: Database) throws {
+    try db.cachedStatement(sql: "INSERT OR REPLACE INTO coverage (instrument, resolution, start) VALUES (?, ?, ?)")
+      .execute(arguments: [instrument, Int64(resolution.rawValue), time.rawValue])
+  }
+}

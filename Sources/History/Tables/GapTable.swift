@@ -1,0 +1,105 @@
+import GRDB
+import MarketData
+
+/// A time in which the gateway did not observe an instrument.
+package struct HistoryGap: Sendable, Equatable {
+  package var start: Timestamp
+  /// `distantFuture` while it goes on.
+  package var end: Timestamp
+  /// The finest resolution at which a venue's candles have closed it, and with that all coarser ones; nil while none
+  /// has.
+  package var filled: Resolution?
+
+  package init(start: Timestamp, end: Timestamp, filled: Resolution?) {
+    self.start = start
+    self.end = end
+    self.filled = filled
+  }
+
+  /// Whether candles of this resolution are missing in it.
+  package func isOpen(at resolution: Resolution) -> Bool { filled.map { $0 > resolution } ?? true }
+}
+
+/// Gaps by instrument. They never overlap each other.
+enum GapTable {
+  private static let unfilled = Int64(Resolution.allCases.count)
+
+  /// Begins a gap that goes on, unless one does already.
+  static func open(_ instrument: Int64, at time: Timestamp, _ db: Database) throws {
+    guard try last(instrument, db)?.end != .distantFuture else { return }
+    // What an earlier gap covers is part of it.
+    let start = max(time, try last(instrument, db)?.end ?? .distantPast)
+    try put(HistoryGap(start: start, end: .distantFuture, filled: nil), instrument, db)
+  }
+
+  /// Ends the gap that goes on, if one does. One without any length goes.
+  static func close(_ instrument: Int64, at time: Timestamp, _ db: Database) throws {
+    guard let gap = try last(instrument, db), gap.end == .distantFuture else { return }
+    try remove(gap.start, instrument, db)
+    if time > gap.start { try put(HistoryGap(start: gap.start, end: time, filled: nil), instrument, db) }
+  }
+
+  /// Marks what lies in `range` as closed at `resolution`; a gap that reaches beyond is cut.
+  static func fill(_ instrument: Int64, _ range: Range<Timestamp>, at resolution: Resolution, _ db: Database) throws {
+    for gap in try gaps(instrument, in: range, db) where gap.isOpen(at: resolution) {
+      try remove(gap.start, instrument, db)
+      let start = max(gap.start, range.lowerBound)
+      let end = min(gap.end, range.upperBound)
+      if gap.start < start { try put(HistoryGap(start: gap.start, end: start, filled: gap.filled), instrument, db) }
+      try put(HistoryGap(start: start, end: end, filled: resolution), instrument, db)
+      if end < gap.end { try put(HistoryGap(start: end, end: gap.end, filled: gap.filled), instrument, db) }
+    }
+  }
+
+  /// Whether candles of `resolution` are missing somewhere in `range`.
+  static func isOpen(
+    _ instrument: Int64, _ range: Range<Timestamp>, at resolution: Resolution, _ db: Database
+  ) throws
+    -> Bool
+  {
+    // Gaps do not overlap, so the last open one that begins before the end of the range reaches furthest.
+    let statement = try db.cachedStatement(
+      sql: "SELECT end FROM gap WHERE instrument = ? AND start < ? AND filled > ? ORDER BY start DESC LIMIT 1")
+    let end = try Int64.fetchOne(
+      statement, arguments: [instrument, range.upperBound.rawValue, Int64(resolution.rawValue)])
+    return end.map { $0 > range.lowerBound.rawValue } ?? false
+  }
+
+  /// The gaps that touch `range`, in the order of time.
+  static func gaps(_ instrument: Int64, in range: Range<Timestamp>, _ db: Database) throws -> [HistoryGap] {
+    let statement = try db.cachedStatement(
+      sql: "SELECT start, end, filled FROM gap WHERE instrument = ? AND start < ? AND end > ? ORDER BY start")
+    return try Row.fetchAll(
+      statement, arguments: [instrument, range.upperBound.rawValue, range.lowerBound.rawValue]
+    ).map(gap)
+  }
+
+  /// Forgets closed gaps from before `cut`.
+  static func removeFilled(_ instrument: Int64, before cut: Timestamp, _ db: Database) throws {
+    try db.cachedStatement(sql: "DELETE FROM gap WHERE instrument = ? AND end < ? AND filled < ?")
+      .execute(arguments: [instrument, cut.rawValue, unfilled])
+  }
+
+  private static func last(_ instrument: Int64, _ db: Database) throws -> HistoryGap? {
+    let statement = try db.cachedStatement(
+      sql: "SELECT start, end, filled FROM gap WHERE instrument = ? ORDER BY start DESC LIMIT 1")
+    return try Row.fetchOne(statement, arguments: [instrument]).map(gap)
+  }
+
+  private static func gap(_ row: Row) -> HistoryGap {
+    HistoryGap(
+      start: Timestamp(rawValue: row[0]), end: Timestamp(rawValue: row[1]), filled: Resolution(rawValue: row[2]))
+  }
+
+  private static func put(_ gap: HistoryGap, _ instrument: Int64, _ db: Database) throws {
+    try db.cachedStatement(sql: "INSERT OR REPLACE INTO gap (instrument, start, end, filled) VALUES (?, ?, ?, ?)")
+      .execute(arguments: [
+        instrument, gap.start.rawValue, gap.end.rawValue, gap.filled.map { Int64($0.rawValue) } ?? unfilled,
+      ])
+  }
+
+  private static func remove(_ start: Timestamp, _ instrument: Int64, _ db: Database) throws {
+    try db.cachedStatement(sql: "DELETE FROM gap WHERE instrument = ? AND start = ?")
+      .execute(arguments: [instrument, start.rawValue])
+  }
+}

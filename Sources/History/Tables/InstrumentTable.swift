@@ -1,0 +1,48 @@
+import Bytes
+import GRDB
+import MarketData
+
+/// The instruments that anything is kept of.
+enum InstrumentTable {
+  /// Adds an instrument or takes over its new description; returns its row.
+  static func put(_ instrument: Instrument, now: Timestamp, _ db: Database) throws -> Int64 {
+    var expiry: String?
+    if case .future(let day) = instrument.kind { expiry = day }
+    let statement = try db.cachedStatement(
+      sql: """
+        INSERT INTO instrument (symbol, venue, venue_symbol, base, quote, family, expiry, contract_mantissa,
+          contract_scale, price_scale, size_scale, first_seen, last_seen)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12)
+        ON CONFLICT (symbol) DO UPDATE SET
+          venue_symbol = excluded.venue_symbol, contract_mantissa = excluded.contract_mantissa,
+          contract_scale = excluded.contract_scale, price_scale = excluded.price_scale,
+          size_scale = excluded.size_scale, last_seen = excluded.last_seen
+        RETURNING id
+        """)
+    let id = try Int64.fetchOne(
+      statement,
+      arguments: [
+        instrument.symbol, instrument.venue, instrument.venueSymbol, instrument.base, instrument.quote,
+        instrument.kind.family.rawValue, expiry, instrument.contractSize.mantissa,
+        Int64(instrument.contractSize.scale), Int64(instrument.priceScale), Int64(instrument.sizeScale), now.rawValue,
+      ])
+    guard let id else { throw DatabaseError(resultCode: .SQLITE_INTERNAL, message: "an instrument has no row") }
+    return id
+  }
+
+  /// All rows by symbol.
+  static func all(_ db: Database) throws -> [String: Int64] {
+    var result: [String: Int64] = [:]
+    let rows = try Row.fetchCursor(db, sql: "SELECT symbol, id FROM instrument")
+    while let row = try rows.next() { result[row[0]] = row[1] }
+    return result
+  }
+
+  /// The scales of prices and sizes as they were last described.
+  static func scales(_ id: Int64, _ db: Database) throws -> (price: UInt8, size: UInt8)? {
+    let statement = try db.cachedStatement(sql: "SELECT price_scale, size_scale FROM instrument WHERE id = ?")
+    return try Row.fetchOne(statement, arguments: [id]).map {
+      (UInt8(clamping: $0[0] as Int64), UInt8(clamping: $0[1] as Int64))
+    }
+  }
+}
