@@ -13,8 +13,8 @@ package enum VenueRegistry {
     GateHandler.venue,
     GeminiHandler.venue,
     HyperliquidHandler.venue,
-    KrakenHandler.venue,
-    KuCoinHandler.venue,
+    Kraken.venue,
+    KuCoin.venue,
     OKXHandler.venue,
   ]
 

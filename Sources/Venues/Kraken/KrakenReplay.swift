@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension KrakenHandler {
+extension Kraken {
   private static let mark = #""channel""#
   private static let listed = #""channel":"instrument","type":"snapshot""#
 

@@ -321,7 +321,7 @@ extension OddInputTests {
   // MARK: Kraken
 
   private static let kraken = Speaker(
-    venue: KrakenHandler.venue, symbols: ["ETH-USD"],
+    venue: Kraken.venue, symbols: ["ETH-USD"],
     begin: { feed in
       feed.connect()
       feed.receive(KrakenHandlerTests.pairs)
@@ -360,7 +360,7 @@ extension OddInputTests {
   // MARK: KuCoin
 
   private static let kuCoin = Speaker(
-    venue: KuCoinHandler.venue, symbols: ["BTC-USDT"],
+    venue: KuCoin.venue, symbols: ["BTC-USDT"],
     begin: { feed in
       feed.respond(KuCoinHandlerTests.list)
       feed.connect()

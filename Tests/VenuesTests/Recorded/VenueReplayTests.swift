@@ -154,7 +154,7 @@ struct VenueReplayTests {
     }
     #expect(
       names(
-        KrakenHandler.venue,
+        Kraken.venue,
         [#"{"channel":"book","data":[{"symbol":"BTC/USD"},{"symbol" : "ETH/USD"},{"symbol":"BTC/USD"}]}"#, ""])
         == ["BTC/USD", "ETH/USD"])
     #expect(
@@ -166,14 +166,14 @@ struct VenueReplayTests {
       #"{"symbol":"a b"}"#,
       #"{"symbol":"\u0041"}"#, #"{"symbol":"\#(String(repeating: "A", count: 41))"}"#,
     ]
-    #expect(names(KrakenHandler.venue, odd) == [])
+    #expect(names(Kraken.venue, odd) == [])
     #expect(
-      names(KrakenHandler.venue, (0..<1_000).map { #"{"symbol":"A\#($0)/USD"}"# }).count == FrameNames.limit)
+      names(Kraken.venue, (0..<1_000).map { #"{"symbol":"A\#($0)/USD"}"# }).count == FrameNames.limit)
   }
 
   @Test("a protocol that is not read any more is told by its frames or its address")
   func retired() throws {
-    let kraken = try #require(KrakenHandler.venue.replay)
+    let kraken = try #require(Kraken.venue.replay)
     var begin = RecordedStart(market: "spot", names: ["XBT/USD"])
     #expect(kraken.start(begin) == nil)
     begin.marks = Set(kraken.marks)

@@ -47,7 +47,7 @@ extension AskAgainTests {
       #"{"symbol":"\#(base)-USDT","baseCurrency":"\#(base)","quoteCurrency":"USDT","baseIncrement":"0.00000001","priceIncrement":"0.1"}"#
     }
     let list = #"{"code":"200000","data":[\#(["BTC", "ETH", "SOL"].map(entry).joined(separator: ","))]}"#
-    let feed = HandlerHarness(KuCoinHandler.venue, ["BTC-USDT", "ETH-USDT", "SOL-USDT"])
+    let feed = HandlerHarness(KuCoin.venue, ["BTC-USDT", "ETH-USDT", "SOL-USDT"])
     feed.isAnswered = { !$0.contains("ETH-USDT") || !$0.contains("obu") }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)

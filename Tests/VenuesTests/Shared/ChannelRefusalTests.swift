@@ -22,7 +22,7 @@ struct ChannelRefusalTests {
   }
 
   private func kraken() -> (HandlerHarness, [String]) {
-    let feed = HandlerHarness(KrakenHandler.venue, ["ETH-USD"])
+    let feed = HandlerHarness(Kraken.venue, ["ETH-USD"])
     feed.isAnswered = { _ in false }
     feed.connect()
     feed.receive(KrakenHandlerTests.pairs)

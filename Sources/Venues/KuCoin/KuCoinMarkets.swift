@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Reading KuCoin's lists: instruments, and the 24 h figures of all of them.
-extension KuCoinHandler {
+extension KuCoin {
   /// `{"code":"200000","data":[{"symbol":"BTC-USDT","baseCurrency":…,"quoteCurrency":…,"baseIncrement":…,"priceIncrement":…,"enableTrading":true},…]}`: all
   /// of them in one.
   func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
@@ -42,7 +42,7 @@ extension KuCoinHandler {
         while let key = try reader.nextKey() {
           if reader.equals(key, "ticker"), reader.peek() == .array {
             isThere = true
-            try readVolumes(&reader, of: "symbol", "volValue", into: &volumes)
+            try reader.volumes(of: "symbol", "volValue", into: &volumes)
           } else {
             try reader.skipValue()
           }
