@@ -12,7 +12,7 @@ class Dialect {
   init(_ facts: DialectFacts) { self.facts = facts }
 
   /// The text of a request; nil if the venue has no such request. `id` is this request's alone.
-  func spell(_ request: FeedRequest, id: Int, now: Timestamp, _ instruments: borrowing InstrumentTable) -> String? {
+  func spell(_ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable) -> String? {
     preconditionFailure("a dialect without requests")
   }
 
@@ -26,7 +26,7 @@ class Dialect {
   func forget() {}
 
   /// About four times a second while connected: what a dialect watches beyond the engine's own watches.
-  func tick(_ instruments: borrowing InstrumentTable, _ hearing: inout Hearing) {}
+  func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {}
 
   // MARK: Lists
 

@@ -116,11 +116,7 @@ package final class FeedEngine: SymbolHandler {
     watch(now, into: &batch)
     renewBooks(now)
     for place in lines.indices where lines[place].isCarried { watchSilence(of: place, now) }
-    repeatUnanswered(of: &desk.outbox, now: now) {
-      words($0)
-    } isMoot: {
-      isMoot(&$0, now)
-    }
+    repeatUnanswered(now)
     flush(now)
     ping(now)
     pacer.expire(now: now)
@@ -196,7 +192,8 @@ package final class FeedEngine: SymbolHandler {
   }
 
   override var listPath: String? {
-    dialect.listPath(
+    defer { listFailure = nil }
+    return dialect.listPath(
       ListQuery(
         symbols: marketList.named.compactMap(FeedSymbol.init), isWhole: wantsWholeList, families: wantedFamilies,
         failed: listFailure))
@@ -210,7 +207,6 @@ package final class FeedEngine: SymbolHandler {
     }
     guard !page.goesOn else { return false }
     take(page.markets, into: &batch)
-    listFailure = nil
     return true
   }
 
@@ -344,6 +340,17 @@ package final class FeedEngine: SymbolHandler {
     }
   }
 
+  /// Sends the requests again whose answers are overdue, tells of them, and has the connection exchanged in the end.
+  private func repeatUnanswered(_ now: Timestamp) {
+    for var request in desk.takeOverdue(now: now) {
+      guard !isMoot(&request, now) else { continue }
+      request.attempts += 1
+      unanswered(request.attempts, words(request), now: now)
+      desk.again(
+        request, due: request.attempts < RequestDeadline.attempts ? nil : now + RequestDeadline.hopeless)
+    }
+  }
+
   /// Whether a request that was not answered need not be sent again.
   private func isMoot(_ request: inout SubscriptionDesk.Request, _ now: Timestamp) -> Bool {
     var silent: [Int] = []
@@ -461,7 +468,10 @@ package final class FeedEngine: SymbolHandler {
     if event.kind == .snapshot { seen[place].snapshots += 1 } else { seen[place].deltas += 1 }
     let isBridged = lines[place].book.isBridged
     if event.kind == .snapshot || isBridged { lines[place].isHeard = true }
-    if isBridged, lines[place].acknowledged == nil { lines[place].acknowledged = now }
+    if isBridged {
+      if lines[place].acknowledged == nil { lines[place].acknowledged = now }
+      desk.flows(Topic(place: place, channel: 0))
+    }
     if !watches.isEmpty { watches[place * facts.channels.count]?.heard(now: now) }
     switch verdict {
     case .whole:

@@ -171,6 +171,9 @@ struct SubscriptionDesk {
     outbox.sent(request, as: id, now: now)
   }
 
+  /// The requests whose answers are overdue; they are not awaited any more.
+  mutating func takeOverdue(now: Timestamp) -> [Request] { outbox.takeOverdue(now: now) }
+
   // MARK: Answers
 
   /// Takes the request that an answer is to, or the part of it that the answer is about; nil if none awaits it.
@@ -189,9 +192,15 @@ struct SubscriptionDesk {
     return topics(request)
   }
 
-  /// What comes is as good as an acknowledgement.
+  /// What comes is as good as an acknowledgement: of the channel, and of all that was asked for with it.
   mutating func flows(_ topic: Topic) {
-    if states[code(topic)] == .sent { states[code(topic)] = .acknowledged }
+    if case .symbols = grouping {
+      for code in (topic.place * channels)..<((topic.place + 1) * channels) where states[code] == .sent {
+        states[code] = .acknowledged
+      }
+    } else if states[code(topic)] == .sent {
+      states[code(topic)] = .acknowledged
+    }
   }
 
   /// Too many requests: a pause of so many µs, or ever longer ones.

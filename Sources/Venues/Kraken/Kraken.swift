@@ -63,7 +63,7 @@ final class Kraken: Dialect {
   /// An unsubscribe must repeat the depth. The snapshot of `trade` is the last 50 trades; `ticker` is sent on trades, as quotes are made from
   /// the book, which is exact at every change.
   override func spell(
-    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: borrowing InstrumentTable
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     let (method, parameters): (String, String)
     switch request {

@@ -202,7 +202,7 @@ extension Kraken {
 
   /// An acknowledgement, one for each symbol, a refusal, or a pong.
   private func readReply(
-    _ message: RawSpan, _ instruments: borrowing InstrumentTable, _ hearing: inout Hearing,
+    _ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
@@ -245,7 +245,7 @@ extension Kraken {
 
   /// `{"channel":"book","depth":10,"snapshot":true,"symbol":"ETH/BTC"}`: what was subscribed.
   private func readSubscription(
-    _ reader: inout FieldReader, id: Int?, _ instruments: borrowing InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, id: Int?, _ instruments: InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) throws(FeedError) {
     var kind: Kind?

@@ -57,7 +57,7 @@ final class KuCoin: Dialect {
   }
 
   override func spell(
-    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: borrowing InstrumentTable
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
     case .subscribe(let topics): return Self.text("subscribe", topics[0], id, instruments)
@@ -69,7 +69,7 @@ final class KuCoin: Dialect {
   }
 
   private static func text(
-    _ action: String, _ topic: Topic, _ id: Int, _ instruments: borrowing InstrumentTable
+    _ action: String, _ topic: Topic, _ id: Int, _ instruments: InstrumentTable
   ) -> String {
     let name = instruments[topic.place].venueSymbol
     return topic.channel == 0

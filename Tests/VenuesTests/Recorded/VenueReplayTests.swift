@@ -55,7 +55,7 @@ struct VenueReplayTests {
     #expect(VenueRegistry.replays(venue: "binanceus", market: "spot").map(\.venue.name) == ["binance"])
     #expect(VenueRegistry.notReplayed(venue: "bitmex", market: "perp").contains("Bybit v5 spot and linear"))
     let coin = VenueRegistry.notReplayed(venue: "binance", market: "coinm")
-    #expect(coin == "binance coinm cannot be replayed; of that venue, what can is \(BinanceHandler.replay.title)")
+    #expect(coin == "binance coinm cannot be replayed; of that venue, what can is \(Binance.replay.title)")
   }
 
   @Test("names become symbols, and the list that is made of them is one that the handler reads", arguments: samples)
@@ -136,7 +136,7 @@ struct VenueReplayTests {
 
   @Test("names that are of no use are left out, the others replayed")
   func skips() throws {
-    let replay = try #require(BinanceHandler.venue.replay)
+    let replay = try #require(Binance.venue.replay)
     let start = try #require(
       replay.start(RecordedStart(market: "spot", names: ["BTCUSDT", "ABCXYZ", "XRPPAX", "BTCUSDT"])))
     #expect(start.symbols == ["BTC-USDT", "XRP-PAX"] && Array(start.skipped.keys) == ["ABCXYZ"])

@@ -153,7 +153,7 @@ struct AskAgainTests {
 
   @Test("Binance: a symbol that was silent is subscribed again, and told when it is heard")
   func binance() {
-    let feed = HandlerHarness(BinanceHandler.spot, ["BNB-BTC"])
+    let feed = HandlerHarness(Binance.spot, ["BNB-BTC"])
     let list = #"{"symbols":[{"symbol":"BNBBTC","baseAsset":"BNB","quoteAsset":"BTC"}]}"#
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)
