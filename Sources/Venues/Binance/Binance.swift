@@ -1,14 +1,17 @@
 import Bytes
 import MarketData
 
-/// Binance spot and USD-M futures: `depth@100ms` joined to REST snapshots, `trade`, `bookTicker`, and on spot `ticker`, on the
-/// combined endpoint, without a key. A venue with two connections, as spot and futures have hosts of their own.
+/// Binance spot and USD-M futures: `depth@100ms` joined to REST snapshots, `trade`, `bookTicker`, and on spot
+/// `ticker`, on the combined endpoint, without a key. A venue with two connections, as spot and futures have hosts of
+/// their own.
 ///
-/// Snapshots are asked for with `limit=1000` (weight 50): a thousand levels a side reach further than clients are shown, and cost a
-/// fifth of the weight and of the bytes of 5,000. A level beyond it is unknown until it changes. Where there are so many symbols that
-/// their snapshots would take longer than `startMinutes` of the weight limit, they are of 500 or 100 levels.
+/// Snapshots are asked for with `limit=1000` (weight 50): a thousand levels a side reach further than clients are
+/// shown, and cost a fifth of the weight and of the bytes of 5,000. A level beyond it is unknown until it changes.
+/// Where there are so many symbols that their snapshots would take longer than `startMinutes` of the weight limit,
+/// they are of 500 or 100 levels.
 final class Binance: Dialect {
-  /// Stream names in one SUBSCRIBE, and the time between two: five messages a second are allowed, pings and pongs counted.
+  /// Stream names in one SUBSCRIBE, and the time between two: five messages a second are allowed, pings and pongs
+  /// counted.
   static let namesPerRequest = 200
   static let requestInterval = 300 * Microseconds.millisecond
   /// Binance closes every connection after 24 h.
@@ -70,8 +73,8 @@ final class Binance: Dialect {
 
   // MARK: Lists
 
-  /// A name that the venue does not know fails the whole request, a list of one name too many is refused whole, and a URL has its limit
-  /// too: then the whole list is asked for.
+  /// A name that the venue does not know fails the whole request, a list of one name too many is refused whole, and a
+  /// URL has its limit too: then the whole list is asked for.
   override func listPath(_ query: ListQuery) -> String? {
     if query.failed == 400 { asksWholeList = true }
     let names = query.symbols.map { URLText.percentEncoded($0.base + $0.quote) }

@@ -23,10 +23,11 @@ struct BinanceMarket: Sendable {
   static let spot = BinanceMarket(
     part: "spot", infoPath: "/api/v3/exchangeInfo", volumePath: "/api/v3/ticker/24hr?type=MINI",
     depthPath: "/api/v3/depth", rule: .binanceSpot, snapshots: [(1_000, 50), (500, 25), (100, 5)],
-    weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], canary: "ticker", scale: 8, selectsSymbols: true)
+    weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], canary: "ticker", scale: 8,
+    selectsSymbols: true)
 
-  /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients, `trade`. `ticker`
-  /// and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
+  /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients,
+  /// `trade`. `ticker` and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
   static let usdm = BinanceMarket(
     part: "usdm", infoPath: "/fapi/v1/exchangeInfo", volumePath: "/fapi/v1/ticker/24hr", depthPath: "/fapi/v1/depth",
     rule: .binanceFutures, snapshots: [(1_000, 20), (500, 10), (100, 5)],

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// Reading Binance's messages: `{"stream":…,"data":{…}}` or the bare event, told apart by `e`; the spot `bookTicker` has no `e`
-/// and is told by its fields.
+/// Reading Binance's messages: `{"stream":…,"data":{…}}` or the bare event, told apart by `e`; the spot `bookTicker`
+/// has no `e` and is told by its fields.
 extension Binance {
   func readMessage(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
@@ -13,8 +13,8 @@ extension Binance {
 
   // MARK: As the venue prints them
 
-  /// Reads the two messages that make up nearly all traffic, if they are spelled exactly as the venue spells them. False: not one
-  /// of these, or spelled otherwise; nothing has been done then.
+  /// Reads the two messages that make up nearly all traffic, if they are spelled exactly as the venue spells them.
+  /// False: not one of these, or spelled otherwise; nothing has been done then.
   private func readFixed(
     _ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
@@ -277,7 +277,8 @@ extension Binance {
     guard let ask = fields["a"] else { throw FeedError.missing("a", in: "bookTicker") }
     guard let askSize = fields["A"] else { throw FeedError.missing("A", in: "bookTicker") }
     let found = QuoteFields(
-      place: try place(fields, reader, instruments, "bookTicker"), bid: bid, bidSize: bidSize, ask: ask, askSize: askSize)
+      place: try place(fields, reader, instruments, "bookTicker"), bid: bid, bidSize: bidSize, ask: ask,
+      askSize: askSize)
     batch.events.append(.quote(try instruments.quote(found, reader, Self.quoteFormat, now: hearing.now)))
   }
 
@@ -364,7 +365,8 @@ extension Binance {
 
   // MARK: REST bodies
 
-  /// `{"lastUpdateId":…,"bids":[["price","size"],…],"asks":[…]}`: the levels go to the end of `batch`, the id is returned.
+  /// `{"lastUpdateId":…,"bids":[["price","size"],…],"asks":[…]}`: the levels go to the end of `batch`, the id is
+  /// returned.
   func readOrderBook(
     _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) -> Int64 {

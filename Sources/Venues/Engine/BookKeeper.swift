@@ -1,8 +1,8 @@
 import MarketData
 
-/// How one book comes into sync and stays there, whatever the venue: by a snapshot in the stream, which updates are linked to or not, or
-/// joined to a REST snapshot; a message that is the whole book is a snapshot each time. Checksums are the market's to look at
-/// (`Market.Configuration`), and come back as a wish to rebuild.
+/// How one book comes into sync and stays there, whatever the venue: by a snapshot in the stream, which updates are
+/// linked to or not, or joined to a REST snapshot; a message that is the whole book is a snapshot each time. Checksums
+/// are the market's to look at (`Market.Configuration`), and come back as a wish to rebuild.
 ///
 /// It never says that a book is live because something was asked for: only what came makes it so.
 struct BookKeeper {

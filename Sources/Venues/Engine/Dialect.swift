@@ -1,11 +1,11 @@
 import Bytes
 import MarketData
 
-/// A venue: its facts, how its requests are spelled, how its messages and lists are read. All of the life of a subscription is the
-/// engine's (`FeedEngine`): a dialect knows no deadline, no retry, and no state of a book.
+/// A venue: its facts, how its requests are spelled, how its messages and lists are read. All of the life of a
+/// subscription is the engine's (`FeedEngine`): a dialect knows no deadline, no retry, and no state of a book.
 ///
-/// A class with overridden methods, so that a message costs one dynamic call and no existential. What a dialect keeps of its own (the
-/// numbers of a connection, quotes that come in parts) it keeps by place, and forgets in `forget`.
+/// A class with overridden methods, so that a message costs one dynamic call and no existential. What a dialect keeps
+/// of its own (the numbers of a connection, quotes that come in parts) it keeps by place, and forgets in `forget`.
 class Dialect {
   let facts: DialectFacts
 
@@ -16,8 +16,9 @@ class Dialect {
     preconditionFailure("a dialect without requests")
   }
 
-  /// Reads one message: market events go to `batch` in their order, everything else to `hearing`. On an error both are taken back, and the
-  /// message may be read again at a wider scale: nothing of the dialect's own is changed before the last thing that can fail.
+  /// Reads one message: market events go to `batch` in their order, everything else to `hearing`. On an error both are
+  /// taken back, and the message may be read again at a wider scale: nothing of the dialect's own is changed before
+  /// the last thing that can fail.
   func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {}

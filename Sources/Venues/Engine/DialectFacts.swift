@@ -1,13 +1,14 @@
 import MarketData
 
-/// What is fixed about how a venue's connection lives. Data: whatever differs between venues in it is a value here and no code there.
+/// What is fixed about how a venue's connection lives. Data: whatever differs between venues in it is a value here and
+/// no code there.
 struct DialectFacts {
   /// A channel that each symbol is followed on.
   struct Channel {
     /// By the venue's own name.
     var name: String
-    /// The longest time between two messages of it that lives, market or no market, µs; nil where nothing is promised. A channel that is
-    /// dead by that is subscribed again (`SilenceWatch`).
+    /// The longest time between two messages of it that lives, market or no market, µs; nil where nothing is promised.
+    /// A channel that is dead by that is subscribed again (`SilenceWatch`).
     var every: Int64?
 
     init(_ name: String, every: Int64? = nil) {
@@ -58,8 +59,8 @@ struct DialectFacts {
     /// Weight a minute for all connections of an address.
     var weightPerMinute: Int
     var concurrency: Int
-    /// How much of the weight limit the snapshots of all symbols may take at the start, in minutes of it: with more symbols they are less
-    /// deep.
+    /// How much of the weight limit the snapshots of all symbols may take at the start, in minutes of it: with more
+    /// symbols they are less deep.
     var startMinutes = 2
     /// Bytes that a snapshot has at most.
     var bodyLimit: Int
@@ -74,7 +75,8 @@ struct DialectFacts {
     case bridged
   }
 
-  /// How the book is told that a message was of which could not be read: it has `mark` in it, and the symbol in the text at `key`.
+  /// How the book is told that a message was of which could not be read: it has `mark` in it, and the symbol in the
+  /// text at `key`.
   struct Salvaged {
     var mark: StaticString
     var key: StaticString
@@ -89,18 +91,20 @@ struct DialectFacts {
   var bridge: Bridge?
   var pacing: Pacing
   var ping: Ping?
-  /// How the list comes: by REST, or as a channel of the stream that is asked for again if it has not come after this long, µs.
+  /// How the list comes: by REST, or as a channel of the stream that is asked for again if it has not come after this
+  /// long, µs.
   var listTimeout: Int64?
   var volumePaths: [String] = []
   var listLimit = 16 << 20
   /// Subscriptions wait so long for the venue's welcome, µs; 0 where there is none.
   var welcomeWithin: Int64 = 0
-  /// A symbol of which nothing came for so long after subscribing is told, µs: where any name is acknowledged. Nil where none is.
+  /// A symbol of which nothing came for so long after subscribing is told, µs: where any name is acknowledged. Nil
+  /// where none is.
   var silenceLimit: Int64?
   /// Whether a market is carried that is listed and not matched now. False where it would be acknowledged and silent.
   var carriesHalted = true
-  /// Subscriptions in a row without a snapshot, of a book that has been live, after which the connection is made anew; nil where a
-  /// subscription can be relied on to bring one.
+  /// Subscriptions in a row without a snapshot, of a book that has been live, after which the connection is made anew;
+  /// nil where a subscription can be relied on to bring one.
   var silentAttempts: Int?
   /// Whether the trades of a symbol are counted without holes.
   var countsTrades = false

@@ -52,7 +52,9 @@ extension FeedEngine {
       for topic in dead { refuse(topic.place, refusal.reason) }
       // Where the symbol itself is refused, its book says so.
       var rest = request
-      rest.places.removeAll { code in code % facts.channels.count == 0 || dead.contains { $0.place == code / facts.channels.count } }
+      rest.places.removeAll { code in
+        code % facts.channels.count == 0 || dead.contains { $0.place == code / facts.channels.count }
+      }
       if !rest.places.isEmpty { desk.rest(rest, now: now) }
       if dead.isEmpty { throw words }
     }

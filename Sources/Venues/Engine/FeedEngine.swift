@@ -1,15 +1,16 @@
 import Bytes
 import MarketData
 
-/// The life of a connection, for every venue: lists, subscriptions, books, refusals, silence, pings. It is the only owner of all of that
-/// state; what a venue is like stands in its dialect. Sans-IO, as every `FeedHandler`.
+/// The life of a connection, for every venue: lists, subscriptions, books, refusals, silence, pings. It is the only
+/// owner of all of that state; what a venue is like stands in its dialect. Sans-IO, as every `FeedHandler`.
 ///
 /// What holds for every dialect:
-/// 1. A book is live only when its data has come. A REST snapshot is asked for only when its subscription was acknowledged, or an
-///    update has come: without that it would say nothing of what follows.
-/// 2. Every request has a deadline. One that is not answered is sent again, then told of, then the connection is exchanged.
-/// 3. A refusal belongs to the symbol and the channel of its request and touches nothing else. It is retried on its schedule, or told as
-///    the symbol's.
+/// 1. A book is live only when its data has come. A REST snapshot is asked for only when its subscription was
+///    acknowledged, or an update has come: without that it would say nothing of what follows.
+/// 2. Every request has a deadline. One that is not answered is sent again, then told of, then the connection is
+///    exchanged.
+/// 3. A refusal belongs to the symbol and the channel of its request and touches nothing else. It is retried on its
+///    schedule, or told as the symbol's.
 /// 4. A book that leaves `live` says so by a reset.
 /// 5. One pacing for a connection, and one budget for an address.
 package final class FeedEngine: SymbolHandler {
@@ -255,8 +256,8 @@ package final class FeedEngine: SymbolHandler {
 
   override var asksAgain: Bool { true }
 
-  /// What stayed silent is subscribed again, too: a name that is none may be acknowledged, and whether one that has become one is heard of
-  /// by itself is not known.
+  /// What stayed silent is subscribed again, too: a name that is none may be acknowledged, and whether one that has
+  /// become one is heard of by itself is not known.
   override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
     if facts.listTimeout != nil {
       guard isConnected, hasStreamList, !desk.outbox.isPaused(at: now) else { return }
@@ -298,7 +299,8 @@ package final class FeedEngine: SymbolHandler {
     if let limit = facts.silentAttempts,
       let hopeless = due.first(where: { lines[$0].wasLive && lines[$0].book.silentAttempts >= limit })
     {
-      // That a subscription brings a snapshot is said of a first one only: where it does not, only another connection helps.
+      // That a subscription brings a snapshot is said of a first one only: where it does not, only another connection
+      // helps.
       leave("\(known[hopeless].venueSymbol) got no snapshot by subscribing again", within: RequestDeadline.renewal)
       due.removeAll { lines[$0].wasLive && lines[$0].book.silentAttempts >= limit }
     }
@@ -365,7 +367,9 @@ package final class FeedEngine: SymbolHandler {
       return true
     }
     if let attempts = silent.map({ lines[$0].book.silentAttempts }).max() {
-      unanswered(attempts, words(SubscriptionDesk.Request(places: silent.map { desk.code(Topic(place: $0, channel: 0)) })), now: now)
+      unanswered(
+        attempts, words(SubscriptionDesk.Request(places: silent.map { desk.code(Topic(place: $0, channel: 0)) })),
+        now: now)
     }
     return request.places.isEmpty
   }

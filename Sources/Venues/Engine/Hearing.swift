@@ -9,11 +9,12 @@ struct Hearing {
     var isBridged = false
   }
 
-  /// A subscription was refused. Which one: by the number of the request, the symbol, the channel, as far as the venue says it.
+  /// A subscription was refused. Which one: by the number of the request, the symbol, the channel, as far as the venue
+  /// says it.
   struct Refusal {
     enum Effect {
-      /// It will not be. A book is its symbol's; another channel is asked for again, slowly and for ever. Of several symbols in one
-      /// request, which is to blame shows when the halves are asked for.
+      /// It will not be. A book is its symbol's; another channel is asked for again, slowly and for ever. Of several
+      /// symbols in one request, which is to blame shows when the halves are asked for.
       case final
       /// The same, where the venue has looked at every symbol of the request.
       case finalForAll
@@ -21,7 +22,8 @@ struct Hearing {
       case already
       /// The venue could not, this once: the same again after so many µs.
       case again(after: Int64)
-      /// Too many requests: nothing is sent for so many µs, or ever longer if the venue does not say, and then the same again.
+      /// Too many requests: nothing is sent for so many µs, or ever longer if the venue does not say, and then the
+      /// same again.
       case pause(Int64?)
     }
     var id: Int?

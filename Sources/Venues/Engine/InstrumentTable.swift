@@ -1,15 +1,16 @@
 import Bytes
 import MarketData
 
-/// The instruments of a connection, by place: the venue's names, scales that widen as values ask for it, contract sizes.
+/// The instruments of a connection, by place: the venue's names, scales that widen as values ask for it, contract
+/// sizes.
 ///
-/// A dialect reads every number of an instrument through it. A value that has more digits than its scale throws, and says what it
-/// needs: the engine widens the scale and has the message read again.
+/// A dialect reads every number of an instrument through it. A value that has more digits than its scale throws, and
+/// says what it needs: the engine widens the scale and has the message read again.
 ///
 /// Bounded by `SymbolTable.limit` instruments.
 struct InstrumentTable {
-  /// The widest scale that a value may ask for. Twelve digits hold every increment in use; a stray price of 18 digits must not
-  /// make all others overflow.
+  /// The widest scale that a value may ask for. Twelve digits hold every increment in use; a stray price of 18 digits
+  /// must not make all others overflow.
   static let widestScale: UInt8 = 12
 
   /// By `InstrumentID`. Only grows; an instrument keeps its place.
@@ -64,8 +65,8 @@ struct InstrumentTable {
   /// Adds an instrument, or brings the one of that venue symbol up to date; scales never shrink. Appends `.instrument`
   /// if something changed. Returns its place; nil if the table is full.
   ///
-  /// Where the venue counts contracts, every size that `size` reads is brought to base units. A contract's size never changes; where it
-  /// does, the venue lists another. Precondition: the market has a contract size.
+  /// Where the venue counts contracts, every size that `size` reads is brought to base units. A contract's size never
+  /// changes; where it does, the venue lists another. Precondition: the market has a contract size.
   mutating func add(
     _ market: ListedMarket, venue: String, into batch: inout EventBatch
   ) -> (place: Int, priceBy: Int64, sizeBy: Int64)? {
@@ -165,8 +166,8 @@ struct InstrumentTable {
     return (instruments[place].priceScale, instruments[place].sizeScale - unit.scale, unit.factor)
   }
 
-  /// Widens the scale to the digits that a number above zero is printed with, zeros at the end included: the message will be read
-  /// again. Eight is the most that venues print a real price or size with.
+  /// Widens the scale to the digits that a number above zero is printed with, zeros at the end included: the message
+  /// will be read again. Eight is the most that venues print a real price or size with.
   mutating func learnDigits(of text: RawSpan, _ place: Int, isPrice: Bool) throws(FeedError) {
     let digits = DecimalText.printedScale(text)
     let added = isPrice ? 0 : sizeUnits[place].scale
@@ -178,7 +179,8 @@ struct InstrumentTable {
     throw FeedError(.decimal, FeedError.words(.tooPrecise(needed: digits + added)))
   }
 
-  /// A price of the venue's own statistics: what does not fit the scale, or is below zero, is left out; it widens nothing.
+  /// A price of the venue's own statistics: what does not fit the scale, or is below zero, is left out; it widens
+  /// nothing.
   func statisticsPrice(
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString
   ) throws(FeedError) -> Int64? {
@@ -210,16 +212,16 @@ struct InstrumentTable {
     peaks[place].size = max(peaks[place].size, size)
   }
 
-  /// Widens the scale that the last failed reading asked for. By what the values of which place are to be multiplied; nil if it asked
-  /// for none, or cannot have it.
+  /// Widens the scale that the last failed reading asked for. By what the values of which place are to be multiplied;
+  /// nil if it asked for none, or cannot have it.
   mutating func widenIfNeeded(into batch: inout EventBatch) -> (place: Int, priceBy: Int64, sizeBy: Int64)? {
     guard let (place, isPrice, needed) = widening else { return nil }
     widening = nil
     return widen(place, isPrice: isPrice, to: needed, into: &batch).map { (place, isPrice ? $0 : 1, isPrice ? 1 : $0) }
   }
 
-  /// Appends `.instrument` with the wider scale. The factor between the scales; nil if the scale is as wide already, would be beyond
-  /// `widestScale`, or a value seen so far would overflow at it.
+  /// Appends `.instrument` with the wider scale. The factor between the scales; nil if the scale is as wide already,
+  /// would be beyond `widestScale`, or a value seen so far would overflow at it.
   mutating func widen(_ place: Int, isPrice: Bool, to needed: UInt8, into batch: inout EventBatch) -> Int64? {
     let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
     guard needed > scale, needed <= Self.widestScale else { return nil }

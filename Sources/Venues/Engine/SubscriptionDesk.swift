@@ -1,7 +1,7 @@
 import MarketData
 
-/// Where every subscription of a connection stands, by symbol and channel, and what is still to be sent: pacing, batches, deadlines and
-/// answers, for all venues alike. A value; time is a parameter.
+/// Where every subscription of a connection stands, by symbol and channel, and what is still to be sent: pacing,
+/// batches, deadlines and answers, for all venues alike. A value; time is a parameter.
 ///
 /// Bounded: a state for each topic, and the requests that wait or are awaited by `DialectFacts.Pacing.limit`.
 struct SubscriptionDesk {
@@ -144,8 +144,8 @@ struct SubscriptionDesk {
 
   // MARK: Sending
 
-  /// What may be sent now. Requests about one channel are joined where the venue takes several symbols in one. No allocation if there is
-  /// nothing.
+  /// What may be sent now. Requests about one channel are joined where the venue takes several symbols in one. No
+  /// allocation if there is nothing.
   mutating func take(now: Timestamp) -> [Request] {
     let taken = outbox.take(now: now)
     guard taken.count > 1, case .channel = grouping else { return taken }
@@ -214,10 +214,12 @@ struct SubscriptionDesk {
 }
 
 extension RequestOutbox where Request: SymbolRequest {
-  /// Takes the part of a request that an answer is about, which the rest goes on without: of the oldest that has any, where the answer
-  /// has no number. Nil if none awaits it. O(awaited).
+  /// Takes the part of a request that an answer is about, which the rest goes on without: of the oldest that has any,
+  /// where the answer has no number. Nil if none awaits it. O(awaited).
   mutating func answered(_ id: Int?, where matches: (Int) -> Bool) -> Request? {
-    takeAwaited { (id == nil || $0 == id) && $1.places.contains(where: matches) } part: {
+    takeAwaited {
+      (id == nil || $0 == id) && $1.places.contains(where: matches)
+    } part: {
       var part = $0
       part.places = $0.places.filter(matches)
       $0.places.removeAll(where: matches)

@@ -1,17 +1,20 @@
 import Bytes
 import MarketData
 
-/// Gate spot, WebSocket v4, without a key: `spot.obu` (a snapshot of 400 levels a side in the stream, then changes every 100 ms),
-/// `spot.trades`, `spot.book_ticker` as quotes and `spot.tickers`. Facts and their evidence: <doc:Gate>.
+/// Gate spot, WebSocket v4, without a key: `spot.obu` (a snapshot of 400 levels a side in the stream, then changes
+/// every 100 ms), `spot.trades`, `spot.book_ticker` as quotes and `spot.tickers`. Facts and their evidence:
+/// <doc:Gate>.
 ///
-/// Of the venue's two books `spot.obu` is the one that needs no REST: its snapshot comes on subscribing, it is four times as
-/// deep as what `spot.order_book_update` reports, and each message says which numbers it covers. The other is still read, since
-/// recordings from before 2025 have it: as soon as it comes for a symbol, that symbol's book is bridged to a REST snapshot.
+/// Of the venue's two books `spot.obu` is the one that needs no REST: its snapshot comes on subscribing, it is four
+/// times as deep as what `spot.order_book_update` reports, and each message says which numbers it covers. The other is
+/// still read, since recordings from before 2025 have it: as soon as it comes for a symbol, that symbol's book is
+/// bridged to a REST snapshot.
 final class Gate: Dialect {
   /// Which of the venue's books is subscribed.
   package enum Books: Sendable { case streamed, bridged }
 
-  /// Levels a side of `spot.obu`, to which the book is cut: whether the venue says what falls out is known of its futures only.
+  /// Levels a side of `spot.obu`, to which the book is cut: whether the venue says what falls out is known of its
+  /// futures only.
   static let depth = 400
   /// Levels a side of a REST snapshot: the most that the venue answers with.
   static let snapshotLimit = 1_000
@@ -156,15 +159,16 @@ struct GateReply {
 }
 
 extension SequenceRule {
-  /// Gate, "How to maintain local order book": drop `u <= id`; first `U <= id+1 <= u`; then `U == last+1`. Numbers rise by one with every
-  /// change of a book.
+  /// Gate, "How to maintain local order book": drop `u <= id`; first `U <= id+1 <= u`; then `U == last+1`. Numbers
+  /// rise by one with every change of a book.
   static let gate = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
     joins: { update, snapshot in update.first <= snapshot &+ 1 && update.last >= snapshot &+ 1 },
     isRepeat: { update, last in update.last == last },
     follows: { update, last in update.first == last &+ 1 })
 
-  /// `full` replaces the book whenever it comes; a change must follow by one. One without levels only moves the number on.
+  /// `full` replaces the book whenever it comes; a change must follow by one. One without levels only moves the number
+  /// on.
   static let gateStream = SequenceRule(
     isOld: { _, _ in false }, joins: { update, snapshot in update.first == snapshot &+ 1 },
     isRepeat: { update, last in update.last == last },

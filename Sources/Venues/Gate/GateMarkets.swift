@@ -3,14 +3,16 @@ import MarketData
 
 /// Reading Gate's lists: instruments, and the 24 h figures of all of them.
 extension Gate {
-  /// `[{"id":"ETH_USDT","base":"ETH","quote":"USDT","precision":6,"amount_precision":3,"trade_status":"tradable",…},…]`: all of them in one.
+  /// `[{"id":"ETH_USDT","base":"ETH","quote":"USDT","precision":6,"amount_precision":3,"trade_status":"tradable",…},…]`:
+  /// all of them in one.
   func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
     reader.field = "currency_pairs"
     return try reader.markets(readMarket)
   }
 
-  /// `[{"currency_pair":"ETH_USDT","last":…,"base_volume":…,"quote_volume":"328461488.44111",…},…]`: 24 h figures of all markets.
+  /// `[{"currency_pair":"ETH_USDT","last":…,"base_volume":…,"quote_volume":"328461488.44111",…},…]`: 24 h figures of
+  /// all markets.
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
     reader.field = "tickers"

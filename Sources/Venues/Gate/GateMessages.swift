@@ -1,7 +1,8 @@
 import Bytes
 import MarketData
 
-/// Reading Gate's messages: `{"time":…,"time_ms":…,"channel":…,"event":…,"error":…,"result":…}` with its fields in any order.
+/// Reading Gate's messages: `{"time":…,"time_ms":…,"channel":…,"event":…,"error":…,"result":…}` with its fields in any
+/// order.
 extension Gate {
   private enum Kind { case stream, updates, trades, quote, ticker, pong, system, other }
 
@@ -94,7 +95,8 @@ extension Gate {
     }
   }
 
-  /// `{"type":"upgrade","msg":…}`: the connection will close soon. Documented for futures; taken here too, should it come.
+  /// `{"type":"upgrade","msg":…}`: the connection will close soon. Documented for futures; taken here too, should it
+  /// come.
   private func readSystem(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
     var isUpgrade = false
     try reader.objectStart()
@@ -126,8 +128,8 @@ extension Gate {
     var time: Timestamp?
   }
 
-  /// `{"t":…,"full":true,"s":"ob.BTC_USDT.400","U":…,"u":…,"b":[["price","size"],…],"a":[…]}`; `U` is missing where `full` is there, and a
-  /// side, or both, where nothing changed. Nil if the stream is of another depth.
+  /// `{"t":…,"full":true,"s":"ob.BTC_USDT.400","U":…,"u":…,"b":[["price","size"],…],"a":[…]}`; `U` is missing where
+  /// `full` is there, and a side, or both, where nothing changed. Nil if the stream is of another depth.
   private func readBookFields(
     _ reader: inout FieldReader, isStream: Bool, _ instruments: InstrumentTable
   ) throws(FeedError) -> BookFields? {
@@ -194,7 +196,8 @@ extension Gate {
 
   // MARK: The snapshot by REST
 
-  /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`: the levels go to the end of `batch`, the id is returned.
+  /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`: the levels go to the end of `batch`,
+  /// the id is returned.
   func readOrderBook(
     _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
@@ -225,8 +228,8 @@ extension Gate {
   private static let quoteFormat = QuoteFormat(
     title: "book_ticker", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A", time: "t")
 
-  /// `{"t":…,"u":…,"s":"BTC_USDT","b":"19177.79","B":"0.0003341504","a":"19179.38","A":"0.09"}`. What a side without orders looks like has
-  /// not been seen: empty texts, zeros and missing fields are all taken for one.
+  /// `{"t":…,"u":…,"s":"BTC_USDT","b":"19177.79","B":"0.0003341504","a":"19179.38","A":"0.09"}`. What a side without
+  /// orders looks like has not been seen: empty texts, zeros and missing fields are all taken for one.
   private func readQuote(
     _ reader: inout FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) {
@@ -254,8 +257,8 @@ extension Gate {
   private static let tradeFormat = TradeFormat(
     symbol: "currency_pair", price: "price", size: "amount", id: "id", side: "side", buy: "buy", sell: "sell")
 
-  /// `{"id":309143071,"create_time":…,"create_time_ms":"1606292218213.4578","side":"sell","currency_pair":…,"amount":…,"price":…}`; `side` is
-  /// the taker's.
+  /// `{"id":309143071,"create_time":…,"create_time_ms":"1606292218213.4578","side":"sell","currency_pair":…,"amount":…,"price":…}`;
+  /// `side` is the taker's.
   private func readTrade(
     _ reader: inout FieldReader, _ fallback: Timestamp, _ instruments: inout InstrumentTable
   ) throws(FeedError) -> Trade {

@@ -3,12 +3,13 @@ import MarketData
 
 /// Kraken spot, WebSocket v2: instruments, books with checksums, trades and statistics on one connection without a key.
 ///
-/// On connecting `instrument` is subscribed; when that snapshot has said what the pairs are, `book`, `trade` and `ticker` of
-/// the configured ones. The book is subscribed at depth 100: the deepest that still costs little (a snapshot of 9 KB a symbol,
-/// against 90 KB at 1,000) and ten times what the checksum covers, so that what clients see is what was verified.
+/// On connecting `instrument` is subscribed; when that snapshot has said what the pairs are, `book`, `trade` and
+/// `ticker` of the configured ones. The book is subscribed at depth 100: the deepest that still costs little (a
+/// snapshot of 9 KB a symbol, against 90 KB at 1,000) and ten times what the checksum covers, so that what clients see
+/// is what was verified.
 final class Kraken: Dialect {
-  /// The depth that is subscribed. The book must be cut to the one that is acknowledged, which is this one or, in what others have
-  /// recorded, theirs: Kraken sends no removal for levels that fall out of it.
+  /// The depth that is subscribed. The book must be cut to the one that is acknowledged, which is this one or, in what
+  /// others have recorded, theirs: Kraken sends no removal for levels that fall out of it.
   static let bookDepth = 100
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, trade, ticker }
@@ -60,8 +61,8 @@ final class Kraken: Dialect {
     super.init(facts)
   }
 
-  /// An unsubscribe must repeat the depth. The snapshot of `trade` is the last 50 trades; `ticker` is sent on trades, as quotes are made from
-  /// the book, which is exact at every change.
+  /// An unsubscribe must repeat the depth. The snapshot of `trade` is the last 50 trades; `ticker` is sent on trades,
+  /// as quotes are made from the book, which is exact at every change.
   override func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {

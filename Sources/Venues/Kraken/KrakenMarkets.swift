@@ -7,7 +7,8 @@ extension Kraken {
   func readInstruments(
     _ reader: inout FieldReader, isSnapshot: Bool, _ hearing: inout Hearing
   ) throws(FeedError) {
-    // Changes of pairs while subscribed are changes of status or limits; a new precision shows in the values themselves.
+    // Changes of pairs while subscribed are changes of status or limits; a new precision shows in the values
+    // themselves.
     guard isSnapshot else { return }
     var markets: [ListedMarket] = []
     reader.field = "data"
@@ -18,8 +19,8 @@ extension Kraken {
     hearing.report(.listed(markets))
   }
 
-  /// Nil for a name that is no pair of currencies. Orders are matched while the status is `online`, `limit_only` or `reduce_only`; the others
-  /// are `cancel_only`, `post_only`, `work_in_progress`, `delisted`, `maintenance`.
+  /// Nil for a name that is no pair of currencies. Orders are matched while the status is `online`, `limit_only` or
+  /// `reduce_only`; the others are `cancel_only`, `post_only`, `work_in_progress`, `delisted`, `maintenance`.
   private func readPair(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
     var name = ""
     var isTrading = true
@@ -55,8 +56,9 @@ extension Kraken {
       sizeScale: sizeScale, priceIncrement: price, sizeIncrement: size, state: isTrading ? .trading : .halted)
   }
 
-  /// First `{"error":[],"result":{"XXBTZUSD":{"wsname":"XBT/USD",…},…}}`, then `{"error":[],"result":{"XXBTZUSD":{"v":["today","24 h"],
-  /// "p":["today","24 h"],…},…}}`: volume in base units and its average price.
+  /// First `{"error":[],"result":{"XXBTZUSD":{"wsname":"XBT/USD",…},…}}`, then
+  /// `{"error":[],"result":{"XXBTZUSD":{"v":["today","24 h"], "p":["today","24 h"],…},…}}`: volume in base units and
+  /// its average price.
   func readFigures(
     _ body: RawSpan, isNames: Bool, into volumes: inout [String: Decimal64]
   ) throws(FeedError) {

@@ -71,8 +71,8 @@ extension Kraken {
   private static let bookFormat = BookFormat(title: "book", level: .object(price: "price", size: "qty"))
   private static let unlistedBookFormat = bookFormat.learning(.all)
 
-  /// Kraken's checksum is over the digits, so they are the scales: those of its list, or those that a pair's books are printed with
-  /// where the list says nothing of it (one that was made for a recording without).
+  /// Kraken's checksum is over the digits, so they are the scales: those of its list, or those that a pair's books are
+  /// printed with where the list says nothing of it (one that was made for a recording without).
   private static func format(of instrument: Instrument) -> BookFormat {
     instrument.priceIncrement == nil && instrument.sizeIncrement == nil
       ? unlistedBookFormat : bookFormat
@@ -97,13 +97,15 @@ extension Kraken {
       } else if reader.equals(key, "bids") {
         // The symbol comes first; where it does not, the levels wait for it.
         if let place {
-          try instruments.readLevels(&reader, place, "bids", isBid: true, Self.format(of: instruments[place]), into: &batch.bids)
+          try instruments.readLevels(
+            &reader, place, "bids", isBid: true, Self.format(of: instruments[place]), into: &batch.bids)
         } else {
           bids = try reader.rawValue("bids")
         }
       } else if reader.equals(key, "asks") {
         if let place {
-          try instruments.readLevels(&reader, place, "asks", isBid: false, Self.format(of: instruments[place]), into: &batch.asks)
+          try instruments.readLevels(
+            &reader, place, "asks", isBid: false, Self.format(of: instruments[place]), into: &batch.asks)
         } else {
           asks = try reader.rawValue("asks")
         }
@@ -122,11 +124,13 @@ extension Kraken {
     guard let checksum else { throw FeedError.missing("checksum", in: "book") }
     if let bids {
       var levels = reader.reader(bids)
-      try instruments.readLevels(&levels, place, "bids", isBid: true, Self.format(of: instruments[place]), into: &batch.bids)
+      try instruments.readLevels(
+        &levels, place, "bids", isBid: true, Self.format(of: instruments[place]), into: &batch.bids)
     }
     if let asks {
       var levels = reader.reader(asks)
-      try instruments.readLevels(&levels, place, "asks", isBid: false, Self.format(of: instruments[place]), into: &batch.asks)
+      try instruments.readLevels(
+        &levels, place, "asks", isBid: false, Self.format(of: instruments[place]), into: &batch.asks)
     }
     let bidRange = mark.bids..<batch.bids.count
     let askRange = mark.asks..<batch.asks.count

@@ -1,14 +1,15 @@
 import Bytes
 import MarketData
 
-/// KuCoin spot on the socket of its unified API, without a key or a token: `obu` at depth `increment@10ms` (a snapshot of 500 levels a side
-/// in the stream, then changes every 10 ms) and `trade`. Facts and their evidence: <doc:KuCoin>.
+/// KuCoin spot on the socket of its unified API, without a key or a token: `obu` at depth `increment@10ms` (a snapshot
+/// of 500 levels a side in the stream, then changes every 10 ms) and `trade`. Facts and their evidence: <doc:KuCoin>.
 ///
-/// The venue's classic socket needs a token from a POST, and its changes of the whole book can be joined without a key to a REST
-/// snapshot of 100 levels only: everything below them stays unknown until it changes, and as the market moves, the known part
-/// runs out. `obu` is exact to its depth at all times, which is why it is used.
+/// The venue's classic socket needs a token from a POST, and its changes of the whole book can be joined without a key
+/// to a REST snapshot of 100 levels only: everything below them stays unknown until it changes, and as the market
+/// moves, the known part runs out. `obu` is exact to its depth at all times, which is why it is used.
 ///
-/// Quotes are made from the book, which comes as often as the venue's own. 24 h figures are made from the trades: this socket has none.
+/// Quotes are made from the book, which comes as often as the venue's own. 24 h figures are made from the trades: this
+/// socket has none.
 final class KuCoin: Dialect {
   /// Levels a side, to which the book is cut: a level that falls out comes as a removal, but some messages late.
   static let depth = 500
@@ -42,7 +43,8 @@ final class KuCoin: Dialect {
   init() {
     var facts = DialectFacts(
       channels: [.init("obu"), .init("trade")], book: .streamed(.kuCoin),
-      // Requests are limited to 100 in ten seconds by some of the documentation, and to 300 by other: eight a second keep both.
+      // Requests are limited to 100 in ten seconds by some of the documentation, and to 300 by other: eight a second
+      // keep both.
       pacing: .init(grouping: .topic, atOnce: 2, every: 250 * Microseconds.millisecond, limit: 1_024),
       salvage: [.init(mark: "\"obu.SPOT\"", key: "\"s\"")])
     facts.ping = .init(after: Self.pingAfter, since: .ping)
@@ -130,8 +132,8 @@ struct KuCoinReply {
 }
 
 extension SequenceRule {
-  /// A change is applied if `O <= last + 1` and `C > last`, as documented. In two years' captures `O` was always `last + 1`. What the
-  /// snapshot has already may come after it and is nothing.
+  /// A change is applied if `O <= last + 1` and `C > last`, as documented. In two years' captures `O` was always `last
+  /// + 1`. What the snapshot has already may come after it and is nothing.
   static let kuCoin = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
     joins: { update, snapshot in update.first <= snapshot &+ 1 && update.last > snapshot },

@@ -3,8 +3,8 @@ import MarketData
 
 /// Reading KuCoin's lists: instruments, and the 24 h figures of all of them.
 extension KuCoin {
-  /// `{"code":"200000","data":[{"symbol":"BTC-USDT","baseCurrency":…,"quoteCurrency":…,"baseIncrement":…,"priceIncrement":…,"enableTrading":true},…]}`: all
-  /// of them in one.
+  /// `{"code":"200000","data":[{"symbol":"BTC-USDT","baseCurrency":…,"quoteCurrency":…,"baseIncrement":…,"priceIncrement":…,"enableTrading":true},…]}`:
+  /// all of them in one.
   func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
     var code = "200000"
@@ -27,8 +27,8 @@ extension KuCoin {
     return list
   }
 
-  /// `{"code":"200000","data":{"time":…,"ticker":[{"symbol":"BTC-USDT","vol":…,"volValue":"133988049.45",…},…]}}`: 24 h figures of all
-  /// markets; `volValue` is in the quote currency.
+  /// `{"code":"200000","data":{"time":…,"ticker":[{"symbol":"BTC-USDT","vol":…,"volValue":"133988049.45",…},…]}}`: 24
+  /// h figures of all markets; `volValue` is in the quote currency.
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
     var code = "200000"

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// Reading KuCoin's messages: `{"T":"obu.SPOT","dp":…,"t":…,"P":…,"d":{…}}` with its fields in any order, or the welcome, a pong, the answer
-/// to a request.
+/// Reading KuCoin's messages: `{"T":"obu.SPOT","dp":…,"t":…,"P":…,"d":{…}}` with its fields in any order, or the
+/// welcome, a pong, the answer to a request.
 extension KuCoin {
   private enum Topic { case book, trades, other }
 
@@ -133,7 +133,8 @@ extension KuCoin {
     batch.events.append(
       .book(
         BookEvent(
-          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta, bidRange: mark.bids..<batch.bids.count,
+          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta,
+          bidRange: mark.bids..<batch.bids.count,
           askRange: mark.asks..<batch.asks.count, time: time)))
     hearing.number(UpdateNumbers(first: first, last: last))
   }
@@ -143,7 +144,8 @@ extension KuCoin {
   private static let tradeFormat = TradeFormat(
     symbol: "s", price: "p", size: "q", id: "ti", side: "S", buy: "buy", sell: "sell", time: "M", clock: .nanoseconds)
 
-  /// `{"s":"BTC-USDT","S":"sell","p":"92525.6","q":"0.00008036","ti":"20631804219899904","M":ns,"E":…}`; `S` is the taker's side.
+  /// `{"s":"BTC-USDT","S":"sell","p":"92525.6","q":"0.00008036","ti":"20631804219899904","M":ns,"E":…}`; `S` is the
+  /// taker's side.
   private func readTrade(
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {

@@ -151,7 +151,9 @@ extension InstrumentTable {
     _ price: Int64, _ size: Int64, _ reader: borrowing FieldReader, _ field: StaticString
   ) -> FeedError {
     if size < 0 { return FeedError(.decimal, "field \(field) at offset \(reader.offset): negative size") }
-    if price > 0 { return FeedError(JSONError(reason: .decimal(.overflow), offset: reader.offset), field: field, base: 0) }
+    if price > 0 {
+      return FeedError(JSONError(reason: .decimal(.overflow), offset: reader.offset), field: field, base: 0)
+    }
     return FeedError(.value, "level before offset \(reader.offset): price is not above zero")
   }
 
