@@ -121,6 +121,8 @@ extension FeedEngine {
   func takeSnapshot(
     _ place: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    // The symbol may have been refused since.
+    guard lines[place].isCarried else { return }
     guard lines[place].book.isBridged, !lines[place].book.isLive else { return pacer.succeeded(place) }
     guard status == 200 else { return pacer.failed(place, status: status, retryAfter: retryAfter, now: now) }
     var mark = BatchMark(batch)
