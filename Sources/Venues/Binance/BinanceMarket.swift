@@ -68,7 +68,7 @@ extension Binance {
         "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
         "24 h a connection",
       ]))
-  static let venue: Venue = Venue(title: "Binance", parts: [spot, usdm], replay: replay)
+  package static let venue: Venue = Venue(title: "Binance", parts: [spot, usdm], replay: replay)
 
   private static func connection(
     _ market: BinanceMarket, title: String, endpoint: String, rest: String, kinds: Set<Instrument.Kind.Family>,

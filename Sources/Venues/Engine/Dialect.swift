@@ -6,7 +6,7 @@ import MarketData
 ///
 /// A class with overridden methods, so that a message costs one dynamic call and no existential. What a dialect keeps
 /// of its own (the numbers of a connection, quotes that come in parts) it keeps by place, and forgets in `forget`.
-class Dialect {
+package class Dialect {
   let facts: DialectFacts
 
   init(_ facts: DialectFacts) { self.facts = facts }

@@ -409,8 +409,7 @@ package final class FeedEngine: SymbolHandler {
     let start = batch.events.count
     hearing.begin(now: now)
     try dialect.read(message, &known, &hearing, into: &batch)
-    // What is of no use to any symbol may be of the canary.
-    if hearing.ignored > 0, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
+    if hearing.mayBeCanary, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
     isAnswer = hearing.isAnswer
     counts.ignored += hearing.ignored
     take(from: start, now: now, into: &batch)

@@ -60,6 +60,8 @@ struct Hearing {
   var isAnswer = false
   /// Messages, or parts of one, that are of no use here.
   var ignored = 0
+  /// Whether the message is of no use, and such as the canary brings: of a symbol's channel, and another depth of it.
+  var mayBeCanary = false
   /// One for each book event of the message, in their order, where the venue numbers them.
   private(set) var numbers: [Numbers] = []
   private(set) var reports: [Report] = []
@@ -68,6 +70,7 @@ struct Hearing {
   mutating func begin(now: Timestamp) {
     self.now = now
     isAnswer = false
+    mayBeCanary = false
     ignored = 0
     numbers.removeAll(keepingCapacity: true)
     reports.removeAll(keepingCapacity: true)

@@ -9,7 +9,7 @@ import MarketData
 /// times as deep as what `spot.order_book_update` reports, and each message says which numbers it covers. The other is
 /// still read, since recordings from before 2025 have it: as soon as it comes for a symbol, that symbol's book is
 /// bridged to a REST snapshot.
-final class Gate: Dialect {
+package final class Gate: Dialect {
   /// Which of the venue's books is subscribed.
   package enum Books: Sendable { case streamed, bridged }
 
@@ -26,10 +26,10 @@ final class Gate: Dialect {
   static let upgradeNotice = 10 * Microseconds.second
   /// A subscription that the venue could not carry out is sent again after this long.
   static let retryAfter = 5 * Microseconds.second
-  static let venue: Venue = venue(.streamed)
+  package static let venue: Venue = venue(.streamed)
 
   /// The venue with one or the other book.
-  static func venue(_ books: Books) -> Venue {
+  package static func venue(_ books: Books) -> Venue {
     Venue(
       name: "gate", title: "Gate", separator: "_", endpoint: "wss://api.gateio.ws/ws/v4/",
       restEndpoint: "https://api.gateio.ws",

@@ -7,14 +7,14 @@ import MarketData
 /// `ticker` of the configured ones. The book is subscribed at depth 100: the deepest that still costs little (a
 /// snapshot of 9 KB a symbol, against 90 KB at 1,000) and ten times what the checksum covers, so that what clients see
 /// is what was verified.
-final class Kraken: Dialect {
+package final class Kraken: Dialect {
   /// The depth that is subscribed. The book must be cut to the one that is acknowledged, which is this one or, in what
   /// others have recorded, theirs: Kraken sends no removal for levels that fall out of it.
   static let bookDepth = 100
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, trade, ticker }
 
-  static let venue: Venue = Venue(
+  package static let venue: Venue = Venue(
     name: "kraken", title: "Kraken", separator: "/", endpoint: "wss://ws.kraken.com/v2",
     restEndpoint: "https://api.kraken.com",
     // A heartbeat comes every second in which there was nothing else.

@@ -10,7 +10,7 @@ import MarketData
 ///
 /// Quotes are made from the book, which comes as often as the venue's own. 24 h figures are made from the trades: this
 /// socket has none.
-final class KuCoin: Dialect {
+package final class KuCoin: Dialect {
   /// Levels a side, to which the book is cut: a level that falls out comes as a removal, but some messages late.
   static let depth = 500
   /// Without a ping for its `pingInterval` of 18 s the venue may close; more than one a second is forbidden.
@@ -19,7 +19,7 @@ final class KuCoin: Dialect {
   /// A subscription that was one too many is sent again after this long.
   static let retryAfter = 10 * Microseconds.second
 
-  static let venue: Venue = Venue(
+  package static let venue: Venue = Venue(
     name: "kucoin", title: "KuCoin", separator: "-", endpoint: "wss://x-push-spot.kucoin.com/",
     restEndpoint: "https://api.kucoin.com",
     // Pings are answered within a moment.

@@ -66,6 +66,7 @@ extension KuCoin {
     if let topic {
       guard topic != .other, isIncrement || topic == .trades else {
         // Another depth is the canary's, if anybody's.
+        hearing.mayBeCanary = topic == .book
         hearing.ignored += 1
         return
       }
