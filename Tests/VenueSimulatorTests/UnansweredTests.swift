@@ -21,7 +21,7 @@ struct UnansweredTests {
         return (part, Array(symbols.prefix(2)))
       }
     }
-    return registered + [(GateHandler.venue(.bridged), ["BTC-USDT", "ETH-USDT"])]
+    return registered + [(Gate.venue(.bridged), ["BTC-USDT", "ETH-USDT"])]
   }
 
   /// A feed and its venue, with some of what the feed says kept from the venue.

@@ -48,7 +48,7 @@ final class SimulatedFeed {
     Setup("hyperliquid", ["BTC-USDC-PERP", "ETH-USDC-PERP", "ZEC-USDC-PERP"]),
     Setup("okx", ["BTC-USDT", "ETH-USDT-PERP", "ZEC-USDT"]),
     Setup("gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
-    Setup(GateHandler.venue(.bridged), named: "gate, older book", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
+    Setup(Gate.venue(.bridged), named: "gate, older book", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
     Setup("kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
   ]
 

@@ -93,7 +93,7 @@ struct BookPropertyTests {
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 500)),
     // Gate's older book, joined to REST snapshots.
     Setup(
-      GateHandler.venue(.bridged), ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
+      Gate.venue(.bridged), ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
   ]
 

@@ -9,7 +9,7 @@ import Testing
 struct BookStormTests {
   /// Binance spot with A and B, both live.
   private func binance() -> HandlerHarness {
-    let feed = HandlerHarness(BinanceHandler.spot, ["A-USD", "B-USD"])
+    let feed = HandlerHarness(Binance.spot, ["A-USD", "B-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, MarketListTests.list(["AUSD", "BUSD"]))
     feed.connect()

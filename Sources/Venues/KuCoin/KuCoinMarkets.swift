@@ -2,9 +2,9 @@ import Bytes
 import MarketData
 
 /// Reading KuCoin's lists: instruments, and the 24 h figures of all of them.
-extension KuCoinHandler {
-  /// `{"code":"200000","data":[{"symbol":"BTC-USDT","baseCurrency":…,"quoteCurrency":…,"baseIncrement":…,"priceIncrement":…,"enableTrading":true},…]}`: all
-  /// of them in one.
+extension KuCoin {
+  /// `{"code":"200000","data":[{"symbol":"BTC-USDT","baseCurrency":…,"quoteCurrency":…,"baseIncrement":…,"priceIncrement":…,"enableTrading":true},…]}`:
+  /// all of them in one.
   func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
     var code = "200000"
@@ -27,8 +27,8 @@ extension KuCoinHandler {
     return list
   }
 
-  /// `{"code":"200000","data":{"time":…,"ticker":[{"symbol":"BTC-USDT","vol":…,"volValue":"133988049.45",…},…]}}`: 24 h figures of all
-  /// markets; `volValue` is in the quote currency.
+  /// `{"code":"200000","data":{"time":…,"ticker":[{"symbol":"BTC-USDT","vol":…,"volValue":"133988049.45",…},…]}}`: 24
+  /// h figures of all markets; `volValue` is in the quote currency.
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
     var code = "200000"
@@ -42,7 +42,7 @@ extension KuCoinHandler {
         while let key = try reader.nextKey() {
           if reader.equals(key, "ticker"), reader.peek() == .array {
             isThere = true
-            try readVolumes(&reader, of: "symbol", "volValue", into: &volumes)
+            try reader.volumes(of: "symbol", "volValue", into: &volumes)
           } else {
             try reader.skipValue()
           }

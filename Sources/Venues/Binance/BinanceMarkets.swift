@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Reading Binance's lists: symbols, and the 24 h figures of all of them.
-extension BinanceHandler {
+extension Binance {
   /// `GET /api/v3/exchangeInfo`, as far as it is used.
   /// - Returns: the markets, and the request weight that an address may use in a minute.
   func readMarkets(_ body: RawSpan) throws(FeedError) -> (markets: [ListedMarket], weightPerMinute: Int?) {
@@ -32,7 +32,7 @@ extension BinanceHandler {
   /// `[{"symbol":"BTCUSDT","quoteVolume":"15.30000000",…},…]`
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
-    try readVolumes(&reader, of: "symbol", "quoteVolume", into: &volumes)
+    try reader.volumes(of: "symbol", "quoteVolume", into: &volumes)
   }
 
   /// Nil for a kind that is not carried. Dated futures have their day in their name: `BTCUSDT_261225`.
@@ -100,10 +100,10 @@ extension BinanceHandler {
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "tickSize") {
-        let value = try statistic(&reader, "tickSize")
+        let value = try reader.statistic("tickSize")
         if let value, value.mantissa > 0 { steps.price = value }
       } else if reader.equals(key, "stepSize") {
-        let value = try statistic(&reader, "stepSize")
+        let value = try reader.statistic("stepSize")
         // LOT_SIZE comes before MARKET_LOT_SIZE, whose step is usually 0.
         if let value, value.mantissa > 0, steps.size == nil { steps.size = value }
       } else {

@@ -2,19 +2,21 @@ import Bytes
 import MarketData
 
 /// Reading Gate's lists: instruments, and the 24 h figures of all of them.
-extension GateHandler {
-  /// `[{"id":"ETH_USDT","base":"ETH","quote":"USDT","precision":6,"amount_precision":3,"trade_status":"tradable",…},…]`: all of them in one.
+extension Gate {
+  /// `[{"id":"ETH_USDT","base":"ETH","quote":"USDT","precision":6,"amount_precision":3,"trade_status":"tradable",…},…]`:
+  /// all of them in one.
   func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
     reader.field = "currency_pairs"
     return try reader.markets(readMarket)
   }
 
-  /// `[{"currency_pair":"ETH_USDT","last":…,"base_volume":…,"quote_volume":"328461488.44111",…},…]`: 24 h figures of all markets.
+  /// `[{"currency_pair":"ETH_USDT","last":…,"base_volume":…,"quote_volume":"328461488.44111",…},…]`: 24 h figures of
+  /// all markets.
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
     reader.field = "tickers"
-    try readVolumes(&reader, of: "currency_pair", "quote_volume", into: &volumes)
+    try reader.volumes(of: "currency_pair", "quote_volume", into: &volumes)
   }
 
   private func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket {
@@ -55,6 +57,6 @@ extension GateHandler {
 
   /// One of the last digit; nil beyond what a scale may be.
   private static func increment(_ scale: UInt8) -> Decimal64? {
-    scale <= widestScale ? Decimal64(mantissa: 1, scale: scale) : nil
+    scale <= InstrumentTable.widestScale ? Decimal64(mantissa: 1, scale: scale) : nil
   }
 }

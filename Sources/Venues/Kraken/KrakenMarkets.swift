@@ -2,12 +2,13 @@ import Bytes
 import MarketData
 
 /// Reading Kraken's list of pairs, which is a channel, and the 24 h figures of all of them, which come by REST.
-extension KrakenHandler {
+extension Kraken {
   /// `{"assets":[…],"pairs":[{"symbol":…,"price_precision":…,"qty_precision":…,…}]}`: an object, not an array.
   func readInstruments(
-    _ reader: inout FieldReader, isSnapshot: Bool, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, isSnapshot: Bool, _ hearing: inout Hearing
   ) throws(FeedError) {
-    // Changes of pairs while subscribed are changes of status or limits; a new precision shows in the values themselves.
+    // Changes of pairs while subscribed are changes of status or limits; a new precision shows in the values
+    // themselves.
     guard isSnapshot else { return }
     var markets: [ListedMarket] = []
     reader.field = "data"
@@ -15,11 +16,11 @@ extension KrakenHandler {
     while let key = try reader.nextKey() {
       if reader.equals(key, "pairs") { markets = try reader.markets(readPair) } else { try reader.skipValue() }
     }
-    received(markets, now: now, into: &batch)
+    hearing.report(.listed(markets))
   }
 
-  /// Nil for a name that is no pair of currencies. Orders are matched while the status is `online`, `limit_only` or `reduce_only`; the others
-  /// are `cancel_only`, `post_only`, `work_in_progress`, `delisted`, `maintenance`.
+  /// Nil for a name that is no pair of currencies. Orders are matched while the status is `online`, `limit_only` or
+  /// `reduce_only`; the others are `cancel_only`, `post_only`, `work_in_progress`, `delisted`, `maintenance`.
   private func readPair(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
     var name = ""
     var isTrading = true
@@ -40,9 +41,9 @@ extension KrakenHandler {
       } else if reader.equals(key, "qty_precision") {
         sizeScale = UInt8(clamping: try reader.int64("qty_precision"))
       } else if reader.equals(key, "price_increment") {
-        price = try statistic(&reader, "price_increment")
+        price = try reader.statistic("price_increment")
       } else if reader.equals(key, "qty_increment") {
-        size = try statistic(&reader, "qty_increment")
+        size = try reader.statistic("qty_increment")
       } else {
         try reader.skipValue()
       }
@@ -55,8 +56,9 @@ extension KrakenHandler {
       sizeScale: sizeScale, priceIncrement: price, sizeIncrement: size, state: isTrading ? .trading : .halted)
   }
 
-  /// First `{"error":[],"result":{"XXBTZUSD":{"wsname":"XBT/USD",…},…}}`, then `{"error":[],"result":{"XXBTZUSD":{"v":["today","24 h"],
-  /// "p":["today","24 h"],…},…}}`: volume in base units and its average price.
+  /// First `{"error":[],"result":{"XXBTZUSD":{"wsname":"XBT/USD",…},…}}`, then
+  /// `{"error":[],"result":{"XXBTZUSD":{"v":["today","24 h"], "p":["today","24 h"],…},…}}`: volume in base units and
+  /// its average price.
   func readFigures(
     _ body: RawSpan, isNames: Bool, into volumes: inout [String: Decimal64]
   ) throws(FeedError) {
@@ -86,7 +88,7 @@ extension KrakenHandler {
       if isNames {
         restNames[name] = try readFeedName(&pairs)
       } else if let volume = try readTurnover(&pairs), let known = restNames[name] {
-        try note(volume, of: known, in: &volumes)
+        try MarketList.note(volume, of: known, in: &volumes)
       }
     }
     if !isNames { restNames = [:] }
@@ -120,7 +122,7 @@ extension KrakenHandler {
       try reader.arrayStart()
       var number = 0
       while try reader.nextElement() {
-        let value = try statistic(&reader, "24 h figure")
+        let value = try reader.statistic("24 h figure")
         if number == 1 { if isVolume { volume = value } else { price = value } }
         number += 1
       }
