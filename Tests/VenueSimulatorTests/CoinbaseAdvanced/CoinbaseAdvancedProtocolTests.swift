@@ -164,7 +164,7 @@ struct CoinbaseAdvancedProtocolTests {
     #expect(try holes(clients[1]) == 0)
   }
 
-  @Test("products by REST: spot with their twins, futures only if they are asked for")
+  @Test("products by REST: spot with their aliases, futures only if they are asked for")
   func products() throws {
     let venue = try makeVenue("coinbase-advanced")
     let path = CoinbaseAdvancedProtocol.productsPath

@@ -1,7 +1,7 @@
 import MarketData
 
-/// The figures of a rolling day, from 1,440 minutes and the one under way; exact to the minute.
-package struct DayStatistics: Sendable, Equatable {
+/// The figures of a rolling day, from 1,440 minutes and the one under way; exact to the minute. It keeps what is older for candles.
+package struct SimulatedDay: Sendable, Equatable {
   /// One minute of trading. Prices at the instrument's scale.
   package struct Minute: Sendable, Equatable {
     package var open: Int64
@@ -24,6 +24,20 @@ package struct DayStatistics: Sendable, Equatable {
       trades = 0
     }
 
+    /// What `parts`, in their order and at least one, come to: those without a trade leave the price where it is.
+    init(joining parts: some Collection<Minute>) {
+      self.init(at: parts[parts.startIndex].open)
+      for part in parts where part.trades > 0 {
+        if trades == 0 { (open, high, low) = (part.open, part.high, part.low) }
+        high = max(high, part.high)
+        low = min(low, part.low)
+        close = part.close
+        volume = Int64(clamping: Int128(volume) + Int128(part.volume))
+        turnover += part.turnover
+        trades += part.trades
+      }
+    }
+
     mutating func add(_ price: Int64, _ size: Int64) {
       if trades == 0 { open = price; high = price; low = price }
       high = max(high, price)
@@ -36,10 +50,15 @@ package struct DayStatistics: Sendable, Equatable {
   }
 
   static let minuteCount = 1_440
+  /// Finished minutes that are kept one by one; of older ones only the hours.
+  static let keptMinutes = 2 * minuteCount
 
-  /// Finished minutes, a ring; `oldest` is the index of the one 24 h ago.
-  private var ring: [Minute]
-  private var oldest = 0
+  /// Finished minutes, oldest first; the last `minuteCount` are the day.
+  private var finished: [Minute]
+  /// The number of the first of them, in minutes since 1970.
+  private(set) var firstMinute: Int64
+  /// Hours whose minutes are not kept any more, oldest first.
+  private(set) var hours: [Minute] = []
   private var current: Minute
   /// When the minute under way began.
   private var currentStart: Timestamp
@@ -52,9 +71,11 @@ package struct DayStatistics: Sendable, Equatable {
   /// A day that ends at `now`, oldest minute first. Precondition: exactly `minuteCount` minutes.
   init(minutes: [Minute], now: Timestamp) {
     precondition(minutes.count == Self.minuteCount)
-    ring = minutes
+    finished = minutes
     current = Minute(at: minutes[minutes.count - 1].close)
-    currentStart = Timestamp(rawValue: now.rawValue / Microseconds.minute * Microseconds.minute)
+    let number = now.rawValue / Microseconds.minute
+    currentStart = Timestamp(rawValue: number * Microseconds.minute)
+    firstMinute = number - Int64(Self.minuteCount)
     closedHigh = 0
     closedLow = 0
     closedVolume = 0
@@ -63,13 +84,15 @@ package struct DayStatistics: Sendable, Equatable {
     sum()
   }
 
+  private var day: ArraySlice<Minute> { finished.suffix(Self.minuteCount) }
+
   private mutating func sum() {
-    closedHigh = ring[0].high
-    closedLow = ring[0].low
+    closedHigh = day[day.startIndex].high
+    closedLow = day[day.startIndex].low
     closedVolume = 0
     closedTurnover = 0
     closedTrades = 0
-    for minute in ring {
+    for minute in day {
       closedHigh = max(closedHigh, minute.high)
       closedLow = min(closedLow, minute.low)
       closedVolume = Int64(clamping: Int128(closedVolume) + Int128(minute.volume))
@@ -82,12 +105,28 @@ package struct DayStatistics: Sendable, Equatable {
   mutating func roll(to now: Timestamp) {
     guard now - currentStart >= Microseconds.minute else { return }
     while now - currentStart >= Microseconds.minute {
-      ring[oldest] = current
-      oldest = (oldest + 1) % Self.minuteCount
+      finished.append(current)
       current = Minute(at: current.close)
       currentStart = currentStart + Microseconds.minute
     }
     sum()
+    while finished.count >= Self.keptMinutes + 60 { forgetAnHour() }
+  }
+
+  /// Keeps the first hour as one; the part of an hour that a market's first minutes are is left to its `CandleHistory`.
+  private mutating func forgetAnHour() {
+    let count = 60 - Int(firstMinute % 60)
+    if count == 60 { hours.append(Minute(joining: finished[..<60])) }
+    finished.removeFirst(count)
+    firstMinute += Int64(count)
+  }
+
+  /// A minute by its number since 1970: finished, under way, or one to come, which stands still. Precondition: not before
+  /// `firstMinute`.
+  func minute(_ number: Int64) -> Minute {
+    let index = Int(number - firstMinute)
+    if index < finished.count { return finished[index] }
+    return index == finished.count ? current : Minute(at: current.close)
   }
 
   mutating func record(_ trade: SimulatedTrade) {
@@ -96,7 +135,7 @@ package struct DayStatistics: Sendable, Equatable {
   }
 
   /// The price a day ago.
-  package var open: Int64 { ring[oldest].open }
+  package var open: Int64 { day[day.startIndex].open }
   package var high: Int64 { max(closedHigh, current.high) }
   package var low: Int64 { min(closedLow, current.low) }
   package var last: Int64 { current.close }
@@ -114,7 +153,6 @@ package struct DayStatistics: Sendable, Equatable {
   /// The last `count` finished minutes, oldest first, and when the first of them began.
   package func minutes(last count: Int) -> (start: Timestamp, minutes: [Minute]) {
     let count = min(max(count, 0), Self.minuteCount)
-    let list = (0..<count).map { ring[(oldest + Self.minuteCount - count + $0) % Self.minuteCount] }
-    return (currentStart - Int64(count) * Microseconds.minute, list)
+    return (currentStart - Int64(count) * Microseconds.minute, Array(finished.suffix(count)))
   }
 }
