@@ -23,8 +23,8 @@ package enum PerformanceCurve {
     package func hash(into hasher: inout Hasher) { hasher.combine(prices) }
   }
 
-  /// A value for each of `moments` (in order), rounded as sums are; nil where the price of something held was not observed.
-  /// O(assets × (moments + transactions)).
+  /// A value for each of `moments` (in order), rounded as sums are; nil where the price of something held was not
+  /// observed. O(assets × (moments + transactions)).
   package static func values(_ assets: [Asset], at moments: [Timestamp]) -> [WideDecimal?] {
     var sums: [WideDecimal?] = Array(repeating: .zero, count: moments.count)
     for asset in assets {

@@ -111,7 +111,8 @@ struct WideInteger: Sendable, Hashable, Comparable {
     return (WideInteger(words: quotient), rest)
   }
 
-  /// Quotient and remainder (Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D). Precondition: `divisor` > 0.
+  /// Quotient and remainder (Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D). Precondition: `divisor` >
+  /// 0.
   func divided(by divisor: WideInteger) -> (quotient: WideInteger, remainder: WideInteger) {
     let n = divisor.count
     precondition(n > 0)

@@ -43,7 +43,8 @@ struct HouseTests {
       "MarketData": ["Bytes"],
       // Files and SQLite, but no clock, and no queue of its own.
       "History": ["MarketData", "Bytes", "GRDB", "Foundation", "Synchronization"],
-      "Venues": ["MarketData", "Bytes"], "PubSub": ["MarketData", "WebSocket", "Bytes"],
+      "Venues": ["MarketData", "Bytes"], "Alerts": ["MarketData", "Bytes"], "Portfolio": ["MarketData", "Bytes"],
+      "PubSub": ["MarketData", "WebSocket", "Bytes"],
       // The files of recordings are read and written where they are understood.
       "Recordings": ["PubSub", "Venues", "MarketData", "Bytes", "CZlib", "Foundation", "Glibc"],
       "Access": ["PubSub", "MarketData", "HTTP1", "Transport", "Bytes", "Synchronization"],

@@ -10,8 +10,8 @@ package struct LocalAlarm: Sendable, Hashable {
     self.days = days
   }
 
-  /// The first time after `time` that it rings, in seconds UTC. A local time that a day does not have counts as the first moment
-  /// after it; one that a day has twice counts as its first.
+  /// The first time after `time` that it rings, in seconds UTC. A local time that a day does not have counts as the
+  /// first moment after it; one that a day has twice counts as its first.
   package func next(after time: Int64, in zone: TimeZoneRules) -> Int64 {
     let day = floorDivide(zone.local(time), CivilDay.seconds)
     // From two days before: after a clock skipped a whole day the alarms of both days are due at one moment.

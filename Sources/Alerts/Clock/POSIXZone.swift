@@ -24,7 +24,9 @@ struct POSIXZone: Sendable, Equatable {
       case .ofYear(let day): number = CivilDay.number(year: year, month: 1, day: 1) + day
       case .ofMonth(let month, let week, let weekday):
         let first = CivilDay.number(year: year, month: month, day: 1)
-        let next = month == 12 ? CivilDay.number(year: year + 1, month: 1, day: 1)
+        let next =
+          month == 12
+          ? CivilDay.number(year: year + 1, month: 1, day: 1)
           : CivilDay.number(year: year, month: month + 1, day: 1)
         // Sunday is 0 here and 6 in `CivilDay`.
         let wanted = Int64(weekday == 0 ? 6 : weekday - 1)

@@ -5,7 +5,8 @@ package enum TimeZoneFileError: Error, Sendable, Equatable {
   case notTZif, truncated, malformed, leapSeconds
 }
 
-/// The history and the rules of one IANA time zone: a value made from a zone file's bytes (RFC 9636), which its owner has read.
+/// The history and the rules of one IANA time zone: a value made from a zone file's bytes (RFC 9636), which its owner
+/// has read.
 ///
 /// Times are seconds since 1970 in UTC, offsets seconds east of Greenwich.
 package struct TimeZoneRules: Sendable, Equatable {
@@ -91,7 +92,8 @@ package struct TimeZoneRules: Sendable, Equatable {
     return transitions[index - 1].offset
   }
 
-  /// The first change of the offset after a moment; nil if there is none within about two years after the last known one.
+  /// The first change of the offset after a moment; nil if there is none within about two years after the last known
+  /// one.
   package func change(after time: Int64) -> Change? {
     var index = transitions.count - transitionsAfter(time)
     while index < transitions.count {
@@ -165,7 +167,9 @@ struct TZifReader {
   init(bytes: [UInt8]) { self.bytes = bytes }
 
   mutating func header() throws(TimeZoneFileError) -> Header {
-    guard bytes.count - position >= 44, bytes[position..<position + 4].elementsEqual("TZif".utf8) else { throw .notTZif }
+    guard bytes.count - position >= 44, bytes[position..<position + 4].elementsEqual("TZif".utf8) else {
+      throw .notTZif
+    }
     let version = bytes[position + 4]
     position += 20
     var counts: [Int] = []

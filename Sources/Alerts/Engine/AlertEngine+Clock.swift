@@ -15,21 +15,25 @@ extension AlertEngine {
   package func advance(to new: AlertMoment) {
     let steppedBy = (new.wall.microseconds - moment.wall.microseconds) - (new.steady - moment.steady)
     moment = new
+    while let entry = steadyWakes.removeFirst(dueAt: new.steady) {
+      wakeBySteady(entry)
+      settle()
+    }
+    while let entry = wallWakes.removeFirst(dueAt: new.wall.microseconds) { wakeByWall(entry) }
+    // Only now: what came due before the clock was set back has rung.
     if steppedBy < -Self.step {
       for index in extras.keys.sorted() { rescheduleByWall(index) }
     }
-    while let entry = steadyWakes.removeFirst(dueAt: new.steady) { wakeBySteady(entry) }
-    while let entry = wallWakes.removeFirst(dueAt: new.wall.microseconds) { wakeByWall(entry) }
   }
 
   func wake(steady: Int64, _ index: UInt32, stamp: UInt32, _ kind: WakeHeap.Kind) {
     steadyWakes.insert(.init(time: steady, index: index, stamp: stamp, kind: kind))
-    if steadyWakes.needsRebuild { steadyWakes.rebuild { isDue($0, at: $0.time) } }
+    if steadyWakes.needsRebuild { steadyWakes.rebuild(onlyDue()) }
   }
 
   func wake(wall: Int64, _ index: UInt32, stamp: UInt32, _ kind: WakeHeap.Kind) {
     wallWakes.insert(.init(time: wall, index: index, stamp: stamp, kind: kind))
-    if wallWakes.needsRebuild { wallWakes.rebuild { isDue($0, at: $0.time) } }
+    if wallWakes.needsRebuild { wallWakes.rebuild(onlyDue()) }
   }
 
   /// Whether an entry still says what its rule, leaf or window waits for.
@@ -50,18 +54,18 @@ extension AlertEngine {
     }
   }
 
+  /// True for entries that still count, and of equal ones for the first alone.
+  private func onlyDue() -> (WakeHeap.Entry) -> Bool {
+    var seen: Set<UInt64> = []
+    return { entry in
+      self.isDue(entry, at: entry.time) && seen.insert(UInt64(entry.kind.rawValue) << 32 | UInt64(entry.index)).inserted
+    }
+  }
+
   private func wakeBySteady(_ entry: WakeHeap.Entry) {
     guard isDue(entry, at: entry.time) else { return }
     switch entry.kind {
-    case .stale:
-      leaves[entry.index].phase = .inside
-      let rule = leaves[entry.index].rule
-      markChanged(rule)
-      if rules[rule].leaf == entry.index {
-        trigger(rule, because: entry.index)
-      } else {
-        reconsider(rule, because: entry.index)
-      }
+    case .stale: staleForSoLong(entry.index)
     case .window:
       let window = Int(entry.index)
       rollWindows(of: Int(windows[window].source), at: moment.steady)
@@ -130,7 +134,9 @@ extension AlertEngine {
     case .local(let alarm):
       guard let extra = extras[index] else { return }
       // After a restart a time that has passed is late, not lost; the clock may have been set back, too.
-      scheduleRing(index, min(extra.nextRing, extra.nextRing(alarm, after: moment.wallSeconds - 1)))
+      let isBack = extra.nextRing < .max
+      let next = extra.nextRing(alarm, after: moment.wallSeconds - (isBack ? 1 : 0))
+      scheduleRing(index, min(extra.nextRing, next))
     case .moment(let time):
       scheduleRing(index, floorDivide(time.microseconds + Microseconds.second - 1, Microseconds.second))
     case .countdown(let seconds):

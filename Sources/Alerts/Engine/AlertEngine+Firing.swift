@@ -63,6 +63,7 @@ extension AlertEngine {
         watch(leaf)
       }
     }
+    settle()
   }
 
   /// A rule of several conditions: one of them changed, or its data is live again.

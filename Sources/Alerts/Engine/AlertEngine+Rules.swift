@@ -80,7 +80,8 @@ extension AlertEngine {
     rules.release(index)
   }
 
-  /// Gives a rule another text. It keeps its number, its firings and whether it is enabled and paused; what it watches begins anew.
+  /// Gives a rule another text. It keeps its number, its firings and whether it is enabled and paused; what it watches
+  /// begins anew.
   /// - Throws: `.unknownAlert`, `.invalid`, `.unknownTimeZone`; then nothing has changed.
   package func replace(_ id: AlertID, by rule: AlertRule, at moment: AlertMoment) throws(AlertRuleError) {
     self.moment = moment
@@ -149,8 +150,8 @@ extension AlertEngine {
     markChanged(index)
   }
 
-  /// Silences a rule that is `alerting`; it rings again after `seconds` unless it has been acknowledged. Meanwhile it does not
-  /// fire. False if it is not alerting.
+  /// Silences a rule that is `alerting`; it rings again after `seconds` unless it has been acknowledged. Meanwhile it
+  /// does not fire. False if it is not alerting.
   /// - Throws: `.unknownAlert`.
   package func snooze(_ id: AlertID, seconds: UInt32, at moment: AlertMoment) throws(AlertRuleError) -> Bool {
     self.moment = moment
@@ -163,7 +164,8 @@ extension AlertEngine {
 
   /// Acknowledges firings up to a number; nil: all.
   /// - Throws: `.unknownAlert`.
-  package func acknowledge(_ id: AlertID, through number: UInt32? = nil, at moment: AlertMoment) throws(AlertRuleError) {
+  package func acknowledge(_ id: AlertID, through number: UInt32? = nil, at moment: AlertMoment) throws(AlertRuleError)
+  {
     self.moment = moment
     let index = try index(of: id)
     let through = min(number ?? .max, rules[index].firings)

@@ -11,11 +11,13 @@ extension AlertEngine {
     if !sources[source].windows.isEmpty { rollWindows(of: source, at: moment.steady) }
     series[index].value = price
     if series[index].hasValue, price < series[index].upper.first, ~price < series[index].lower.first {
-      if !sources[source].windows.isEmpty { changed(windowsOf: source, at: moment) }
-      return
+      guard !sources[source].windows.isEmpty else { return }
+      changed(windowsOf: source, at: moment)
+      return settle()
     }
     look(at: index, at: moment)
     if !sources[source].windows.isEmpty { changed(windowsOf: source, at: moment) }
+    settle()
   }
 
   /// The best bid and ask of a live book, at the source's price scale; a side without orders is 0.
@@ -28,6 +30,7 @@ extension AlertEngine {
       guard let index, takeQuote(into: index, source: source) else { continue }
       look(at: Int(index), at: moment)
     }
+    settle()
   }
 
   /// The size within so many basis points of the best price of a live book, at the source's size scale.
@@ -40,10 +43,11 @@ extension AlertEngine {
     guard series[index].isLive else { return }
     series[index].value = size
     look(at: index, at: moment)
+    settle()
   }
 
-  /// A price from before the gap ended, in order of time, while no live price has come since: crossings that it shows fire late;
-  /// rules that ask for a state wait for the first live price to say whether it still holds.
+  /// A price from before the gap ended, in order of time, while no live price has come since: crossings that it shows
+  /// fire late; rules that ask for a state wait for the first live price to say whether it still holds.
   package func backfill(_ source: AlertSource, _ price: Int64, time: Timestamp, at moment: AlertMoment) {
     let index = Int(sources[Int(source.rawValue)].price)
     guard !series[index].hasValue else { return }
@@ -61,6 +65,7 @@ extension AlertEngine {
       }
     }
     for leaf in kept { watch(leaf) }
+    settle()
   }
 
   /// Prices from before the rules for changes existed (in order of time), so that their windows are known at once.
@@ -81,6 +86,7 @@ extension AlertEngine {
     set(sources[source].price, isLive)
     for window in sources[source].windows { set(windows[Int(window)].series, isLive) }
     staleness(of: sources[source].feed)
+    settle()
   }
 
   /// Whether a source's book (spread, depth) is live.
@@ -96,6 +102,7 @@ extension AlertEngine {
     }
     for index in sources[source].depths { set(index, isLive) }
     staleness(of: sources[source].book)
+    settle()
   }
 
   /// After a restart: when the source was last known to be live, so that late firings can say how late they may be.
@@ -117,7 +124,6 @@ extension AlertEngine {
   }
 
   /// Writes the spread of the source's quote; false if it has none.
-  @discardableResult
   func takeQuote(into index: UInt32, source: Int) -> Bool {
     let (bid, ask) = (sources[source].bid, sources[source].ask)
     guard bid > 0, ask > 0, series[Int(index)].isLive else { return false }
@@ -149,7 +155,10 @@ extension AlertEngine {
   func changed(window: Int, at moment: AlertMoment) {
     let index = Int(windows[window].series)
     let price = Int(sources[Int(windows[window].source)].price)
-    guard series[index].isLive, series[price].hasValue, let reference = windows[window].reference else { return }
+    guard series[index].isLive, series[price].hasValue, let reference = windows[window].reference else {
+      series[index].hasValue = false
+      return
+    }
     let (moved, overflow) = series[price].value.subtractingReportingOverflow(reference)
     guard !overflow, let percent = Ratio.percent(moved, of: reference, digits: 4) else { return }
     series[index].value = percent.mantissa
@@ -184,9 +193,7 @@ extension AlertEngine {
     }
     if isFirst {
       // A condition that had come true while another part of its rule was not live counts from now on.
-      for leaf in series[index].treeLeaves where rules[leaves[leaf].rule].flags.contains(.isWatching) {
-        reconsider(leaves[leaf].rule, because: leaf)
-      }
+      unsettled += series[index].treeLeaves
       series[index].reachedAt = [:]
       gap = nil
     }
@@ -216,8 +223,17 @@ extension AlertEngine {
     if rules[rule].leaf == index {
       if isTrue { trigger(rule, because: index) }
     } else if leaves[index].phase != before {
-      reconsider(rule, because: index)
+      unsettled.append(index)
     }
+  }
+
+  /// Looks at rules of several conditions once all that one event says is known: between two conditions that it turns,
+  /// one to true and the other to false, both would seem true.
+  func settle() {
+    guard !unsettled.isEmpty else { return }
+    let changed = unsettled
+    unsettled.removeAll(keepingCapacity: true)
+    for leaf in changed { reconsider(leaves[leaf].rule, because: leaf) }
   }
 
   func watch(_ index: UInt32) {
@@ -252,14 +268,24 @@ extension AlertEngine {
     guard part.isLive else {
       guard leaves[index].phase == .outside else { return }
       let due = part.left.addingReportingOverflow(leaves[index].bound).partialValue
-      wake(steady: due, index, stamp: leaves[index].stamp, .stale)
-      return
+      guard due <= moment.steady else { return wake(steady: due, index, stamp: leaves[index].stamp, .stale) }
+      return staleForSoLong(index)
     }
     guard leaves[index].phase == .inside else { return }
     leaves[index].phase = .outside
     let rule = leaves[index].rule
     markChanged(rule)
-    if rules[rule].leaf != index { reconsider(rule, because: index) }
+    if rules[rule].leaf != index { unsettled.append(index) }
+  }
+}
+
+extension AlertEngine {
+  /// A stale leaf's time has come.
+  func staleForSoLong(_ leaf: UInt32) {
+    leaves[leaf].phase = .inside
+    let rule = leaves[leaf].rule
+    markChanged(rule)
+    if rules[rule].leaf == leaf { trigger(rule, because: leaf) } else { unsettled.append(leaf) }
   }
 }
 

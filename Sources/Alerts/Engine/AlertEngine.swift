@@ -1,14 +1,15 @@
 import Bytes
 import MarketData
 
-/// Watches prices, books, feeds and clocks for the rules of many owners: data and the time in, firings and changed rules out.
+/// Watches prices, books, feeds and clocks for the rules of many owners: data and the time in, firings and changed
+/// rules out.
 ///
-/// It does no I/O and has one owner. What fires is in `takeOutput`, to be written down before anybody is told. A rule waits
-/// in its series' heaps for the nearest levels that matter to it, so a price that reaches none costs two comparisons, however many
-/// rules there are; one that fires costs O(log rules of the series).
+/// It does no I/O and has one owner. What fires is in `takeOutput`, to be written down before anybody is told. A rule
+/// waits in its series' heaps for the nearest levels that matter to it, so a price that reaches none costs two
+/// comparisons, however many rules there are; one that fires costs O(log rules of the series).
 ///
-/// **Only live data fires.** Values of a series whose feed or book is not live are ignored; the first one after a gap fires
-/// with the length of the gap in `lateBy`.
+/// **Only live data fires.** Values of a series whose feed or book is not live are ignored; the first one after a gap
+/// fires with the length of the gap in `lateBy`.
 package final class AlertEngine {
   package struct Limits: Sendable {
     /// Rules in all.
@@ -60,9 +61,13 @@ package final class AlertEngine {
   /// Of the back-filled price that is being looked at: its wall time, µs.
   var backfilledAt: Int64?
 
+  /// Leaves of rules of several conditions that changed in the present event.
+  var unsettled: [UInt32] = []
+
   var output = Output()
 
-  /// - Parameter firstGeneration: beyond that of every rule there ever was in the store (`AlertID`), 1 for an empty store.
+  /// - Parameter firstGeneration: beyond that of every rule there ever was in the store (`AlertID`), 1 for an empty
+  /// store.
   package init(limits: Limits = Limits(), firstGeneration: UInt32 = 1, at moment: AlertMoment) {
     self.limits = limits
     self.moment = moment
@@ -70,6 +75,7 @@ package final class AlertEngine {
   }
 
   /// The firings and changes since the last call.
+  @discardableResult
   package func takeOutput() -> Output {
     for id in output.changed where id.index < rules.end { rules[id.index].flags.remove(.isChanged) }
     defer { output = Output() }
@@ -149,13 +155,13 @@ package final class AlertEngine {
       if let spread = sources[index].spread { return spread }
       let new = addBookSeries(source, measure, scale: sources[index].priceScale)
       sources[index].spread = new
-      takeQuote(into: new, source: index)
+      series[Int(new)].hasValue = takeQuote(into: new, source: index)
       return new
     case .spreadPercent:
       if let spread = sources[index].spreadPercent { return spread }
       let new = addBookSeries(source, measure, scale: 4)
       sources[index].spreadPercent = new
-      takeQuote(into: new, source: index)
+      series[Int(new)].hasValue = takeQuote(into: new, source: index)
       return new
     case .depth:
       if let depth = sources[index].depths.first(where: { series[Int($0)].measure == measure }) { return depth }
@@ -232,5 +238,12 @@ package final class AlertEngine {
   static func multiply(_ value: Int64, by factor: Int64) -> Int64? {
     let (product, overflow) = value.multipliedReportingOverflow(by: factor)
     return overflow ? nil : product
+  }
+}
+
+extension AlertEngine {
+  /// Entries of all heaps, void ones included: for tests of bounds.
+  package var waitingEntries: Int {
+    series.reduce(steadyWakes.count + wallWakes.count) { $0 + $1.upper.count + $1.lower.count }
   }
 }

@@ -59,7 +59,8 @@ struct LeafLevels {
     }
   }
 
-  /// `value` + `other` as a count of 10^-`scale`, rounded to one side; the ends of `Int64` stand for what lies beyond them.
+  /// `value` + `other` as a count of 10^-`scale`, rounded to one side; the ends of `Int64` stand for what lies beyond
+  /// them.
   private static func count(
     _ value: Int64, _ valueScale: UInt8, _ other: (value: Int64, scale: UInt8)?, at scale: UInt8, roundingUp: Bool
   ) -> Int64 {

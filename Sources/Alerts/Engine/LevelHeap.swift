@@ -1,7 +1,7 @@
 /// Levels that a series may reach, the nearest first: a binary heap of 16-byte entries.
 ///
-/// Entries are never removed from the middle. A leaf that no longer waits raises its stamp, and its entries are dropped when they
-/// come up; `rebuild` drops the rest when they are too many.
+/// Entries are never removed from the middle. A leaf that no longer waits raises its stamp, and its entries are
+/// dropped when they come up; `rebuild` drops the rest when they are too many.
 struct LevelHeap {
   struct Entry {
     var level: Int64
@@ -65,8 +65,8 @@ struct LevelHeap {
   }
 }
 
-/// What the engine waits for on one of its clocks, the earliest first. Entries are hints: whoever takes one looks whether it
-/// still holds.
+/// What the engine waits for on one of its clocks, the earliest first. Entries are hints: whoever takes one looks
+/// whether it still holds.
 struct WakeHeap {
   enum Kind: UInt8 { case expiry, hours, ring, countdown, snooze, stale, window }
 

@@ -76,8 +76,8 @@ struct RuleExtra {
   /// Steady µs.
   var snoozedUntil: Int64 = .max
 
-  /// The next time of the alarm after `time` that may ring: it has not been told, or was only counted as missed before the clock
-  /// was set back.
+  /// The next time of the alarm after `time` that may ring: it has not been told, or was only counted as missed before
+  /// the clock was set back.
   func nextRing(_ alarm: LocalAlarm, after time: Int64) -> Int64 {
     let next = alarm.next(after: time, in: zone)
     guard let lastRing, next <= lastRing else { return next }

@@ -51,8 +51,8 @@ struct Source {
 
 /// The prices of a window in 60 equal parts, for its change in percent.
 ///
-/// The reference is the last price of the part before the oldest: 60 to 61 parts ago. There is none where the feed was not live
-/// at the end of that part.
+/// The reference is the last price of the part before the oldest: 60 to 61 parts ago. There is none where the feed was
+/// not live at the end of that part.
 struct ChangeWindow {
   static let parts: Int64 = 60
   private static let ring = Int(parts) + 2

@@ -1,4 +1,5 @@
-/// A table of records that grows by chunks, so that a large one neither moves nor doubles. Released entries are used again.
+/// A table of records that grows by chunks, so that a large one neither moves nor doubles. Released entries are used
+/// again.
 struct Slab<Record> {
   private static var shift: Int { 10 }
   private static var mask: Int { 1 << shift - 1 }

@@ -67,9 +67,11 @@ package struct AlertThreshold: Sendable, Hashable {
   package enum BookSideName: UInt8, Sendable, Hashable { case bids, asks }
 
   package enum Comparison: UInt8, Sendable, Hashable {
-    /// At or above the bound; false again when at or below the bound less the hysteresis, or below the bound if that is 0.
+    /// At or above the bound; false again when at or below the bound less the hysteresis, or below the bound if that
+    /// is 0.
     case above
-    /// At or below the bound; false again when at or above the bound plus the hysteresis, or above the bound if that is 0.
+    /// At or below the bound; false again when at or above the bound plus the hysteresis, or above the bound if that
+    /// is 0.
     case below
     /// Was below as `above` is false, is at or above.
     case crossesUp

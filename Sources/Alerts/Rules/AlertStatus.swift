@@ -57,7 +57,8 @@ package struct AlertMoment: Sendable, Hashable {
 package struct AlertFiring: Sendable, Hashable {
   package var alert: AlertID
   package var owner: AlertOwner
-  /// 1 for a rule's first firing, without holes: with the rule's id the firing's name, the same however often it is delivered.
+  /// 1 for a rule's first firing, without holes: with the rule's id the firing's name, the same however often it is
+  /// delivered.
   package var number: UInt32
   /// Wall time of the firing.
   package var time: Timestamp

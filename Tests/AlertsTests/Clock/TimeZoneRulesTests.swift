@@ -28,14 +28,17 @@ struct TimeZoneRulesTests {
     }
   }
 
-  @Test("a local time is found at its first moment, and where it does not exist at the first moment after it", arguments: twelveZones)
+  @Test(
+    "a local time is found at its first moment, and where it does not exist at the first moment after it",
+    arguments: twelveZones)
   func localTimes(name: String) throws {
     let rules = try #require(zoneRules(name))
     let table = try #require(ZoneTable(name))
     for day in stride(from: 20_454 as Int64, to: 21_180, by: 1) {
       for second in [0, 1_800, 5_400, 7_200, 9_000, 10_799, 86_340] as [Int64] {
         let local = day * 86_400 + second
-        try #require(rules.firstMoment(ofLocal: local) == table.first(atOrAfterLocal: local), "\(name) \(day) \(second)")
+        try #require(
+          rules.firstMoment(ofLocal: local) == table.first(atOrAfterLocal: local), "\(name) \(day) \(second)")
       }
     }
   }

@@ -13,8 +13,8 @@ let twelveZones = [
   "Asia/Kolkata", "Pacific/Auckland", "America/Havana", "Africa/Cairo", "America/Santiago", "Asia/Tokyo",
 ]
 
-/// The offsets of a zone from 2025-12-20 to 2028-01-10, quarter hour by quarter hour, as Foundation has them: all clocks of these
-/// years change at quarters.
+/// The offsets of a zone from 2025-12-20 to 2028-01-10, quarter hour by quarter hour, as Foundation has them: all
+/// clocks of these years change at quarters.
 final class ZoneTable: Sendable {
   static let start: Int64 = 1_766_188_800
   static let end: Int64 = 1_831_075_200
