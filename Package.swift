@@ -87,6 +87,8 @@ var package = Package(
     house("MarketData", ["Bytes"], settings: confinedSettings),
     // Level 3
     house("Venues", ["MarketData", "Bytes"], settings: confinedSettings),
+    house("Alerts", ["MarketData", "Bytes"], settings: confinedSettings),
+    house("Portfolio", ["MarketData", "Bytes"]),
     // Level 4
     house("History", ["MarketData", "Bytes", sqlite]),
     house("PubSub", ["MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
@@ -134,6 +136,10 @@ var package = Package(
     tests("MarketData", ["MarketData", "Bytes"]),
     tests("History", ["History", "MarketData", "Bytes", sqlite]),
     tests("Venues", ["Venues", "MarketData", "Bytes"]),
+    tests("Alerts", ["Alerts", "MarketData", "Bytes"]),
+    .testTarget(
+      name: "PortfolioTests", dependencies: ["Portfolio", "MarketData", "Bytes", "TestSupport", "TestTraits"],
+      exclude: ["oracle.py"], swiftSettings: settings),
     tests("PubSub", ["PubSub", "MarketData", "WebSocket", "Bytes"]),
     tests("Recordings", ["Recordings", "PubSub", "Venues", "MarketData", "Bytes"]),
     tests("Access", ["Access", "PubSub", "MarketData", "HTTP1", "Transport", "Bytes"]),
@@ -175,7 +181,9 @@ if withBenchmarks {
     // The bodies that both runners time.
     .target(
       name: "MicroBenchmarks",
-      dependencies: ["PubSub", "Venues", "MarketData", "WebSocket", "Transport", "Bytes", "CZlib", "TestSupport"],
+      dependencies: [
+        "Alerts", "PubSub", "Venues", "MarketData", "WebSocket", "Transport", "Bytes", "CZlib", "TestSupport",
+      ],
       path: "Benchmarks/MicroBenchmarks", swiftSettings: confinedSettings),
     .executableTarget(
       name: "TidegateBenchmarks",

@@ -13,6 +13,7 @@ package struct MicroBenchmark: Sendable {
   /// Every benchmark, in the order in which data passes the house.
   package static var all: [MicroBenchmark] {
     DecimalBenchmarks.all + WireBenchmarks.all + DeflateBenchmarks.all + FeedBenchmarks.all + StateBenchmarks.all
+      + AlertBenchmarks.all
       + PublisherBenchmarks.all
       + HubBenchmarks.all
   }
