@@ -9,8 +9,9 @@ import Transport
 import Venues
 import WebSocket
 
-/// Everything that lives on one loop: the feeds and markets it owns, their publisher, the subscriber hub and the sessions of
-/// its clients. It carries deliveries and commands between publishers and hubs, its own and those of the other loops.
+/// Everything that lives on one loop: the feeds and markets it owns, their publisher, the subscriber hub and the
+/// sessions of its clients. It carries deliveries and commands between publishers and hubs, its own and those of the
+/// other loops.
 ///
 /// A turn gathers: feeds publish into `outgoing` as they read; at the turn's end everything is delivered, clients with
 /// something queued are written to, and what other loops need goes to their mailboxes in one batch each.
@@ -31,6 +32,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
   private(set) var sessions: [StreamSession?] = []
+  var ports = ClientPorts()
   var httpSessions = HTTPSessionTable()
   var responses = ResponseCache()
   /// Bodies that are being compressed.
@@ -184,8 +186,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if loop.index == 0 { publisher.publish(status: all, now: clock.now(), into: &outgoing) }
   }
 
-  /// Tells every loop what changed about this loop's feeds: their states, and the instruments whose description or book did. A loop
-  /// that cannot take it now is told all of it later. O(changed).
+  /// Tells every loop what changed about this loop's feeds: their states, and the instruments whose description or book
+  /// did. A loop that cannot take it now is told all of it later. O(changed).
   private func announceFeeds() {
     let now = clock.now()
     // In their order, so that a seed makes the same world each time.
@@ -295,6 +297,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
   func forget(_ connection: Connection) { httpSessions.remove(for: connection) }
 
+  /// The client has shown that it reads: it is given what turns bring it as it comes.
+  func proved(_ session: StreamSession) {
+    ports.open(session.client.slot, session.connection, way: session.deflates ? .compressed : .plain)
+  }
+
   func drained(_ session: StreamSession) {
     hub.setUnsent(0, for: session.client, now: clock.now())
     write(to: session, clock.now())
@@ -304,6 +311,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   func closed(_ session: StreamSession) {
     guard sessions[Int(session.client.slot)] === session else { return }
     sessions[Int(session.client.slot)] = nil
+    ports.close(session.client.slot)
     metrics.clients -= 1
     metrics.connections -= 1
     hub.close(session.client, into: &actions)
@@ -356,7 +364,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   // MARK: The end of a turn
 
-  /// Subscriptions and snapshots that the publisher is asked for in one turn; each takes 2 to 20 µs, those of the largest books 200.
+  /// Subscriptions and snapshots that the publisher is asked for in one turn; each takes 2 to 20 µs, those of the
+  /// largest books 200.
   private static let commandsPerTurn = 256
   private var commandsLeft = LoopNode.commandsPerTurn
 
@@ -457,7 +466,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     return session
   }
 
-  /// Gives the other loops what is theirs; what one of them does not take is merged, and offered again with the next turn.
+  /// Gives the other loops what is theirs; what one of them does not take is merged, and offered again with the next
+  /// turn.
   private func sendOutboxes() {
     for index in outboxes.indices where !outboxes[index].isEmpty {
       let deliveries = outboxes[index].deliveries

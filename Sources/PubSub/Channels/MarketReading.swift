@@ -12,7 +12,8 @@ extension InstrumentState {
   /// The 24 h figures; nil before there are any.
   func dayTicker(now: Timestamp) -> Ticker? { hasTicker ? ticker(now: now) : nil }
 
-  /// The price 24 h ago, at the instrument's scale: the venue's, from its `open` or its `last` and `change`, or the gateway's own.
+  /// The price 24 h ago, at the instrument's scale: the venue's, from its `open` or its `last` and `change`, or the
+  /// gateway's own.
   func dayOpen(now: Timestamp) -> Int64? {
     guard let ticker else { return dayFigures(now: now).open }
     if let open = ticker.open { return open }

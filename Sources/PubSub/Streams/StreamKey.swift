@@ -37,8 +37,8 @@ package struct StreamKey: Sendable, Hashable {
   }
 }
 
-/// How often a stream may publish. A stream of class 0 publishes every change, the others at most once per interval, on a
-/// grid of multiples of it, so that everything a client is owed of one class falls into one send.
+/// How often a stream may publish. A stream of class 0 publishes every change, the others at most once per interval, on
+/// a grid of multiples of it, so that everything a client is owed of one class falls into one send.
 package enum RateClass {
   /// The intervals, in milliseconds.
   package static let intervals: [UInt16] = [0, 100, 250, 1000, 5000]
@@ -53,8 +53,8 @@ package enum RateClass {
 
   static func index(of interval: UInt16) -> Int { intervals.firstIndex(of: interval) ?? 0 }
 
-  /// What a subscription gets that asks for `milliseconds`, or for nothing. A pulse's natural rate is 100 ms; a sparkline
-  /// and a ticker move so little that their rate-limited classes start at 1 s.
+  /// What a subscription gets that asks for `milliseconds`, or for nothing. A pulse's natural rate is 100 ms; a
+  /// sparkline and a ticker move so little that their rate-limited classes start at 1 s.
   package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
     switch channel {
     case .status: return 0
