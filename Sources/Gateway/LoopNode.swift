@@ -32,6 +32,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
   private(set) var sessions: [StreamSession?] = []
+  var ports = ClientPorts()
   var httpSessions = HTTPSessionTable()
   var responses = ResponseCache()
   /// Bodies that are being compressed.
@@ -296,6 +297,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
   func forget(_ connection: Connection) { httpSessions.remove(for: connection) }
 
+  /// The client has shown that it reads: it is given what turns bring it as it comes.
+  func proved(_ session: StreamSession) {
+    ports.open(session.client.slot, session.connection, way: session.deflates ? .compressed : .plain)
+  }
+
   func drained(_ session: StreamSession) {
     hub.setUnsent(0, for: session.client, now: clock.now())
     write(to: session, clock.now())
@@ -305,6 +311,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   func closed(_ session: StreamSession) {
     guard sessions[Int(session.client.slot)] === session else { return }
     sessions[Int(session.client.slot)] = nil
+    ports.close(session.client.slot)
     metrics.clients -= 1
     metrics.connections -= 1
     hub.close(session.client, into: &actions)

@@ -16,7 +16,8 @@ package struct DirectoryEntry: Sendable {
   }
 }
 
-/// Every instrument by symbol, one directory a loop. What wildcards stand for is found once and kept until an instrument is new.
+/// Every instrument by symbol, one directory a loop. What wildcards stand for is found once and kept until an
+/// instrument is new.
 package struct Directory: Sendable {
   /// Symbols in their order.
   private struct Index {
@@ -41,8 +42,8 @@ package struct Directory: Sendable {
     index = kept
   }
 
-  /// The symbols that `kraken:*` or `*:BTC-USD` stands for, in their order; none for any other text. O(1), and O(n log n) the first time
-  /// after an instrument is new.
+  /// The symbols that `kraken:*` or `*:BTC-USD` stands for, in their order; none for any other text. O(1), and O(n log
+  /// n) the first time after an instrument is new.
   mutating func symbols(matching wildcard: String) -> [String] {
     guard let colon = wildcard.firstIndex(of: ":") else { return [] }
     let (venue, name) = (wildcard[..<colon], wildcard[wildcard.index(after: colon)...])

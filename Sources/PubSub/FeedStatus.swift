@@ -24,7 +24,8 @@ package enum DataSource: String, Sendable, CaseIterable {
   /// A recording.
   case replayed
 
-  /// Appends `,"simulated":true` where prices are not a venue's present ones, and `,"replayed":true` where they are old ones.
+  /// Appends `,"simulated":true` where prices are not a venue's present ones, and `,"replayed":true` where they are old
+  /// ones.
   package func append(to out: inout ByteBuffer) {
     switch self {
     case .live: break
@@ -45,7 +46,8 @@ package struct FeedStatus: Sendable, Equatable {
   package var reason: String?
   /// The number of the reconnection attempt; nil while connected.
   package var attempt: Int?
-  /// When market data, or a heartbeat that the venue sends by itself, last came; answers to pings are neither. Its age is computed when a message is encoded.
+  /// When market data, or a heartbeat that the venue sends by itself, last came; answers to pings are neither. Its age
+  /// is computed when a message is encoded.
   package var lastMessage: Timestamp?
   /// The last hole in the data, if there was one: from the last message before to the first after it (nil: still open).
   package var gapFrom: Timestamp?

@@ -5,9 +5,10 @@ import WebSocket
 /// Publishes streams, one publisher per loop that has markets: it owns the streams of their instruments, encodes
 /// each update once per stream, and says which loops it goes to. Sans-IO; confined to its loop's queue.
 ///
-/// A stream without subscribers costs nothing but its slot: it is not encoded. It keeps its number and its `seq` for those who
-/// come back, until `idleStreamLimit` others went idle after it; then its slot goes to the next new stream, whose `seq` starts
-/// above every one that the publisher has given up, so that for a client no position goes back within the epoch.
+/// A stream without subscribers costs nothing but its slot: it is not encoded. It keeps its number and its `seq` for
+/// those who come back, until `idleStreamLimit` others went idle after it; then its slot goes to the next new stream,
+/// whose `seq` starts above every one that the publisher has given up, so that for a client no position goes back
+/// within the epoch.
 package final class StreamPublisher {
   /// Streams without subscribers that are kept for the case that someone comes back.
   package static let idleStreamLimit = 4_096
@@ -20,7 +21,8 @@ package final class StreamPublisher {
   /// By number / `loops`; the first place is unused, so that no stream has the number 0.
   var streams: [PublishedStream?] = [nil]
   var byKey: [StreamKey: PublishedStream] = [:]
-  /// A note of each time that a stream lost its last subscriber, oldest first; at most twice as many as there are streams.
+  /// A note of each time that a stream lost its last subscriber, oldest first; at most twice as many as there are
+  /// streams.
   var idle: [(stream: PublishedStream, generation: UInt32)] = []
   var idleHead = 0
   /// The highest `seq` of a stream whose slot was given away.
@@ -67,7 +69,8 @@ package final class StreamPublisher {
     return markets.count - 1
   }
 
-  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations goes on as if it had not.
+  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations goes on as if it
+  /// had not.
   package func clockStepped(by step: Int64) { stepped += step }
 
   func steady(_ now: Timestamp) -> Timestamp { now + -stepped }
@@ -174,8 +177,9 @@ package final class StreamPublisher {
     if idle.count > 2 * streams.count { forgetStaleNotes() }
   }
 
-  /// Drops the notes of streams that have been woken since. At most one note of a stream is not stale, so that after this there are no
-  /// more of them than streams, and as many streams must fall asleep before it is done again: amortised O(1).
+  /// Drops the notes of streams that have been woken since. At most one note of a stream is not stale, so that after
+  /// this there are no more of them than streams, and as many streams must fall asleep before it is done again:
+  /// amortised O(1).
   func forgetStaleNotes() {
     idle.removeFirst(idleHead)
     idleHead = 0
@@ -200,7 +204,8 @@ package final class StreamPublisher {
     return markets[stream.market].instrument(stream.instrument)
   }
 
-  /// Takes the present state as what the stream's subscribers are shown, if there is any; the snapshot shows exactly this.
+  /// Takes the present state as what the stream's subscribers are shown, if there is any; the snapshot shows exactly
+  /// this.
   func show(_ stream: PublishedStream, _ instrument: PublishedInstrument) {
     let state = instrument.state
     switch stream.key.channel {

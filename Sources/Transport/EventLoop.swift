@@ -34,6 +34,8 @@ package final class EventLoop: @unchecked Sendable {
 
   /// What it asks of the operating system, and where it has its time and its random numbers from.
   package let kernel: any Kernel
+  /// Whether that is the machine's own.
+  let isSystemLoop: Bool
   let poller: any Poller
   private let events = PollerEvents()
   let mailbox = Mailbox()
@@ -76,6 +78,7 @@ package final class EventLoop: @unchecked Sendable {
     _ = Self.ignoreBrokenPipes
     self.index = index
     kernel = SystemKernel.shared
+    isSystemLoop = true
     queue = DispatchQueue(label: label)
     let poller = try SystemPoller.make()
     self.poller = poller
@@ -93,6 +96,7 @@ package final class EventLoop: @unchecked Sendable {
   package init(index: Int, kernel: any Kernel, poller: any Poller) {
     self.index = index
     self.kernel = kernel
+    isSystemLoop = kernel is SystemKernel
     self.poller = poller
     queue = DispatchQueue(label: "tidegate.driven.\(index)")
     systemPoller = nil

@@ -145,7 +145,13 @@ package final class SystemKernel: Kernel {
   }
 
   package func send(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-    answer(Glibc.send(descriptor, bytes, count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)))
+    Self.sendNow(descriptor, bytes, count)
+  }
+
+  /// `send` without the protocol's dynamic call, for loops that know their kernel.
+  static func sendNow(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+    let result = Glibc.send(descriptor, bytes, count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+    return result >= 0 ? result : Int(-errno)
   }
 
   package func send(_ descriptor: Int32, pieces: UnsafeMutableBufferPointer<iovec>) -> Int {

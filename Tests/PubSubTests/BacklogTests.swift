@@ -58,7 +58,7 @@ struct BacklogTests {
     world.settle()
     #expect(lists().allSatisfy { $0.slots.count == 1 && $0.away == 0 && $0.behind == 0 })
     #expect(lists().allSatisfy { $0.backlog.count == 0 })
-    #expect(world.hubs[0].backlogBytes == 0)
+    #expect(world.hubs[0].lists.backlogBytes == 0)
     #expect(client.tradeIDs.values.flatMap { $0 } == [1, 2, 3, 4])
     #expect(client.lastQuote == 6)
     #expect(client.faults.isEmpty, "\(client.faults)")
@@ -90,7 +90,7 @@ struct BacklogTests {
       #expect(client.tradeIDs[1]!.count + client.lostEvents == 15)
       #expect(client.faults.isEmpty, "\(client.faults)")
     }
-    #expect(world.hubs[0].backlogBytes == 0)
+    #expect(world.hubs[0].lists.backlogBytes == 0)
   }
 
   @Test("a client with many streams shares its bound among them, the newest of each")
@@ -121,14 +121,14 @@ struct BacklogTests {
     let client = follower(world, "trades")
     block(client)
     trade(world, 1...5)
-    #expect(world.hubs[0].backlogBytes > 0)
+    #expect(world.hubs[0].lists.backlogBytes > 0)
     switch how {
     case 0: client.leave()
     case 1: client.send("{\"op\":\"unsubscribe\",\"streams\":[1]}")
     default: client.send("{\"op\":\"pause\"}")
     }
     world.carry()
-    #expect(world.hubs[0].backlogBytes == 0)
+    #expect(world.hubs[0].lists.backlogBytes == 0)
     #expect(world.hubs[0].lists.lists.allSatisfy { $0.behind == 0 && $0.backlog.count == 0 })
     if how == 0 { return }
     unblock(client)
@@ -161,11 +161,11 @@ struct BacklogTests {
     block(client)
     trade(world, 1...1)
     let hub = world.hubs[0]
-    let own = hub.backlogBytes
-    hub.backlogBytes = SubscriberHub.backlogBytesLimit
+    let own = hub.lists.backlogBytes
+    hub.lists.backlogBytes = SubscriberLists.backlogBytesLimit
     trade(world, 2...20)
-    #expect(hub.backlogBytes <= SubscriberHub.backlogBytesLimit)
-    hub.backlogBytes = hub.backlogBytes - SubscriberHub.backlogBytesLimit + own
+    #expect(hub.lists.backlogBytes <= SubscriberLists.backlogBytesLimit)
+    hub.lists.backlogBytes = hub.lists.backlogBytes - SubscriberLists.backlogBytesLimit + own
     unblock(client)
     world.settle()
     #expect(client.lostEvents > 0)

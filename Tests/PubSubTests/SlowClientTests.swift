@@ -124,7 +124,7 @@ struct SlowClientTests {
     world.trade(id: 1, price: 1)
     world.run(milliseconds: 1_000)
     let hub = world.hubs[0]
-    #expect(hub.watched.count == 600)
+    #expect(hub.watchList.slots.count == 600)
     #expect(hub.queuedBytes >= 600 * 500)
     // Half of them go on in time.
     for client in clients.prefix(300) {
@@ -138,7 +138,7 @@ struct SlowClientTests {
     #expect(world.closed.count == 300 && world.closed.allSatisfy { $0.code == 4108 })
     // The others were slowed down for a while, and have their rate back.
     world.run(milliseconds: 1_000)
-    #expect(hub.watched.isEmpty)
+    #expect(hub.watchList.slots.isEmpty)
     #expect(hub.queuedBytes == 0)
     #expect(clients.prefix(300).allSatisfy { $0.tradeIDs[1] == [1] && $0.faults.isEmpty })
   }

@@ -1,4 +1,5 @@
 import Bytes
+import PubSub
 import WebSocket
 
 /// The contexts of permessage-deflate that all clients of a loop share: one that compresses, a few that inflate for the
@@ -25,6 +26,16 @@ final class ClientCompression {
   @inline(__always)
   func form(_ frame: SharedBytes, for session: StreamSession) -> SharedBytes {
     session.deflates ? compressed(frame) : frame
+  }
+
+  /// The form of a turn's frames for clients that take compressed ones; made once for all that get the same.
+  func form(_ turn: TurnBytes, of hub: SubscriberHub) -> SharedBytes {
+    let form = hub.compressedBytes(of: turn) { compressed($0) }
+    if !form.isFirst {
+      compressor?.noteReuse(
+        frames: form.compressedFrames, bytesBefore: form.bytesBefore, bytesAfter: form.bytesAfter)
+    }
+    return form.bytes
   }
 
   private func compressed(_ frame: SharedBytes) -> SharedBytes {

@@ -13,26 +13,34 @@ extension LoopNode {
   func deliverAndWrite(_ now: Timestamp) {
     for _ in 0..<Self.writeRounds {
       settle(now)
-      if hub.dirty.isEmpty { return }
+      if hub.dirtyCount == 0 { return }
       writeDirty(now)
     }
     settle(now)
-    if !hub.dirty.isEmpty { loop.execute {} }
+    if hub.dirtyCount > 0 { loop.execute {} }
   }
 
   private func writeDirty(_ now: Timestamp) {
-    for client in hub.dirty {
-      guard let session = sessions[Int(client.slot)], session.client == client else { continue }
-      if session.mayTake, let frame = hub.takeOnly(from: client) {
-        session.write(compression.form(frame, for: session))
-        metrics.framesSent &+= 1
-      } else {
+    for index in 0..<hub.dirtyCount {
+      let client = hub.dirtyClient(at: index)
+      if let way = ports.writableWay(client.slot), let turn = hub.takeTurn(from: client) {
+        write(turn, to: client.slot, way)
+      } else if let session = sessions[Int(client.slot)], session.client == client {
         write(to: session, now)
+        // A reply it waited for may be among what was written.
+        if session.waitsForReplies { session.waitForTurn() }
       }
-      // A reply it waited for may be among what was written.
-      if session.waitsForReplies { session.waitForTurn() }
     }
     hub.removeDirty()
+  }
+
+  /// Sends what a turn has brought a client about which nothing is special.
+  @inline(__always)
+  private func write(_ turn: TurnBytes, to slot: UInt32, _ way: ClientPorts.Way) {
+    metrics.framesSent &+= UInt64(truncatingIfNeeded: turn.frames)
+    guard way == .plain else { return ports.write(compression.form(turn, of: hub), to: slot) }
+    let sent = ports.send(turn.bytes, to: slot)
+    if sent < turn.bytes.count { ports.write(hub.sharedBytes(of: turn), from: sent, to: slot) }
   }
 
   /// Hands the client's queued frames to its connection, while the kernel takes them; the rest can still be merged. A

@@ -100,6 +100,7 @@ final class StreamSession: ConnectionHandler {
     if isProven { return }
     let wasHeld = room <= 0
     isProven = true
+    node.proved(self)
     if wasHeld, connection.isWritable { node.drained(self) }
   }
 

@@ -1,6 +1,7 @@
 import MarketData
 
-/// Symbols by exact name (`kraken:BTC-USD`), by venue (`kraken:*`), by instrument over all venues (`*:BTC-USD`), or all (`*`).
+/// Symbols by exact name (`kraken:BTC-USD`), by venue (`kraken:*`), by instrument over all venues (`*:BTC-USD`), or all
+/// (`*`).
 package struct SymbolRules: Sendable, Hashable {
   private var isAll = false
   private var names: Set<String> = []
@@ -89,7 +90,8 @@ package struct Grant: Sendable, Equatable {
 }
 
 extension [FeedStatus] {
-  /// The feeds that have to do with symbols that all rules allow, each with those symbols alone: what heartbeats and the status show.
+  /// The feeds that have to do with symbols that all rules allow, each with those symbols alone: what heartbeats and
+  /// the status show.
   package func visible(to rules: [SymbolRules]) -> [FeedStatus] {
     if rules.allSatisfy({ $0 == .all }) { return self }
     return filter { feed in rules.allSatisfy { $0.covers(venue: feed.venue) } }.map { feed in

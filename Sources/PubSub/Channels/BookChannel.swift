@@ -3,11 +3,12 @@ import MarketData
 
 /// `book`: the resting orders by price, as snapshots and exact differences.
 enum BookChannel {
-  /// Changed prices that a full-depth stream remembers a side between two updates; beyond it the next message is a snapshot.
+  /// Changed prices that a full-depth stream remembers a side between two updates; beyond it the next message is a
+  /// snapshot.
   static let pendingLimit = 2_000
 
-  /// `{"state":"syncing","reason":"sequence gap","bids":[],"asks":[],"time":…}`: an update without levels, and so none to those who do not
-  /// know `state`.
+  /// `{"state":"syncing","reason":"sequence gap","bids":[],"asks":[],"time":…}`: an update without levels, and so none
+  /// to those who do not know `state`.
   static func appendSyncing(_ reason: String, time: Timestamp, to out: inout ByteBuffer) {
     out.append("{\"state\":\"syncing\",\"reason\":")
     out.append(json: reason)
@@ -75,7 +76,8 @@ enum BookChannel {
 
 /// What a book stream has shown its subscribers, and what changed since. One per stream, and reused.
 struct BookView {
-  /// The levels last published, best first; unused at full depth, where the book itself is the view once `pending` is empty.
+  /// The levels last published, best first; unused at full depth, where the book itself is the view once `pending` is
+  /// empty.
   var bids: [PriceLevel] = []
   var asks: [PriceLevel] = []
   /// Prices that changed since the last update; full depth only.
@@ -110,8 +112,8 @@ struct BookView {
     for level in asks { pendingAsks.append(level.price) }
   }
 
-  /// Makes `view` (best first) the top `depth` levels of `side` (best last), and appends to `changed` what that changes;
-  /// levels that leave the view have size 0. O(depth).
+  /// Makes `view` (best first) the top `depth` levels of `side` (best last), and appends to `changed` what that
+  /// changes; levels that leave the view have size 0. O(depth).
   static func advance(
     _ view: inout [PriceLevel], to side: [PriceLevel], depth: Int, isBid: Bool, scratch: inout [PriceLevel],
     changed: inout [PriceLevel]

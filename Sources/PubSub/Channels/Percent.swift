@@ -1,7 +1,7 @@
 /// Percentages as integers, rounded half to even once, at the edge.
 enum Percent {
-  /// 100 × `part` ÷ `whole` as a count of 10^-`digits`, rounded half to even; nil if `whole` is 0 or the result does not
-  /// fit. Exact: in 128 bits.
+  /// 100 × `part` ÷ `whole` as a count of 10^-`digits`, rounded half to even; nil if `whole` is 0 or the result does
+  /// not fit. Exact: in 128 bits.
   static func of(_ part: Int64, _ whole: Int64, digits: UInt8) -> Int64? {
     guard whole != 0 else { return nil }
     var factor: Int64 = 100

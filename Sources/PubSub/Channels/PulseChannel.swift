@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// `pulse`: that the price moved, at most ten times a second. The first pulse of an instrument has no `previous` and so no
-/// `direction` or `change_pct`.
+/// `pulse`: that the price moved, at most ten times a second. The first pulse of an instrument has no `previous` and so
+/// no `direction` or `change_pct`.
 enum PulseChannel {
   /// - Parameter open: the price 24 h ago, if known.
   static func append(_ pulse: Pulse, open: Int64?, of instrument: Instrument, to out: inout ByteBuffer) {

@@ -2,18 +2,19 @@ import MarketData
 
 /// What one client may still ask for: so many requests a second, and so much work a second. Sans-IO.
 ///
-/// Both are kept as the generic cell rate algorithm keeps them (ITU-T I.371): as the time at which all that was taken so far is
-/// paid for. Requests over the rate are refused, once, and then the client has to wait. Work is known when it has been done, so it is
-/// never refused: it is a debt, and the client's next bytes are taken when it is paid.
+/// Both are kept as the generic cell rate algorithm keeps them (ITU-T I.371): as the time at which all that was taken
+/// so far is paid for. Requests over the rate are refused, once, and then the client has to wait. Work is known when it
+/// has been done, so it is never refused: it is a debt, and the client's next bytes are taken when it is paid.
 ///
-/// The unit of work is what reading one byte of JSON costs, 2 to 4 ns. 200 clients at the default bound of 240 KiB/s each are a tenth
-/// to a fifth of a core.
+/// The unit of work is what reading one byte of JSON costs, 2 to 4 ns. 200 clients at the default bound of 240 KiB/s
+/// each are a tenth to a fifth of a core.
 struct ClientAllowance {
   /// What a request costs beside its bytes and those of its reply: about 5 µs with the send.
   static let requestWork = 1 << 10
   /// What a frame costs beside its bytes, so that messages in fragments of a byte are no cheaper than they are.
   static let frameWork = 64
-  /// What a new subscription costs, the stream's list and the publisher's answer included, about 4 µs; an ended one costs a quarter.
+  /// What a new subscription costs, the stream's list and the publisher's answer included, about 4 µs; an ended one
+  /// costs a quarter.
   static let joinWork = 1 << 10
   /// Bytes of a snapshot that is made for one client, for a unit of work: encoding is cheaper than reading.
   static let snapshotShare = 8
@@ -38,8 +39,8 @@ struct ClientAllowance {
   private var overSince = Timestamp.distantPast
   private var lastOver = Timestamp.distantPast
 
-  /// Takes a request; 0 if it is within `perSecond`, 1 and above. Else it is not counted, the client has to wait, and the result is how
-  /// long, µs.
+  /// Takes a request; 0 if it is within `perSecond`, 1 and above. Else it is not counted, the client has to wait, and
+  /// the result is how long, µs.
   mutating func takeRequest(perSecond: Int, now: Timestamp) -> Int64 {
     let increment = Microseconds.second / Int64(max(1, perSecond))
     if requestsPaid < now { requestsPaid = now }

@@ -11,15 +11,17 @@ package struct ClientLimits: Sendable {
   package var softQueuedBytes = 256 << 10
   /// Waiting bytes above which it is closed with 4108.
   package var hardQueuedBytes = 1 << 20
-  /// Without progress for so long a client is closed with 4108, s. Readers of 2 kB/s were seen to make none for 16 s, and with the
-  /// system's receive buffer over loopback for 32 s: a kernel opens the window again only when a whole segment's room is free.
+  /// Without progress for so long a client is closed with 4108, s. Readers of 2 kB/s were seen to make none for 16 s,
+  /// and with the system's receive buffer over loopback for 32 s: a kernel opens the window again only when a whole
+  /// segment's room is free.
   package var stallSeconds = 60
   /// Unsent events of event channels.
   package var queuedEvents = 1_000
-  /// Bytes of their messages. With `queuedStateBytes`, what a connection holds and what its kernel queue holds unsent, a slow client
-  /// stays below the soft limit.
+  /// Bytes of their messages. With `queuedStateBytes`, what a connection holds and what its kernel queue holds unsent,
+  /// a slow client stays below the soft limit.
   package var queuedEventBytes: Int { softQueuedBytes * 3 / 8 }
-  /// Bytes of state messages that wait for a client whose connection is full; beyond them streams wait for a snapshot instead.
+  /// Bytes of state messages that wait for a client whose connection is full; beyond them streams wait for a snapshot
+  /// instead.
   package var queuedStateBytes: Int { softQueuedBytes / 8 }
   /// Sessions that are kept for clients that may come back, of one hub.
   package var parkedSessions = 4_096

@@ -13,9 +13,9 @@ struct HeartbeatWheel {
 
   static func tick(at now: Timestamp) -> Int64 { now.microseconds / tickMicroseconds }
 
-  /// The tick that new entries are counted from. It is the last that was run and not the present one: after a pause of minutes, or when
-  /// the clock has just been set forward, the next advance runs all places, and what stood in one of them for a later tick would be
-  /// lost.
+  /// The tick that new entries are counted from. It is the last that was run and not the present one: after a pause of
+  /// minutes, or when the clock has just been set forward, the next advance runs all places, and what stood in one of
+  /// them for a later tick would be lost.
   mutating func base(at now: Timestamp) -> Int64 {
     let base = last ?? Self.tick(at: now)
     last = base

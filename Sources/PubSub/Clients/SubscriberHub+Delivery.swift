@@ -1,221 +1,133 @@
 import Bytes
 import MarketData
 
+/// From publishers to clients' connections.
 extension SubscriberHub {
-  /// Frames and answers from publishers, in order. O(subscribers) per frame.
+  // MARK: From publishers
+
+  /// Frames and answers from publishers, in order. O(subscribers) for each run of frames of one stream.
   package func deliver(_ deliveries: [Delivery], now: Timestamp, into actions: inout [HubAction]) {
+    var run: [StreamFrame] = []
     for delivery in deliveries {
+      if case .frame(let frame, _) = delivery {
+        if let last = run.last, last.stream != frame.stream { deliver(&run, now: now, into: &actions) }
+        run.append(frame)
+        continue
+      }
+      deliver(&run, now: now, into: &actions)
       switch delivery {
-      case .frame(let frame, _): deliver(frame, now: now, into: &actions)
+      case .frame: break
       case .joined(let result, _, let client): joined(result, client, now: now, into: &actions)
       case .snapshot(let frame, _, let client):
-        guard let state = state(of: client), state.index(of: frame.stream.rawValue) != nil else { continue }
-        enqueue(frame, isEvent: isEvent(frame), client.slot, now: now, into: &actions)
+        guard let state = state(of: client), state.memberships.index(of: frame.stream.rawValue) != nil else { continue }
+        enqueue(frame, client.slot, now: now, into: &actions)
       case .nothing(let stream, _, let client):
-        guard let state = state(of: client), let index = state.index(of: stream.rawValue),
-          state.subscriptions[index].mark == .awaiting
+        guard let state = state(of: client), let index = state.memberships.index(of: stream.rawValue),
+          state.memberships[index].mark == .awaiting
         else { continue }
-        setMark(.none, of: index, state, slot: client.slot)
-        touch(client.slot)
+        lists.setMark(.none, of: index, client.slot, clients)
+        queues.touch(client.slot, clients)
       case .missed(let missed, _): skip(missed, now: now)
       }
     }
+    deliver(&run, now: now, into: &actions)
   }
 
-  /// Messages of a stream that this loop was too busy to take. Subscribers of an event channel are told which are lost; the others get a
-  /// snapshot. O(subscribers).
+  /// A run of frames of one stream to all its subscribers; empties it.
+  private func deliver(_ run: inout [StreamFrame], now: Timestamp, into actions: inout [HubAction]) {
+    guard let last = run.last else { return }
+    defer { run.removeAll(keepingCapacity: true) }
+    let stream = last.stream.rawValue
+    guard lists.has(stream) else { return }
+    let time = steady(now)
+    var special: [UInt32] = []
+    queues.deliver(run[...], to: lists[stream].slots, special: &special, time: time, clients)
+    for frame in run {
+      lists[stream].seq = frame.seq
+      if lists[stream].behind > 0 { lists.keep(frame, time: time) }
+      guard !special.isEmpty else { continue }
+      var leaving: [UInt32] = []
+      special.removeAll { slot in
+        switch queues.offer(frame, slot, time: time, &lists, clients) {
+        case .done: return false
+        case .overflows:
+          disconnectOverflowing(slot, into: &actions)
+          return false
+        case .leaves:
+          leaving.append(slot)
+          return true
+        }
+      }
+      if !leaving.isEmpty { lists.removeSubscribers(leaving, after: frame, time: time, clients) }
+    }
+  }
+
+  private func enqueue(
+    _ frame: StreamFrame, _ slot: UInt32, start: SnapshotReason? = nil, now: Timestamp, into actions: inout [HubAction]
+  ) {
+    let outcome = queues.enqueue(frame, slot, start: start, time: steady(now), &lists, clients)
+    if case .overflows = outcome { disconnectOverflowing(slot, into: &actions) }
+  }
+
+  private func disconnectOverflowing(_ slot: UInt32, into actions: inout [HubAction]) {
+    disconnectSlow(slot, "over \(limits.hardQueuedBytes) bytes", into: &actions)
+  }
+
+  /// Messages of a stream that this loop was too busy to take. Subscribers of an event channel are told which are lost;
+  /// the others get a snapshot. O(subscribers).
   private func skip(_ missed: MissedFrames, now: Timestamp) {
     let stream = missed.stream.rawValue
     guard lists.has(stream), lists[stream].seq < missed.last else { return }
-    let isEvent = lists[stream].key.channel.isEvent
+    let isEvent = lists.isEvent(stream)
     let first = lists[stream].seq + 1
     lists[stream].seq = missed.last
-    if lists[stream].behind > 0 {
-      backlogBytes -= lists[stream].backlog.bytes
-      lists[stream].backlog.skip(events: missed.events)
-    }
+    if lists[stream].behind > 0 { lists.skipBacklog(of: stream, events: missed.events) }
     for slot in lists[stream].slots {
-      guard let state = slots[Int(slot)].state, slots[Int(slot)].flags.isDisjoint(with: [.closed, .paused]),
-        let index = state.index(of: stream)
+      guard let state = clients[slot].pointee.state,
+        clients[slot].pointee.flags.isDisjoint(with: [.closed, .paused]),
+        let index = state.memberships.index(of: stream)
       else { continue }
-      switch state.subscriptions[index].mark {
+      switch state.memberships[index].mark {
       case .marked, .awaiting, .behind: continue
       case .none where isEvent:
         let lost = QueuedItem(lost: stream, from: first, to: missed.last, events: missed.events, time: steady(now))
-        state.lost += Int(missed.last - first + 1)
-        push(lost, to: .events, slot, state)
+        state.flow.lost += Int(missed.last - first + 1)
+        queues.push(lost, to: .events, slot, clients)
       case .none, .holding:
-        state.pending?.held.removeAll { $0.stream == missed.stream }
-        state.merged += Int(missed.last - first + 1)
-        setMark(.marked, of: index, state, slot: slot, reason: .resync)
-        touch(slot)
+        state.requests.pending?.held.removeAll { $0.stream == missed.stream }
+        state.flow.merged += Int(missed.last - first + 1)
+        lists.setMark(.marked, of: index, slot, clients, reason: .resync)
+        queues.touch(slot, clients)
       }
     }
   }
 
-  private func isEvent(_ frame: StreamFrame) -> Bool { lists[frame.stream.rawValue].key.channel.isEvent }
+  // MARK: Answers to requests
 
-  /// One frame to all subscribers: the hot path. For a client with nothing queued it stores the frame in the client's slot.
-  private func deliver(_ frame: StreamFrame, now: Timestamp, into actions: inout [HubAction]) {
-    let stream = frame.stream.rawValue
-    guard lists.has(stream) else { return }
-    lists[stream].seq = frame.seq
-    let isEvent = isEvent(frame)
-    if lists[stream].behind > 0 { keep(frame, now: now) }
-    let slots = slots
-    let moment = steady(now)
-    // The list of the dirty is taken out of the object for the loop, so that each append is a plain store.
-    var dirty = self.dirty
-    self.dirty = []
-    lists.lists[Int(stream)].slots.withUnsafeBufferPointer { subscribers in
-      dirty.reserveCapacity(dirty.count + subscribers.count)
-      for slot in subscribers {
-        let client = slots + Int(slot)
-        if client.pointee.flags.rawValue == 0, client.pointee.first == nil {
-          client.pointee.first = frame
-          client.pointee.firstTime = moment
-          if !client.pointee.isDirty {
-            client.pointee.isDirty = true
-            dirty.append(ClientID(slot: slot, generation: client.pointee.generation))
-          }
-        } else {
-          offer(frame, isEvent: isEvent, slot, now: now, into: &actions)
-        }
-      }
-    }
-    if !leaving.isEmpty {
-      removeSubscribers(leaving, after: frame, now: now)
-      leaving.removeAll(keepingCapacity: true)
-    }
-    if !self.dirty.isEmpty { dirty.append(contentsOf: self.dirty) }
-    self.dirty = dirty
-  }
+  /// Messages and bytes of them that one resume may replay, all streams together; those of the rest start with a
+  /// snapshot.
+  static let replayLimit = 8_192
+  static let replayBytesLimit = 1 << 20
 
-  /// How many times what a client may hold of events that is blocked one may be given in a turn, before its connection was asked.
-  static let turnFactor = 4
-
-  /// A frame that is for all, to a client that has something queued, or whose subscription is in a special state. Where the next ones are
-  /// not for the client, it leaves the list after this one.
-  private func offer(
-    _ frame: StreamFrame, isEvent: Bool, _ slot: UInt32, now: Timestamp, into actions: inout [HubAction]
-  ) {
-    let pointer = slots + Int(slot)
-    let flags = pointer.pointee.flags
-    guard let state = pointer.pointee.state, flags.isDisjoint(with: [.closed, .paused]) else { return }
-    let stream = frame.stream.rawValue
-    let isOver =
-      flags.contains(.blocked)
-      || state.queue.events.bytes - state.replayedBytes > Self.turnFactor * limits.queuedEventBytes
-    let fallsBehind = isEvent && isOver
-    if frame.kind == .update, fallsBehind || flags.contains(.marked), let index = state.index(of: stream) {
-      switch state.subscriptions[index].mark {
-      case .marked, .awaiting:
-        state.merged += 1
-        leaving.append(slot)
-        return
-      case .none where fallsBehind:
-        setMark(.behind, of: index, state, slot: slot)
-        pointer.pointee.flags.insert(.queued)
-        leaving.append(slot)
-        touch(slot)
-        return
-      case .none, .holding, .behind: break
-      }
-    }
-    enqueue(frame, isEvent: isEvent, slot, now: now, into: &actions)
-  }
-
-  /// One frame to a client that shall have it, in the order of its queue; of a state channel one that finds no room, or cannot follow what was
-  /// merged away for it, makes the subscription wait for a snapshot instead.
-  ///
-  /// - Parameter start: why the stream is begun, where this is its first snapshot: one that finds no room comes later.
-  func enqueue(
-    _ frame: StreamFrame, isEvent: Bool, _ slot: UInt32, start: SnapshotReason? = nil, now: Timestamp,
-    into actions: inout [HubAction]
-  ) {
-    let pointer = slots + Int(slot)
-    let flags = pointer.pointee.flags
-    guard let state = pointer.pointee.state, flags.isDisjoint(with: [.closed, .paused]) else { return }
-    let stream = frame.stream.rawValue
-    var wasAwaited = false
-    if flags.contains(.marked), let index = state.index(of: stream) {
-      switch state.subscriptions[index].mark {
-      case .none: break
-      case .holding: return hold(frame, of: index, state, slot: slot)
-      case .marked, .awaiting:
-        guard frame.kind == .snapshot else {
-          state.merged += 1
-          return
-        }
-        wasAwaited = state.subscriptions[index].mark == .awaiting
-        setMark(.none, of: index, state, slot: slot)
-      // A snapshot that was asked for before: the backlog has more.
-      case .behind: return
-      }
-    }
-    let isBlocked = flags.contains(.blocked)
-    // Before its connection was asked: half of what would count as slow.
-    let isFull =
-      isBlocked ? state.queue.state.bytes >= limits.queuedStateBytes : state.queue.bytes > limits.softQueuedBytes / 2
-    if isFull, let start, frame.kind == .snapshot, let index = state.index(of: stream) {
-      setMark(.marked, of: index, state, slot: slot, reason: start)
-      touch(slot)
-      return
-    }
-    if isBlocked || isFull, !isEvent {
-      var merged = 0
-      if pointer.pointee.first?.stream == frame.stream {
-        pointer.pointee.first = nil
-        merged = 1
-      }
-      if !state.queue.isEmpty { merged += state.queue.removeAll(of: stream) }
-      state.merged += merged
-      let cannotLink = merged > 0 && frame.kind == .update
-      if cannotLink || (isFull && !wasAwaited), let index = state.index(of: stream) {
-        state.merged += 1
-        setMark(.marked, of: index, state, slot: slot, reason: .slow)
-        if state.isDrained { pointer.pointee.flags.remove(.queued) }
-        touch(slot)
-        return
-      }
-    }
-    push(QueuedItem(frame, time: steady(now)), to: isEvent ? .events : .state, slot, state)
-    if isBlocked, state.queue.bytes - state.replayedBytes > limits.hardQueuedBytes {
-      disconnectSlow(slot, state, "over \(limits.hardQueuedBytes) bytes", into: &actions)
-    }
-  }
-
-  /// Keeps a frame of a subscription whose reply is not out. At the bound the subscription is marked instead.
-  private func hold(_ frame: StreamFrame, of index: Int, _ state: ClientState, slot: UInt32) {
-    guard let pending = state.pending else { return }
-    guard pending.held.count - pending.replayedFrames < 4 * pending.joined.count + 256 else {
-      pending.held.removeAll { $0.stream == frame.stream }
-      setMark(.marked, of: index, state, slot: slot, reason: pending.startReason)
-      return
-    }
-    pending.held.append(frame)
-  }
-
-  private func joined(
-    _ result: JoinResult, _ client: ClientID, now: Timestamp, into actions: inout [HubAction]
-  ) {
+  private func joined(_ result: JoinResult, _ client: ClientID, now: Timestamp, into actions: inout [HubAction]) {
     lists.noteAnswer(result.key)
     lists.open(result)
     let stream = result.stream.rawValue
     let item = Int(result.item)
-    guard let state = state(of: client), let pending = state.pending, pending.number == result.request,
+    guard let state = state(of: client), let pending = state.requests.pending, pending.number == result.request,
       pending.joined.indices.contains(item)
     else {
       leaveIfEmpty(stream, into: &actions)
       return
     }
-    let isNew = state.index(of: stream) == nil
     var isRecovered = result.isRecovered
-    if isNew {
-      enter(client.slot, state, stream: stream, wanted: pending.wanted[item], mark: .holding)
+    if state.memberships.index(of: stream) == nil {
+      queues.spill(client.slot, lists, clients)
+      lists.add(client.slot, to: stream, wanted: pending.wanted[item], mark: .holding, clients)
       if let snapshot = result.snapshot {
         pending.held.append(snapshot)
-        charge(snapshot.bytes.count / ClientAllowance.snapshotShare, state, now: now)
+        let work = snapshot.bytes.count / ClientAllowance.snapshotShare
+        desk.charge(work, to: &state.requests, state.grant, now: now)
       }
       if isRecovered == true, !holdReplay(result.replay, pending, client, state) { isRecovered = false }
     }
@@ -226,23 +138,24 @@ extension SubscriberHub {
     if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
   }
 
-  /// Keeps what a client missed of a stream until the reply is out. False if that is too much or not wanted: a snapshot will follow.
+  /// Keeps what a client missed of a stream until the reply is out. False if that is too much or not wanted: a snapshot
+  /// will follow.
   private func holdReplay(
     _ frames: [StreamFrame], _ pending: PendingRequest, _ client: ClientID, _ state: ClientState
   ) -> Bool {
-    if slots[Int(client.slot)].flags.contains(.paused) { return false }
+    if clients[client.slot].pointee.flags.contains(.paused) { return false }
     let bytes = frames.reduce(0) { $0 + $1.bytes.count }
     guard let first = frames.first else { return true }
-    guard pending.replayedFrames + frames.count <= Self.replayLimit,
-      pending.replayedBytes + bytes <= Self.replayBytesLimit
+    guard pending.resume.replayedFrames + frames.count <= Self.replayLimit,
+      pending.resume.replayedBytes + bytes <= Self.replayBytesLimit
     else {
-      if let index = state.index(of: first.stream.rawValue) {
-        setMark(.marked, of: index, state, slot: client.slot, reason: .resume)
+      if let index = state.memberships.index(of: first.stream.rawValue) {
+        lists.setMark(.marked, of: index, client.slot, clients, reason: .resume)
       }
       return false
     }
-    pending.replayedFrames += frames.count
-    if isEvent(first) { pending.replayedBytes += bytes }
+    pending.resume.replayedFrames += frames.count
+    if lists.isEvent(first.stream.rawValue) { pending.resume.replayedBytes += bytes }
     pending.held.append(contentsOf: frames)
     return true
   }
@@ -252,16 +165,95 @@ extension SubscriberHub {
     _ pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp,
     into actions: inout [HubAction]
   ) {
-    state.pending = nil
-    state.replayedBytes += pending.replayedBytes
+    state.requests.pending = nil
+    state.flow.replayedBytes += pending.resume.replayedBytes
     reply(to: pending, client, state, now: now)
-    for index in state.subscriptions.indices where state.subscriptions[index].mark == .holding {
-      setMark(.none, of: index, state, slot: client.slot)
+    for index in state.memberships.indices where state.memberships[index].mark == .holding {
+      lists.setMark(.none, of: index, client.slot, clients)
     }
-    for frame in pending.held where state.index(of: frame.stream.rawValue) != nil {
-      enqueue(
-        frame, isEvent: isEvent(frame), client.slot, start: pending.startReason, now: now, into: &actions)
+    for frame in pending.held where state.memberships.index(of: frame.stream.rawValue) != nil {
+      enqueue(frame, client.slot, start: pending.startReason, now: now, into: &actions)
     }
     resumeWaiting(client, state, now: now, into: &actions)
+  }
+
+  // MARK: To connections
+
+  /// Clients that have something queued since the list was last emptied by `removeDirty`.
+  package var dirty: [ClientID] { (0..<queues.dirty.count).map { queues.dirty[$0] } }
+  /// How many they are, and each of them.
+  package var dirtyCount: Int { queues.dirty.count }
+  package func dirtyClient(at index: Int) -> ClientID { queues.dirty[index] }
+
+  /// Ends a turn: clients that still have something queued count as blocked from here on.
+  package func removeDirty() {
+    for index in 0..<queues.dirty.count {
+      let client = queues.dirty[index]
+      let slot = clients[client.slot]
+      guard slot.pointee.generation == client.generation else { continue }
+      slot.pointee.isDirty = false
+      queues.spill(client.slot, lists, clients)
+      if slot.pointee.flags.contains(.queued) {
+        slot.pointee.flags.insert(.blocked)
+        if let state = slot.pointee.state { watch(client.slot, state) }
+      }
+    }
+    queues.dirty.removeAll()
+    queues.turn.removeAll()
+  }
+
+  /// Takes what this turn has brought a client about which nothing is special, and for which nothing else waits: the
+  /// common case, without a list of frames. Nil: `take`. O(1), and once for all clients with the same frames O(bytes).
+  package func takeTurn(from client: ClientID) -> TurnBytes? {
+    guard clients.isCurrent(client) else { return nil }
+    let slot = clients[client.slot]
+    let bundle = slot.pointee.bundle
+    guard bundle != TurnBundles.empty, slot.pointee.flags.rawValue == 0, !slot.pointee.isHeartbeatDue else {
+      return nil
+    }
+    slot.pointee.bundle = TurnBundles.empty
+    let frames = queues.turn.frameCount(of: bundle)
+    slot.pointee.sent &+= UInt64(truncatingIfNeeded: frames)
+    return TurnBytes(bytes: queues.turn.bytes(of: bundle), frames: frames, bundle: bundle)
+  }
+
+  /// The bytes of a turn as an object, one for all clients that get the same. Before `removeDirty`.
+  package func sharedBytes(of turn: TurnBytes) -> SharedBytes { queues.turn.sharedBytes(of: turn.bundle) }
+
+  /// The same for clients that take compressed messages: each frame in the form that `form` gives it. Before
+  /// `removeDirty`.
+  package func compressedBytes(of turn: TurnBytes, _ form: (SharedBytes) -> SharedBytes) -> CompressedTurn {
+    queues.turn.compressedBytes(of: turn.bundle, form)
+  }
+
+  /// Hands over queued frames of a client in order, at most about `byteLimit` bytes (at least one frame), appending to
+  /// `frames`. Call when the client's connection is writable; what stays queued can still be merged.
+  package func take(
+    from client: ClientID, byteLimit: Int, now: Timestamp, into frames: inout [SharedBytes],
+    actions: inout [HubAction]
+  ) {
+    guard let state = clients.anyState(of: client) else { return }
+    let slot = clients[client.slot]
+    var heartbeat: SharedBytes?
+    if slot.pointee.isHeartbeatDue {
+      slot.pointee.isHeartbeatDue = false
+      heartbeat = queues.frame { out in
+        heartbeats.append(sent: slot.pointee.sent, state.flow, state.grant, now: now, to: &out)
+      }
+    }
+    queues.take(
+      from: client, heartbeat, byteLimit: byteLimit, time: steady(now), into: &frames, &lists, clients)
+    if state.memberships.marks > 0 { askForSnapshots(client, state, into: &actions) }
+  }
+
+  /// Hands over the replies and notices that still wait for a client, and no data: for one that is being closed and
+  /// whose connection takes nothing more by itself. It is told all the same, of a drain for one, before it is told of
+  /// the end. O(replies and notices).
+  package func takeControl(from client: ClientID, into frames: inout [SharedBytes]) {
+    guard let state = clients.anyState(of: client) else { return }
+    while let item = state.queue.removeFirstControl() {
+      if let bytes = item.bytes { frames.append(bytes) }
+    }
+    if state.isDrained { clients[client.slot].pointee.flags.remove(.queued) }
   }
 }

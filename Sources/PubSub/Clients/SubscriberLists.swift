@@ -1,10 +1,13 @@
+import MarketData
+
 /// Who subscribes to a stream on this loop, and what the hub knows of it.
 struct SubscriberList {
   /// Slots of the clients that what is published is for, without gaps, in no order: a delivery runs through them.
   var slots: [UInt32] = []
-  /// Subscribers beside those: nothing is for them until they have room and ask for it, so that they cost nothing meanwhile.
+  /// Subscribers beside those: nothing is for them until they have room and ask for it, so that they cost nothing in
+  /// the meantime.
   var away: UInt32 = 0
-  /// Of those the ones that will want what came meanwhile: it is kept in `backlog`.
+  /// Of those the ones that will want what they miss: it is kept in `backlog`.
   var behind: UInt32 = 0
   var backlog = ReplayRing()
   var key = StreamKey(channel: .status, symbol: "")
@@ -17,12 +20,26 @@ struct SubscriberList {
   var hasSubscribers: Bool { !slots.isEmpty || away > 0 }
 }
 
-/// The lists by stream number, and the numbers by key. Stream numbers are dense per loop, so a list is found by index.
+/// The subscribers of each stream: who gets its messages, who is away, and one backlog a stream for all that are
+/// behind, in which each has a place, so that ten thousand clients that do not read cost no more for a message than
+/// one.
+///
+/// Stream numbers are dense per loop, so a list is found by index.
 struct SubscriberLists {
+  /// Bytes of all backlogs; past it a stream that publishes forgets half of its own. The publisher's memory of the same
+  /// stream mostly holds the same bytes.
+  static let backlogBytesLimit = 16 << 20
+
   private(set) var lists: [SubscriberList] = []
   private var numbers: [StreamKey: UInt32] = [:]
-  /// Joins that are not answered, by key: a stream with some is not left, or the answer would come for one that we have left.
+  /// Joins that are not answered, by key: a stream with some is not left, or the answer would come for one that we have
+  /// left.
   private var joining: [StreamKey: Int] = [:]
+  /// Bytes of all backlogs.
+  var backlogBytes = 0
+  let backlogLimits: ReplayRing.Limits
+
+  init(backlogLimits: ReplayRing.Limits) { self.backlogLimits = backlogLimits }
 
   subscript(stream: UInt32) -> SubscriberList {
     _read { yield lists[Int(stream)] }
@@ -31,6 +48,9 @@ struct SubscriberLists {
 
   func has(_ stream: UInt32) -> Bool { Int(stream) < lists.count && !lists[Int(stream)].epoch.isEmpty }
 
+  /// Whether every message of the stream matters.
+  func isEvent(_ stream: UInt32) -> Bool { lists[Int(stream)].key.channel.isEvent }
+
   /// The number of the stream with this key, if this loop has subscribers of it.
   func number(of key: StreamKey) -> UInt32? { numbers[key] }
 
@@ -38,7 +58,6 @@ struct SubscriberLists {
   var count: Int { numbers.count }
 
   mutating func noteJoin(_ key: StreamKey) { joining[key, default: 0] += 1 }
-  func isJoining(_ key: StreamKey) -> Bool { joining[key] != nil }
   mutating func noteAnswer(_ key: StreamKey) {
     guard let count = joining[key] else { return }
     joining[key] = count > 1 ? count - 1 : nil
@@ -53,9 +72,117 @@ struct SubscriberLists {
     numbers[result.key] = stream
   }
 
-  /// Forgets a stream without subscribers.
-  mutating func drop(_ stream: UInt32) {
-    numbers[lists[Int(stream)].key] = nil
+  /// Forgets a stream without subscribers. False if it has some, is held for a session, or is being joined.
+  mutating func dropIfEmpty(_ stream: UInt32) -> Bool {
+    let list = lists[Int(stream)]
+    guard !list.hasSubscribers, list.holds == 0, joining[list.key] == nil else { return false }
+    numbers[list.key] = nil
     lists[Int(stream)] = SubscriberList()
+    return true
+  }
+
+  // MARK: Subscribers
+
+  /// Enters a client in a stream's list; nothing if it is there.
+  mutating func add(
+    _ slot: UInt32, to stream: UInt32, wanted: UInt16, mark: Subscription.Mark, _ clients: borrowing ClientTable
+  ) {
+    guard let state = clients[slot].pointee.state, state.memberships.index(of: stream) == nil else { return }
+    let position = UInt32(lists[Int(stream)].slots.count)
+    lists[Int(stream)].slots.append(slot)
+    state.memberships.insert(Subscription(stream: stream, position: position, wanted: wanted, mark: mark))
+    clients[slot].pointee.set(.marked, state.memberships.marks > 0)
+  }
+
+  /// Ends a subscription that its client no longer has.
+  mutating func remove(_ subscription: Subscription, _ clients: borrowing ClientTable) {
+    if subscription.mark == .behind { leaveBacklog(of: subscription.stream) }
+    if subscription.isAway {
+      lists[Int(subscription.stream)].away -= 1
+    } else {
+      unlist(subscription.stream, at: subscription.position, clients)
+    }
+  }
+
+  /// Changes what a subscription waits for. One that is away is put back into the list when it waits for nothing more.
+  /// - Parameter reason: of the snapshot that a marked stream will get; nil leaves it as it is.
+  mutating func setMark(
+    _ mark: Subscription.Mark, of index: Int, _ slot: UInt32, _ clients: borrowing ClientTable,
+    reason: SnapshotReason? = nil
+  ) {
+    guard let state = clients[slot].pointee.state else { return }
+    let old = state.memberships.setMark(mark, at: index, reason: reason)
+    clients[slot].pointee.set(.marked, state.memberships.marks > 0)
+    guard old.isAway else { return }
+    let seq = lists[Int(old.stream)].seq
+    if old.mark == .behind, mark != .behind {
+      leaveBacklog(of: old.stream)
+      state.memberships.setProgress(seq: seq, at: index)
+    } else if mark == .none {
+      state.flow.merged += Int(seq - old.seq)
+    }
+    guard mark == .none else { return }
+    state.memberships.setPosition(UInt32(lists[Int(old.stream)].slots.count), at: index)
+    lists[Int(old.stream)].slots.append(slot)
+    lists[Int(old.stream)].away -= 1
+  }
+
+  /// Takes clients out of a stream's list after a message that was not for them, or that found them falling behind.
+  /// O(1) each.
+  mutating func removeSubscribers(
+    _ leaving: [UInt32], after frame: StreamFrame, time: Timestamp, _ clients: borrowing ClientTable
+  ) {
+    let stream = frame.stream.rawValue
+    for slot in leaving {
+      guard let state = clients[slot].pointee.state, let index = state.memberships.index(of: stream) else { continue }
+      let subscription = state.memberships[index]
+      if subscription.isAway || subscription.mark == .none { continue }
+      unlist(stream, at: subscription.position, clients)
+      lists[Int(stream)].away += 1
+      state.memberships.setPosition(Subscription.away, at: index)
+      state.memberships.setProgress(seq: frame.seq, at: index)
+      guard subscription.mark == .behind else { continue }
+      if lists[Int(stream)].behind == 0 { keep(frame, time: time) }
+      lists[Int(stream)].behind += 1
+      state.memberships.setProgress(
+        seq: frame.seq - 1, events: lists[Int(stream)].backlog.eventsBeforeLast, at: index)
+    }
+  }
+
+  /// Removes the subscriber at a place of a stream's list; the last one takes the place. O(log n) in that one's
+  /// subscriptions.
+  private mutating func unlist(_ stream: UInt32, at position: UInt32, _ clients: borrowing ClientTable) {
+    let last = lists[Int(stream)].slots.removeLast()
+    guard position < lists[Int(stream)].slots.count else { return }
+    lists[Int(stream)].slots[Int(position)] = last
+    if let moved = clients[last].pointee.state, let index = moved.memberships.index(of: stream) {
+      moved.memberships.setPosition(position, at: index)
+    }
+  }
+
+  // MARK: Backlogs
+
+  /// Keeps a message for clients that are behind. Amortised O(1).
+  mutating func keep(_ frame: StreamFrame, time: Timestamp) {
+    let stream = Int(frame.stream.rawValue)
+    backlogBytes -= lists[stream].backlog.bytes
+    lists[stream].backlog.append(frame, time: time, limits: backlogLimits)
+    let bytes = lists[stream].backlog.bytes
+    if backlogBytes + bytes > Self.backlogBytesLimit { lists[stream].backlog.trim(toBytes: bytes / 2) }
+    backlogBytes += lists[stream].backlog.bytes
+  }
+
+  /// Forgets the backlog of a stream, because messages with so many `events` are missing behind it.
+  mutating func skipBacklog(of stream: UInt32, events: UInt64) {
+    backlogBytes -= lists[Int(stream)].backlog.bytes
+    lists[Int(stream)].backlog.skip(events: events)
+  }
+
+  /// One client is no longer behind: it has caught up, or will not.
+  private mutating func leaveBacklog(of stream: UInt32) {
+    lists[Int(stream)].behind -= 1
+    guard lists[Int(stream)].behind == 0 else { return }
+    backlogBytes -= lists[Int(stream)].backlog.bytes
+    lists[Int(stream)].backlog.removeAll()
   }
 }

@@ -1,14 +1,16 @@
 import Bytes
 import MarketData
 
-/// What waits for one client beyond the frame of the fast path (`ClientSlot.first`), which goes before all of it.
+/// What waits for one client beyond what the present turn has brought it (`TurnBundles`), which goes before all of it.
 ///
-/// Three lanes, each in order: replies and notices, which go first; messages of state channels; messages of event channels. The latter
-/// two take turns by bytes, so that a long line of old trades does not keep the newest prices from a slow client, nor the reverse. No message
-/// depends on one of another stream, and what announces a stream goes before all data, so the order across lanes is free.
+/// Three lanes, each in order: replies and notices, which go first; messages of state channels; messages of event
+/// channels. The latter two take turns by bytes, so that a long line of old trades does not keep the newest prices from
+/// a slow client, nor the reverse. No message depends on one of another stream, and what announces a stream goes before
+/// all data, so the order across lanes is free.
 ///
-/// Bounds: of a client that is blocked `ClientLimits.queuedStateBytes`, one message a stream; of events what the streams that it is behind
-/// with gave it at a time (`SubscriberHub.refill`); and all of it together by `hardQueuedBytes`.
+/// Bounds: of a client that is blocked `ClientLimits.queuedStateBytes`, one message a stream; of events what the
+/// streams that it is behind with gave it at a time (`ClientQueues.refill`); and all of it together by
+/// `hardQueuedBytes`.
 struct SubscriberQueue {
   enum Lane { case control, state, events }
 
@@ -27,7 +29,7 @@ struct SubscriberQueue {
   var oldest: Timestamp { min(control.oldest, state.oldest, events.oldest) }
 
   /// Appends to a lane; `spares` are buffers for a lane that has none.
-  mutating func append(_ item: QueuedItem, to lane: Lane, spares: inout [[QueuedItem]]) {
+  mutating func append(_ item: QueuedItem, to lane: Lane, spares: inout SparePool) {
     switch lane {
     case .control: Self.append(item, to: &control, &spares)
     case .state: Self.append(item, to: &state, &spares)
@@ -35,16 +37,16 @@ struct SubscriberQueue {
     }
   }
 
-  private static func append(_ item: QueuedItem, to lane: inout QueueLane, _ spares: inout [[QueuedItem]]) {
-    if lane.items.capacity == 0, let spare = spares.popLast() { lane.adopt(spare) }
+  private static func append(_ item: QueuedItem, to lane: inout QueueLane, _ spares: inout SparePool) {
+    if lane.items.capacity == 0, let spare = spares.take() { lane.adopt(spare) }
     lane.append(item)
   }
 
-  /// Gives the buffers of empty lanes to `keep`.
-  mutating func release(_ keep: ([QueuedItem]) -> Void) {
-    if let spare = control.release() { keep(spare) }
-    if let spare = state.release() { keep(spare) }
-    if let spare = events.release() { keep(spare) }
+  /// Gives the buffers of empty lanes back.
+  mutating func release(to spares: inout SparePool) {
+    if let spare = control.release() { spares.keep(spare) }
+    if let spare = state.release() { spares.keep(spare) }
+    if let spare = events.release() { spares.keep(spare) }
   }
 
   mutating func removeFirst() -> QueuedItem? {

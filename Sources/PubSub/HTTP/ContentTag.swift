@@ -1,10 +1,11 @@
 import Bytes
 import MarketData
 
-/// What an answer is made of, as a number: equal for equal content, so that a client that has it needs no text made to be told so.
+/// What an answer is made of, as a number: equal for equal content, so that a client that has it needs no text made to
+/// be told so.
 ///
-/// FNV-1a with 64 bits over values, not over text: a market's part costs some 30 steps where its text has 10,000 bytes. Counters that
-/// begin anew with the process go in with its epoch.
+/// FNV-1a with 64 bits over values, not over text: a market's part costs some 30 steps where its text has 10,000 bytes.
+/// Counters that begin anew with the process go in with its epoch.
 package struct ContentTag: Sendable, Equatable {
   package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

@@ -3,8 +3,8 @@ import MarketData
 
 /// What an answer says of the data it carries: whether its feed is alive, and whether the prices are a venue's own.
 ///
-/// Nothing in it moves while a feed is live, or while it stays dead, so that answers keep their entity tags. The age, which moves
-/// always, goes beside the body (`Tidegate-Feeds`).
+/// Nothing in it moves while a feed is live, or while it stays dead, so that answers keep their entity tags. The age,
+/// which moves always, goes beside the body (`Tidegate-Feeds`).
 package struct DataState: Sendable, Equatable {
   package var venue: String
   package var state: FeedState
@@ -28,7 +28,8 @@ package struct DataState: Sendable, Equatable {
     self.failure = failure
   }
 
-  /// Appends `,"state":"live"`, and where it is another state, since when, and the time of the last message if none come.
+  /// Appends `,"state":"live"`, and where it is another state, since when, and the time of the last message if none
+  /// come.
   package func append(to out: inout ByteBuffer) {
     out.append(",\"state\":\"")
     out.append(state.rawValue)
@@ -71,14 +72,14 @@ package struct SymbolLookup {
 }
 
 extension SubscriberHub {
-  /// Why the directory has no such symbol: its venue has not told its markets yet, or there is none; the same as on the stream. For the
-  /// first few symbols O(symbols × length²).
+  /// Why the directory has no such symbol: its venue has not told its markets yet, or there is none; the same as on the
+  /// stream. For the first few symbols O(symbols × length²).
   package func explainMissing(_ symbol: String, _ lookup: inout SymbolLookup) -> ProtocolError {
-    if var early = notReady(symbol) {
+    if var early = resolver.notReady(symbol) {
       early.hint = "ask again in a second"
       return early
     }
     lookup.nearMatches += 1
-    return unknownSymbol(symbol, looksUp: lookup.nearMatches <= SymbolLookup.nearMatchLimit)
+    return resolver.unknownSymbol(symbol, looksUp: lookup.nearMatches <= SymbolLookup.nearMatchLimit)
   }
 }

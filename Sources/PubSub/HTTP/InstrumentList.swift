@@ -10,8 +10,8 @@ package struct InstrumentList: Sendable {
   package private(set) var tag: UInt64
   private let feeds: [String: FeedStatus]
 
-  /// Those of `venue`, whose symbol or venue symbol contains `query`, letter case aside, and that `grant` allows; in no order yet. O(n)
-  /// in the instruments, some 100 ns each.
+  /// Those of `venue`, whose symbol or venue symbol contains `query`, letter case aside, and that `grant` allows; in no
+  /// order yet. O(n) in the instruments, some 100 ns each.
   package init(_ directory: Directory, _ feeds: [FeedStatus], venue: String?, query: String?, grant: Grant) {
     let wanted = query.map { Array($0.utf8) } ?? []
     let isOpen = grant.allowsAllSymbols

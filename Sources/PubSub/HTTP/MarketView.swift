@@ -14,8 +14,8 @@ package enum MarketView: Sendable, Equatable {
   /// The levels a side, 0 for all.
   case book(depth: Int)
 
-  /// What the text costs to make, in points of a sparkline (some 20 ns each). Nothing else depends on what a client asks for. A
-  /// sparkline's history is walked through for any number of points.
+  /// What the text costs to make, in points of a sparkline (some 20 ns each). Nothing else depends on what a client
+  /// asks for. A sparkline's history is walked through for any number of points.
   package var cost: Int {
     switch self {
     case .ticker: 16
@@ -48,8 +48,8 @@ package struct MarketText: Sendable {
   package var fields: [UInt8]
 }
 
-/// What the parts of one instrument show together: one price and one change, where the venue's ticker, the pulse and the sparkline
-/// each move at a moment of their own.
+/// What the parts of one instrument show together: one price and one change, where the venue's ticker, the pulse and
+/// the sparkline each move at a moment of their own.
 struct MarketSummary {
   /// The price of all parts, at the instrument's scale; nil before any is known.
   var price: Int64?
@@ -80,8 +80,8 @@ struct MarketSummary {
     }
   }
 
-  /// That of the newest trade; the venue's ticker where it knows a later one: it is then newer than the trade by more than clocks
-  /// and messages that overtake each other explain.
+  /// That of the newest trade; the venue's ticker where it knows a later one: it is then newer than the trade by more
+  /// than clocks and messages that overtake each other explain.
   private static func price(_ state: InstrumentState) -> Int64? {
     guard let traded = state.lastPrice else { return state.ticker?.last }
     guard let ticker = state.ticker, let last = ticker.last, let trade = state.lastTrade,

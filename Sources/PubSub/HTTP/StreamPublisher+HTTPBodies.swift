@@ -3,7 +3,8 @@ import MarketData
 
 /// What HTTP shows of instruments, from the same encoders as the stream's messages.
 extension StreamPublisher {
-  /// What the text of `view` would be made of, without making it; nil if there is nothing to show. O(1), for trades O(limit).
+  /// What the text of `view` would be made of, without making it; nil if there is nothing to show. O(1), for trades
+  /// O(limit).
   package func tag(of view: MarketView, at place: MarketPlace, now: Timestamp) -> UInt64? {
     guard let instrument = instrument(place) else { return nil }
     let state = instrument.state

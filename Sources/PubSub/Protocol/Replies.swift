@@ -58,19 +58,30 @@ enum Replies {
     out.append(UInt8(ascii: "}"))
   }
 
-  /// A subscription:
+  /// A subscription as replies describe it.
+  struct Stream {
+    var number: UInt32
+    var key: StreamKey
+    /// The least step between two prices; nil where the venue does not say.
+    var priceIncrement: Decimal64?
+    var epoch: String
+    var seq: UInt64
+    /// `live` or what is the matter.
+    var state: String
+    /// The stream that it replaces; 0: none.
+    var from: UInt32
+    /// Whether it goes on where the client stopped; nil where it did not say.
+    var isRecovered: Bool?
+  }
+
   /// `{"stream":1,"channel":"pulse","symbol":…,"interval_ms":100,"price_increment":"0.01","epoch":"k7","seq":88,"state":"live"}`.
-  /// - Parameter priceIncrement: the least step between two prices; nil where the venue does not say.
-  static func appendStream(
-    _ stream: UInt32, _ key: StreamKey, priceIncrement: Decimal64?, epoch: String, seq: UInt64, state: String,
-    from: UInt32,
-    isRecovered: Bool? = nil, to out: inout ByteBuffer
-  ) {
+  static func appendStream(_ stream: Stream, to out: inout ByteBuffer) {
+    let key = stream.key
     out.append("{\"stream\":")
-    out.append(integer: UInt64(stream))
-    if from != 0 {
+    out.append(integer: UInt64(stream.number))
+    if stream.from != 0 {
       out.append(",\"from\":")
-      out.append(integer: UInt64(from))
+      out.append(integer: UInt64(stream.from))
     }
     out.append(",\"channel\":\"")
     out.append(key.channel.rawValue)
@@ -96,25 +107,27 @@ enum Replies {
     }
     out.append(",\"interval_ms\":")
     out.append(integer: UInt64(key.intervalMilliseconds))
-    if let priceIncrement {
+    if let priceIncrement = stream.priceIncrement {
       out.append(",\"price_increment\":\"")
       out.append(priceIncrement)
       out.append(UInt8(ascii: "\""))
     }
     out.append(",\"epoch\":")
-    out.append(json: epoch)
+    out.append(json: stream.epoch)
     out.append(",\"seq\":")
-    out.append(integer: seq)
+    out.append(integer: stream.seq)
     out.append(",\"state\":\"")
-    out.append(state)
+    out.append(stream.state)
     out.append(UInt8(ascii: "\""))
-    if let isRecovered { out.append(isRecovered ? ",\"recovered\":true" : ",\"recovered\":false") }
+    if let isRecovered = stream.isRecovered {
+      out.append(isRecovered ? ",\"recovered\":true" : ",\"recovered\":false")
+    }
     out.append(UInt8(ascii: "}"))
   }
 
   static func appendFailure(_ failure: PendingRequest.Failure, to out: inout ByteBuffer) {
     out.append("{\"item\":")
-    out.append(integer: UInt64(failure.place))
+    out.append(integer: UInt64(failure.item))
     if let channel = failure.channel {
       out.append(",\"channel\":")
       out.append(json: channel)

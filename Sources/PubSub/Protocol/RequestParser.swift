@@ -34,7 +34,8 @@ enum RequestParser {
     "symbol", "stream", "epoch", "seq", "state", "recovered", "from", "price_increment",
   ]
 
-  /// The error of a field that nobody reads: it is a mistake of writing, and what it should have done would not be done.
+  /// The error of a field that nobody reads: it is a mistake of writing, and what it should have done would not be
+  /// done.
   private static func unknownField(_ name: String, in place: String, among known: [String]) -> ProtocolError {
     let near = NearNames.of(name, among: known, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
     let list = known.isEmpty ? "there are none" : "there are: \(known.joined(separator: ", "))"

@@ -40,7 +40,7 @@ enum SessionToken {
   }
 
   /// Where the token says that it comes from; nil if it is none.
-  static func place(of token: String) -> (loop: Int, client: ClientID)? {
+  static func origin(of token: String) -> (loop: Int, client: ClientID)? {
     guard token.utf8.count <= limit else { return nil }
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 4, let loop = UInt16(parts[1]), let slot = UInt32(parts[2], radix: 16),

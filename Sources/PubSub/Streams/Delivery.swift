@@ -1,7 +1,8 @@
 import Bytes
 import MarketData
 
-/// A client of one loop's `SubscriberHub`. Slots are reused; the generation tells an old client of a slot from a new one.
+/// A client of one loop's `SubscriberHub`. Slots are reused; the generation tells an old client of a slot from a new
+/// one.
 @frozen
 package struct ClientID: Sendable, Hashable {
   package let slot: UInt32
@@ -34,7 +35,8 @@ package struct StreamFrame: Sendable {
   }
 }
 
-/// What a publisher wants carried to the loops that have clients. FIFO per loop, which is what makes snapshots and updates link.
+/// What a publisher wants carried to the loops that have clients. FIFO per loop, which is what makes snapshots and
+/// updates link.
 package enum Delivery: Sendable {
   /// To every subscriber of the stream on the loops of the bit mask (bit n: loop n).
   case frame(StreamFrame, loops: UInt64)
@@ -123,7 +125,8 @@ package struct JoinResult: Sendable {
   package var item: UInt32
   /// Nil while there is nothing to show (no trade yet, a book out of sync): the snapshot follows when there is.
   package var snapshot: StreamFrame?
-  /// Whether the stream goes on where the client stopped: then there is no snapshot, but what it missed. Nil if it is new to it.
+  /// Whether the stream goes on where the client stopped: then there is no snapshot, but what it missed. Nil if it is
+  /// new to it.
   package var isRecovered: Bool?
   package var replay: [StreamFrame] = []
 }

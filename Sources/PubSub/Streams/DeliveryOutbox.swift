@@ -2,9 +2,9 @@ import Bytes
 
 /// What one loop has to deliver to another, until that one's mailbox takes it. Sans-IO.
 ///
-/// Where the mailbox is full, the frames are merged: of each stream one `.missed` is kept in their place, which tells the receiver what is
-/// not there. Answers to single clients are kept, each in its order among what is of its stream; they are bounded by those who asked.
-/// So what a loop that stands still costs does not depend on how long it does.
+/// Where the mailbox is full, the frames are merged: of each stream one `.missed` is kept in their place, which tells
+/// the receiver what is not there. Answers to single clients are kept, each in its order among what is of its stream;
+/// they are bounded by those who asked. So what a loop that stands still costs does not depend on how long it does.
 package struct DeliveryOutbox {
   /// What is to be delivered, in order.
   package private(set) var deliveries: [Delivery] = []

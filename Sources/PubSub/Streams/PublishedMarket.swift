@@ -1,6 +1,7 @@
 import MarketData
 
-/// A market whose changes a publisher publishes, with what the publisher keeps of each instrument beside the market's own state.
+/// A market whose changes a publisher publishes, with what the publisher keeps of each instrument beside the market's
+/// own state.
 final class PublishedMarket {
   let market: Market
   let venue: String

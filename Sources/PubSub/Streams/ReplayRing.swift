@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// The last messages of a stream, without a hole: for clients that come back, and for those that cannot take them yet. Bounded by its
-/// `Limits`.
+/// The last messages of a stream, without a hole: for clients that come back, and for those that cannot take them yet.
+/// Bounded by its `Limits`.
 struct ReplayRing {
   struct Limits {
     /// Events that messages carry; on state channels every message counts as one.
@@ -80,7 +80,8 @@ struct ReplayRing {
     return items[index...].map(\.frame)
   }
 
-  /// Of the messages after `seq` those that are here, without the oldest beyond `limits`, but always the last one. O(log n).
+  /// Of the messages after `seq` those that are here, without the oldest beyond `limits`, but always the last one.
+  /// O(log n).
   func items(after seq: UInt64, limits: Limits) -> ArraySlice<Item> {
     let known = firstIndex { $0.frame.seq > seq }
     guard known < items.count else { return [] }

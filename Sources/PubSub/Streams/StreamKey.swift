@@ -46,8 +46,8 @@ package struct StreamKey: Sendable, Hashable {
   }
 }
 
-/// How often a stream may publish. A stream of class 0 publishes every change, the others at most once per interval, on a
-/// grid of multiples of it, so that everything a client is owed of one class falls into one send.
+/// How often a stream may publish. A stream of class 0 publishes every change, the others at most once per interval, on
+/// a grid of multiples of it, so that everything a client is owed of one class falls into one send.
 package enum RateClass {
   /// The intervals, in milliseconds.
   package static let intervals: [UInt16] = [0, 100, 250, 1000, 5000]

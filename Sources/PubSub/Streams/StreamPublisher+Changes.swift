@@ -80,8 +80,8 @@ extension StreamPublisher {
     touched.removeAll(keepingCapacity: true)
   }
 
-  /// Tells the subscribers of a book, or of a quote that was read from it, that what they hold is out of sync: at once, whatever their rate.
-  /// The next that they get is a snapshot.
+  /// Tells the subscribers of a book, or of a quote that was read from it, that what they hold is out of sync: at once,
+  /// whatever their rate. The next that they get is a snapshot.
   func loseSync(_ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {
     guard stream.isShown else { return }
     update(stream, events: 0, now: now, into: &out) {
@@ -99,7 +99,8 @@ extension StreamPublisher {
     }
   }
 
-  /// A book is flushed when the whole batch is known; out of sync it may not be shown, and back in sync it is shown at once.
+  /// A book is flushed when the whole batch is known; out of sync it may not be shown, and back in sync it is shown at
+  /// once.
   func bookChanged(_ stream: PublishedStream, now: Timestamp) {
     guard stream.isImmediate || !stream.isShown else { return wait(stream, now: now) }
     if stream.isDirty { return }
@@ -148,7 +149,8 @@ extension StreamPublisher {
   /// When `advance` next has something to do.
   package var nextDeadline: Timestamp { ticks.min() ?? .distantFuture }
 
-  /// Replaces the feed states that the `status` stream shows; publishes if something other than an age changed. Loop 0 only.
+  /// Replaces the feed states that the `status` stream shows; publishes if something other than an age changed. Loop 0
+  /// only.
   package func publish(status: [FeedStatus], now: Timestamp, into out: inout [Delivery]) {
     let isNews = status.count != feeds.count || zip(status, feeds).contains { $0.differsInMoreThanAge(from: $1) }
     feeds = status
@@ -156,8 +158,8 @@ extension StreamPublisher {
     for stream in statusStreams { flush(stream, now: now, into: &out) }
   }
 
-  /// What a snapshot of an incremental stream cannot show twice must be out before it: then a client that joins late has at
-  /// every `seq` exactly what one has that joined first.
+  /// What a snapshot of an incremental stream cannot show twice must be out before it: then a client that joins late
+  /// has at every `seq` exactly what one has that joined first.
   func flushBeforeSnapshot(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
     switch stream.key.channel {
     case .trades: if !stream.gathered.isEmpty { flush(stream, now: now, into: &out) }

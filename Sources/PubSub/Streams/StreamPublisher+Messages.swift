@@ -32,9 +32,9 @@ extension StreamPublisher {
     out.append(.frame(made, loops: stream.loops))
   }
 
-  /// The snapshot at the stream's present `seq`; nil while there is nothing to show. What was shown may be gone (a quote, when the
-  /// book that it was read from is out of sync): then the stream's next message is a snapshot, since whoever asked for this one
-  /// has nothing that an update could follow.
+  /// The snapshot at the stream's present `seq`; nil while there is nothing to show. What was shown may be gone (a
+  /// quote, when the book that it was read from is out of sync): then the stream's next message is a snapshot, since
+  /// whoever asked for this one has nothing that an update could follow.
   func snapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     guard stream.isShown else { return nil }
     // The ages in a status are those of the moment, whatever its `seq`.
@@ -61,8 +61,8 @@ extension StreamPublisher {
     return made
   }
 
-  /// In place of a snapshot of a book that is out of sync, or of a quote read from it, for a client that may not know that yet; nil for
-  /// other streams.
+  /// In place of a snapshot of a book that is out of sync, or of a quote read from it, for a client that may not know
+  /// that yet; nil for other streams.
   func syncingSnapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     let channel = stream.key.channel
     guard channel == .book || channel == .quote, !stream.isShown, let state = instrument(of: stream)?.state,
@@ -144,5 +144,39 @@ extension StreamPublisher {
     case .status: return false
     }
     return true
+  }
+
+  // MARK: What is remembered, for clients that come back
+
+  /// Bytes of all rings of a publisher; past it a stream that publishes forgets half of its own.
+  static let ringBytesLimit = 64 << 20
+
+  /// Keeps a message in its stream's ring, if the channel has one.
+  func remember(_ frame: StreamFrame, of stream: PublishedStream, now: Timestamp) {
+    guard remembers, let limits = stream.ringLimits else { return }
+    ringBytes -= stream.ring.bytes
+    stream.ring.append(frame, time: steady(now), limits: limits)
+    if ringBytes + stream.ring.bytes > Self.ringBytesLimit { stream.ring.trim(toBytes: stream.ring.bytes / 2) }
+    ringBytes += stream.ring.bytes
+  }
+
+  /// Its messages do not link to what comes.
+  func forget(_ stream: PublishedStream) {
+    ringBytes -= stream.ring.bytes
+    stream.ring.removeAll()
+  }
+
+  /// What a client with this position is owed: nothing, or the messages since; nil if only a snapshot will do. Call
+  /// before a stream that slept is woken.
+  func replay(from position: StreamPosition, of stream: PublishedStream, now: Timestamp) -> [StreamFrame]? {
+    guard position.epoch == epoch, stream.loops != 0, stream.isShown, position.seq <= stream.seq,
+      position.stream ?? stream.id.rawValue == stream.id.rawValue
+    else { return nil }
+    if position.seq == stream.seq { return [] }
+    guard let frames = stream.ring.frames(after: position.seq, now: steady(now)) else { return nil }
+    if stream.key.channel.isEvent { return frames }
+    let size = frames.reduce(0) { $0 + $1.bytes.count }
+    guard let snapshot = snapshot(of: stream, reason: .resume, now: now) else { return nil }
+    return size < snapshot.bytes.count ? frames : nil
   }
 }

@@ -20,6 +20,38 @@ extension Connection {
     if admit(bytes.count) { unsent.append(bytes, on: loop) }
   }
 
+  /// Queues what of `bytes` comes after the first `sent` bytes.
+  package func write(_ bytes: SharedBytes, from sent: Int) {
+    loop.assertOnLoop()
+    if admit(bytes.count &- sent) { unsent.append(bytes, from: sent, on: loop) }
+  }
+
+  /// Sends `bytes` now where nothing waits before them and nothing encrypts them, without keeping them. Returns how
+  /// many the kernel has taken; the rest is for `write`.
+  package func sendDirect(_ bytes: UnsafeRawBufferPointer) -> Int {
+    loop.assertOnLoop()
+    guard state == .open, !isBlocked, unsent.count == 0, tls == nil else { return 0 }
+    let start = bytes.baseAddress.unsafelyUnwrapped
+    let sent =
+      loop.isSystemLoop
+      ? SystemKernel.sendNow(descriptor, start, bytes.count) : loop.kernel.send(descriptor, start, bytes.count)
+    if sent == bytes.count {
+      bytesWritten &+= UInt64(truncatingIfNeeded: sent)
+      return sent
+    }
+    return tookDirect(sent)
+  }
+
+  /// The kernel has not taken all of it.
+  @inline(never)
+  private func tookDirect(_ sent: Int) -> Int {
+    isBlocked = true
+    if sent < 0 { took(sent) }
+    guard sent > 0 else { return 0 }
+    bytesWritten &+= UInt64(truncatingIfNeeded: sent)
+    return sent
+  }
+
   /// Queues a copy of `bytes`. Dropped when not open.
   package func write(_ bytes: RawSpan) {
     loop.assertOnLoop()

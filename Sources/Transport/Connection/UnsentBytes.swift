@@ -24,6 +24,17 @@ struct UnsentBytes: ~Copyable {
     }
   }
 
+  /// Adds what of `bytes` comes after its first `sent` bytes.
+  mutating func append(_ bytes: SharedBytes, from sent: Int, on loop: EventLoop) {
+    guard first == nil, rest == nil else {
+      count &+= bytes.count &- sent
+      return openRest(on: loop).append(UnsafeRawBufferPointer(rebasing: bytes.unsafeBytes[sent...]))
+    }
+    count &+= bytes.count &- sent
+    first = bytes
+    firstSent = sent
+  }
+
   /// Adds a copy of `bytes`.
   @inline(__always)
   mutating func append(_ bytes: RawSpan, on loop: EventLoop) {

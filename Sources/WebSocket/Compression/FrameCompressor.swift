@@ -45,6 +45,13 @@ package final class FrameCompressor {
     return compressedForm
   }
 
+  /// Counts compressed frames that were handed out again without being asked for one by one.
+  package func noteReuse(frames: Int, bytesBefore: Int, bytesAfter: Int) {
+    counts.frames &+= UInt64(truncatingIfNeeded: frames)
+    counts.bytesBefore &+= UInt64(truncatingIfNeeded: bytesBefore)
+    counts.bytesAfter &+= UInt64(truncatingIfNeeded: bytesAfter)
+  }
+
   private func compress(_ frame: SharedBytes) -> SharedBytes? {
     let bytes = frame.unsafeBytes
     // FIN, no reserved bit, text or binary; a server's length in one, three or nine bytes.

@@ -256,13 +256,30 @@ final class StackModel {
 
   private func take() throws(FuzzFailure) {
     shared.removeAll(keepingCapacity: true)
-    if let only = hub.takeOnly(from: client) { shared.append(only) }
+    if let turn = hub.takeTurn(from: client) { try split(turn) }
     hub.take(from: client, byteLimit: .max, now: now, into: &shared, actions: &fanOutActions)
     hub.removeDirty()
     try require(shared.count <= Self.frameLimit, "\(shared.count) frames at once")
     frames += shared.count
     for frame in shared { try check(frame) }
     if !fanOutActions.isEmpty { try settle() }
+  }
+
+  /// Adds the frames of a turn, which stand side by side, to `shared`.
+  private func split(_ turn: TurnBytes) throws(FuzzFailure) {
+    var rest = turn.bytes[...]
+    for _ in 0..<turn.frames {
+      guard rest.count >= 2 else { throw FuzzFailure("a turn is shorter than its frames") }
+      let first = rest.startIndex
+      let start = rest[first + 1] < 126 ? 2 : rest[first + 1] == 126 ? 4 : 10
+      let length =
+        start == 2
+        ? Int(rest[first + 1]) : rest[(first + 2)..<(first + start)].reduce(0) { $0 << 8 | Int($1) }
+      try require(rest.count >= start + length, "a turn is shorter than its frames")
+      shared.append(SharedBytes(UnsafeRawBufferPointer(rebasing: rest.prefix(start + length))))
+      rest = rest.dropFirst(start + length)
+    }
+    try require(rest.isEmpty, "a turn is longer than its frames")
   }
 
   /// A whole unmasked text frame that holds one JSON object in UTF-8.

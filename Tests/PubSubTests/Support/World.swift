@@ -325,13 +325,34 @@ final class ModelClient {
     var frames: [SharedBytes] = []
     var actions: [HubAction] = []
     // As the gateway does: the short way first.
-    if let only = world.hubs[loop].takeOnly(from: id) { frames.append(only) }
+    if let turn = world.hubs[loop].takeTurn(from: id) {
+      let parts = Self.frames(in: turn.bytes)
+      #expect(parts.count == turn.frames)
+      frames += parts
+    }
     world.hubs[loop].take(from: id, byteLimit: byteLimit, now: world.now, into: &frames, actions: &actions)
     world.post(actions, from: loop)
     for frame in frames {
       bytes += frame.count
       receive(payload(of: frame))
     }
+  }
+
+  /// The unmasked frames that stand side by side (RFC 6455 section 5.2).
+  private static func frames(in bytes: UnsafeRawBufferPointer) -> [SharedBytes] {
+    var frames: [SharedBytes] = []
+    var rest = bytes[...]
+    while rest.count >= 10 {
+      let first = rest.startIndex
+      let header = rest[first + 1] < 126 ? 2 : rest[first + 1] == 126 ? 4 : 10
+      let length =
+        header == 2
+        ? Int(rest[first + 1]) : rest[(first + 2)..<(first + header)].reduce(0) { $0 << 8 | Int($1) }
+      frames.append(SharedBytes(UnsafeRawBufferPointer(rebasing: rest.prefix(header + length))))
+      rest = rest.dropFirst(header + length)
+    }
+    #expect(rest.isEmpty)
+    return frames
   }
 
   /// The text of an unmasked frame (RFC 6455 section 5.2).

@@ -1,0 +1,52 @@
+import MarketData
+
+/// Whether clients are asked for a token, and what has to be done about a grant when.
+struct GrantReview {
+  /// How long a client may stay without a grant, µs.
+  static let tokenTime = 10 * Microseconds.second
+  /// How long before its grant ends a client is told, µs.
+  static let expiryNotice = 60 * Microseconds.second
+
+  /// Whether those without a grant can say `hello` only, and must within `tokenTime`.
+  var asksForTokens = false
+  /// What clients without a token may have where tokens are asked for; nil: nothing.
+  var anonymousGrant: Grant?
+  private var cursor = -1
+
+  enum Verdict: Equatable {
+    case fine
+    /// Tell the client that its grant ends then.
+    case expiring(Timestamp)
+    case revoke(why: String)
+  }
+
+  /// What a client begins with, and when that is looked at again.
+  func begin(_ grant: Grant?, now: Timestamp) -> (grant: Grant?, deadline: Timestamp) {
+    let grant = asksForTokens ? grant ?? anonymousGrant : .everything
+    return (grant, grant.map { Self.deadline(of: $0) } ?? now + Self.tokenTime)
+  }
+
+  static func deadline(of grant: Grant) -> Timestamp { grant.expires.map { $0 - expiryNotice } ?? .distantFuture }
+
+  /// The slots to be looked at now: a tenth of them at each call, and so each once a second.
+  mutating func nextSlots(used: Int) -> [UInt32] {
+    guard asksForTokens, used > 0 else { return [] }
+    return (0..<(used / 10 + 1)).map { _ in
+      cursor = cursor + 1 < used ? cursor + 1 : 0
+      return UInt32(cursor)
+    }
+  }
+
+  /// What is to be done about a client whose deadline may have come; sets the next one.
+  func review(_ grant: Grant?, _ deadline: inout Timestamp, now: Timestamp) -> Verdict {
+    guard deadline <= now else { return .fine }
+    guard let grant else { return .revoke(why: "no token within \(Self.tokenTime / Microseconds.second) s") }
+    guard let expires = grant.expires else {
+      deadline = .distantFuture
+      return .fine
+    }
+    guard expires > now else { return .revoke(why: "the token has expired") }
+    deadline = expires
+    return .expiring(expires)
+  }
+}

@@ -1,0 +1,147 @@
+import MarketData
+
+/// One client's membership in a stream.
+struct Subscription {
+  enum Mark: UInt8 {
+    /// The client gets what is published.
+    case none
+    /// Its reply is not out yet: frames are held until then.
+    case holding
+    /// Messages were dropped, or there was no room: nothing is queued until a snapshot, which is asked for when there
+    /// is room.
+    case marked
+    /// That snapshot has been asked for.
+    case awaiting
+    /// Of an event channel: messages wait in the stream's backlog, for all clients that are behind together.
+    case behind
+  }
+  /// The position of one that is not in the list.
+  static let away = UInt32.max
+
+  var stream: UInt32
+  /// The index in the stream's list of subscribers, or `away`.
+  var position: UInt32
+  /// The rate class that the client asked for; it may be in a slower one.
+  var wanted: UInt16
+  var mark: Mark
+  /// The reason that the awaited snapshot will give.
+  var reason = SnapshotReason.slow
+  /// Of one that is away: the last message before those that it misses, and, if it is behind, the events in the
+  /// backlog's count up to that.
+  var seq: UInt64 = 0
+  var events: UInt64 = 0
+
+  var isAway: Bool { position == Self.away }
+}
+
+/// The subscriptions of one client, by stream number, with counts of those that wait for something.
+struct Memberships {
+  private(set) var subscriptions: [Subscription] = []
+  /// Subscriptions with a mark, those of them whose snapshot has been asked for, and those that are behind.
+  private(set) var marks: UInt32 = 0
+  private(set) var awaited: UInt32 = 0
+  private(set) var behind: UInt32 = 0
+  /// The stream that last had its turn of those that are behind, and about when the oldest message of them came.
+  var lastRefilled: UInt32 = 0
+  var behindSince = Timestamp.distantPast
+  /// The streams that were last asked for: the next has a higher number, so that each gets its turn.
+  private var lastAsked: UInt32 = 0
+  private var lastAskedLarge: UInt32 = 0
+
+  var count: Int { subscriptions.count }
+  var isEmpty: Bool { subscriptions.isEmpty }
+  var indices: Range<Int> { subscriptions.indices }
+
+  subscript(index: Int) -> Subscription { subscriptions[index] }
+
+  /// The index of a stream's subscription; nil if there is none. O(log n).
+  func index(of stream: UInt32) -> Int? {
+    let index = insertionIndex(of: stream)
+    return index < subscriptions.count && subscriptions[index].stream == stream ? index : nil
+  }
+
+  /// Where a stream's subscription stands or would have to. O(log n).
+  func insertionIndex(of stream: UInt32) -> Int {
+    var low = 0
+    var high = subscriptions.count
+    while low < high {
+      let middle = (low + high) / 2
+      if subscriptions[middle].stream < stream { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// Adds a subscription of a stream that has none yet. O(n).
+  mutating func insert(_ subscription: Subscription) {
+    subscriptions.insert(subscription, at: insertionIndex(of: subscription.stream))
+    count(subscription.mark, by: 1)
+  }
+
+  /// O(n).
+  mutating func remove(at index: Int) -> Subscription {
+    let subscription = subscriptions.remove(at: index)
+    count(subscription.mark, by: -1)
+    return subscription
+  }
+
+  /// Removes all; returns them.
+  mutating func removeAll() -> [Subscription] {
+    let all = subscriptions
+    self = Memberships()
+    return all
+  }
+
+  /// Sets what a subscription waits for; returns it as it was.
+  /// - Parameter reason: of the snapshot that a marked stream will get; nil leaves it as it is.
+  mutating func setMark(_ mark: Subscription.Mark, at index: Int, reason: SnapshotReason? = nil) -> Subscription {
+    let old = subscriptions[index]
+    count(old.mark, by: -1)
+    count(mark, by: 1)
+    subscriptions[index].mark = mark
+    if let reason { subscriptions[index].reason = reason }
+    return old
+  }
+
+  mutating func setWanted(_ interval: UInt16, at index: Int) { subscriptions[index].wanted = interval }
+  mutating func setPosition(_ position: UInt32, at index: Int) { subscriptions[index].position = position }
+  /// Notes how far a subscription that is away has got.
+  mutating func setProgress(seq: UInt64, events: UInt64? = nil, at index: Int) {
+    subscriptions[index].seq = seq
+    if let events { subscriptions[index].events = events }
+  }
+
+  private mutating func count(_ mark: Subscription.Mark, by step: Int32) {
+    guard mark != .none else { return }
+    marks = UInt32(Int32(marks) + step)
+    if mark == .awaiting { awaited = UInt32(Int32(awaited) + step) }
+    if mark == .behind { behind = UInt32(Int32(behind) + step) }
+  }
+
+  /// The subscription that is behind and whose turn it is.
+  func nextBehind() -> Int? {
+    let start = insertionIndex(of: lastRefilled &+ 1)
+    return subscriptions[start...].firstIndex { $0.mark == .behind }
+      ?? subscriptions[..<start].firstIndex { $0.mark == .behind }
+  }
+
+  /// Marked subscriptions to ask a snapshot for, each in its turn: up to `small` that `isLarge` does not hold for, and
+  /// up to `large` that it holds for. O(n).
+  mutating func nextMarked(small: Int, large: Int, isLarge: (UInt32) -> Bool) -> [Int] {
+    let small = next(small, after: lastAsked) { !isLarge($0) }
+    let large = next(large, after: lastAskedLarge, where: isLarge)
+    if let last = small.last { lastAsked = subscriptions[last].stream }
+    if let last = large.last { lastAskedLarge = subscriptions[last].stream }
+    return small + large
+  }
+
+  private func next(_ limit: Int, after last: UInt32, where fits: (UInt32) -> Bool) -> [Int] {
+    var found: [Int] = []
+    var index = insertionIndex(of: last &+ 1)
+    for _ in subscriptions where found.count < limit {
+      if index >= subscriptions.count { index = 0 }
+      if subscriptions[index].mark == .marked, fits(subscriptions[index].stream) { found.append(index) }
+      index += 1
+    }
+    return found
+  }
+}

@@ -1,0 +1,172 @@
+import Bytes
+import MarketData
+
+/// What one client has asked for and is not answered, and what it may still ask for.
+struct ClientRequests {
+  /// A message that waits until the request before it is answered.
+  enum Waiting {
+    case message([UInt8])
+    case refused(ParsedRequest)
+  }
+  /// The number of the last request that needs publishers.
+  private(set) var number: UInt32 = 0
+  /// The request that publishers are being asked about.
+  var pending: PendingRequest?
+  /// A `hello` whose token is being looked at; messages arriving in the meantime wait.
+  var greeting: (hello: ClientRequest.Hello, id: String?)?
+  var allowance = ClientAllowance()
+  var errorsInRow: UInt16 = 0
+  fileprivate var waiting: [Waiting] = []
+  fileprivate var waitingBytes = 0
+
+  /// Whether messages wait for an answer.
+  var isBusy: Bool { pending != nil || greeting != nil }
+
+  /// Makes a request that publishers are asked about the present one.
+  mutating func begin(_ kind: PendingRequest.Kind, id: String?) -> PendingRequest {
+    number &+= 1
+    let request = PendingRequest(kind: kind, id: id, number: number)
+    pending = request
+    return request
+  }
+}
+
+/// Takes clients' messages, one request at a time from each, within its rate. The same desk for all clients of a loop.
+struct RequestDesk {
+  /// Protocol errors in a row that close the connection.
+  static let errorLimit = 50
+  /// What a client may do before it has shown a token, where one is asked for: requests a second, bytes of one, and
+  /// work at once.
+  static let strangerRequestsPerSecond = 5
+  static let strangerMessageBytes = 16 << 10
+  static let strangerWorkBurst = 64 << 10
+  /// How long a client may send over the rate before it is closed, µs.
+  static let abuseLimit = 5 * Microseconds.second
+  /// Messages that may wait for the request before them, and their bytes.
+  static let waitingLimit = 64
+  static let waitingBytesLimit = 256 << 10
+  /// Bytes of replies that may wait for a client while it asks for more.
+  static let replyLimit = 16 << 10
+
+  enum Verdict {
+    case handle(ParsedRequest)
+    /// It was put behind the request that is being answered.
+    case wait
+    case disconnect(code: UInt16, reason: String)
+  }
+
+  let limits: ClientLimits
+  /// Work done for clients since the start, in the unit of `ClientAllowance`.
+  private(set) var workDone: UInt64 = 0
+
+  init(limits: ClientLimits) { self.limits = limits }
+
+  // MARK: Limits
+
+  func subscriptionLimit(_ grant: Grant?) -> Int { min(limits.subscriptions, grant?.subscriptions ?? .max) }
+
+  func requestLimit(_ grant: Grant?) -> Int {
+    guard let grant else { return min(limits.requestsPerSecond, Self.strangerRequestsPerSecond) }
+    return min(limits.requestsPerSecond, grant.requestsPerSecond ?? .max)
+  }
+
+  private func workLimit(_ grant: Grant?) -> Int { requestLimit(grant) * ClientAllowance.workPerRequest }
+
+  private func workBurst(_ grant: Grant?) -> Int {
+    grant == nil ? Self.strangerWorkBurst : ClientAllowance.workBurst(messageBytes: limits.messageBytes)
+  }
+
+  private func messageLimit(_ grant: Grant?) -> Int {
+    grant == nil ? min(limits.messageBytes, Self.strangerMessageBytes) : limits.messageBytes
+  }
+
+  /// Symbols that one request may name, wildcards and items without any counted as one each.
+  var nameLimit: Int { max(1_000, limits.subscriptions) }
+
+  // MARK: Messages
+
+  /// Takes a text message.
+  mutating func receive(
+    _ message: RawSpan, from client: inout ClientRequests, _ grant: Grant?, now: Timestamp
+  ) -> Verdict {
+    charge(ClientAllowance.requestWork, to: &client, grant, now: now)
+    var refusal: ParsedRequest?
+    let wait = client.allowance.takeRequest(perSecond: requestLimit(grant), now: now)
+    if wait > 0 {
+      if let end = disconnection(of: client, grant, now: now) { return end }
+      var error = ProtocolError(
+        .rateLimited, "more than \(requestLimit(grant)) requests in 1 s", hint: "retry after the time given")
+      error.retry = true
+      error.retryAfterMilliseconds = (wait + 999) / 1000
+      // The id is worth reading, to answer to; a large message is not worth it.
+      refusal = ParsedRequest(id: message.byteCount <= 4096 ? RequestParser.parse(message).id : nil, error: error)
+    } else if message.byteCount > messageLimit(grant) {
+      refusal = ParsedRequest(
+        error: ProtocolError(
+          .messageTooLarge, "\(message.byteCount) bytes; the limit is \(messageLimit(grant))",
+          hint: grant == nil ? "say hello with a token first" : "split the request"))
+    }
+    guard client.isBusy else { return .handle(refusal ?? RequestParser.parse(message)) }
+    guard client.waiting.count < Self.waitingLimit,
+      client.waitingBytes + message.byteCount <= Self.waitingBytesLimit
+    else {
+      return .disconnect(code: CloseCode.rateLimited, reason: "too many requests wait for the one before them")
+    }
+    client.waiting.append(refusal.map { .refused($0) } ?? .message(message.withUnsafeBytes { Array($0) }))
+    client.waitingBytes += message.byteCount
+    return .wait
+  }
+
+  /// The next message that waited for the request before it; nil if there is none, or the client is waited for again.
+  func next(of client: inout ClientRequests) -> ParsedRequest? {
+    guard !client.isBusy, !client.waiting.isEmpty else { return nil }
+    let first = client.waiting.removeFirst()
+    if client.waiting.isEmpty { client.waitingBytes = 0 }
+    switch first {
+    case .refused(let request): return request
+    case .message(let bytes):
+      client.waitingBytes = max(0, client.waitingBytes - bytes.count)
+      return RequestParser.parse(bytes.span.bytes)
+    }
+  }
+
+  /// Takes a ping or a pong: counted like a request. One over the rate is answered, and the client waits for it.
+  /// - Returns: nil, or the end of a client that was over its rate for too long.
+  mutating func receiveControlFrame(
+    from client: inout ClientRequests, _ grant: Grant?, now: Timestamp
+  ) -> Verdict? {
+    charge(ClientAllowance.requestWork / 4, to: &client, grant, now: now)
+    client.allowance.takeControlFrame(perSecond: requestLimit(grant), now: now)
+    return disconnection(of: client, grant, now: now)
+  }
+
+  /// Books work that was done for a client.
+  mutating func charge(_ work: Int, to client: inout ClientRequests, _ grant: Grant?, now: Timestamp) {
+    workDone &+= UInt64(work)
+    client.allowance.charge(work, perSecond: workLimit(grant), now: now)
+  }
+
+  /// Books an error of a client's.
+  /// - Returns: the end of a client that made too many in a row.
+  func noteError(_ code: ProtocolError.Code, of client: inout ClientRequests) -> Verdict? {
+    client.errorsInRow += 1
+    guard client.errorsInRow >= Self.errorLimit else { return nil }
+    return .disconnect(
+      code: CloseCode.protocolErrors, reason: "\(Self.errorLimit) bad requests in a row; the last: \(code.rawValue)")
+  }
+
+  /// How long the client's next bytes have to wait, µs; 0 if they may be taken. `max`: until something of it is written
+  /// or answered.
+  /// - Parameter replyBytes: of replies that wait for it.
+  func inputDelay(of client: ClientRequests, _ grant: Grant?, replyBytes: Int, now: Timestamp) -> Int64 {
+    if client.isBusy || replyBytes > Self.replyLimit { return .max }
+    return client.allowance.delay(burst: workBurst(grant), perSecond: workLimit(grant), at: now)
+  }
+
+  private func disconnection(of client: ClientRequests, _ grant: Grant?, now: Timestamp) -> Verdict? {
+    guard client.allowance.overRate(at: now) >= Self.abuseLimit else { return nil }
+    return .disconnect(
+      code: CloseCode.rateLimited,
+      reason: "over \(requestLimit(grant)) requests/s for \(Self.abuseLimit / Microseconds.second) s")
+  }
+}

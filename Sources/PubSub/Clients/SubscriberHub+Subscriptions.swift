@@ -1,0 +1,315 @@
+import Bytes
+import MarketData
+
+/// Who subscribes to what, at which rate, and what becomes of clients that do not take it.
+extension SubscriberHub {
+  // MARK: Joining
+
+  /// Joins what of `items` is not joined yet, and completes the request if nothing has to be waited for.
+  func join(
+    _ items: [ClientRequest.Item], _ pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp,
+    into actions: inout [HubAction]
+  ) {
+    // Requests come here with a grant; a client that had none would get nothing.
+    let asker = SubscriptionResolver.Asker(
+      grant: state.grant ?? .nothing, count: state.memberships.count, limit: desk.subscriptionLimit(state.grant),
+      degraded: state.flow.degraded)
+    let resolution = resolver.resolve(items, for: asker, now: now) { key in
+      lists.number(of: key).map { state.memberships.index(of: $0) != nil } ?? false
+    }
+    pending.failures += resolution.failures
+    for match in resolution.matches {
+      guard match.isPresent, let stream = lists.number(of: match.key) else {
+        join(match.key, wanted: match.wanted, position: match.position, pending, client, into: &actions)
+        continue
+      }
+      pending.joined.append(
+        .init(stream: stream, seq: lists[stream].seq, state: presentState(of: match.key), from: 0))
+      pending.wanted.append(match.wanted)
+    }
+    desk.charge(resolution.work, to: &state.requests, state.grant, now: now)
+    if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
+  }
+
+  /// Asks a stream's publisher.
+  /// - Parameter from: the stream that it replaces; 0: none.
+  private func join(
+    _ key: StreamKey, wanted: UInt16, position: StreamPosition?, from: UInt32 = 0, reason: SnapshotReason? = nil,
+    _ pending: PendingRequest, _ client: ClientID, into actions: inout [HubAction]
+  ) {
+    guard let route = resolver.route(of: key) else { return }
+    let item = UInt32(pending.joined.count)
+    pending.joined.append(from == 0 ? nil : .init(stream: 0, seq: 0, state: "", from: from))
+    pending.wanted.append(wanted)
+    pending.outstanding += 1
+    lists.noteJoin(key)
+    actions.append(
+      .command(
+        .join(
+          JoinRequest(
+            key: key, market: route.market, instrument: route.instrument, loop: loop, client: client,
+            request: pending.number, item: item, reason: reason ?? (position == nil ? .subscribe : .resume),
+            position: position)),
+        loop: route.loop))
+  }
+
+  /// Ends one subscription of a client, with what is queued of it.
+  func removeSubscription(_ slot: UInt32, _ state: ClientState, at index: Int, into actions: inout [HubAction]) {
+    queues.spill(slot, lists, clients)
+    let subscription = state.memberships.remove(at: index)
+    // What waited for its snapshot to be sent with is sent without.
+    if subscription.mark == .awaiting { queues.touch(slot, clients) }
+    clients[slot].pointee.set(.marked, state.memberships.marks > 0)
+    if !state.queue.isEmpty { _ = state.queue.removeAll(of: subscription.stream) }
+    lists.remove(subscription, clients)
+    leaveIfEmpty(subscription.stream, into: &actions)
+    if state.isDrained { clients[slot].pointee.flags.remove(.queued) }
+  }
+
+  /// Tells the publisher when a stream has lost its last subscriber here.
+  func leaveIfEmpty(_ stream: UInt32, into actions: inout [HubAction]) {
+    guard lists.dropIfEmpty(stream) else { return }
+    actions.append(
+      .command(.leave(StreamID(rawValue: stream), loop: loop), loop: Int(stream) % settings.loops))
+  }
+
+  /// Moves subscriptions to the class that they should now be in: leaves the old stream, joins the new.
+  func move(
+    _ client: ClientID, _ state: ClientState, _ kind: PendingRequest.Kind, id: String? = nil, now: Timestamp,
+    into actions: inout [HubAction]
+  ) {
+    let pending = state.requests.begin(kind, id: id)
+    var moves: [(key: StreamKey, from: UInt32, wanted: UInt16)] = []
+    for index in state.memberships.indices {
+      let stream = state.memberships[index].stream
+      var key = lists[stream].key
+      if case .configure(let interval) = kind {
+        state.memberships.setWanted(RateClass.interval(for: key.channel, asked: Int(interval)), at: index)
+      }
+      let wanted = state.memberships[index].wanted
+      key.intervalMilliseconds = SubscriptionResolver.effectiveInterval(
+        wanted, key.channel, degraded: state.flow.degraded)
+      if key != lists[stream].key { moves.append((key, stream, wanted)) }
+    }
+    for move in moves {
+      guard resolver.route(of: move.key) != nil, let index = state.memberships.index(of: move.from) else { continue }
+      removeSubscription(client.slot, state, at: index, into: &actions)
+      join(
+        move.key, wanted: move.wanted, position: nil, from: move.from, reason: pending.startReason, pending, client,
+        into: &actions)
+    }
+    if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
+  }
+
+  // MARK: Replies
+
+  /// `live` or what is the matter: of the symbol's feed, or of its book.
+  private func presentState(of key: StreamKey, known: String? = nil) -> String {
+    if key.channel == .status { return "live" }
+    let venue = key.symbol.prefix { $0 != ":" }
+    if let feed = feeds.first(where: { $0.venue == venue }), feed.state != .live { return feed.state.rawValue }
+    if let known { return known }
+    guard key.channel == .book, let entry = directory.entries[key.symbol] else { return "live" }
+    return entry.bookState == .live ? "live" : "syncing"
+  }
+
+  /// A subscription as it is now.
+  func described(_ stream: UInt32, as joined: PendingRequest.Joined? = nil) -> Replies.Stream {
+    let list = lists[stream]
+    return Replies.Stream(
+      number: stream, key: list.key, priceIncrement: directory.entries[list.key.symbol]?.instrument.priceIncrement,
+      epoch: list.epoch, seq: joined?.seq ?? list.seq, state: presentState(of: list.key, known: joined?.state),
+      from: joined?.from ?? 0, isRecovered: joined?.isRecovered)
+  }
+
+  func reply(to pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp) {
+    if case .restored = pending.kind, pending.joined.isEmpty { return }
+    let reply = Replies.Outcome(
+      request: pending, total: state.memberships.count, queuedBytes: state.queue.bytes + state.flow.unsent,
+      welcome: welcome(state, isResumed: pending.resume.isGranted, now: now),
+      isPaused: clients[client.slot].pointee.flags.contains(.paused),
+      streams: pending.joined.compactMap { joined in
+        guard let joined, joined.stream != 0, state.memberships.index(of: joined.stream) != nil else { return nil }
+        return described(joined.stream, as: joined)
+      })
+    send(to: client, now: now) { Replies.append(reply, to: &$0) }
+  }
+
+  // MARK: Snapshots
+
+  // Snapshots come in place of what was merged away, or had no room. They are asked for when there is room to send
+  // them, never ahead of it: one that waits gets old.
+
+  /// Snapshots asked for at a time. Of a slow client's books and sparklines it is one: they are large, and its other
+  /// streams, each of one short message, come round with every one of them.
+  static let snapshotsAtATime = 16
+
+  /// Whether snapshots were asked for that have not come. What else waits should not be sent before them: they are on
+  /// their way, and when the last has come, or none will, the client is dirty again. O(1).
+  package func isAwaitingSnapshots(_ client: ClientID) -> Bool {
+    (clients.anyState(of: client)?.memberships.awaited ?? 0) > 0
+  }
+
+  /// Asks the publishers for snapshots of marked subscriptions, if there is room for them. O(subscriptions).
+  func askForSnapshots(_ client: ClientID, _ state: ClientState, into actions: inout [HubAction]) {
+    guard state.memberships.awaited == 0, state.queue.state.isEmpty,
+      clients[client.slot].pointee.flags.isDisjoint(with: [.paused, .closed])
+    else { return }
+    let marked = state.memberships.nextMarked(
+      small: Self.snapshotsAtATime, large: state.flow.isWatched ? 1 : Self.snapshotsAtATime
+    ) { stream in
+      let channel = lists[stream].key.channel
+      return channel == .book || channel == .sparkline
+    }
+    for index in marked {
+      lists.setMark(.awaiting, of: index, client.slot, clients)
+      let subscription = state.memberships[index]
+      actions.append(
+        .command(
+          .resnapshot(
+            StreamID(rawValue: subscription.stream), loop: loop, client: client, reason: subscription.reason),
+          loop: Int(subscription.stream) % settings.loops))
+    }
+  }
+
+  // MARK: Slow clients
+
+  /// How many bytes handed over are not yet with the kernel (0: the connection drained). For the limits of slow
+  /// consumers.
+  package func setUnsent(_ bytes: Int, for client: ClientID, now: Timestamp) {
+    guard let state = state(of: client) else { return }
+    slowClients.noteUnsent(bytes, &state.flow, now: steady(now))
+    let slot = clients[client.slot]
+    if bytes > 0 {
+      slot.pointee.flags.insert(.blocked)
+      watch(client.slot, state)
+    } else if state.isDrained, slot.pointee.bundle == TurnBundles.empty {
+      slot.pointee.flags.remove(.blocked)
+    }
+  }
+
+  /// Clients that have not made progress for a second, as far as is known here; the kernel may know better
+  /// (`noteProgress`). Of every `parts`th of them from the `part`th on, so that they need not all be asked about at
+  /// once. O(watched).
+  package func stallingClients(now: Timestamp, part: UInt = 0, of parts: UInt = 1) -> [ClientID] {
+    let now = steady(now)
+    return watchList.slots.compactMap { slot in
+      guard UInt(slot) % parts == part, let state = clients[slot].pointee.state,
+        now - state.flow.progress >= Microseconds.second
+      else { return nil }
+      return clients.id(of: slot)
+    }
+  }
+
+  /// The client took bytes out of the kernel's queue.
+  package func noteProgress(of client: ClientID, now: Timestamp) { state(of: client)?.flow.progress = steady(now) }
+
+  /// Looks after a client from now on, until it has caught up.
+  func watch(_ slot: UInt32, _ state: ClientState) {
+    if state.flow.isWatched { return }
+    clients[slot].pointee.flags.insert(.watched)
+    let oldest = queues.load(of: slot, state, clients).oldest
+    state.flow.progress = max(oldest == .distantFuture ? .distantPast : oldest, state.flow.unsentSince)
+    watchList.insert(slot, &state.flow, bytes: queuedBytes(of: slot))
+  }
+
+  /// The client is no longer looked after.
+  func unwatch(_ slot: UInt32, _ state: ClientState) {
+    guard state.flow.isWatched else { return }
+    if let moved = watchList.remove(&state.flow) { clients[moved.slot].pointee.state?.flow.watchIndex = moved.index }
+    clients[slot].pointee.flags.remove(.watched)
+  }
+
+  /// Looks at the clients that have something unsent, and forgets those that have caught up: each at every advance, or
+  /// one after the other within ten of them where they are many.
+  func advanceWatched(_ now: Timestamp, into actions: inout [HubAction]) {
+    for _ in 0..<watchList.looksDue {
+      guard let slot = watchList.next(), let state = clients[slot].pointee.state else { return }
+      let client = clients.id(of: slot)
+      let load = queues.load(of: slot, state, clients)
+      switch slowClients.look(at: &state.flow, load, now: steady(now)) {
+      case .caughtUp:
+        unwatch(slot, state)
+        continue
+      case .disconnect(let why):
+        disconnectSlow(slot, why, into: &actions)
+        // One that is being closed already is not looked at again.
+        unwatch(slot, state)
+        continue
+      case .keepWatching: break
+      case .stepDown: stepDown(client, state, now: now, into: &actions)
+      case .restore:
+        state.flow.degraded = 0
+        state.flow.steppedAt = steady(now)
+        move(client, state, .restored, now: now, into: &actions)
+      }
+      watchList.recount(&state.flow, bytes: queuedBytes(of: slot))
+      watchList.keepLast()
+    }
+  }
+
+  /// Moves the client's state channels to the next slower class that changes anything.
+  private func stepDown(
+    _ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [HubAction]
+  ) {
+    var next = RateClass.slower(than: state.flow.degraded)
+    while let interval = next {
+      let changes = state.memberships.subscriptions.contains { subscription in
+        let key = lists[subscription.stream].key
+        return SubscriptionResolver.isDegradable(key.channel) && key.intervalMilliseconds < interval
+      }
+      if changes {
+        state.flow.degraded = interval
+        state.flow.steppedAt = steady(now)
+        move(client, state, .degraded(interval), now: now, into: &actions)
+        return
+      }
+      next = RateClass.slower(than: interval)
+    }
+  }
+
+  func disconnectSlow(_ slot: UInt32, _ why: String, into actions: inout [HubAction]) {
+    guard let state = clients[slot].pointee.state else { return }
+    let queued = queues.load(of: slot, state, clients).waitingBytes + state.flow.unsent
+    disconnect(
+      clients.id(of: slot), code: CloseCode.slow,
+      reason: "slow: \(why), \(queued) bytes unsent, \(state.flow.merged) messages merged, \(state.flow.lost) lost",
+      into: &actions)
+  }
+
+  // MARK: The budget of all clients
+
+  /// Bytes that wait for clients that do not take them: queued here, or handed over and not with the kernel; of each as
+  /// it was when it was last looked after. O(1).
+  package var queuedBytes: Int { watchList.bytes }
+
+  /// Closes clients with 4108, those with the most waiting first, until `bytes` are let go of or nobody has anything
+  /// waiting.
+  /// - Parameters:
+  ///   - clients: how many are closed at the most.
+  ///   - limit: of the budget, for the reason that the clients are told.
+  /// - Returns: how many were closed, and what waited for them. O(n log n) in the clients that have something waiting.
+  package func shed(
+    bytes: Int, clients most: Int, limit: Int, into actions: inout [HubAction]
+  ) -> (clients: Int, bytes: Int) {
+    let heaviest = watchList.slots.map { (slot: $0, bytes: queuedBytes(of: $0)) }.filter { $0.bytes > 0 }
+      .sorted { $0.bytes > $1.bytes }
+    var freed = 0
+    var closed = 0
+    for candidate in heaviest {
+      guard freed < bytes, closed < most else { break }
+      disconnect(
+        clients.id(of: candidate.slot), code: CloseCode.slow,
+        reason: "slow: \(candidate.bytes) bytes unsent, all clients together are over \(limit)", into: &actions)
+      freed += candidate.bytes
+      closed += 1
+    }
+    return (closed, freed)
+  }
+
+  /// 0 for a client that is gone or being closed.
+  func queuedBytes(of slot: UInt32) -> Int {
+    guard let state = state(of: clients.id(of: slot)) else { return 0 }
+    return queues.load(of: slot, state, clients).waitingBytes + state.flow.unsent
+  }
+}

@@ -1,0 +1,252 @@
+import MarketData
+
+/// Finds the streams that a request names: in the directory, within the client's grant and limits. What is refused, it
+/// explains.
+struct SubscriptionResolver {
+  /// Failed symbols of one request for which like ones are looked up; the rest get a plain hint.
+  private static let nearMatchLimit = 3
+  /// Symbols that searches for like ones may look at in a second, of all clients together. One takes under 1 µs.
+  private static let nearSearchSymbols = 50_000
+  /// When to ask again for a symbol whose venue has no list yet. A list comes within a second of the start, as a rule.
+  private static let listWaitMilliseconds: Int64 = 1_000
+
+  /// Where a stream is published.
+  struct Route {
+    var loop: Int
+    var market: Int
+    var instrument: InstrumentID
+  }
+
+  /// A stream that a request names.
+  struct Match: Equatable {
+    var key: StreamKey
+    /// The rate class that was asked for.
+    var wanted: UInt16
+    /// Whether the client has it already.
+    var isPresent: Bool
+    /// Where the client stopped, if it comes back.
+    var position: StreamPosition?
+  }
+
+  /// The client as far as it matters here.
+  struct Asker {
+    var grant: Grant
+    /// Subscriptions that it has, and may have.
+    var count: Int
+    var limit: Int
+    /// The slowest rate class forced on it; 0: none.
+    var degraded: UInt16
+  }
+
+  struct Resolution {
+    var matches: [Match] = []
+    var failures: [PendingRequest.Failure] = []
+    /// What the search has cost, in the unit of `ClientAllowance`.
+    var work = 0
+  }
+
+  /// What symbols resolve to.
+  var directory = Directory()
+  /// Symbols that one request may name; its wildcards may stand for four times as many, whether the client gets them or
+  /// not.
+  let nameLimit: Int
+  private var wildcardLimit: Int { 4 * nameLimit }
+  /// Searches for like names: so many a second for all clients, since each looks at every symbol.
+  private var nearSearches = ClientAllowance()
+
+  init(nameLimit: Int) { self.nameLimit = nameLimit }
+
+  func route(of key: StreamKey) -> Route? {
+    if key.channel == .status { return Route(loop: 0, market: 0, instrument: InstrumentID(rawValue: 0)) }
+    return directory.entries[key.symbol].map { Route(loop: $0.loop, market: $0.market, instrument: $0.instrument.id) }
+  }
+
+  /// The refusal of a request that names more than any client can have.
+  func tooManyNames(_ items: [ClientRequest.Item]) -> ProtocolError? {
+    let count = items.reduce(0) { $0 + max(1, $1.symbols.count) }
+    guard count > nameLimit else { return nil }
+    return ProtocolError(
+      .outOfRange, "`streams` names \(count) symbols; the limit is \(nameLimit)",
+      hint: "split the request, or use a wildcard: \"kraken:*\"")
+  }
+
+  /// The class a subscription is in, given what it wants and what its client has been slowed down to.
+  static func effectiveInterval(_ wanted: UInt16, _ channel: ChannelName, degraded: UInt16) -> UInt16 {
+    guard degraded > wanted, isDegradable(channel) else { return wanted }
+    return RateClass.interval(for: channel, asked: Int(degraded))
+  }
+
+  /// Event channels keep their rate: their bound is `ClientLimits.queuedEvents`.
+  static func isDegradable(_ channel: ChannelName) -> Bool { !channel.isEvent && channel != .status }
+
+  // MARK: Resolving
+
+  /// The streams that the items name, each once, in the order of the request.
+  mutating func resolve(
+    _ items: [ClientRequest.Item], for asker: Asker, now: Timestamp, isSubscribed: (StreamKey) -> Bool
+  ) -> Resolution {
+    var result = Resolution()
+    var seen: Set<StreamKey> = []
+    var wildcards: Set<StreamKey> = []
+    var (examined, lookups, joins) = (0, 0, 0)
+    for (index, item) in items.enumerated() {
+      func fail(_ error: ProtocolError, _ symbol: String?) {
+        result.failures.append(.init(item: index, channel: item.channelText, symbol: symbol, error: error))
+      }
+      if let error = item.error {
+        fail(error, item.symbols.first)
+        continue
+      }
+      guard asker.grant.channels.contains(item.channel) else {
+        fail(Self.forbiddenChannel(item.channel, asker.grant), item.symbols.first)
+        continue
+      }
+      for symbol in item.channel == .status ? [""] : item.symbols {
+        let isWildcard = symbol.utf8.contains(UInt8(ascii: "*"))
+        // The same one again adds nothing.
+        if isWildcard, !wildcards.insert(Self.key(of: item, symbol, asker)).inserted { continue }
+        let known = symbols(of: symbol, item.channel)
+        if isWildcard {
+          guard examined == 0 || examined + known.count <= wildcardLimit else {
+            fail(
+              ProtocolError(
+                .outOfRange, "the wildcards of this request stand for more than \(wildcardLimit) symbols",
+                hint: "split the request"), symbol)
+            continue
+          }
+          examined += known.count
+        }
+        let allowed =
+          item.channel == .status || asker.grant.allowsAllSymbols ? known : known.filter { asker.grant.allows($0) }
+        guard !allowed.isEmpty else {
+          if known.isEmpty {
+            fail(explainMissing(symbol, lookups: &lookups, work: &result.work, now: now), symbol)
+          } else {
+            fail(
+              ProtocolError(
+                .forbidden, "your token does not allow `\(symbol.prefix(80))`",
+                hint: "GET /v1/instruments lists what it allows"), symbol)
+          }
+          continue
+        }
+        for (index, name) in allowed.enumerated() {
+          var key = Self.key(of: item, name, asker)
+          if item.channel == .status { key.scope = asker.grant.scope }
+          guard seen.insert(key).inserted else { continue }
+          let isPresent = isSubscribed(key)
+          guard isPresent || asker.count + joins < asker.limit else {
+            fail(
+              ProtocolError(
+                .tooManySubscriptions,
+                "a client may have \(asker.limit) subscriptions; \(allowed.count - index) of `\(symbol)` would be too many",
+                hint: "unsubscribe from others first, or open a second connection"), symbol.isEmpty ? nil : symbol)
+            break
+          }
+          if !isPresent { joins += 1 }
+          result.matches.append(
+            Match(
+              key: key, wanted: RateClass.interval(for: item.channel, asked: item.interval), isPresent: isPresent,
+              position: item.position))
+        }
+      }
+    }
+    result.work += joins * ClientAllowance.joinWork + examined * ClientAllowance.frameWork
+    return result
+  }
+
+  /// The stream of a symbol that an item asks for.
+  private static func key(of item: ClientRequest.Item, _ symbol: String, _ asker: Asker) -> StreamKey {
+    let wanted = RateClass.interval(for: item.channel, asked: item.interval)
+    return StreamKey(
+      channel: item.channel, symbol: symbol,
+      depth: item.channel == .book ? item.depth ?? StreamLimits.defaultDepth : 0,
+      points: item.channel == .sparkline ? item.points ?? StreamLimits.defaultPoints : 0,
+      range: item.channel == .sparkline ? item.range ?? .day : .day,
+      candle: item.channel == .candles ? item.candle ?? .minute : .minute,
+      intervalMilliseconds: effectiveInterval(wanted, item.channel, degraded: asker.degraded))
+  }
+
+  /// The symbols that `symbol` stands for, in their order: itself, those of a venue (`kraken:*`), or those of all
+  /// venues (`*:BTC-USD`); empty if there are none.
+  private mutating func symbols(of symbol: String, _ channel: ChannelName) -> [String] {
+    if channel == .status { return [""] }
+    if directory.entries[symbol] != nil { return [symbol] }
+    return symbol.utf8.contains(UInt8(ascii: "*")) ? directory.symbols(matching: symbol) : []
+  }
+
+  // MARK: Refusals
+
+  private static func forbiddenChannel(_ channel: ChannelName, _ grant: Grant) -> ProtocolError {
+    ProtocolError(
+      .forbidden, "your token does not allow the channel `\(channel.rawValue)`",
+      hint: grant.channels.isEmpty
+        ? "it allows none" : "it allows \(grant.channels.map(\.rawValue).sorted().joined(separator: ", "))")
+  }
+
+  /// - Parameter lookups: of this request so far.
+  private mutating func explainMissing(
+    _ symbol: String, lookups: inout Int, work: inout Int, now: Timestamp
+  ) -> ProtocolError {
+    if let early = notReady(symbol) { return early }
+    lookups += 1
+    return unknownSymbol(symbol, looksUp: lookups <= Self.nearMatchLimit && maySearch(work: &work, now: now))
+  }
+
+  /// What to say of a symbol of a venue whose list has not come since the gateway started; nil if it has, or if there
+  /// is no such venue. Clients that come back at once after a restart are there before it.
+  mutating func notReady(_ symbol: String) -> ProtocolError? {
+    guard let colon = symbol.firstIndex(of: ":") else { return nil }
+    let venue = symbol[..<colon]
+    guard venue == "*" ? !directory.venues.isEmpty : directory.venues.contains(String(venue)) else { return nil }
+    let isListed = venue == "*" ? !directory.entries.isEmpty : directory.hasInstruments(of: venue)
+    guard !isListed else { return nil }
+    var error = ProtocolError(
+      .notReady, venue == "*" ? "no venue has told its markets yet" : "\(venue) has not told its markets yet",
+      hint: "subscribe again in a second")
+    error.retry = true
+    error.retryAfterMilliseconds = Self.listWaitMilliseconds
+    return error
+  }
+
+  /// Whether symbols like an unknown one may be looked for: that looks at all there are.
+  private mutating func maySearch(work: inout Int, now: Timestamp) -> Bool {
+    let count = directory.entries.count
+    let perSecond = min(max(Self.nearSearchSymbols / max(1, count), 2), 100)
+    guard nearSearches.takeRequest(perSecond: perSecond, now: now) == 0 else { return false }
+    work += count * ClientAllowance.frameWork
+    return true
+  }
+
+  /// `btc/usd` as a symbol writes it: `BTC-USD`.
+  private static func asWritten(_ name: some StringProtocol) -> String {
+    String(name.uppercased().map { "/_".contains($0) ? "-" : $0 })
+  }
+
+  mutating func unknownSymbol(_ symbol: String, looksUp: Bool) -> ProtocolError {
+    let shown = String(symbol.prefix(80))
+    guard let colon = shown.firstIndex(of: ":") else {
+      let name = Self.asWritten(shown)
+      let near = directory.venues.sorted().map { "\($0):\(name)" }.filter { directory.entries[$0] != nil }.prefix(3)
+      let guess = near.isEmpty ? "" : "did you mean \(near.joined(separator: ", "))? "
+      return ProtocolError(
+        .unknownSymbol, "`\(shown)` is not a symbol",
+        hint: guess + "a symbol is venue:BASE-QUOTE, as in kraken:BTC-USD")
+    }
+    let venue = String(shown[..<colon])
+    let name = shown[shown.index(after: colon)...]
+    // A symbol that is only written another way is found at once, however many there are.
+    let written = "\(venue.lowercased()):\(Self.asWritten(name))"
+    let near =
+      written != shown && !symbols(of: written, .quote).isEmpty
+      ? [written] : looksUp ? NearNames.of(shown, among: directory.entries.keys, limit: 3) : []
+    let guess = near.isEmpty ? "" : "did you mean \(near.joined(separator: ", "))? "
+    guard venue == "*" || directory.venues.contains(venue) else {
+      return ProtocolError(
+        .unknownSymbol, "there is no venue `\(venue)`",
+        hint: guess + "venues: \(directory.venues.sorted().joined(separator: ", "))")
+    }
+    return ProtocolError(
+      .unknownSymbol, venue == "*" ? "no venue has \(name)" : "\(venue) has no \(name)",
+      hint: guess + (venue == "*" ? "GET /v1/instruments" : "GET /v1/instruments?venue=\(venue)"))
+  }
+}

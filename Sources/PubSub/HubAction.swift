@@ -1,0 +1,12 @@
+/// What a hub asks its loop to do.
+package enum HubAction: Sendable {
+  /// Carry this to the publisher of that loop.
+  case command(PublisherCommand, loop: Int)
+  /// Send the client what is queued, then a close frame with this code and reason, then end the connection.
+  case close(ClientID, code: UInt16, reason: String)
+  /// Find out whether this token is good, and answer with `SubscriberHub.authorize` or `SubscriberHub.refuse`. Never
+  /// log it.
+  case authenticate(ClientID, token: String)
+  /// Carry this to the hub of that loop.
+  case session(SessionMessage, loop: Int)
+}
