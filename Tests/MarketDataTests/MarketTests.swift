@@ -77,6 +77,8 @@ private struct Scene: ~Copyable {
       case .bookState(_, .syncing(let reason)): "syncing \(reason?.description ?? "first")"
       case .bookState(_, .absent): "absent"
       case .sparkline(let id): "sparkline \(id.index)"
+      case .candles(let id, let range): "candles \(id.index) \(range.count)"
+      case .past(let id): "past \(id.index)"
       case .instrument(let id): "instrument \(id.index)"
       }
     }

@@ -7,6 +7,13 @@ func floorDivide(_ a: Int64, _ b: Int64) -> Int64 {
   return remainder < 0 ? quotient - 1 : quotient
 }
 
+/// What `floorDivide` leaves: 0 or more, for a positive divisor.
+@inline(__always)
+func floorRemainder(_ a: Int64, _ b: Int64) -> Int64 {
+  let remainder = a % b
+  return remainder < 0 ? remainder &+ b : remainder
+}
+
 @inline(__always)
 func saturatingAdd(_ a: Int128, _ b: Int128) -> Int128 {
   let (sum, overflow) = a.addingReportingOverflow(b)
@@ -53,5 +60,24 @@ package enum Ratio {
       digits -= 1
     }
     return nil
+  }
+
+  /// `numerator` × 10^`powerOfTen` / `denominator`, rounded half to even; nil if it does not fit in an `Int64`, or the power is
+  /// beyond ±36. Precondition: `denominator` > 0.
+  package static func quotient(_ numerator: Int128, by denominator: Int128, powerOfTen: Int) -> Int64? {
+    guard (-36...36).contains(powerOfTen) else { return nil }
+    var numerator = numerator
+    var denominator = denominator
+    for _ in 0..<abs(powerOfTen) {
+      let (value, overflow) = (powerOfTen > 0 ? numerator : denominator).multipliedReportingOverflow(by: 10)
+      guard !overflow else { return nil }
+      if powerOfTen > 0 { numerator = value } else { denominator = value }
+    }
+    return Int64(exactly: divide(numerator, by: denominator))
+  }
+
+  /// `value` × 10^-`scale` as a count of 10^-`digits`, rounded half to even; nil if it does not fit.
+  package static func rescaled(_ value: Int64, from scale: UInt8, to digits: UInt8) -> Int64? {
+    quotient(Int128(value), by: 1, powerOfTen: Int(digits) - Int(scale))
   }
 }

@@ -13,10 +13,9 @@ package final class InstrumentState {
   package internal(set) var quote: Quote?
   /// The venue's own 24 h figures.
   package internal(set) var ticker: Ticker?
-  /// The rolling day by minutes.
-  package internal(set) var day = BucketRing.day()
+  /// Lines, candles and rolling figures.
+  package internal(set) var chart = Chart()
   package internal(set) var pulse: PulseMerger
-  var statistics = DayStatistics()
 
   /// Book deltas that came while the book was not live.
   package internal(set) var ignoredDeltas = 0
@@ -40,6 +39,8 @@ package final class InstrumentState {
   var checksumMisses = 0
   /// The venue time of `lastTrade`, held near the gateway's clock.
   var lastTradeTime = Timestamp.distantPast
+  /// Whether events of the instrument come: whether what it does not say did not happen.
+  var isObserved = false
   /// When the gateway's own ticker was last published.
   var tickerTime = Timestamp.distantPast
   /// Which kinds stand in the market's deadline heap.
@@ -47,6 +48,7 @@ package final class InstrumentState {
   var isTickerScheduled = false
   var isCrossedScheduled = false
   var isFrozenScheduled = false
+  var isReissueScheduled = false
 
   init(instrument: Instrument, book: OrderBook) {
     self.instrument = instrument
@@ -54,30 +56,44 @@ package final class InstrumentState {
     self.pulse = PulseMerger(instrument: instrument.id)
   }
 
-  /// The venue's 24 h figures, or the gateway's own where it has sent none. O(1), once a minute O(1,440).
-  package func ticker(now: Timestamp) -> Ticker {
-    ticker ?? statistics.ticker(of: day, instrument: instrument, quote: quote, now: now)
+  /// The price of the last trade; nil before the first.
+  package var lastPrice: Int64? { chart.lastPrice }
+
+  /// The gateway's own figures of the last 24 h, whether the venue has its own or not. O(1), amortised.
+  package func dayFigures(now: Timestamp) -> WindowFigures { chart.figures(now: now) }
+
+  /// The line of a range. O(buckets).
+  package func sparkline(_ range: ChartRange = .day, points: Int, now: Timestamp) -> Sparkline {
+    chart.line(range, points: points, now: now)
   }
 
-  /// The gateway's own figures of the last 24 h, whether the venue has its own or not. O(1), once a minute O(1,440).
-  package func dayFigures(now: Timestamp) -> WindowFigures { statistics.figures(of: day, now: now) }
+  /// The newest point of that line, for updates; nil before any price. O(1).
+  package func sparklineTip(_ range: ChartRange = .day, points: Int, now: Timestamp) -> SparklineTip? {
+    chart.tip(range, points: points, now: now)
+  }
 
-  /// The line of the last 24 h. O(1,440).
-  package func sparkline(points: Int, now: Timestamp) -> Sparkline { day.sparkline(points: points, now: now) }
+  /// The candle that is open at `now`; nil before any price. O(1), amortised.
+  package func openCandle(_ interval: CandleInterval, now: Timestamp) -> Candle? {
+    chart.openCandle(interval, of: instrument.id, now: now)
+  }
 
-  /// The newest point of that line, for updates; nil before any trade. O(1).
-  package func sparklineTip(points: Int, now: Timestamp) -> SparklineTip? { day.sparklineTip(points: points, now: now) }
+  /// Candles of [`from`, `to`) that the last 24 h make, in order of time, at most the last `limit`. O(1,440).
+  package func candles(
+    _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, now: Timestamp
+  ) -> [Candle] {
+    chart.candles(interval, from: from, to: to, limit: limit, of: instrument.id, now: now)
+  }
 
   /// Takes over a changed description. Wider scales multiply everything held; if a value then does not fit, or a scale got
   /// narrower, what it concerned is forgotten. Returns why the book must be rebuilt, if so.
-  func update(_ new: Instrument) -> ResyncReason? {
+  func update(_ new: Instrument, now: Timestamp) -> ResyncReason? {
     let old = instrument
     instrument = new
     guard new.priceScale != old.priceScale || new.sizeScale != old.sizeScale else { return nil }
     guard new.priceScale >= old.priceScale, new.sizeScale >= old.sizeScale,
       new.priceScale - old.priceScale <= DecimalText.scaleLimit, new.sizeScale - old.sizeScale <= DecimalText.scaleLimit
     else {
-      forgetValues()
+      forgetValues(now: now)
       return .venueReset
     }
     let price = Int64(DecimalText.power(new.priceScale - old.priceScale))
@@ -99,7 +115,7 @@ package final class InstrumentState {
       }
       return ticker
     }
-    _ = day.rescale(priceBy: price, sizeBy: size)
+    _ = chart.rescale(priceBy: price, sizeBy: size)
     _ = pulse.rescale(by: price)
     do {
       try book.rescale(priceBy: price, sizeBy: size)
@@ -109,12 +125,12 @@ package final class InstrumentState {
     }
   }
 
-  private func forgetValues() {
+  private func forgetValues(now: Timestamp) {
     lastTrade = nil
     lastTradeTime = .distantPast
     quote = nil
     ticker = nil
-    day.removeAll()
+    chart.removeAll(now: now)
     pulse = PulseMerger(instrument: instrument.id)
   }
 }

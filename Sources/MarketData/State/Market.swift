@@ -40,6 +40,11 @@ package final class Market {
   package static let defaultDepthLimit = 5_000
   /// How far a venue's time may be from the gateway's before windows stop believing it, µs.
   package static let clockTolerance = 5 * Microseconds.second
+  /// How long after a late trade the candles that it changed are issued again, µs: at most once in that time.
+  package static let reissueInterval = Microseconds.second
+  /// How much later than asked for `advance` may be called, µs. Beyond it nobody watched the market meanwhile: the machine
+  /// slept, or its clock was set forward.
+  package static let pauseTolerance = 2 * Microseconds.minute
   /// The shortest time between two of the gateway's own tickers of one instrument, µs.
   package static let tickerInterval = Microseconds.second
 
@@ -53,8 +58,12 @@ package final class Market {
 
   private let configuration: Configuration
   private var deadlines = DeadlineHeap()
-  /// When windows roll next; `distantFuture` before the first trade.
+  /// When windows roll next; `distantFuture` before the first price.
   private var nextRoll = Timestamp.distantFuture
+  /// When candles close next; `distantFuture` before the first price.
+  private var nextClose = Timestamp.distantFuture
+  /// When the last events came: what a lost connection has not seen since.
+  private var lastHeard = Timestamp.distantPast
 
   /// The trades of one instrument that stand together in a batch, while they are gathered.
   private struct Run {
@@ -79,6 +88,7 @@ package final class Market {
   ///   That needs `advance` to be called when `nextDeadline` says.
   package func apply(_ batch: borrowing EventBatch, now: Timestamp, into changes: inout MarketChanges) {
     var run: Run?
+    if !batch.events.isEmpty { lastHeard = now }
     for event in batch.events {
       if case .trade(let trade) = event {
         if let open = run, open.id != trade.instrument { finish(&run, now: now, into: &changes) }
@@ -90,14 +100,17 @@ package final class Market {
       case .trade, .heartbeat: break
       case .quote(let quote):
         guard let state = state(quote.instrument), isPossible(quote) else { break }
+        observe(state, now: now)
         publish(quote, of: state, into: &changes)
         compare(quote, with: state, now: now)
       case .ticker(let ticker):
         guard let state = state(ticker.instrument) else { break }
+        observe(state, now: now)
         state.ticker = ticker
         changes.items.append(.ticker(ticker.instrument))
       case .book(let book):
         guard let state = state(book.instrument) else { break }
+        observe(state, now: now)
         apply(book, of: batch, to: state, now: now, into: &changes)
       case .bookReset(let id, let reason):
         guard let state = state(id) else { break }
@@ -107,7 +120,7 @@ package final class Market {
         state.book.depthLimit = min(max(levels, 1), Self.defaultDepthLimit)
       case .instrument(let index):
         guard batch.instruments.indices.contains(index) else { ignoredEvents += 1; break }
-        apply(batch.instruments[index], into: &changes)
+        apply(batch.instruments[index], now: now, into: &changes)
       }
     }
     if run != nil { finish(&run, now: now, into: &changes) }
@@ -140,16 +153,24 @@ package final class Market {
         } else {
           loseSync(state, .frozen, detected: true, into: &changes)
         }
+      case .reissue:
+        state.isReissueScheduled = false
+        let start = changes.candles.count
+        state.chart.reissue(of: entry.instrument, now: now, into: &changes.candles)
+        note(candlesFrom: start, of: state, into: &changes)
       }
     }
     if now >= nextRoll { roll(now: now, into: &changes) }
+    if now >= nextClose { closeCandles(now: now, into: &changes) }
   }
 
   /// When `advance` next has something to do, or a little before; never after. O(1).
-  package var nextDeadline: Timestamp { min(deadlines.first, nextRoll) }
+  package var nextDeadline: Timestamp { min(deadlines.first, nextRoll, nextClose) }
 
-  /// Takes every book that is kept out of sync: the connection is gone. O(n).
+  /// The connection is gone: takes every book that is kept out of sync, and notes that nothing was observed since the last
+  /// event. O(n).
   package func disconnect(into changes: inout MarketChanges) {
+    for state in instruments where state.isObserved { stopObserving(state, since: lastHeard) }
     for state in instruments where state.isKept { loseSync(state, .disconnected, into: &changes) }
   }
 
@@ -163,7 +184,7 @@ package final class Market {
     return instruments[id.index]
   }
 
-  private func apply(_ instrument: Instrument, into changes: inout MarketChanges) {
+  private func apply(_ instrument: Instrument, now: Timestamp, into changes: inout MarketChanges) {
     let index = instrument.id.index
     if index == instruments.count {
       let book = OrderBook(depthLimit: configuration.bookDepthLimit ?? Self.defaultDepthLimit)
@@ -171,7 +192,7 @@ package final class Market {
       deadlines.reserve(instruments: instruments.count)
     } else if instruments.indices.contains(index) {
       guard instruments[index].instrument != instrument else { return }
-      if let reason = instruments[index].update(instrument) {
+      if let reason = instruments[index].update(instrument, now: now) {
         loseSync(instruments[index], reason, detected: true, into: &changes)
       }
     } else {
@@ -191,25 +212,26 @@ package final class Market {
     }
     // Backlog is old by nature, so only its future is held back.
     let earliest = trade.isBacklog ? Timestamp.distantPast : now - Self.clockTolerance
-    let time = min(max(trade.time, earliest), now + Self.clockTolerance)
-    if time != trade.time {
+    let bounded = min(max(trade.time, earliest), now + Self.clockTolerance)
+    if bounded != trade.time {
       clockWarnings += 1
       state.clockWarnings += 1
     }
-    if nextRoll == .distantFuture { nextRoll = nextMinute(after: now) }
-    let oldPrice = state.day.lastPrice
-    let oldHead = state.day.head
-    let oldRevision = state.day.closeRevision
-    state.day.add(price: trade.price, size: trade.size, time: time)
+    // As exactly as charts tell times apart, so that the last trade and the last price of a line are always the same.
+    let time = Timestamp(milliseconds: floorDivide(bounded.rawValue, Microseconds.millisecond))
+    if nextRoll == .distantFuture { startClock(now: now) }
+    if !trade.isBacklog { observe(state, now: now) }
+    let oldChanges = state.chart.lines.changes
+    if state.chart.add(price: trade.price, size: trade.size, time: time, now: now) {
+      scheduleReissue(state, now: now)
+    }
     let isNewest = time >= state.lastTradeTime
     if isNewest {
       state.lastTrade = trade
       state.lastTradeTime = time
     }
     var open = run ?? Run(id: trade.instrument)
-    open.movesLine =
-      open.movesLine || state.day.lastPrice != oldPrice || state.day.head != oldHead
-      || state.day.closeRevision != oldRevision
+    open.movesLine = open.movesLine || state.chart.lines.changes != oldChanges
     if !trade.isBacklog {
       let isFrozen = isFrozen(state, by: trade, now: now)
       changes.trades.append(trade)
@@ -258,13 +280,69 @@ package final class Market {
     deadlines.insert(.init(time: state.pulse.deadline, instrument: state.instrument.id, kind: .pulse))
   }
 
+  private func scheduleReissue(_ state: InstrumentState, now: Timestamp) {
+    guard !state.isReissueScheduled else { return }
+    state.isReissueScheduled = true
+    let due = now + Self.reissueInterval
+    deadlines.insert(.init(time: due, instrument: state.instrument.id, kind: .reissue))
+  }
+
+  private func startClock(now: Timestamp) {
+    nextRoll = nextMinute(after: now)
+    nextClose = nextMinute(after: now - Chart.grace) + Chart.grace
+  }
+
   private func roll(now: Timestamp, into changes: inout MarketChanges) {
     nextRoll = nextMinute(after: now)
-    for state in instruments where !state.day.isEmpty {
-      state.day.advance(to: now)
+    for state in instruments where state.lastPrice != nil {
+      state.chart.advance(to: now)
       changes.items.append(.sparkline(state.instrument.id))
       noteStatistics(state, now: now, into: &changes)
     }
+  }
+
+  private func closeCandles(now: Timestamp, into changes: inout MarketChanges) {
+    if now - nextClose > Self.pauseTolerance {
+      for state in instruments where state.isObserved { stopObserving(state, since: nextClose) }
+    }
+    nextClose = nextMinute(after: now - Chart.grace) + Chart.grace
+    for state in instruments where state.lastPrice != nil {
+      let start = changes.candles.count
+      state.chart.closeCandles(of: state.instrument.id, now: now, into: &changes.candles)
+      note(candlesFrom: start, of: state, into: &changes)
+    }
+  }
+
+  private func note(candlesFrom start: Int, of state: InstrumentState, into changes: inout MarketChanges) {
+    guard start < changes.candles.count else { return }
+    changes.items.append(.candles(state.instrument.id, start..<changes.candles.count))
+  }
+
+  // MARK: Charts
+
+  /// Takes closed candles of one instrument from a store or a venue; `Candle` has the rules. Returns how many were of use.
+  /// O(candles + 1,440).
+  package func restore(
+    _ candles: some Sequence<Candle>, of id: InstrumentID, now: Timestamp, into changes: inout MarketChanges
+  ) -> Int {
+    guard let state = state(id) else { return 0 }
+    let restored = state.chart.restore(candles, of: id, now: now)
+    if restored > 0 {
+      if nextRoll == .distantFuture { startClock(now: now) }
+      changes.items.append(.past(id))
+    }
+    return restored
+  }
+
+  private func observe(_ state: InstrumentState, now: Timestamp) {
+    guard !state.isObserved else { return }
+    state.isObserved = true
+    state.chart.beginObserving(at: now)
+  }
+
+  private func stopObserving(_ state: InstrumentState, since time: Timestamp) {
+    state.isObserved = false
+    state.chart.endObserving(at: time)
   }
 
   private func nextMinute(after now: Timestamp) -> Timestamp {

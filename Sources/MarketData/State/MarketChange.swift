@@ -40,8 +40,12 @@ package enum MarketChange: Sendable {
   /// Levels changed: `changes.bids[bids]`, `changes.asks[asks]`, sizes as they now stand.
   case bookDelta(InstrumentID, bids: Range<Int>, asks: Range<Int>, time: Timestamp)
   case bookState(InstrumentID, BookState)
-  /// The last price of the 24 h ring moved, or the window rolled.
+  /// The last price moved, or a bucket of the lines began.
   case sparkline(InstrumentID)
+  /// Candles closed, or closed ones changed: `changes.candles[range]`, all of one instrument.
+  case candles(InstrumentID, Range<Int>)
+  /// Charts have another past: candles were restored.
+  case past(InstrumentID)
   /// The instrument appeared or its description changed.
   case instrument(InstrumentID)
 }
@@ -52,6 +56,7 @@ package struct MarketChanges: ~Copyable {
   package var trades: [Trade] = []
   package var bids: [PriceLevel] = []
   package var asks: [PriceLevel] = []
+  package var candles: [Candle] = []
 
   package init() {}
 
@@ -61,5 +66,6 @@ package struct MarketChanges: ~Copyable {
     trades.removeAll(keepingCapacity: true)
     bids.removeAll(keepingCapacity: true)
     asks.removeAll(keepingCapacity: true)
+    candles.removeAll(keepingCapacity: true)
   }
 }

@@ -1,0 +1,333 @@
+/// The past of one instrument as charts show it: the lines of all ranges, the minutes of a day with the rolling figures, the
+/// candles made of them, and when the market was observed.
+///
+/// `add` is O(1). Nothing is allocated after `init`, but for answers.
+package struct Chart: ~Copyable {
+  /// How long after its end a candle closes, µs.
+  package static let grace = Microseconds.second
+
+  package private(set) var lines = RangeLines()
+  private(set) var minutes = MinuteRing()
+  /// By range: what fills one with long buckets may not fill one with short ones.
+  private var coverage = ChartRange.allCases.map { _ in Coverage() }
+  /// Minutes before this one are closed; `MinuteRing.none` before anything is known.
+  private var closedBefore = MinuteRing.none
+  /// Closed minutes that changed since their candle was last issued: bit n of `lateBits` for minute n modulo its bits.
+  private var lateBits = [UInt64](repeating: 0, count: 23)
+  private var lateMinutes = Chart.noMinutes
+  private var folds = CandleInterval.allCases.map { _ in Fold() }
+
+  private static let noMinutes: (first: Int64, last: Int64) = (.max, .min)
+
+  /// The sum of the minutes of an open candle that are over.
+  private struct Fold {
+    var start = MinuteRing.none
+    var end = MinuteRing.none
+    var revision: UInt32 = 0
+    var sums = CandleSums()
+  }
+
+  /// Bytes that a chart takes, without what the allocator adds.
+  package static var byteCount: Int {
+    RangeLines.byteCount + MinuteRing.byteCount + ChartRange.allCases.count * coverageBytes
+  }
+
+  /// Bytes that a range's record of what was observed takes.
+  package static var coverageBytes: Int {
+    (Coverage.limit + 1) * MemoryLayout<TimeSpan>.stride + MemoryLayout<Coverage>.stride
+  }
+
+  package init() {}
+
+  // MARK: Trades and time
+
+  /// The price of the last trade by time; nil before any.
+  package var lastPrice: Int64? { lines.lastPrice }
+
+  /// Adds a trade at its own time. O(1), amortised. Returns whether it changed a candle that is closed: then
+  /// `reissue` has something to do.
+  @inline(__always)
+  package mutating func add(price: Int64, size: Int64, time: Timestamp, now: Timestamp) -> Bool {
+    if closedBefore == MinuteRing.none { startMinutes(at: now) }
+    lines.add(price: price, time: time)
+    guard let minute = minutes.add(price: price, size: size, time: time) else { return false }
+    return markLate(minute)
+  }
+
+  /// Moves lines and figures to `now`. Amortised O(1).
+  package mutating func advance(to now: Timestamp) {
+    lines.advance(to: now)
+    minutes.advance(to: now)
+  }
+
+  /// The market is observed from `now` on. O(1).
+  package mutating func beginObserving(at now: Timestamp) {
+    for index in coverage.indices { coverage[index].begin(at: now) }
+  }
+
+  /// The market has not been observed since `time`. O(1).
+  package mutating func endObserving(at time: Timestamp) {
+    for index in coverage.indices { coverage[index].end(at: time) }
+  }
+
+  package var isObserved: Bool { coverage[0].isOpen }
+
+  /// Forgets everything but whether the market is observed, from `now` on. O(1).
+  package mutating func removeAll(now: Timestamp) {
+    let wasObserved = isObserved
+    lines.removeAll()
+    for index in coverage.indices { coverage[index].removeAll() }
+    forgetMinutes()
+    if wasObserved { beginObserving(at: now) }
+  }
+
+  /// Multiplies prices and sizes by powers of ten after their scales were widened. O(buckets).
+  /// Returns false, and forgets prices, if one does not fit.
+  package mutating func rescale(priceBy: Int64, sizeBy: Int64) -> Bool {
+    guard lines.rescale(by: priceBy), minutes.rescale(priceBy: priceBy, sizeBy: sizeBy) else {
+      lines.removeAll()
+      forgetMinutes()
+      return false
+    }
+    return true
+  }
+
+  // MARK: Lines and figures
+
+  /// The line of a range that ends at `now`. O(buckets).
+  /// - Parameter points: at most; 1 or more, held within the range's buckets.
+  package mutating func line(_ range: ChartRange, points: Int, now: Timestamp) -> Sparkline {
+    var line = lines.line(range, points: points, now: now)
+    let (window, bucket) = lines.window(range, now: now)
+    line.coveredFrom = coverage[Int(range.rawValue)].start(in: window)
+    line.gaps = coverage[Int(range.rawValue)].gaps(in: window, shortest: bucket)
+    return line
+  }
+
+  /// The newest point of that line; nil before any price. O(1).
+  package mutating func tip(_ range: ChartRange, points: Int, now: Timestamp) -> SparklineTip? {
+    lines.tip(range, points: points, now: now)
+  }
+
+  /// The gateway's own figures of the last 24 h. O(1), amortised.
+  package mutating func figures(now: Timestamp) -> WindowFigures { minutes.figures(now: now) }
+
+  /// From when on the last 24 h were observed without a gap of a minute or longer; nil if all of them were.
+  package func incompleteSince(now: Timestamp) -> Timestamp? {
+    let window = TimeSpan(from: now - Microseconds.day, to: now)
+    let day = coverage[Int(ChartRange.day.rawValue)]
+    if let gap = day.gaps(in: window, shortest: Microseconds.minute).last { return gap.to }
+    guard let start = day.start(in: window) else { return now }
+    return start - window.from >= Microseconds.minute ? start : nil
+  }
+
+  // MARK: Candles
+
+  /// The candle that is open at `now`; nil before any price. O(1), amortised; after a late trade O(minutes of it).
+  package mutating func openCandle(_ interval: CandleInterval, of id: InstrumentID, now: Timestamp) -> Candle? {
+    advance(to: now)
+    guard !minutes.isEmpty else { return quietCandle(interval, at: MinuteRing.number(of: now), of: id, now: now) }
+    let start = floorDivide(minutes.head, interval.minutes) * interval.minutes
+    var fold = folds[Int(interval.rawValue)]
+    if fold.start != start || fold.revision != minutes.lateRevision {
+      fold = Fold(start: start, end: start, revision: minutes.lateRevision)
+    }
+    while fold.end < minutes.head {
+      if let minute = minutes.minute(fold.end) { fold.sums.append(minute) }
+      fold.end += 1
+    }
+    folds[Int(interval.rawValue)] = fold
+    var sums = fold.sums
+    if let newest = minutes.minute(minutes.head) { sums.append(newest) }
+    return candle(interval, start, sums, before: nil, of: id, now: now)
+  }
+
+  /// Candles of [`from`, `to`) in order of time, at most the last `limit`; those of times that are known in part only because
+  /// they are too long ago, or that nobody observed, are left out. O(minutes).
+  package mutating func candles(
+    _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, of id: InstrumentID, now: Timestamp
+  ) -> [Candle] {
+    advance(to: now)
+    guard limit > 0 else { return [] }
+    let length = interval.minutes
+    let head = minutes.isEmpty ? MinuteRing.number(of: now) : minutes.head
+    let newest = floorDivide(head, length) * length
+    let oldest = minutes.isEmpty ? head - minutes.window : oldestWhole
+    var start = -floorDivide(-max(oldest, floorDivide(from.rawValue, Microseconds.minute)), length) * length
+    // A time within a candle is not its beginning.
+    if Timestamp(microseconds: start * Microseconds.minute) < from { start += length }
+    let end = min(newest, floorDivide(to.rawValue - 1, Microseconds.minute))
+    guard start <= end else { return [] }
+    if (end - start) / length >= Int64(limit) { start = floorDivide(end, length) * length - Int64(limit - 1) * length }
+    var candles: [Candle] = []
+    var before: Int64?
+    while start <= end {
+      if let candle = candle(interval, start, sums(start, length), before: before, of: id, now: now) {
+        candles.append(candle)
+        before = candle.close
+      }
+      start += length
+    }
+    return candles
+  }
+
+  /// Appends the candles that closed since the last call, the shorter before the longer. O(minutes), amortised over time.
+  package mutating func closeCandles(of id: InstrumentID, now: Timestamp, into candles: inout [Candle]) {
+    advance(to: now)
+    guard lastPrice != nil else { return }
+    let end = Self.closed(at: now)
+    if closedBefore == MinuteRing.none { startMinutes(at: now) }
+    var minute = max(closedBefore, end - minutes.window)
+    while minute < end {
+      closedBefore = minute + 1
+      for interval in CandleInterval.allCases where floorRemainder(minute + 1, interval.minutes) == 0 {
+        append(interval, minute + 1 - interval.minutes, of: id, now: now, to: &candles)
+      }
+      minute += 1
+    }
+    for range in ChartRange.allCases {
+      let (window, bucket) = lines.window(range, now: now)
+      let slack = range == .day ? Int64(MinuteRing.spare) : 1
+      coverage[Int(range.rawValue)].forget(before: window.from - slack * bucket)
+    }
+  }
+
+  /// Appends the closed candles that late trades changed since they were last issued. O(minutes between them).
+  package mutating func reissue(of id: InstrumentID, now: Timestamp, into candles: inout [Candle]) {
+    guard lateMinutes.first <= lateMinutes.last else { return }
+    var issued = [Int64](repeating: MinuteRing.none, count: CandleInterval.allCases.count)
+    for minute in lateMinutes.first...lateMinutes.last {
+      let bit = floorRemainder(minute, Int64(lateBits.count * 64))
+      guard lateBits[Int(bit / 64)] & 1 << UInt64(bit % 64) != 0 else { continue }
+      lateBits[Int(bit / 64)] &= ~(1 << UInt64(bit % 64))
+      for interval in CandleInterval.allCases {
+        let start = floorDivide(minute, interval.minutes) * interval.minutes
+        guard start + interval.minutes <= closedBefore, issued[Int(interval.rawValue)] != start else { continue }
+        issued[Int(interval.rawValue)] = start
+        append(interval, start, of: id, now: now, to: &candles)
+      }
+    }
+    lateMinutes = Self.noMinutes
+  }
+
+  /// Takes closed candles from a store or a venue, in any order. What the gateway observed itself stays. Returns how many
+  /// were of use: others are open, of another instrument or later than `now`, not aligned, or have impossible prices.
+  /// O(candles + minutes).
+  package mutating func restore(_ candles: some Sequence<Candle>, of id: InstrumentID, now: Timestamp) -> Int {
+    var restored = 0
+    if closedBefore == MinuteRing.none { startMinutes(at: now) }
+    for candle in candles where candle.instrument == id && candle.end <= now && candle.isPossible && candle.isClosed {
+      let span = TimeSpan(from: candle.time, to: candle.end)
+      let isOwn = coverage[Int(ChartRange.day.rawValue)].covers(span)
+      if candle.interval == .minute, candle.volume > 0,
+        !isOwn || minutes.minute(MinuteRing.number(of: candle.time)).map(\.isVenue) ?? false
+      {
+        minutes.restore(candle)
+      }
+      lines.restore(close: candle.close, end: candle.end) { coverage[Int($0.rawValue)].covers(span) }
+      restored += 1
+      guard candle.source != .partial else { continue }
+      for range in ChartRange.allCases where range.bucketLength >= candle.interval.length {
+        coverage[Int(range.rawValue)].insert(span)
+      }
+    }
+    if restored > 0 { minutes.finishRestoring() }
+    return restored
+  }
+
+  // MARK: -
+
+  /// The minute before which all are closed.
+  private static func closed(at now: Timestamp) -> Int64 { MinuteRing.number(of: now - grace) }
+
+  /// From here on every closed minute is older than the newest of the ring.
+  private mutating func startMinutes(at now: Timestamp) {
+    closedBefore = Self.closed(at: now)
+    minutes.begin(at: now)
+  }
+
+  private mutating func forgetMinutes() {
+    minutes.removeAll()
+    closedBefore = MinuteRing.none
+    lateMinutes = Self.noMinutes
+    for index in lateBits.indices { lateBits[index] = 0 }
+  }
+
+  /// The oldest minute from which on nothing has been forgotten.
+  private var oldestWhole: Int64 { minutes.head - minutes.count + 1 }
+
+  private mutating func markLate(_ minute: Int64) -> Bool {
+    guard minute < closedBefore else { return false }
+    let bit = floorRemainder(minute, Int64(lateBits.count * 64))
+    if lateBits[Int(bit / 64)] & 1 << UInt64(bit % 64) == 0 {
+      lateBits[Int(bit / 64)] |= 1 << UInt64(bit % 64)
+      minutes.raiseRev(minute)
+      lateMinutes = (min(lateMinutes.first, minute), max(lateMinutes.last, minute))
+    }
+    return true
+  }
+
+  private func sums(_ start: Int64, _ length: Int64) -> CandleSums {
+    var sums = CandleSums()
+    let end = min(start + length - 1, minutes.head)
+    var number = max(start, minutes.low)
+    while number <= end {
+      if let minute = minutes.minute(number) { sums.append(minute) }
+      number += 1
+    }
+    return sums
+  }
+
+  private func append(
+    _ interval: CandleInterval, _ start: Int64, of id: InstrumentID, now: Timestamp, to candles: inout [Candle]
+  ) {
+    guard minutes.isEmpty || start >= oldestWhole else { return }
+    let sums = sums(start, interval.minutes)
+    if let candle = candle(interval, start, sums, before: nil, of: id, now: now) { candles.append(candle) }
+  }
+
+  /// - Parameter before: the price before it, if known.
+  private func candle(
+    _ interval: CandleInterval, _ start: Int64, _ sums: CandleSums, before: Int64?, of id: InstrumentID, now: Timestamp
+  ) -> Candle? {
+    let time = Timestamp(microseconds: start * Microseconds.minute)
+    guard sums.hasPrice else { return quietCandle(interval, at: start, before: before, of: id, now: now) }
+    let known = TimeSpan(from: time, to: max(time, min(time + interval.length, now)))
+    let isCovered = coverage[Int(ChartRange.day.rawValue)].covers(known)
+    return Candle(
+      instrument: id, interval: interval, time: time, open: sums.open, high: sums.high, low: sums.low,
+      close: sums.close, volume: sums.volume, quoteVolume: sums.hasQuoteVolume ? sums.quoteVolume : nil,
+      trades: sums.hasTrades ? sums.trades : nil, rev: sums.rev,
+      source: !isCovered ? .partial : sums.isVenue ? .venue : .own, isClosed: start + interval.minutes <= closedBefore)
+  }
+
+  /// A candle of an interval that was observed, at least in part, and saw no trade: the price before it.
+  private func quietCandle(
+    _ interval: CandleInterval, at minute: Int64, before: Int64? = nil, of id: InstrumentID, now: Timestamp
+  ) -> Candle? {
+    let start = floorDivide(minute, interval.minutes) * interval.minutes
+    let time = Timestamp(microseconds: start * Microseconds.minute)
+    let known = TimeSpan(from: time, to: max(time, min(time + interval.length, now)))
+    let day = coverage[Int(ChartRange.day.rawValue)]
+    guard day.start(in: known) != nil || known.from == known.to, let price = before ?? price(before: time) else {
+      return nil
+    }
+    return Candle(
+      instrument: id, interval: interval, time: time, open: price, high: price, low: price, close: price, volume: 0,
+      quoteVolume: 0, trades: 0, source: day.covers(known) ? .own : .partial,
+      isClosed: start + interval.minutes <= closedBefore)
+  }
+
+  private func price(before time: Timestamp) -> Int64? {
+    if let last = lines.lastTradeTime, last < time { return lastPrice }
+    return minutes.lastPrice(before: MinuteRing.number(of: time))
+  }
+}
+
+extension Candle {
+  /// Whether it begins where its interval does, and its prices and sums can be.
+  var isPossible: Bool {
+    interval.start(of: time) == time && low > 0 && low <= min(open, close) && high >= max(open, close) && volume >= 0
+      && quoteVolume ?? 0 >= 0 && trades ?? 0 >= 0
+  }
+}

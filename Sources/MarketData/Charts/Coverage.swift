@@ -1,0 +1,97 @@
+/// A span of time, its end exclusive.
+package struct TimeSpan: Sendable, Equatable {
+  package var from: Timestamp
+  package var to: Timestamp
+  package init(from: Timestamp, to: Timestamp) {
+    self.from = from
+    self.to = to
+  }
+}
+
+/// When an instrument was observed, so that no chart shows a time as quiet that nobody watched.
+///
+/// At most `limit` spans are kept. Past that, the shortest is forgotten: the coverage may then be more than it says, never
+/// less. Each call is O(`limit`); nothing is allocated after `init`.
+struct Coverage: Sendable {
+  static let limit = 32
+
+  /// Closed spans in order of time; they neither touch nor overlap. The last one is open while the instrument is observed.
+  private(set) var spans: [TimeSpan] = []
+  /// Whether the instrument is being observed: the last span then has no end yet.
+  private(set) var isOpen = false
+
+  init() { spans.reserveCapacity(Self.limit + 1) }
+
+  /// The instrument is observed from `time` on.
+  mutating func begin(at time: Timestamp) {
+    guard !isOpen else { return }
+    isOpen = true
+    insert(TimeSpan(from: time, to: .distantFuture))
+  }
+
+  /// The instrument has not been observed since `time`.
+  mutating func end(at time: Timestamp) {
+    guard isOpen, let last = spans.last else { return }
+    isOpen = false
+    spans.removeLast()
+    if last.from < time { insert(TimeSpan(from: last.from, to: time)) }
+  }
+
+  /// A span is known from elsewhere.
+  mutating func insert(_ span: TimeSpan) {
+    guard span.from < span.to else { return }
+    var merged = span
+    // Those that touch the new span stand together.
+    var first = spans.count
+    while first > 0, spans[first - 1].to >= span.from { first -= 1 }
+    var end = first
+    while end < spans.count, spans[end].from <= span.to {
+      merged.from = min(merged.from, spans[end].from)
+      merged.to = max(merged.to, spans[end].to)
+      end += 1
+    }
+    spans.replaceSubrange(first..<end, with: CollectionOfOne(merged))
+    if spans.count > Self.limit { forgetShortest() }
+  }
+
+  /// Forgets what is over before `time`.
+  mutating func forget(before time: Timestamp) {
+    let old = spans.prefix { $0.to <= time }.count
+    if old > 0 { spans.removeFirst(old) }
+  }
+
+  mutating func removeAll() {
+    spans.removeAll(keepingCapacity: true)
+    isOpen = false
+  }
+
+  /// Whether all of the span was observed.
+  func covers(_ span: TimeSpan) -> Bool { spans.contains { $0.from <= span.from && $0.to >= span.to } }
+
+  /// The first moment of the window that was observed; nil if none was.
+  func start(in window: TimeSpan) -> Timestamp? {
+    guard let first = spans.first(where: { $0.to > window.from }), first.from < window.to else { return nil }
+    return max(first.from, window.from)
+  }
+
+  /// What was not observed between `start(in:)` and the end of the window, as far as it lasted `shortest` µs or longer.
+  func gaps(in window: TimeSpan, shortest: Int64) -> [TimeSpan] {
+    guard var end = start(in: window) else { return [] }
+    var gaps: [TimeSpan] = []
+    for span in spans where span.to > window.from {
+      if span.from >= window.to { break }
+      if span.from > end, span.from - end >= shortest { gaps.append(TimeSpan(from: end, to: span.from)) }
+      end = max(end, span.to)
+    }
+    if end < window.to, window.to - end >= shortest { gaps.append(TimeSpan(from: end, to: window.to)) }
+    return gaps
+  }
+
+  private mutating func forgetShortest() {
+    var shortest = 0
+    for index in spans.indices.dropFirst() {
+      if spans[index].to - spans[index].from < spans[shortest].to - spans[shortest].from { shortest = index }
+    }
+    spans.remove(at: shortest)
+  }
+}

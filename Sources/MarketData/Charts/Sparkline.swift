@@ -1,0 +1,134 @@
+/// The last price of each of at most n equal slices of a range, with what is known of its past.
+///
+/// Slices start at multiples of their length since 1970, so that a point keeps its slice until it falls out at the front; the
+/// last slice is the one of now, and is not over. A bucket belongs to the slice in which it starts. A slice without trades
+/// repeats the one before. Before any known price there are no points, so a young line is shorter than n, and `from` is where
+/// its first point stands. Slices of `all` are whole buckets, as few as give at most n points.
+package struct Sparkline: Sendable, Equatable {
+  package var range: ChartRange
+  /// The start of the first point's slice; that of the present slice if there are no points.
+  package var from: Timestamp
+  /// The length of a slice, µs, rounded down where the range does not divide evenly.
+  package var step: Int64
+  /// From the oldest to the newest, at most as many as were asked for, no gaps.
+  package var points: [Int64]
+  /// From when on the market was observed, apart from `gaps`; nil if it was not. Points before it are prices that are
+  /// known, with trades between them that may not be.
+  package var coveredFrom: Timestamp?
+  /// When the market was not observed after `coveredFrom`, for a bucket of the range or longer, in order of time.
+  package var gaps: [TimeSpan]
+
+  /// From the first to the last point, at the price scale; the trend is its sign. Nil without points.
+  package var change: Int64? {
+    guard let first = points.first, let last = points.last else { return nil }
+    return last &- first
+  }
+}
+
+/// The newest point of a sparkline: what an update needs.
+///
+/// A client that holds the points before takes it over by dropping from the front as many as `from` moved by, and setting or
+/// appending the point at `index`, repeating the last one in between. If `revision` or `step` differs from the one before,
+/// points further back changed too (a late trade) and the line must be sent anew.
+package struct SparklineTip: Sendable, Equatable {
+  /// As in the `Sparkline` of the same moment.
+  package var from: Timestamp
+  package var step: Int64
+  /// The index of the newest point.
+  package var index: Int
+  package var price: Int64
+  package var revision: UInt32
+}
+
+extension RangeLines {
+  /// The line of at most `n` points that ends at `now`, without its coverage. O(buckets).
+  /// - Parameter n: 1 or more; held within the range's buckets.
+  mutating func line(_ range: ChartRange, points n: Int, now: Timestamp) -> Sparkline {
+    let ring = ring(range)
+    let slices = Slices(n, of: ring, range, now: now)
+    var line = Sparkline(
+      range: range, from: slices.start(slices.last), step: slices.step, points: [], coveredFrom: nil, gaps: [])
+    guard !ring.isEmpty else { return line }
+    line.points.reserveCapacity(Int(slices.last - slices.first + 1))
+    var number = slices.firstBucket(slices.first)
+    var price = lastPrice(before: number, range)
+    number = max(number, ring.low)
+    for slice in slices.first...slices.last {
+      let next = slices.firstBucket(slice + 1)
+      while number < next, number <= ring.head {
+        if let close = close(number, range) { price = close }
+        number += 1
+      }
+      guard let price else { continue }
+      if line.points.isEmpty { line.from = slices.start(slice) }
+      line.points.append(price)
+    }
+    return line
+  }
+
+  /// The newest point of that line; nil before any price. O(1).
+  mutating func tip(_ range: ChartRange, points n: Int, now: Timestamp) -> SparklineTip? {
+    let ring = ring(range)
+    guard let price = lastPrice, !ring.isEmpty else { return nil }
+    let slices = Slices(n, of: ring, range, now: now)
+    let start = slices.firstBucket(slices.first)
+    // The oldest bucket of a ring has a price.
+    let isFull = ring.beforeTime != Self.never || ring.low < start
+    let first = isFull ? slices.first : slices.slice(ring.low)
+    return SparklineTip(
+      from: slices.start(first), step: slices.step, index: Int(slices.last - first), price: price,
+      revision: ring.revision)
+  }
+
+  /// The time that a range spans at `now`, and the length of its buckets now.
+  mutating func window(_ range: ChartRange, now: Timestamp) -> (span: TimeSpan, bucket: Int64) {
+    let ring = ring(range)
+    let length = ring.length
+    let head = max(ring.isEmpty ? .min : ring.head, floorDivide(now.rawValue, length))
+    return (TimeSpan(from: Timestamp(microseconds: (head - ring.count + 1) * length), to: now), length)
+  }
+}
+
+/// How bucket numbers map to slice numbers: `perSpan` slices to every `buckets` buckets.
+private struct Slices {
+  let perSpan: Int64
+  let buckets: Int64
+  let length: Int64
+  let first: Int64
+  let last: Int64
+
+  init(_ n: Int, of ring: RangeLines.Ring, _ range: ChartRange, now: Timestamp) {
+    length = ring.length
+    let present = floorDivide(now.rawValue, length)
+    let head = ring.isEmpty ? present : max(ring.head, present)
+    let points = Int64(min(max(n, 1), Int(ring.count)))
+    guard range == .all else {
+      perSpan = points
+      buckets = ring.count
+      last = floorDivide(head * perSpan, buckets)
+      first = last - perSpan + 1
+      return
+    }
+    // From the first price on, but not more than the ring.
+    let low = ring.isEmpty ? head : max(ring.low, head - ring.count + 1)
+    var width = max(1, (head - low + points) / points)
+    while floorDivide(head, width) - floorDivide(low, width) >= points, width <= ring.count { width += 1 }
+    perSpan = 1
+    buckets = width
+    last = floorDivide(head, width)
+    first = max(floorDivide(low, width), last - points + 1)
+  }
+
+  var step: Int64 { length * buckets / perSpan }
+
+  func slice(_ bucket: Int64) -> Int64 { floorDivide(bucket * perSpan, buckets) }
+
+  /// The first bucket that starts in the slice.
+  func firstBucket(_ slice: Int64) -> Int64 { -floorDivide(-slice * buckets, perSpan) }
+
+  func start(_ slice: Int64) -> Timestamp {
+    let spans = floorDivide(slice, perSpan)
+    let span = buckets * length
+    return Timestamp(microseconds: spans * span + (slice - spans * perSpan) * span / perSpan)
+  }
+}

@@ -1,0 +1,41 @@
+import Bytes
+
+/// What a venue's figures say without saying it.
+extension Ticker {
+  /// `open` from `last` and `change`.
+  mutating func deriveOpen(_ instrument: Instrument) {
+    guard open == nil, let last, let change,
+      let difference = Ratio.rescaled(change.mantissa, from: change.scale, to: instrument.priceScale)
+    else { return }
+    let (value, overflow) = last.subtractingReportingOverflow(difference)
+    if !overflow, value > 0 { open = value }
+  }
+
+  /// `change` and `changePercent` from `last` and `open`.
+  mutating func deriveChange(_ instrument: Instrument) {
+    guard let last, let open else { return }
+    let (difference, overflow) = last.subtractingReportingOverflow(open)
+    guard !overflow else { return }
+    if change == nil { change = Decimal64(mantissa: difference, scale: instrument.priceScale) }
+    if changePercent == nil {
+      changePercent = Ratio.percent(difference, of: open, digits: WindowFigures.percentDigits)
+    }
+  }
+
+  /// `vwap` from the two volumes, or `quoteVolume` from `volume` and `vwap`; rounded half to even.
+  mutating func deriveAverages(_ instrument: Instrument) {
+    guard let volume, volume.mantissa > 0 else { return }
+    if vwap == nil, let quoteVolume {
+      // q·10^-a ÷ v·10^-b, at the price scale.
+      let digits = Int(volume.scale) + Int(instrument.priceScale) - Int(quoteVolume.scale)
+      if let value = Ratio.quotient(Int128(quoteVolume.mantissa), by: Int128(volume.mantissa), powerOfTen: digits) {
+        vwap = Decimal64(mantissa: value, scale: instrument.priceScale)
+      }
+    }
+    if quoteVolume == nil, let vwap {
+      quoteVolume = Ratio.decimal(
+        Int128(volume.mantissa) * Int128(vwap.mantissa), scale: Int(volume.scale) + Int(vwap.scale),
+        digits: WindowFigures.quoteVolumeDigits)
+    }
+  }
+}
