@@ -151,4 +151,137 @@ import Testing
     let words = [a, b].map { index < $0.count ? "\($0[index])" : "nothing" }
     return "\(a.count) and \(b.count) candles, at \(index) \(words[0]), expected \(words[1])"
   }
+
+  // MARK: Restoring
+
+  private func candle(
+    _ interval: CandleInterval, _ time: Int64, _ price: Int64, volume: Int128 = 10, source: CandleSource = .venue
+  ) -> Candle {
+    Candle(
+      instrument: id, interval: interval, time: at(time), open: price, high: price + 5, low: price - 5, close: price,
+      volume: volume, quoteVolume: volume * Int128(price), trades: 1, source: source, isClosed: true)
+  }
+
+  @Test("what was restored before the first trade is there as if it had been seen, in any order of candles")
+  func restoreBefore() {
+    let now = start / Microseconds.day * Microseconds.day + 5 * Microseconds.hour
+    var candles: [Candle] = []
+    for minute in 1...200 {
+      candles.append(candle(.minute, now - Int64(minute) * Microseconds.minute, 1_000 + Int64(minute)))
+    }
+    for day in 1...40 {
+      let time = CandleInterval.day.start(of: at(now)).microseconds - Int64(day) * Microseconds.day
+      candles.append(candle(.day, time, 2_000 + Int64(day)))
+    }
+    var random = SeededGenerator(seed: 5)
+    var charts: [(points: [Int64], figures: WindowFigures)] = []
+    for _ in 0..<3 {
+      var chart = Chart()
+      chart.beginObserving(at: at(now))
+      let restored = chart.restore(candles, of: id, now: at(now))
+      #expect(restored == 240)
+      charts.append((chart.line(.year, points: 365, now: at(now)).points, chart.figures(now: at(now))))
+      let hour = chart.line(.hour, points: 360, now: at(now))
+      #expect(hour.coveredFrom == at(now - Microseconds.hour + 10 * Microseconds.second) && hour.gaps.isEmpty)
+      let week = chart.line(.week, points: 672, now: at(now))
+      #expect(week.coveredFrom == at(now - 200 * Microseconds.minute))
+      let year = chart.line(.year, points: 365, now: at(now))
+      #expect(year.coveredFrom == CandleInterval.day.start(of: at(now)) - 40 * Microseconds.day)
+      #expect(year.gaps.isEmpty, "the candles of minutes end where the days do not, but less than a day")
+      candles.shuffle(using: &random)
+    }
+    #expect(charts[0].points == (1...40).reversed().map { 2_000 + $0 } + [1_001])
+    #expect(charts[0].figures.trades == 200 && charts[0].figures.high == 1_205 && charts[0].figures.low == 996)
+    #expect(charts[0].figures.open == 1_200 && charts[0].figures.last == 1_001 && charts[0].figures.volume == 2_000)
+    #expect(charts.allSatisfy { $0.points == charts[0].points && $0.figures == charts[0].figures })
+  }
+
+  @Test("a minute that the gateway observed keeps its own figures; one that it saw in part takes the venue's")
+  func restoreOver() {
+    let minute = CandleInterval.hour.start(of: at(start)).microseconds
+    var chart = Chart()
+    chart.beginObserving(at: at(minute + 30 * Microseconds.second))
+    _ = chart.add(
+      price: 50, size: 1, time: at(minute + 40 * Microseconds.second), now: at(minute + 40 * Microseconds.second))
+    let second = minute + Microseconds.minute
+    _ = chart.add(price: 60, size: 1, time: at(second + 5), now: at(second + 5))
+    let now = at(minute + 3 * Microseconds.minute)
+    let candles = [candle(.minute, minute, 100), candle(.minute, second, 100)]
+    let restored = chart.restore(candles, of: id, now: now)
+    #expect(restored == 2)
+    let own = chart.candles(.minute, from: at(minute), to: now, limit: 3, of: id, now: now)
+    #expect(own.map(\.close) == [100, 60, 60])
+    #expect(own.map(\.source) == [.venue, .own, .own])
+    let hour = chart.candles(.hour, from: at(minute), to: now, limit: 1, of: id, now: now)
+    #expect(hour[0].source == .venue && hour[0].volume == 11)
+    #expect(chart.figures(now: now).high == 105)
+  }
+
+  @Test("candles that are open, of the future, misaligned or impossible are not restored")
+  func restoreRefused() {
+    let minute = CandleInterval.minute.start(of: at(start)).microseconds
+    var chart = Chart()
+    var open = candle(.minute, minute - Microseconds.minute, 100)
+    open.isClosed = false
+    var crossed = candle(.minute, minute - Microseconds.minute, 100)
+    crossed.low = 101
+    var worthless = candle(.minute, minute - Microseconds.minute, 100)
+    worthless.low = 0
+    var foreign = candle(.minute, minute - Microseconds.minute, 100)
+    foreign.instrument = .init(3)
+    let bad = [
+      open, crossed, worthless, foreign, candle(.minute, minute, 100), candle(.minute, minute - 90_000_001, 100),
+    ]
+    let restored = chart.restore(bad, of: id, now: at(start))
+    #expect(restored == 0)
+    let price = chart.lastPrice
+    #expect(price == nil)
+  }
+
+  @Test("a venue's minute without quote volume or count makes the day's unknown until it has left the window")
+  func unknownFigures() {
+    let minute = CandleInterval.minute.start(of: at(start)).microseconds
+    var chart = Chart()
+    var bare = candle(.minute, minute - Microseconds.minute, 100)
+    bare.quoteVolume = nil
+    bare.trades = nil
+    _ = chart.restore([bare], of: id, now: at(start))
+    _ = chart.add(price: 100, size: 3, time: at(start), now: at(start))
+    let figures = chart.figures(now: at(start))
+    #expect(figures.volume == 13 && figures.quoteVolume == nil && figures.trades == nil)
+    let later = chart.figures(now: at(minute + 1_439 * Microseconds.minute))
+    #expect(later.volume == 3 && later.quoteVolume == 300 && later.trades == 1)
+  }
+
+  @Test("volumes saturate instead of wrapping, and the sums come back when the minute leaves")
+  func saturation() {
+    var chart = Chart()
+    for _ in 0..<3 { _ = chart.add(price: .max, size: .max, time: at(start), now: at(start)) }
+    let figures = chart.figures(now: at(start))
+    #expect(figures.volume == Int128(UInt64.max) && figures.quoteVolume == 1 << 112)
+    _ = chart.add(price: 5, size: 2, time: at(start + Microseconds.minute), now: at(start + Microseconds.minute))
+    let later = chart.figures(now: at(start + Microseconds.day))
+    #expect(later.volume == 2 && later.quoteVolume == 10 && later.high == 5)
+  }
+
+  @Test("a price that does not fit at a wider scale is forgotten, and the chart goes on")
+  func rescaleTooFar() {
+    var chart = Chart()
+    _ = chart.add(price: .max / 2, size: 1, time: at(start), now: at(start))
+    let fits = chart.rescale(priceBy: 10, sizeBy: 1)
+    #expect(!fits)
+    var candles: [Candle] = []
+    chart.closeCandles(of: id, now: at(start + Microseconds.hour), into: &candles)
+    #expect(candles.isEmpty)
+    _ = chart.add(price: 5, size: 1, time: at(start + Microseconds.hour), now: at(start + Microseconds.hour))
+    let figures = chart.figures(now: at(start + Microseconds.hour))
+    #expect(figures.high == 5 && figures.trades == 1)
+  }
+
+  @Test("all ranges together take at most 64 KiB, what was observed included; minutes and figures 99")
+  func memory() {
+    #expect(RangeLines.byteCount + ChartRange.allCases.count * Chart.coverageBytes <= 64 << 10)
+    #expect(MinuteRing.byteCount <= 99 << 10)
+    #expect(Chart.byteCount <= 163 << 10)
+  }
 }

@@ -41,7 +41,7 @@ struct NaiveChart {
     head = max(head, time)
     // A trade from before the ring of `all` is only the price before it.
     let bucket = Self.floor(time, allLength)
-    if bucket > Self.floor(oldHead, allLength) - 1_024 { allFirst = min(allFirst, time) }
+    if bucket > Self.floor(oldHead, allLength) - Int64(ChartRange.all.bucketCount) { allFirst = min(allFirst, time) }
     growAll()
     if let closedBefore, number < closedBefore, isKept, late.insert(number).inserted {
       revs[number] = min((revs[number] ?? 0) + 1, 255)
@@ -50,7 +50,9 @@ struct NaiveChart {
 
   private mutating func growAll() {
     guard allFirst != .max else { return }
-    while allLength < 16 * Microseconds.day, Self.floor(head, allLength) - Self.floor(allFirst, allLength) >= 1_024 {
+    while allLength < 16 * Microseconds.day,
+      Self.floor(head, allLength) - Self.floor(allFirst, allLength) >= Int64(ChartRange.all.bucketCount)
+    {
       allLength *= 2
     }
   }

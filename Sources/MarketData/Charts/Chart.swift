@@ -212,11 +212,13 @@ package struct Chart: ~Copyable {
 
   /// Takes closed candles from a store or a venue, in any order. What the gateway observed itself stays. Returns how many
   /// were of use: others are open, of another instrument or later than `now`, not aligned, or have impossible prices.
-  /// O(candles + minutes).
+  /// O(n log n + minutes).
   package mutating func restore(_ candles: some Sequence<Candle>, of id: InstrumentID, now: Timestamp) -> Int {
     var restored = 0
     if closedBefore == MinuteRing.none { startMinutes(at: now) }
-    for candle in candles where candle.instrument == id && candle.end <= now && candle.isPossible && candle.isClosed {
+    // In order of time their spans grow together, so that few are kept.
+    for candle in candles.sorted(by: { $0.time < $1.time })
+    where candle.instrument == id && candle.end <= now && candle.isPossible && candle.isClosed {
       let span = TimeSpan(from: candle.time, to: candle.end)
       let isOwn = coverage[Int(ChartRange.day.rawValue)].covers(span)
       if candle.interval == .minute, candle.volume > 0,
@@ -227,7 +229,7 @@ package struct Chart: ~Copyable {
       lines.restore(close: candle.close, end: candle.end) { coverage[Int($0.rawValue)].covers(span) }
       restored += 1
       guard candle.source != .partial else { continue }
-      for range in ChartRange.allCases where range.bucketLength >= candle.interval.length {
+      for range in ChartRange.allCases where max(range.bucketLength, Microseconds.minute) >= candle.interval.length {
         coverage[Int(range.rawValue)].insert(span)
       }
     }

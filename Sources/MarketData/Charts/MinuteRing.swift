@@ -1,4 +1,4 @@
-/// The minutes of a day and a little more, with the rolling figures of the day: one allocation of 91 KiB and two of 4.
+/// The minutes of a day and a little more, with the rolling figures of the day: 99 KiB.
 ///
 /// A late trade counts in its own minute while that is in the ring. Opens and closes are those of the first and last trade by
 /// time, of equal times by arrival; moments are told apart to the millisecond. `add` is O(1): the newest minute and the sums

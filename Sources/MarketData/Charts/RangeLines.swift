@@ -1,4 +1,4 @@
-/// The last price of every bucket of every range, in one allocation of 60 KiB.
+/// The last price of every bucket of every range, in 60 KiB.
 ///
 /// A close is that of the last trade by time, of equal times by arrival; moments are told apart to the millisecond. A trade
 /// that arrives late counts in its own bucket of each range that still has it. A trade in the newest 10 s changes two
@@ -44,7 +44,7 @@ package struct RangeLines: ~Copyable {
   static let never = Int64.min
   static let noTrade = UInt32.max
   private static let tipLength = ChartRange.hour.bucketLength
-  /// The longest that a bucket of `all` gets, µs: 44 years fit in 1,024 buckets of 16 days.
+  /// The longest that a bucket of `all` gets, µs: 43 years fit in 1,000 buckets of 16 days.
   static let longestBucket = 16 * Microseconds.day
 
   /// Bytes of all ranges.
