@@ -41,7 +41,7 @@ package enum ChartRange: UInt8, Sendable, CaseIterable {
     case .month: 720
     case .quarter: 540
     case .year: 365
-    case .all: 1_000
+    case .all: 980
     }
   }
 }

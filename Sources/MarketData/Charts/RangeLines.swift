@@ -5,15 +5,18 @@
 /// numbers and nothing else: rings are written when those seconds are over. So `add` is O(1), amortised, and nothing is
 /// allocated after `init`, but for the copy that `all` makes when its buckets double.
 package struct RangeLines: ~Copyable {
-  /// One range's ring. Bucket n begins at n × `length`; its slot is n modulo `count`.
+  /// One range's ring. Bucket n begins at n × `length`.
   struct Ring {
     var length: Int64
     let count: Int64
-    /// Where its slots begin.
-    let offset: Int
     /// The newest bucket, and the oldest that is kept; the oldest has a price. Meaningless while the ring is empty.
     var head: Int64 = 0
     var low: Int64 = 0
+    /// When the newest bucket began, and where in the ring it is.
+    var headStart: Int64 = 0
+    var headSlot = 0
+    /// Where the slots of the ring begin.
+    let offset: Int
     var isEmpty = true
     /// The last price before the ring; its time says whether there is one.
     var before: Int64 = 0
@@ -34,7 +37,7 @@ package struct RangeLines: ~Copyable {
   private var lastTime = RangeLines.never
   /// The newest bucket of 10 s.
   private var tipStart = RangeLines.never
-  /// Whether `newestPrice` has yet to be written into the rings.
+  /// Whether `newestPrice` has yet to be written into rings whose newest bucket goes on.
   private var isTipPending = false
   private let rings: UnsafeMutablePointer<Ring>
   private let closes: UnsafeMutablePointer<Int64>
@@ -44,7 +47,7 @@ package struct RangeLines: ~Copyable {
   static let never = Int64.min
   static let noTrade = UInt32.max
   private static let tipLength = ChartRange.hour.bucketLength
-  /// The longest that a bucket of `all` gets, µs: 43 years fit in 1,000 buckets of 16 days.
+  /// The longest that a bucket of `all` gets, µs: some 43 years fit in 980 buckets of 16 days.
   static let longestBucket = 16 * Microseconds.day
 
   /// Bytes of all ranges.
@@ -97,7 +100,6 @@ package struct RangeLines: ~Copyable {
 
   @inline(never)
   private mutating func addOutsideTip(_ price: Int64, _ time: Int64) {
-    flush()
     if tipStart == Self.never || time >= tipStart {
       // Nothing held is later than the newest 10 s.
       roll(to: time)
@@ -107,6 +109,7 @@ package struct RangeLines: ~Copyable {
       changes &+= 1
       return
     }
+    flush()
     for range in ChartRange.allCases { place(price, time, in: rings + Int(range.rawValue)) }
     if time >= lastTime {
       lastTime = time
@@ -118,7 +121,6 @@ package struct RangeLines: ~Copyable {
   /// Moves every ring to the bucket of `now`; nothing before the first trade. Amortised O(1).
   package mutating func advance(to now: Timestamp) {
     guard tipStart != Self.never, now.rawValue &- tipStart >= Self.tipLength else { return }
-    flush()
     roll(to: now.rawValue)
   }
 
@@ -214,47 +216,63 @@ package struct RangeLines: ~Copyable {
   private static func rounded(_ time: Timestamp) -> Int64 { time.rawValue &- floorRemainder(time.rawValue, 1_000) }
 
   private func slot(_ number: Int64, _ ring: UnsafeMutablePointer<Ring>) -> Int {
-    ring.pointee.offset &+ Int(truncatingIfNeeded: floorRemainder(number, ring.pointee.count))
+    let slot = ring.pointee.headSlot &- Int(truncatingIfNeeded: ring.pointee.head &- number)
+    return ring.pointee.offset &+ (slot >= 0 ? slot : slot &+ Int(ring.pointee.count))
   }
 
   /// Writes the newest price into every ring.
   private mutating func flush() {
     guard isTipPending else { return }
     isTipPending = false
-    for index in 0..<ChartRange.allCases.count {
-      let ring = rings + index
-      let number = floorDivide(lastTime, ring.pointee.length)
-      let slot = slot(number, ring)
-      closes[slot] = newestPrice
-      times[slot] = UInt32(truncatingIfNeeded: (lastTime &- number &* ring.pointee.length) / 1_000)
-    }
+    for index in 0..<ChartRange.allCases.count { writeHead(rings + index) }
+  }
+
+  /// Writes the newest price into the newest bucket, if it is from there.
+  private func writeHead(_ ring: UnsafeMutablePointer<Ring>) {
+    let sinceStart = lastTime &- ring.pointee.headStart
+    guard lastTime != Self.never, sinceStart >= 0 else { return }
+    let slot = ring.pointee.offset &+ ring.pointee.headSlot
+    closes[slot] = newestPrice
+    times[slot] = UInt32(truncatingIfNeeded: sinceStart / 1_000)
   }
 
   /// Makes the bucket of `time` the newest of each ring in which it is not an older one.
   private mutating func roll(to time: Int64) {
     tipStart = floorDivide(time, Self.tipLength) &* Self.tipLength
-    for range in ChartRange.allCases {
-      let ring = rings + Int(range.rawValue)
-      if range == .all, !ring.pointee.isEmpty { makeRoom(for: time, in: ring) }
-      let number = floorDivide(time, ring.pointee.length)
-      if ring.pointee.isEmpty || number - ring.pointee.head >= ring.pointee.count {
-        if lastTime != Self.never, lastTime >= ring.pointee.beforeTime {
-          ring.pointee.before = newestPrice
-          ring.pointee.beforeTime = lastTime
-        }
-        ring.pointee.isEmpty = false
-        ring.pointee.head = number
-        ring.pointee.low = number
-        times[slot(number, ring)] = Self.noTrade
-      }
-      while ring.pointee.head < number { extend(ring) }
+    for index in 0..<ChartRange.allCases.count {
+      let ring = rings + index
+      let sinceHead = time &- ring.pointee.headStart
+      if sinceHead < ring.pointee.length, !ring.pointee.isEmpty { continue }
+      roll(ring, to: time, isAll: index == Int(ChartRange.all.rawValue))
     }
+  }
+
+  private mutating func roll(_ ring: UnsafeMutablePointer<Ring>, to time: Int64, isAll: Bool) {
+    if !ring.pointee.isEmpty {
+      writeHead(ring)
+      if isAll { makeRoom(for: time, in: ring) }
+    }
+    let number = floorDivide(time, ring.pointee.length)
+    if ring.pointee.isEmpty || number - ring.pointee.head >= ring.pointee.count {
+      if lastTime != Self.never, lastTime >= ring.pointee.beforeTime {
+        ring.pointee.before = newestPrice
+        ring.pointee.beforeTime = lastTime
+      }
+      ring.pointee.isEmpty = false
+      ring.pointee.head = number
+      ring.pointee.low = number
+      ring.pointee.headSlot = 0
+      times[ring.pointee.offset] = Self.noTrade
+    }
+    while ring.pointee.head < number { extend(ring) }
+    ring.pointee.headStart = number &* ring.pointee.length
   }
 
   private func extend(_ ring: UnsafeMutablePointer<Ring>) {
     ring.pointee.head += 1
+    ring.pointee.headSlot = ring.pointee.headSlot + 1 == Int(ring.pointee.count) ? 0 : ring.pointee.headSlot + 1
     // The slot of the new bucket is still that of the oldest one.
-    let slot = slot(ring.pointee.head, ring)
+    let slot = ring.pointee.offset &+ ring.pointee.headSlot
     if ring.pointee.head - ring.pointee.low >= ring.pointee.count {
       if times[slot] != Self.noTrade {
         ring.pointee.before = closes[slot]
@@ -309,6 +327,7 @@ package struct RangeLines: ~Copyable {
     ring.pointee.length *= 2
     ring.pointee.low = floorDivide(ring.pointee.low, 2)
     ring.pointee.head = floorDivide(ring.pointee.head, 2)
+    ring.pointee.headStart = ring.pointee.head &* ring.pointee.length
     ring.pointee.revision &+= 1
     for number in ring.pointee.low...ring.pointee.head { times[slot(number, ring)] = Self.noTrade }
     for entry in old where entry.time != Self.noTrade {
