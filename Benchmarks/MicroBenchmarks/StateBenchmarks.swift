@@ -11,20 +11,11 @@ enum StateBenchmarks {
       MicroBenchmark(name: "book: a message of one level near the top, 1,000 a side") {
         book(levels: 1_000, perMessage: 1)
       },
-      MicroBenchmark(name: "ring: push a trade into the rolling day") {
-        let state = Ring()
-        var random = SeededGenerator(seed: 32)
-        let steps = (0..<(MicroBenchmark.batch * sets)).map { _ in Int64.random(in: 0...20_000, using: &random) }
-        var set = 0
-        return PreparedBenchmark {
-          let begin = set * MicroBenchmark.batch
-          set = (set + 1) % sets
-          for step in steps[begin..<(begin + MicroBenchmark.batch)] {
-            state.now = state.now + step
-            state.ring.add(price: 6_400_000 &+ step, size: 1_000 &+ step, time: state.now)
-          }
-          return Int(state.ring.lastPrice ?? 0)
-        }
+      ring("rings: push a trade into the lines of all ranges") { state, price, _ in
+        state.lines.add(price: price, time: state.now)
+      },
+      ring("rings: push a trade into the minutes and the 24 h figures") { state, price, size in
+        state.minutes.add(price: price, size: size, time: state.now)
       },
       MicroBenchmark(name: "pulse: take a price") {
         let state = Pulses()
@@ -60,6 +51,24 @@ enum StateBenchmarks {
   /// Different data for so many batches in turn: a thousand operations again and again is a pattern that processors learn.
   private static let sets = 64
 
+  private static func ring(_ name: String, _ push: @escaping (Rings, Int64, Int64) -> Void) -> MicroBenchmark {
+    MicroBenchmark(name: name) {
+      let state = Rings()
+      var random = SeededGenerator(seed: 32)
+      let steps = (0..<(MicroBenchmark.batch * sets)).map { _ in Int64.random(in: 0...20_000, using: &random) }
+      var set = 0
+      return PreparedBenchmark {
+        let begin = set * MicroBenchmark.batch
+        set = (set + 1) % sets
+        for step in steps[begin..<(begin + MicroBenchmark.batch)] {
+          state.now = state.now + step
+          push(state, 6_400_000 &+ step & 63, 1_000 &+ step)
+        }
+        return Int(state.lines.lastPrice ?? 0) &+ Int(state.minutes.figures(now: state.now).trades ?? 0)
+      }
+    }
+  }
+
   private static func book(levels: Int, perMessage: Int) -> PreparedBenchmark {
     let state = Book(levels: levels)
     var random = SeededGenerator(seed: 31)
@@ -92,8 +101,9 @@ enum StateBenchmarks {
     }
   }
 
-  private final class Ring {
-    var ring = BucketRing.day()
+  private final class Rings {
+    var lines = RangeLines()
+    var minutes = MinuteRing()
     var now = Timestamp(milliseconds: 1_790_000_000_000)
   }
 

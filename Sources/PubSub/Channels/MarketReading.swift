@@ -4,13 +4,10 @@ import MarketData
 /// What channels read of an instrument beyond its plain properties.
 extension InstrumentState {
   /// Whether there is anything to say in a ticker: the venue's figures, or a trade to make our own from.
-  var hasTicker: Bool { ticker != nil || day.lastPrice != nil }
-
-  /// The price of the last trade; nil before the first.
-  var lastPrice: Int64? { day.lastPrice }
+  var hasTicker: Bool { ticker != nil || lastPrice != nil }
 
   /// The 24 h figures; nil before there are any.
-  func dayTicker(now: Timestamp) -> Ticker? { hasTicker ? ticker(now: now) : nil }
+  func knownTicker(now: Timestamp) -> Ticker? { hasTicker ? ticker(now: now) : nil }
 
   /// The price 24 h ago, at the instrument's scale: the venue's, from its `open` or its `last` and `change`, or the gateway's own.
   func dayOpen(now: Timestamp) -> Int64? {

@@ -94,7 +94,7 @@ extension InstrumentState {
   /// The 24 h figures with the time of what they were made from, where the gateway makes them itself: that of the newest trade. Nil before
   /// there are any.
   func shownTicker(now: Timestamp) -> Ticker? {
-    guard var shown = dayTicker(now: now) else { return nil }
+    guard var shown = knownTicker(now: now) else { return nil }
     if ticker == nil, let trade = lastTrade { shown.time = trade.time }
     return shown
   }

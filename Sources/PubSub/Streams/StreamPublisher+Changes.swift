@@ -59,6 +59,7 @@ extension StreamPublisher {
         if state != .live, instrument.state.quote == nil {
           for stream in instrument.quotes { loseSync(stream, instrument.state, now: now, into: &out) }
         }
+      case .candles, .past: break
       case .instrument(let id):
         guard let instrument = owner.instrument(id), instrument.rescale() else { continue }
         rescaled(instrument, now: now)
@@ -193,7 +194,7 @@ extension StreamPublisher {
       guard let quote = state.quote else { return }
       update(stream, events: 0, now: now, into: &out) { QuoteChannel.append(quote, of: state.instrument, to: &$0) }
     case .ticker:
-      guard let ticker = state.dayTicker(now: now) else { return }
+      guard let ticker = state.knownTicker(now: now) else { return }
       update(stream, events: 0, now: now, into: &out) { TickerChannel.append(ticker, of: state.instrument, to: &$0) }
     case .pulse:
       guard let pulse = instrument.lastPulse else { return }

@@ -106,7 +106,7 @@ extension StreamPublisher {
       guard let quote = state.quote else { return false }
       QuoteChannel.append(quote, of: state.instrument, to: &out)
     case .ticker:
-      guard let ticker = state.dayTicker(now: now) else { return false }
+      guard let ticker = state.knownTicker(now: now) else { return false }
       TickerChannel.append(ticker, of: state.instrument, to: &out)
     case .pulse:
       guard let pulse = instrument.lastPulse else { return false }
