@@ -51,7 +51,8 @@ enum StateBenchmarks {
   /// Different data for so many batches in turn: a thousand operations again and again is a pattern that processors learn.
   private static let sets = 64
 
-  private static func ring(_ name: String, _ push: @escaping (Rings, Int64, Int64) -> Void) -> MicroBenchmark {
+  private static func ring(_ name: String, _ push: @escaping @Sendable (Rings, Int64, Int64) -> Void) -> MicroBenchmark
+  {
     MicroBenchmark(name: name) {
       let state = Rings()
       var random = SeededGenerator(seed: 32)
