@@ -89,8 +89,8 @@ var package = Package(
     house(
       "Gateway",
       [
-        "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib",
-        "Console", log, configuration,
+        "History", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
+        "CZlib", "Console", log, configuration,
       ],
       settings: confinedSettings),
     house("TidegateClient", ["WebSocket", "HTTP1", "Transport", "Bytes"]),
@@ -98,8 +98,8 @@ var package = Package(
     .executableTarget(
       name: "tidegate",
       dependencies: [
-        "Gateway", "VenueSimulator", "TidegateClient", "Recordings", "Access", "PubSub", "Venues", "MarketData",
-        "Transport", "Bytes", arguments, log,
+        "Gateway", "VenueSimulator", "TidegateClient", "History", "Recordings", "Access", "PubSub", "Venues",
+        "MarketData", "Transport", "Bytes", arguments, log,
       ],
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
@@ -133,8 +133,8 @@ var package = Package(
     tests(
       "Gateway",
       [
-        "Gateway", "VenueSimulator", "TidegateClient", "Recordings", "Access", "PubSub", "Venues", "MarketData",
-        "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets",
+        "Gateway", "VenueSimulator", "TidegateClient", "History", "Recordings", "Access", "PubSub", "Venues",
+        "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets",
       ]),
     .target(
       name: "Simulation",

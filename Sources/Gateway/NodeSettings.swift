@@ -27,6 +27,10 @@ struct NodeSettings: Sendable {
   var admission: Admission
   /// Whose tokens are good; nil: none is asked for.
   var access: Authenticator?
+  /// What survives a restart; nil where nothing is kept.
+  var history: HistoryKeeper?
+  /// Whether venues are asked for candles that are missing.
+  var backfills = false
   var log: Logger
   /// Where clients that get TLS wrong are told of.
   var tlsLog: TLSLog?

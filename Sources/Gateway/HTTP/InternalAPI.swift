@@ -20,6 +20,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private var connections = 0
   private let shedCount: () -> Int
   private let recorders: () -> [RecordingFigures]
+  private let history: HistoryKeeper?
 
   /// - Parameters:
   ///   - tls: what the client port speaks TLS with.
@@ -27,8 +28,9 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   ///   - recorders: what recorders have done.
   init(
     node: LoopNode, startedAt: Int64, tls: TLSServerContext? = nil, shedCount: @escaping () -> Int,
-    recorders: @escaping () -> [RecordingFigures] = { [] }
+    recorders: @escaping () -> [RecordingFigures] = { [] }, history: HistoryKeeper? = nil
   ) {
+    self.history = history
     self.node = node
     self.recorders = recorders
     self.shedCount = shedCount
@@ -96,7 +98,10 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private func ready() -> HTTPResponse {
     let feeds = node.feedStatuses
     let live = feeds.contains { $0.state == .live }
-    let lines = feeds.map { "\($0.venue): \($0.state.rawValue)\($0.reason.map { " (\($0))" } ?? "")\n" }.joined()
+    let lines =
+      feeds.map { "\($0.venue): \($0.state.rawValue)\($0.reason.map { " (\($0))" } ?? "")\n" }.joined()
+      // Charts without a past are no reason to send clients elsewhere.
+      + (history.map { "history: \($0.figures.failure.map { "not written (\($0))" } ?? "written")\n" } ?? "")
     if node.isDraining { return .text("draining\n" + lines, status: 503) }
     return .text((live ? "ready\n" : "no feed is live\n") + lines, status: live ? 200 : 503)
   }
@@ -106,10 +111,11 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     let count = node.loopCount
     for loop in 0..<count {
       node.ask(loop) { node in
-        (node.currentMetrics, node.feedMetrics())
+        (node.currentMetrics, node.feedMetrics(), node.history?.backfillFigures ?? .init())
       } then: { [unowned self] part in
         total.metrics.add(part.0)
         total.feeds += part.1
+        total.backfill.add(part.2)
         total.parts += 1
         guard total.parts == count else { return }
         let uptime = Double(node.loop.moment - startedAt) / 1e6
@@ -120,7 +126,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
               queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
               now: node.clock.now())
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
-              + RecordingMetricsText.render(recorders()) + processFigures,
+              + RecordingMetricsText.render(recorders())
+              + HistoryMetricsText.render(history?.figures, total.backfill) + processFigures,
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }
@@ -156,5 +163,6 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     var parts = 0
     var metrics = NodeMetrics()
     var feeds: [FeedMetrics] = []
+    var backfill = CandleBackfill.Figures()
   }
 }
