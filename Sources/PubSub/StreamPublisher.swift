@@ -209,6 +209,9 @@ package final class StreamPublisher {
     case .ticker: stream.isShown = state.hasTicker
     case .pulse: stream.isShown = instrument.lastPulse != nil
     case .sparkline: stream.isShown = state.lastPrice != nil
+    case .candles:
+      stream.isShown = state.lastPrice != nil
+      stream.closedCandles.removeAll(keepingCapacity: true)
     case .book:
       stream.isShown = state.bookState == .live
       stream.view.removeAll()

@@ -88,7 +88,7 @@ struct ChannelTests {
     let (_, texts) = subscribe(world, "{\"channel\":\"ticker\",\"symbols\":[\"kraken:BTC-USD\"]}")
     #expect(
       texts.last
-        == #"{"type":"snapshot","channel":"ticker","symbol":"kraken:BTC-USD","stream":1,"seq":1,"reason":"subscribe","time":1790000004000000,"data":{"last":"64123.5","open_24h":"65000.0","volume_24h":"123.45","change_24h":"-876.5","change_pct_24h":"-1.35","trades_24h":99,"time":1790000004000000}}"#
+        == #"{"type":"snapshot","channel":"ticker","symbol":"kraken:BTC-USD","stream":1,"seq":1,"reason":"subscribe","time":1790000004000000,"data":{"last":"64123.5","open_24h":"65000.0","volume_24h":"123.45","change_24h":"-876.5","change_pct_24h":"-1.35","trades_24h":99,"source":"venue","time":1790000004000000}}"#
     )
   }
 
@@ -110,6 +110,45 @@ struct ChannelTests {
     )
   }
 
+  @Test("candles: the last ones, then each that changes, and a closed one once")
+  func candles() {
+    let world = World()
+    world.trade(price: 641_200)
+    let (client, texts) = subscribe(
+      world, "{\"channel\":\"candles\",\"symbols\":[\"kraken:BTC-USD\"],\"interval\":\"1m\",\"interval_ms\":0}")
+    #expect(
+      texts.first?.contains(#""channel":"candles","symbol":"kraken:BTC-USD","interval":"1m","interval_ms":0"#) == true)
+    let open =
+      #"{"time":1789999980000000,"open":"64120.0","high":"64120.0","low":"64120.0","close":"64120.0","volume":"#
+    #expect(texts.last?.contains(#""data":{"interval":"1m","candles":["# + open) == true)
+    #expect(texts.last?.contains(#""trades":1,"closed":false,"rev":0,"source":"partial"}]}}"#) == true)
+    world.trade(price: 641_235)
+    world.settle()
+    #expect(client.texts.last?.contains(#""type":"update","channel":"candles""#) == true)
+    #expect(client.texts.last?.contains(#""high":"64123.5","low":"64120.0","close":"64123.5""#) == true)
+    #expect(client.texts.last?.contains(#""trades":2,"closed":false"#) == true)
+    // The minute ends at 1790000040; its candle closes a second later, beside the one that is open then.
+    world.run(milliseconds: 37_000)
+    let closed = client.texts.filter { $0.contains(#""closed":true"#) }
+    #expect(closed.count == 1)
+    #expect(closed.first?.contains(#"{"time":1790000040000000,"open":"64123.5""#) == true)
+    #expect(
+      closed.first?.contains(#""volume":"0.00000000","quote_volume":"0.00000000","trades":0,"closed":false"#) == true)
+    world.run(milliseconds: 5_000)
+    #expect(client.texts.filter { $0.contains(#""closed":true"#) }.count == 1)
+  }
+
+  @Test("sparkline: every range has its own stream, with what it covers", arguments: ChartRange.allCases)
+  func ranges(range: ChartRange) {
+    let world = World()
+    world.trade(price: 641_200)
+    let (_, texts) = subscribe(
+      world, "{\"channel\":\"sparkline\",\"symbols\":[\"kraken:BTC-USD\"],\"range\":\"\(range.name)\",\"points\":50}")
+    #expect(texts.first?.contains("\"range\":\"\(range.name)\",\"points\":50") == true)
+    #expect(texts.last?.contains("\"data\":{\"range\":\"\(range.name)\",\"from\":") == true)
+    #expect(texts.last?.contains(#""covered_from":1790000004000000,"gaps":[]}}"#) == true)
+  }
+
   @Test("sparkline: points from the first trade on, then the newest point as it moves")
   func sparkline() {
     let world = World()
@@ -118,7 +157,7 @@ struct ChannelTests {
       world, "{\"channel\":\"sparkline\",\"symbols\":[\"kraken:BTC-USD\"],\"points\":96,\"interval_ms\":0}")
     #expect(
       texts.last
-        == #"{"type":"snapshot","channel":"sparkline","symbol":"kraken:BTC-USD","stream":1,"seq":1,"reason":"subscribe","time":1790000004000000,"data":{"range":"24h","from":1789999200000000,"step_s":900,"points":["64120.0"],"trend":"flat"}}"#
+        == #"{"type":"snapshot","channel":"sparkline","symbol":"kraken:BTC-USD","stream":1,"seq":1,"reason":"subscribe","time":1790000004000000,"data":{"range":"24h","from":1789999200000000,"step_s":900,"points":["64120.0"],"trend":"flat","change":"0.0","change_pct":"0.00","covered_from":1790000004000000,"gaps":[]}}"#
     )
     world.trade(price: 641_235)
     world.settle()

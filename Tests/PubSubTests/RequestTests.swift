@@ -95,7 +95,9 @@ struct RequestTests {
       ("{\"channel\":\"boook\",\"symbols\":[\"kraken:BTC-USD\"]}", "unknown_channel", "did you mean `book`?"),
       ("{\"channel\":\"book\",\"depth\":11,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "10, 25, 100 or"),
       ("{\"channel\":\"sparkline\",\"points\":1,\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "2 to 1440"),
-      ("{\"channel\":\"sparkline\",\"range\":\"7d\",\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "24h"),
+      ("{\"channel\":\"sparkline\",\"range\":\"8d\",\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "24h, 7d"),
+      ("{\"channel\":\"candles\",\"interval\":\"2m\",\"symbols\":[\"kraken:BTC-USD\"]}", "out_of_range", "1m, 5m"),
+      ("{\"channel\":\"candles\",\"interval\":60,\"symbols\":[\"kraken:BTC-USD\"]}", "bad_request", "1m, 5m"),
       (
         "{\"channel\":\"book\",\"interval_ms\":\"1\",\"symbols\":[\"kraken:BTC-USD\"]}", "bad_request",
         "streams[0].interval_ms"

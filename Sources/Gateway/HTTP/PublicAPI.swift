@@ -191,11 +191,19 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let limit = try query.number("limit", 1...50, default: 50)
       try market(symbol, .trades, .trades(limit: limit), "it has not traded yet", grant, known, reply, charge)
     case .sparkline:
-      if let range = query.text("range"), range != "24h" {
-        throw RequestQuery.problem("range=\(range.prefix(40)) is not served", hint: "range may be 24h")
-      }
+      let range = try query.word("range", default: ChartRange.day) { ChartRange(name: $0) }
       let points = try query.number("points", 2...1440, default: 96)
-      try market(symbol, .sparkline, .sparkline(points: points), "it has not traded yet", grant, known, reply, charge)
+      try market(
+        symbol, .sparkline, .sparkline(range, points: points), "it has not traded yet", grant, known, reply, charge)
+    case .candles:
+      let interval = try query.word("interval", default: CandleInterval.minute) { CandleInterval(name: $0) }
+      // 10^16 µs are the year 2286.
+      let from = try query.number("from", 0...10_000_000_000_000_000, default: 0)
+      let to = try query.number("to", 0...10_000_000_000_000_000, default: 10_000_000_000_000_000)
+      let limit = try query.number("limit", 1...1440, default: 100)
+      let view = MarketView.candles(
+        interval, from: Timestamp(microseconds: Int64(from)), to: Timestamp(microseconds: Int64(to)), limit: limit)
+      try market(symbol, .candles, view, "it has not traded yet", grant, known, reply, charge)
     case .book:
       let depth = try query.number("depth", 1...5000, default: 25, words: ["full": 0])
       try market(symbol, .book, .book(depth: depth), "its book is not in sync", grant, known, reply, charge)
@@ -220,7 +228,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       Tidegate \(TidegateVersion.current)
       \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
       HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
-            /v1/sparklines/{symbol} /v1/status
+            /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/status
 
       """
   }

@@ -50,6 +50,18 @@ struct RequestQuery {
     return value
   }
 
+  /// The value of a parameter that is one of a few words.
+  func word<Value>(
+    _ name: String, default standard: Value, _ value: (String) -> Value?
+  ) throws(RequestProblem) -> Value {
+    guard let text = text(name) else { return standard }
+    guard let value = value(text) else {
+      let allowed = parameters.first { $0.name == name }?.allowed ?? ""
+      throw Self.problem("\(name)=\(text.prefix(40)) is not allowed", hint: "\(name) may be \(allowed)")
+    }
+    return value
+  }
+
   static func problem(_ message: String, hint: String) -> RequestProblem {
     RequestProblem(response: .error(400, code: "bad_parameter", message: message, hint: hint))
   }

@@ -1,6 +1,8 @@
+import MarketData
+
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
-  case welcome, stream, instruments, status, snapshot, ticker, trades, sparkline, book
+  case welcome, stream, instruments, status, snapshot, ticker, trades, sparkline, candles, book
 
   /// A parameter of a route's query.
   struct Parameter: Sendable {
@@ -22,6 +24,7 @@ enum Route: CaseIterable, Sendable {
     case .ticker: "/v1/tickers/{symbol}"
     case .trades: "/v1/trades/{symbol}"
     case .sparkline: "/v1/sparklines/{symbol}"
+    case .candles: "/v1/candles/{symbol}"
     case .book: "/v1/books/{symbol}"
     }
   }
@@ -41,7 +44,17 @@ enum Route: CaseIterable, Sendable {
       ]
     case .trades: [Parameter(name: "limit", allowed: "1 to 50")]
     case .sparkline:
-      [Parameter(name: "range", allowed: "24h"), Parameter(name: "points", allowed: "2 to 1440")]
+      [
+        Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
+        Parameter(name: "points", allowed: "2 to 1440"),
+      ]
+    case .candles:
+      [
+        Parameter(name: "interval", allowed: CandleInterval.allCases.map(\.name).joined(separator: ", ")),
+        Parameter(name: "from", allowed: "microseconds since 1970"),
+        Parameter(name: "to", allowed: "microseconds since 1970"),
+        Parameter(name: "limit", allowed: "1 to 1440"),
+      ]
     case .book: [Parameter(name: "depth", allowed: "1 to 5000 or full")]
     }
   }

@@ -15,6 +15,10 @@ package struct Chart: ~Copyable {
   /// Closed minutes that changed since their candle was last issued: bit n of `lateBits` for minute n modulo its bits.
   private var lateBits = [UInt64](repeating: 0, count: 23)
   private var lateMinutes = Chart.noMinutes
+  /// Raised by everything that may change a candle, apart from time.
+  package private(set) var revision: UInt64 = 0
+  /// Raised when it began or ceased to be known that the market is observed.
+  package private(set) var coverageRevision: UInt32 = 0
   private var folds = CandleInterval.allCases.map { _ in Fold() }
 
   private static let noMinutes: (first: Int64, last: Int64) = (.max, .min)
@@ -49,6 +53,7 @@ package struct Chart: ~Copyable {
   @inline(__always)
   package mutating func add(price: Int64, size: Int64, time: Timestamp, now: Timestamp) -> Bool {
     if closedBefore == MinuteRing.none { startMinutes(at: now) }
+    revision &+= 1
     lines.add(price: price, time: time)
     guard let minute = minutes.add(price: price, size: size, time: time) else { return false }
     return markLate(minute)
@@ -62,11 +67,14 @@ package struct Chart: ~Copyable {
 
   /// The market is observed from `now` on. O(1).
   package mutating func beginObserving(at now: Timestamp) {
+    coverageRevision &+= 1
     for index in coverage.indices { coverage[index].begin(at: now) }
   }
 
   /// The market has not been observed since `time`. O(1).
   package mutating func endObserving(at time: Timestamp) {
+    coverageRevision &+= 1
+    revision &+= 1
     for index in coverage.indices { coverage[index].end(at: time) }
   }
 
@@ -98,7 +106,9 @@ package struct Chart: ~Copyable {
   /// - Parameter points: at most; 1 or more, held within the range's buckets.
   package mutating func line(_ range: ChartRange, points: Int, now: Timestamp) -> Sparkline {
     var line = lines.line(range, points: points, now: now)
-    let (window, bucket) = lines.window(range, now: now)
+    let start = lines.start(range, points: points, now: now)
+    let window = TimeSpan(from: start, to: max(start, now))
+    let bucket = lines.window(range, now: now).bucket
     line.coveredFrom = coverage[Int(range.rawValue)].start(in: window)
     line.gaps = coverage[Int(range.rawValue)].gaps(in: window, shortest: bucket)
     return line
@@ -178,6 +188,7 @@ package struct Chart: ~Copyable {
     let end = Self.closed(at: now)
     if closedBefore == MinuteRing.none { startMinutes(at: now) }
     var minute = max(closedBefore, end - minutes.window)
+    if minute < end { revision &+= 1 }
     while minute < end {
       closedBefore = minute + 1
       for interval in CandleInterval.allCases where floorRemainder(minute + 1, interval.minutes) == 0 {
@@ -233,7 +244,11 @@ package struct Chart: ~Copyable {
         coverage[Int(range.rawValue)].insert(span)
       }
     }
-    if restored > 0 { minutes.finishRestoring() }
+    if restored > 0 {
+      minutes.finishRestoring()
+      revision &+= 1
+      coverageRevision &+= 1
+    }
     return restored
   }
 
@@ -249,6 +264,7 @@ package struct Chart: ~Copyable {
   }
 
   private mutating func forgetMinutes() {
+    revision &+= 1
     minutes.removeAll()
     closedBefore = MinuteRing.none
     lateMinutes = Self.noMinutes
@@ -311,7 +327,8 @@ package struct Chart: ~Copyable {
     let time = Timestamp(microseconds: start * Microseconds.minute)
     let known = TimeSpan(from: time, to: max(time, min(time + interval.length, now)))
     let day = coverage[Int(ChartRange.day.rawValue)]
-    guard day.start(in: known) != nil || known.from == known.to, let price = before ?? price(before: time) else {
+    let observed = day.start(in: known).map { $0 < known.to } ?? false
+    guard observed || known.from == known.to, let price = before ?? price(before: time) else {
       return nil
     }
     return Candle(

@@ -70,7 +70,7 @@ struct Coverage: Sendable {
 
   /// The first moment of the window that was observed; nil if none was.
   func start(in window: TimeSpan) -> Timestamp? {
-    guard let first = spans.first(where: { $0.to > window.from }), first.from < window.to else { return nil }
+    guard let first = spans.first(where: { $0.to > window.from }), first.from <= window.to else { return nil }
     return max(first.from, window.from)
   }
 

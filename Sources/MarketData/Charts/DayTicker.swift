@@ -38,7 +38,7 @@ package struct DayTicker: Sendable {
     venue: Ticker?, figures: WindowFigures, lastPrice: Int64?, quote: Quote?, instrument: Instrument,
     coveredFrom: Timestamp?, now: Timestamp
   ) {
-    let own = figures.ticker(of: instrument, lastPrice: lastPrice, quote: quote, now: now)
+    var own = figures.ticker(of: instrument, lastPrice: lastPrice, quote: quote, now: now)
     guard var ticker = venue else {
       self.ticker = own
       source = .gateway
@@ -46,10 +46,14 @@ package struct DayTicker: Sendable {
       self.coveredFrom = coveredFrom
       return
     }
+    // Nothing seen of a time that nobody watched is no figure.
+    if figures.open == nil, coveredFrom != nil { own = Ticker(instrument: instrument.id, time: now) }
     var filled: Figures = []
-    ticker.last = ticker.last ?? own.last
-    ticker.bid = ticker.bid ?? own.bid
-    ticker.ask = ticker.ask ?? own.ask
+    ticker.last = ticker.last ?? lastPrice
+    if let quote {
+      if ticker.bid == nil, quote.bidSize > 0 { ticker.bid = quote.bid }
+      if ticker.ask == nil, quote.askSize > 0 { ticker.ask = quote.ask }
+    }
     ticker.deriveOpen(instrument)
     Self.fill(&ticker.open, own.open, .open, &filled)
     Self.fill(&ticker.high, own.high, .high, &filled)

@@ -80,6 +80,12 @@ extension RangeLines {
       revision: ring.revision)
   }
 
+  /// When the first slice of a line of `n` points begins.
+  mutating func start(_ range: ChartRange, points n: Int, now: Timestamp) -> Timestamp {
+    let slices = Slices(n, of: ring(range), range, now: now)
+    return slices.start(slices.first)
+  }
+
   /// The time that a range spans at `now`, and the length of its buckets now.
   mutating func window(_ range: ChartRange, now: Timestamp) -> (span: TimeSpan, bucket: Int64) {
     let ring = ring(range)

@@ -2,9 +2,20 @@ import Bytes
 
 /// What a venue's figures say without saying it.
 extension Ticker {
-  /// `open` from `last` and `change`.
-  mutating func deriveOpen(_ instrument: Instrument) {
-    guard open == nil, let last, let change,
+  /// `open` from `last` and `change`, or from `last` and `changePercent`, then rounded half to even.
+  package mutating func deriveOpen(_ instrument: Instrument) {
+    guard open == nil, let last else { return }
+    if change == nil, let percent = changePercent, percent.scale <= 16 {
+      // last ÷ (1 + p·10^-s ÷ 100)
+      let whole = 100 * Int128(DecimalText.power(percent.scale))
+      let factor = whole + Int128(percent.mantissa)
+      guard factor > 0, let value = Int64(exactly: Ratio.divide(Int128(last) * whole, by: factor)), value > 0 else {
+        return
+      }
+      open = value
+      return
+    }
+    guard let change,
       let difference = Ratio.rescaled(change.mantissa, from: change.scale, to: instrument.priceScale)
     else { return }
     let (value, overflow) = last.subtractingReportingOverflow(difference)

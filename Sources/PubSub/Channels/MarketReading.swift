@@ -7,15 +7,12 @@ extension InstrumentState {
   var hasTicker: Bool { ticker != nil || lastPrice != nil }
 
   /// The 24 h figures; nil before there are any.
-  func knownTicker(now: Timestamp) -> Ticker? { hasTicker ? ticker(now: now) : nil }
+  func knownDay(now: Timestamp) -> DayTicker? { hasTicker ? dayTicker(now: now) : nil }
 
-  /// The price 24 h ago, at the instrument's scale: the venue's, from its `open` or its `last` and `change`, or the gateway's own.
+  /// The price 24 h ago, at the instrument's scale: the venue's, or what follows from its change, or the gateway's own.
   func dayOpen(now: Timestamp) -> Int64? {
-    guard let ticker else { return dayFigures(now: now).open }
-    if let open = ticker.open { return open }
-    guard let last = ticker.last, let change = ticker.change,
-      let scaled = Percent.rescaled(change.mantissa, from: change.scale, to: instrument.priceScale)
-    else { return nil }
-    return last &- scaled
+    guard var figures = ticker else { return dayFigures(now: now).open }
+    figures.deriveOpen(instrument)
+    return figures.open ?? dayFigures(now: now).open
   }
 }

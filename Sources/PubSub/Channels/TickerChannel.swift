@@ -1,10 +1,11 @@
 import Bytes
 import MarketData
 
-/// `ticker`: the 24 h figures, the venue's own where it publishes them.
+/// `ticker`: the 24 h figures, the same for every venue: the venue's own where it publishes them, else the gateway's.
 enum TickerChannel {
   /// What is unknown is absent; what the venue left out and follows from the rest (last, change) is worked out.
-  static func append(_ ticker: Ticker, of instrument: Instrument, to out: inout ByteBuffer) {
+  static func append(_ day: DayTicker, of instrument: Instrument, to out: inout ByteBuffer) {
+    let ticker = day.ticker
     out.append(UInt8(ascii: "{"))
     let scale = instrument.priceScale
     append(ticker.last, scale: scale, named: "last", to: &out)
@@ -27,10 +28,38 @@ enum TickerChannel {
       out.append(integer: trades)
       out.append(UInt8(ascii: ","))
     }
+    out.append("\"source\":\"")
+    out.append(day.source.rawValue)
+    out.append("\",")
+    if !day.own.isEmpty { append(day.own, to: &out) }
+    if let coveredFrom = day.coveredFrom {
+      out.append("\"covered_from\":")
+      out.append(integer: coveredFrom.microseconds)
+      out.append(UInt8(ascii: ","))
+    }
     out.append("\"time\":")
     out.append(integer: ticker.time.microseconds)
     out.append(UInt8(ascii: "}"))
   }
+
+  /// `"own":["open_24h"],`
+  private static func append(_ own: DayTicker.Figures, to out: inout ByteBuffer) {
+    out.append("\"own\":[")
+    var isFirst = true
+    for (figure, name) in names where own.contains(figure) {
+      out.append(isFirst ? "\"" : ",\"")
+      isFirst = false
+      out.append(name)
+      out.append(UInt8(ascii: "\""))
+    }
+    out.append("],")
+  }
+
+  private static let names: [(DayTicker.Figures, StaticString)] = [
+    (.open, "open_24h"), (.high, "high_24h"), (.low, "low_24h"), (.volume, "volume_24h"),
+    (.quoteVolume, "quote_volume_24h"), (.vwap, "vwap_24h"), (.change, "change_24h"), (.change, "change_pct_24h"),
+    (.trades, "trades_24h"),
+  ]
 
   /// In percent with two digits, rounded half to even; the venue's figure before one of our own.
   static func changePercent(of ticker: Ticker) -> Int64? {

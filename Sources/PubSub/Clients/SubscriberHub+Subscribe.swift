@@ -141,6 +141,8 @@ extension SubscriberHub {
       channel: item.channel, symbol: symbol,
       depth: item.channel == .book ? item.depth ?? StreamLimits.defaultDepth : 0,
       points: item.channel == .sparkline ? item.points ?? StreamLimits.defaultPoints : 0,
+      range: item.channel == .sparkline ? item.range ?? .day : .day,
+      candle: item.channel == .candles ? item.candle ?? .minute : .minute,
       intervalMilliseconds: effectiveInterval(wanted, item.channel, state))
   }
 

@@ -63,6 +63,13 @@ package struct ContentTag: Sendable, Equatable {
     add(ticker.time.microseconds)
   }
 
+  mutating func add(_ day: DayTicker) {
+    add(day.ticker)
+    add(UInt64(day.own.rawValue))
+    add(day.source.rawValue)
+    add(day.coveredFrom?.microseconds)
+  }
+
   mutating func add(_ pulse: Pulse) {
     add(pulse.price)
     add(pulse.previous)

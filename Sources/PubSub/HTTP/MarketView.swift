@@ -8,7 +8,9 @@ package enum MarketView: Sendable, Equatable {
   /// The last trades, at most `limit`, 1…50.
   case trades(limit: Int)
   /// - Parameter points: 2…1440.
-  case sparkline(points: Int)
+  case sparkline(ChartRange = .day, points: Int)
+  /// The candles of [`from`, `to`), at most the last `limit`, 1…1440.
+  case candles(CandleInterval, from: Timestamp, to: Timestamp, limit: Int)
   /// The levels a side, 0 for all.
   case book(depth: Int)
 
@@ -19,7 +21,9 @@ package enum MarketView: Sendable, Equatable {
     case .ticker: 16
     case .trades(let limit): 8 * limit
     case .snapshot(let points): 128 + points
-    case .sparkline(let points): 128 + points
+    case .sparkline(_, let points): 128 + points
+    // Eleven numbers each, and the minutes of the day are walked through.
+    case .candles(_, _, _, let limit): 128 + 16 * limit
     // Two numbers a level, two sides; a book keeps 5,000 levels a side.
     case .book(let depth): 4 * (depth == 0 ? Market.defaultDepthLimit : depth)
     }
@@ -49,15 +53,15 @@ package struct MarketText: Sendable {
 struct MarketSummary {
   /// The price of all parts, at the instrument's scale; nil before any is known.
   var price: Int64?
-  var ticker: Ticker?
+  var day: DayTicker?
   var pulse: Pulse?
 
   init(_ instrument: PublishedInstrument, now: Timestamp) {
     let state = instrument.state
-    ticker = state.shownTicker(now: now)
+    day = state.shownDay(now: now)
     price = Self.price(state)
     guard let price else { return }
-    if var shown = ticker, shown.last != price {
+    if var shown = day?.ticker, shown.last != price {
       let open = state.dayOpen(now: now)
       shown.last = price
       shown.open = open ?? shown.open
@@ -65,7 +69,7 @@ struct MarketSummary {
       shown.changePercent = nil
       shown.high = shown.high.map { max($0, price) }
       shown.low = shown.low.map { min($0, price) }
-      ticker = shown
+      day?.ticker = shown
     }
     pulse = instrument.lastPulse
     if let last = pulse, last.price != price {
@@ -87,15 +91,15 @@ struct MarketSummary {
   }
 
   /// In percent, with two digits.
-  var changePercent: Int64? { ticker.flatMap { TickerChannel.changePercent(of: $0) } }
+  var changePercent: Int64? { day.flatMap { TickerChannel.changePercent(of: $0.ticker) } }
 }
 
 extension InstrumentState {
   /// The 24 h figures with the time of what they were made from, where the gateway makes them itself: that of the newest trade. Nil before
   /// there are any.
-  func shownTicker(now: Timestamp) -> Ticker? {
-    guard var shown = knownTicker(now: now) else { return nil }
-    if ticker == nil, let trade = lastTrade { shown.time = trade.time }
+  func shownDay(now: Timestamp) -> DayTicker? {
+    guard var shown = knownDay(now: now) else { return nil }
+    if ticker == nil, let trade = lastTrade { shown.ticker.time = trade.time }
     return shown
   }
 }

@@ -13,18 +13,27 @@ extension StreamPublisher {
     case .snapshot(let points):
       let summary = MarketSummary(instrument, now: now)
       tag.add(summary.price)
-      if let ticker = summary.ticker { tag.add(ticker) }
+      if let day = summary.day { tag.add(day) }
       if let pulse = summary.pulse { tag.add(pulse) }
-      tag.add(sparkline: state, points: points, now: now)
+      tag.add(sparkline: state, .day, points: points, now: now)
     case .ticker:
-      guard let ticker = state.shownTicker(now: now) else { return nil }
-      tag.add(ticker)
+      guard let day = state.shownDay(now: now) else { return nil }
+      tag.add(day)
     case .trades(let limit):
       tag.add(instrument.recentTrades.appended)
       tag.add(UInt64(limit))
-    case .sparkline(let points):
+    case .sparkline(let range, let points):
       guard state.lastPrice != nil else { return nil }
-      tag.add(sparkline: state, points: points, now: now)
+      tag.add(sparkline: state, range, points: points, now: now)
+    case .candles(let interval, let from, let to, let limit):
+      guard state.lastPrice != nil else { return nil }
+      tag.add(UInt64(interval.rawValue))
+      tag.add(from.microseconds)
+      tag.add(to.microseconds)
+      tag.add(UInt64(limit))
+      tag.add(state.chart.revision)
+      // A quiet minute makes a candle, too.
+      tag.add(now.microseconds / Microseconds.minute)
     case .book(let depth):
       guard state.bookState == .live else { return nil }
       tag.add(instrument.bookRevision)
@@ -43,9 +52,9 @@ extension StreamPublisher {
     switch view {
     case .snapshot(let points):
       let summary = MarketSummary(instrument, now: now)
-      if let ticker = summary.ticker {
+      if let day = summary.day {
         out.append(",\"ticker\":")
-        TickerChannel.append(ticker, of: state.instrument, to: &out)
+        TickerChannel.append(day, of: state.instrument, to: &out)
       }
       if let pulse = summary.pulse {
         out.append(",\"pulse\":")
@@ -59,15 +68,19 @@ extension StreamPublisher {
         out.append(UInt8(ascii: "}"))
       }
     case .ticker:
-      guard let ticker = state.shownTicker(now: now) else { return nil }
+      guard let day = state.shownDay(now: now) else { return nil }
       out.append(",\"ticker\":")
-      TickerChannel.append(ticker, of: state.instrument, to: &out)
+      TickerChannel.append(day, of: state.instrument, to: &out)
     case .trades(let limit):
       out.append(",\"trades\":")
       TradesChannel.appendList(instrument.recentTrades.last(limit), of: state.instrument, to: &out)
-    case .sparkline(let points):
+    case .sparkline(let range, let points):
       out.append(UInt8(ascii: ","))
-      SparklineChannel.appendSnapshot(state.sparkline(points: points, now: now), of: state.instrument, to: &out)
+      SparklineChannel.appendSnapshot(state.sparkline(range, points: points, now: now), of: state.instrument, to: &out)
+    case .candles(let interval, let from, let to, let limit):
+      let candles = state.candles(interval, from: from, to: to, limit: limit, now: now)
+      out.append(UInt8(ascii: ","))
+      CandlesChannel.appendFields(candles[...], interval, of: state.instrument, to: &out)
     case .book(let depth):
       out.append(UInt8(ascii: ","))
       var bids: [PriceLevel] = []
@@ -87,9 +100,13 @@ extension StreamPublisher {
 
 extension ContentTag {
   /// The line is its newest point, where it stands, and the revision of all before it.
-  fileprivate mutating func add(sparkline state: InstrumentState, points: Int, now: Timestamp) {
+  fileprivate mutating func add(sparkline state: InstrumentState, _ range: ChartRange, points: Int, now: Timestamp) {
     add(UInt64(points))
-    guard let tip = state.sparklineTip(points: points, now: now) else { return }
+    add(UInt64(range.rawValue))
+    add(UInt64(state.chart.coverageRevision))
+    // A gap that goes on ends now.
+    if !state.chart.isObserved { add(now.microseconds) }
+    guard let tip = state.sparklineTip(range, points: points, now: now) else { return }
     add(tip.from.microseconds)
     add(tip.step)
     add(Int64(tip.index))

@@ -1,3 +1,5 @@
+import MarketData
+
 /// What a client asks for.
 enum ClientRequest: Equatable {
   struct Hello: Equatable {
@@ -23,6 +25,10 @@ enum ClientRequest: Equatable {
     var symbols: [String] = []
     var depth: UInt16?
     var points: UInt16?
+    /// Of a `sparkline`; 24h if left out.
+    var range: ChartRange?
+    /// Of `candles`; 1m if left out.
+    var candle: CandleInterval?
     var interval: Int?
     /// Of `resume`: where the client stopped.
     var position: StreamPosition?

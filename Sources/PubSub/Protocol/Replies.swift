@@ -84,8 +84,15 @@ enum Replies {
       if key.depth == 0 { out.append("\"full\"") } else { out.append(integer: UInt64(key.depth)) }
     }
     if key.channel == .sparkline {
-      out.append(",\"range\":\"24h\",\"points\":")
+      out.append(",\"range\":\"")
+      out.append(key.range.name)
+      out.append("\",\"points\":")
       out.append(integer: UInt64(key.points))
+    }
+    if key.channel == .candles {
+      out.append(",\"interval\":\"")
+      out.append(key.candle.name)
+      out.append(UInt8(ascii: "\""))
     }
     out.append(",\"interval_ms\":")
     out.append(integer: UInt64(key.intervalMilliseconds))

@@ -29,7 +29,7 @@ enum RequestParser {
     "hello": ["token", "client", "heartbeat_s", "resume"], "subscribe": ["streams"], "unsubscribe": ["streams", "all"],
     "configure": ["interval_ms"], "pause": [], "resume": [], "list": [], "ping": ["time"],
   ]
-  private static let itemFields = ["channel", "symbols", "depth", "points", "interval_ms", "range"]
+  private static let itemFields = ["channel", "symbols", "depth", "points", "range", "interval", "interval_ms"]
   private static let positionFields = [
     "symbol", "stream", "epoch", "seq", "state", "recovered", "from", "price_increment",
   ]
@@ -414,10 +414,25 @@ enum RequestParser {
           continue
         }
         let slice = try scanner.string()
-        let range = try scanner.decoded(slice)
-        if range != "24h" {
+        let name = try scanner.decoded(slice)
+        item.range = ChartRange(name: name)
+        if item.range == nil {
+          let known = ChartRange.allCases.map(\.name).joined(separator: ", ")
+          item.error = item.error ?? ProtocolError(.outOfRange, "there is no range `\(name.prefix(20))`", hint: known)
+        }
+      } else if scanner.equals(key, "interval") {
+        let known = CandleInterval.allCases.map(\.name).joined(separator: ", ")
+        guard scanner.peek() == .string else {
+          try scanner.skipValue()
+          item.error = item.error ?? .wrongType(field("interval"), "one of \(known)")
+          continue
+        }
+        let slice = try scanner.string()
+        let name = try scanner.decoded(slice)
+        item.candle = CandleInterval(name: name)
+        if item.candle == nil {
           item.error =
-            item.error ?? ProtocolError(.outOfRange, "there is no range `\(range.prefix(20))`", hint: "24h")
+            item.error ?? ProtocolError(.outOfRange, "there is no interval `\(name.prefix(20))`", hint: known)
         }
       } else {
         let name = try scanner.decoded(key)

@@ -32,6 +32,7 @@ final class PublishedInstrument {
   var pulses: [PublishedStream] = []
   var books: [PublishedStream] = []
   var sparklines: [PublishedStream] = []
+  var candles: [PublishedStream] = []
   var recentTrades = RecentTrades()
   var lastPulse: Pulse?
   /// Raised by every change of the book.
@@ -53,6 +54,7 @@ final class PublishedInstrument {
     case .pulse: pulses.append(stream)
     case .book: books.append(stream)
     case .sparkline: sparklines.append(stream)
+    case .candles: candles.append(stream)
     case .status: break
     }
   }
@@ -65,6 +67,7 @@ final class PublishedInstrument {
     case .pulse: pulses.removeAll { $0 === stream }
     case .book: books.removeAll { $0 === stream }
     case .sparkline: sparklines.removeAll { $0 === stream }
+    case .candles: candles.removeAll { $0 === stream }
     case .status: break
     }
   }

@@ -28,7 +28,11 @@ final class PublishedStream {
 
   var view = BookView()
   var gathered: [Trade] = []
-  var sparklineRevision: UInt32 = 0
+  /// Candles that closed, or changed after it, since the last update.
+  var closedCandles: [Candle] = []
+  /// The tip that was last shown, and the coverage that its line had.
+  var sparklineTip: SparklineTip?
+  var coverageRevision: UInt32 = 0
   var ring = ReplayRing()
   /// Nil: the channel's messages are whole, so that the last one is all there is to remember.
   private(set) var ringLimits: ReplayRing.Limits?
@@ -49,6 +53,7 @@ final class PublishedStream {
     // About 40 bytes a level, of both sides; a full book's snapshot is far larger than what is worth keeping.
     case .book: ringLimits = .differences(snapshotBytes: key.depth == 0 ? 64 << 10 : 80 * Int(key.depth))
     case .sparkline: ringLimits = .differences(snapshotBytes: 16 * Int(key.points))
+    case .candles: ringLimits = .differences(snapshotBytes: CandlesChannel.bytes * StreamLimits.candles)
     case .quote, .ticker, .pulse, .status: ringLimits = nil
     }
     var text = ByteBuffer(capacity: 96)
@@ -76,6 +81,8 @@ final class PublishedStream {
     cachedSnapshot = nil
     view = BookView()
     gathered = []
+    closedCandles = []
+    sparklineTip = nil
     idleGeneration &+= 1
   }
 }

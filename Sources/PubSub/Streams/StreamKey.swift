@@ -1,3 +1,5 @@
+import MarketData
+
 /// The number of a stream; the same for every client of this run. `number % loops` is the loop that publishes it.
 /// Numbers start at `loops`, so 0 is no stream.
 @frozen
@@ -7,7 +9,7 @@ package struct StreamID: Sendable, Hashable, RawRepresentable {
 }
 
 package enum ChannelName: String, Sendable, CaseIterable {
-  case trades, quote, ticker, pulse, book, sparkline, status
+  case trades, quote, ticker, pulse, book, sparkline, candles, status
 
   /// Whether every message matters (`trades`); of the others only the latest does.
   package var isEvent: Bool { self == .trades }
@@ -22,17 +24,24 @@ package struct StreamKey: Sendable, Hashable {
   package var depth: UInt16
   /// Points of a `sparkline`.
   package var points: UInt16
+  /// Of a `sparkline`.
+  package var range: ChartRange
+  /// Of `candles`.
+  package var candle: CandleInterval
   /// 0 (every update), 100, 250, 1000 or 5000 ms.
   package var intervalMilliseconds: UInt16
   /// Of `status`: the rules of those who may see no more than this; none: everything.
   package var scope: [SymbolRules] = []
   package init(
-    channel: ChannelName, symbol: String, depth: UInt16 = 0, points: UInt16 = 0, intervalMilliseconds: UInt16 = 0
+    channel: ChannelName, symbol: String, depth: UInt16 = 0, points: UInt16 = 0, range: ChartRange = .day,
+    candle: CandleInterval = .minute, intervalMilliseconds: UInt16 = 0
   ) {
     self.channel = channel
     self.symbol = symbol
     self.depth = depth
     self.points = points
+    self.range = range
+    self.candle = candle
     self.intervalMilliseconds = intervalMilliseconds
   }
 }
@@ -53,13 +62,13 @@ package enum RateClass {
 
   static func index(of interval: UInt16) -> Int { intervals.firstIndex(of: interval) ?? 0 }
 
-  /// What a subscription gets that asks for `milliseconds`, or for nothing. A pulse's natural rate is 100 ms; a sparkline
-  /// and a ticker move so little that their rate-limited classes start at 1 s.
+  /// What a subscription gets that asks for `milliseconds`, or for nothing. A pulse's natural rate is 100 ms; a sparkline,
+  /// a candle and a ticker move so little that their rate-limited classes start at 1 s.
   package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
     switch channel {
     case .status: return 0
     case .pulse: return max(100, nearest(notFasterThan: milliseconds ?? 100))
-    case .ticker, .sparkline:
+    case .ticker, .sparkline, .candles:
       let nearest = nearest(notFasterThan: milliseconds ?? 1000)
       return nearest == 0 ? 0 : max(1000, nearest)
     case .trades, .quote, .book: return nearest(notFasterThan: milliseconds ?? 0)
@@ -74,4 +83,6 @@ package enum StreamLimits {
   package static let defaultDepth: UInt16 = 25
   package static let points: ClosedRange<Int> = 2...1440
   package static let defaultPoints: UInt16 = 96
+  /// Candles that a snapshot shows.
+  package static let candles = 100
 }

@@ -20,6 +20,7 @@ extension StreamPublisher {
             if stream.gathered.count >= TradesChannel.gatheredLimit { flush(stream, now: now, into: &out) }
           }
         }
+        changed(instrument.candles, now: now, into: &out)
       case .quote(let quote):
         guard let instrument = owner.instrument(quote.instrument) else { continue }
         changed(instrument.quotes, now: now, into: &out)
@@ -59,7 +60,14 @@ extension StreamPublisher {
         if state != .live, instrument.state.quote == nil {
           for stream in instrument.quotes { loseSync(stream, instrument.state, now: now, into: &out) }
         }
-      case .candles, .past: break
+      case .candles(let id, let range):
+        guard let instrument = owner.instrument(id) else { continue }
+        for stream in instrument.candles { closed(changes.candles[range], on: stream, now: now, into: &out) }
+      case .past(let id):
+        guard let instrument = owner.instrument(id) else { continue }
+        changed(instrument.sparklines + instrument.tickers, now: now, into: &out)
+        for stream in instrument.candles where stream.isShown { republish(stream, now: now, into: &out) }
+        changed(instrument.candles.filter { !$0.isShown }, now: now, into: &out)
       case .instrument(let id):
         guard let instrument = owner.instrument(id), instrument.rescale() else { continue }
         rescaled(instrument, now: now)
@@ -101,7 +109,7 @@ extension StreamPublisher {
 
   /// Every price is now written another way: what has been shown is shown anew.
   func rescaled(_ instrument: PublishedInstrument, now: Timestamp) {
-    for stream in instrument.books + instrument.sparklines where stream.isShown {
+    for stream in instrument.books + instrument.sparklines + instrument.candles where stream.isShown {
       stream.isShown = false
       stream.dueReason = .resync
       stream.view.removeAll()
@@ -154,7 +162,7 @@ extension StreamPublisher {
     switch stream.key.channel {
     case .trades: if !stream.gathered.isEmpty { flush(stream, now: now, into: &out) }
     case .book where stream.key.depth == 0: flush(stream, now: now, into: &out)
-    case .sparkline where stream.isDirty: flush(stream, now: now, into: &out)
+    case .sparkline where stream.isDirty, .candles where stream.isDirty: flush(stream, now: now, into: &out)
     default: break
     }
   }
@@ -194,14 +202,15 @@ extension StreamPublisher {
       guard let quote = state.quote else { return }
       update(stream, events: 0, now: now, into: &out) { QuoteChannel.append(quote, of: state.instrument, to: &$0) }
     case .ticker:
-      guard let ticker = state.knownTicker(now: now) else { return }
-      update(stream, events: 0, now: now, into: &out) { TickerChannel.append(ticker, of: state.instrument, to: &$0) }
+      guard let day = state.knownDay(now: now) else { return }
+      update(stream, events: 0, now: now, into: &out) { TickerChannel.append(day, of: state.instrument, to: &$0) }
     case .pulse:
       guard let pulse = instrument.lastPulse else { return }
       let open = state.dayOpen(now: now)
       update(stream, events: 0, now: now, into: &out) {
         PulseChannel.append(pulse, open: open, of: state.instrument, to: &$0)
       }
+    case .candles: publishCandles(stream, state, now: now, into: &out)
     case .sparkline: publishSparkline(stream, state, now: now, into: &out)
     case .book: publishBook(stream, state, now: now, into: &out)
     case .status: break
@@ -221,14 +230,46 @@ extension StreamPublisher {
   func publishSparkline(
     _ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]
   ) {
-    guard let tip = state.sparklineTip(points: Int(stream.key.points), now: now) else { return }
-    guard tip.revision == stream.sparklineRevision else {
+    guard let tip = state.sparklineTip(stream.key.range, points: Int(stream.key.points), now: now) else { return }
+    guard let old = stream.sparklineTip, tip.revision == old.revision, tip.step == old.step,
+      stream.coverageRevision == state.chart.coverageRevision
+    else {
       republish(stream, now: now, into: &out)
       return
     }
+    guard tip != old else { return }
+    stream.sparklineTip = tip
     update(stream, events: 0, now: now, into: &out) {
       SparklineChannel.appendUpdate(tip, of: state.instrument, to: &$0)
     }
+  }
+
+  /// Gathers the closed candles of the stream's interval.
+  private func closed(
+    _ candles: ArraySlice<Candle>, on stream: PublishedStream, now: Timestamp, into out: inout [Delivery]
+  ) {
+    var isNews = false
+    for candle in candles where candle.interval == stream.key.candle {
+      stream.closedCandles.append(candle)
+      isNews = true
+    }
+    guard isNews else { return }
+    if stream.isShown, stream.closedCandles.count > StreamLimits.candles {
+      republish(stream, now: now, into: &out)
+    } else {
+      changed([stream], now: now, into: &out)
+    }
+  }
+
+  func publishCandles(
+    _ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]
+  ) {
+    if let open = state.openCandle(stream.key.candle, now: now) { stream.closedCandles.append(open) }
+    guard !stream.closedCandles.isEmpty else { return }
+    update(stream, events: 0, now: now, into: &out) {
+      CandlesChannel.append(stream.closedCandles[...], stream.key.candle, of: state.instrument, to: &$0)
+    }
+    stream.closedCandles.removeAll(keepingCapacity: true)
   }
 
   func publishBook(_ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {

@@ -106,18 +106,27 @@ extension StreamPublisher {
       guard let quote = state.quote else { return false }
       QuoteChannel.append(quote, of: state.instrument, to: &out)
     case .ticker:
-      guard let ticker = state.knownTicker(now: now) else { return false }
-      TickerChannel.append(ticker, of: state.instrument, to: &out)
+      guard let day = state.knownDay(now: now) else { return false }
+      TickerChannel.append(day, of: state.instrument, to: &out)
     case .pulse:
       guard let pulse = instrument.lastPulse else { return false }
       PulseChannel.append(pulse, open: state.dayOpen(now: now), of: state.instrument, to: &out)
     case .sparkline:
       let points = Int(stream.key.points)
-      guard let tip = state.sparklineTip(points: points, now: now) else { return false }
-      stream.sparklineRevision = tip.revision
+      let range = stream.key.range
+      guard let tip = state.sparklineTip(range, points: points, now: now) else { return false }
+      stream.sparklineTip = tip
+      stream.coverageRevision = state.chart.coverageRevision
       out.append(UInt8(ascii: "{"))
-      SparklineChannel.appendSnapshot(state.sparkline(points: points, now: now), of: state.instrument, to: &out)
+      SparklineChannel.appendSnapshot(state.sparkline(range, points: points, now: now), of: state.instrument, to: &out)
       out.append(UInt8(ascii: "}"))
+    case .candles:
+      let interval = stream.key.candle
+      // What is in a snapshot need not be in the next update.
+      stream.closedCandles.removeAll(keepingCapacity: true)
+      let candles = state.candles(
+        interval, from: .distantPast, to: .distantFuture, limit: StreamLimits.candles, now: now)
+      CandlesChannel.append(candles[...], interval, of: state.instrument, to: &out)
     case .book:
       out.append("{\"state\":\"live\",")
       if stream.key.depth > 0 {

@@ -78,9 +78,9 @@ struct PublisherHTTPTests {
     #expect(ticker["high_24h"] as? String == "108.0" && ticker["change_24h"] as? String == "18.0")
     let pulse = try #require(try Self.json(.snapshot(points: 24), world)["pulse"] as? [String: Any])
     #expect(pulse["direction"] as? String == "up" && pulse["previous"] as? String == "100.0")
-    // A venue that says a percentage and no opening price: the change of another price cannot be told.
+    // A venue that says a percentage and no opening price: that follows from it.
     Self.ticker(last: 1_000, open: nil, percent: Decimal64(mantissa: 11, scale: 0), world)
-    #expect(try Self.shown(world) == (["108.0"], []))
+    #expect(try Self.shown(world) == (["108.0"], ["19.87"]))
     // The ticker knows a price that no trade has told for a while.
     world.now = world.now + 6 * Microseconds.second
     Self.ticker(last: 1_200, open: 1_000, world)
@@ -112,7 +112,9 @@ struct PublisherHTTPTests {
     var random = SeededGenerator(seed: seed)
     let views: [MarketView] = [
       .snapshot(points: 96), .snapshot(points: 1_440), .ticker, .trades(limit: 3), .sparkline(points: 24),
-      .book(depth: 1), .book(depth: 0),
+      .book(depth: 1), .book(depth: 0), .sparkline(.hour, points: 360), .sparkline(.all, points: 50),
+      .candles(.minute, from: .distantPast, to: .distantFuture, limit: 40),
+      .candles(.hour, from: .distantPast, to: .distantFuture, limit: 2),
     ]
     let world = World(quotesFromBook: true)
     var known = views.map { _ in [UInt64: String]() }
