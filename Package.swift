@@ -7,8 +7,8 @@ let withBenchmarks = Context.environment["TIDEGATE_BENCHMARKS"] == "1"
 /// The libFuzzer executable can only be built with its sanitizer: `Deploy/fuzz.sh` sets this.
 let withFuzzer = Context.environment["TIDEGATE_FUZZ"] == "1"
 
-/// Under ThreadSanitizer modules take their `Mutex` from `Bytes` (`ObservedMutex`): `Deploy/sanitize.sh` sets this. Files then use
-/// members of a module that they do not import.
+/// Under ThreadSanitizer modules take their `Mutex` from `Bytes` (`ObservedMutex`): `Deploy/sanitize.sh` sets this.
+/// Files then use members of a module that they do not import.
 let withThreadSanitizer = Context.environment["TIDEGATE_THREAD_SANITIZER"] == "1"
 
 let settings: [SwiftSetting] = [
@@ -19,10 +19,11 @@ let settings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-/// For targets that keep state in classes and touch it for every message. A release does without the run-time check that no two
-/// accesses to a property overlap: it cost 15–50 % of the hot paths (a ring push 20 ns with it and 8 without, a trade published
-/// 1,071 and 685), and all state has one owner queue. Debug builds, and so all tests, check. Targets of the client library keep
-/// the check, because a package with such a flag in a product cannot be depended on by version.
+/// For targets that keep state in classes and touch it for every message. A release does without the run-time check
+/// that no two accesses to a property overlap: it cost 15–50 % of the hot paths (a ring push 20 ns with it and 8
+/// without, a trade published 1,071 and 685), and all state has one owner queue. Debug builds, and so all tests, check.
+/// Targets of the client library keep the check, because a package with such a flag in a product cannot be depended on
+/// by version.
 let confinedSettings =
   settings + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 
@@ -36,6 +37,12 @@ func house(
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(
     name: name + "Tests", dependencies: dependencies + ["TestSupport", "TestTraits"], swiftSettings: settings)
+}
+
+/// What a build tells of itself (`Deploy/package.sh`). A plain build is told nothing, so that it stays the same from commit to commit.
+let buildDefines: [CSetting] = ["TIDEGATE_COMMIT", "TIDEGATE_BUILD_DATE"].compactMap { name in
+  guard let value = Context.environment[name], !value.isEmpty, !value.contains("\"") else { return nil }
+  return .define(name, to: "\"\(value)\"")
 }
 
 /// What `Sources/Console/Console.c` embeds: no sources to the package manager.
@@ -68,6 +75,7 @@ var package = Package(
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLinux"),
+    .target(name: "CBuild", cSettings: buildDefines),
     house("Bytes"),
     // The console's static files, embedded by a C file.
     .target(name: "Console", path: "Sources/Console", exclude: consoleFiles),
@@ -79,6 +87,8 @@ var package = Package(
     house("MarketData", ["Bytes"], settings: confinedSettings),
     // Level 3
     house("Venues", ["MarketData", "Bytes"], settings: confinedSettings),
+    house("Alerts", ["MarketData", "Bytes"], settings: confinedSettings),
+    house("Portfolio", ["MarketData", "Bytes"]),
     // Level 4
     house("History", ["MarketData", "Bytes", sqlite]),
     house("PubSub", ["MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
@@ -90,7 +100,7 @@ var package = Package(
       "Gateway",
       [
         "History", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
-        "CZlib", "Console", log, configuration,
+        "CZlib", "Console", "CBuild", log, configuration,
       ],
       settings: confinedSettings),
     house("TidegateClient", ["WebSocket", "HTTP1", "Transport", "Bytes"]),
@@ -126,6 +136,10 @@ var package = Package(
     tests("MarketData", ["MarketData", "Bytes"]),
     tests("History", ["History", "MarketData", "Bytes", sqlite]),
     tests("Venues", ["Venues", "MarketData", "Bytes"]),
+    tests("Alerts", ["Alerts", "MarketData", "Bytes"]),
+    .testTarget(
+      name: "PortfolioTests", dependencies: ["Portfolio", "MarketData", "Bytes", "TestSupport", "TestTraits"],
+      exclude: ["oracle.py"], swiftSettings: settings),
     tests("PubSub", ["PubSub", "MarketData", "WebSocket", "Bytes"]),
     tests("Recordings", ["Recordings", "PubSub", "Venues", "MarketData", "Bytes"]),
     tests("Access", ["Access", "PubSub", "MarketData", "HTTP1", "Transport", "Bytes"]),
@@ -167,7 +181,9 @@ if withBenchmarks {
     // The bodies that both runners time.
     .target(
       name: "MicroBenchmarks",
-      dependencies: ["PubSub", "Venues", "MarketData", "WebSocket", "Transport", "Bytes", "CZlib", "TestSupport"],
+      dependencies: [
+        "Alerts", "PubSub", "Venues", "MarketData", "WebSocket", "Transport", "Bytes", "CZlib", "TestSupport",
+      ],
       path: "Benchmarks/MicroBenchmarks", swiftSettings: confinedSettings),
     .executableTarget(
       name: "TidegateBenchmarks",

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The busiest feed: a simulated Binance sends some 2,500 messages a second to a gateway, without clients and with a modest number of
-# them. Says what both processes use of a core, in user and in kernel time. The gateway should leave one at least half idle.
-#   Benchmarks/feed-rate.sh              RATE=… moments a second and symbol, CLIENTS=…, SPAN=… seconds of each measurement
+# The busiest feed: a simulated Binance sends some 2,500 messages a second to a gateway, without clients and with a
+# modest number of them. Says what both processes use of a core, in user and in kernel time. The gateway should leave
+# one at least half idle. Benchmarks/feed-rate.sh RATE=… moments a second and symbol, CLIENTS=…, SPAN=… seconds of each
+# measurement
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 rate=${RATE:-500} clients=${CLIENTS:-50} span=${SPAN:-20}
 symbols=BTC-USDT,ETH-USDT,SOL-USDT,ZEC-USDT,XRP-USDT,ADA-USDT,DOGE-USDT,LTC-USDT

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers with libFuzzer and AddressSanitizer: Deploy/fuzz.sh [seconds for each target, 60] [target…]
 #
-# TIDEGATE_FUZZ_JOBS targets run at the same time (default: one a processor). More than there are processors share them, and the
-# seconds are by the clock: the CPU time that each got is in its line.
+# TIDEGATE_FUZZ_JOBS targets run at the same time (default: one a processor). More than there are processors share them,
+# and the seconds are by the clock: the CPU time that each got is in its line.
 #
-# TIDEGATE_CORPUS names the folder that keeps what was found to be interesting (default .build-fuzz/corpus); it begins with the
-# seeds of Tests/Fuzz/Seeds. An input that breaks something is kept in .build-fuzz/found, and this script ends with an error;
-# `TIDEGATE_FUZZ_TARGET=NAME .build-fuzz/release/tidegate-fuzz FILE` runs it again.
+# TIDEGATE_CORPUS names the folder that keeps what was found to be interesting (default .build-fuzz/corpus); it begins
+# with the seeds of Tests/Fuzz/Seeds. An input that breaks something is kept in .build-fuzz/found, and this script ends
+# with an error; `TIDEGATE_FUZZ_TARGET=NAME .build-fuzz/release/tidegate-fuzz FILE` runs it again.
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 seconds=${1:-60}
@@ -16,7 +16,8 @@ jobs=${TIDEGATE_FUZZ_JOBS:-$(nproc)}
 [[ "$jobs" =~ ^[1-9][0-9]*$ ]] || fail "TIDEGATE_FUZZ_JOBS is how many targets run at the same time, not '$jobs'"
 
 say "Build"
-# The compiler takes the last -sanitize alone, and the package manager gives one for each in no certain order: one for both comes last.
+# The compiler takes the last -sanitize alone, and the package manager gives one for each in no certain order: one for
+# both comes last.
 TIDEGATE_FUZZ=1 swift build -c release --sanitize address --sanitize fuzzer -Xswiftc -sanitize=address,fuzzer \
   --scratch-path .build-fuzz --product tidegate-fuzz
 fuzzer=$PWD/.build-fuzz/release/tidegate-fuzz
@@ -27,7 +28,8 @@ corpus=${TIDEGATE_CORPUS:-$PWD/.build-fuzz/corpus}
 found=$PWD/.build-fuzz/found
 mkdir -p "$corpus" "$found"
 
-# Leaks are not looked for (the runtime's own one-time tables would be reported), and after a trap the backtracer may hang.
+# Leaks are not looked for (the runtime's own one-time tables would be reported), and after a trap the backtracer may
+# hang.
 export ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no
 
 declare -A longest
@@ -42,7 +44,8 @@ done
 # One input may take 10 s of a processor; where they are shared, the clock runs on meanwhile.
 patience=$((10 * (1 + (jobs - 1) / $(nproc))))
 
-# Runs one target; prints a line of what it did, or the end of what libFuzzer said, and is false if a promise was broken.
+# Runs one target; prints a line of what it did, or the end of what libFuzzer said, and is false if a promise was
+# broken.
 fuzz() {
   local target=$1 seeds=Tests/Fuzz/Seeds/$1 log=$found/$1.log cpu status=0 TIMEFORMAT='%U %S'
   local options=(
@@ -57,7 +60,8 @@ fuzz() {
     say "$target broke a promise; the input is in $found"
     return 1
   fi
-  # libFuzzer's lines: "#runs  word  cov: edges … rss: megabytesMb". Growth would show between the half of the runs and the end.
+  # libFuzzer's lines: "#runs word cov: edges … rss: megabytesMb". Growth would show between the half of the runs and
+  # the end.
   awk -v target="$target" -v cpu="$cpu" '
     /^#[0-9]+\t/ {
       at = substr($1, 2) + 0

@@ -14,11 +14,12 @@ esac
 filter=()
 [ -z "${2:-}" ] || filter=(--filter "$2")
 
-# Leaks are not looked for: LeakSanitizer reports one-time tables of the Swift runtime. After a trap the backtracer may hang.
+# Leaks are not looked for: LeakSanitizer reports one-time tables of the Swift runtime. After a trap the backtracer may
+# hang.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}" SWIFT_BACKTRACE=enable=no
 
-# A sanitizer makes code some ten times slower. Tests that run gateways and venues in real time starve each other under it, so they run
-# one after the other, and those that go through seeds go through fewer.
+# A sanitizer makes code some ten times slower. Tests that run gateways and venues in real time starve each other under
+# it, so they run one after the other, and those that go through seeds go through fewer.
 export TIDEGATE_SEEDS=${TIDEGATE_SEEDS:-20}
 
 say "Build with ${sanitizer}sanitizer"

@@ -6,8 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# Runs `swift test` with these arguments; what it says is in the file that $log names until the script ends. Tests run side by side, and
-# what failed stands thousands of lines above the end: it is said again there.
+# Runs `swift test` with these arguments; what it says is in the file that $log names until the script ends. Tests run
+# side by side, and what failed stands thousands of lines above the end: it is said again there.
 run_tests() {
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT

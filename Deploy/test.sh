@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Everything that must hold: builds with the import check, lints, runs every test, and lets other people's clients connect.
-# TIDEGATE_SCRATCH names the build folder (default .build-test).
+# Everything that must hold: builds with the import check, lints, runs every test, and lets other people's clients
+# connect. TIDEGATE_SCRATCH names the build folder (default .build-test).
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 say "Format"
 swift format lint --strict --parallel --configuration .swift-format -r Package.swift Sources Tests Benchmarks
 
-# The benchmarks are built along, so that they cannot rot. They need packages that a plain build does not resolve: in one folder the
-# two graphs would resolve in turns, and each turn builds everything anew.
+# The benchmarks are built along, so that they cannot rot. They need packages that a plain build does not resolve: in
+# one folder the two graphs would resolve in turns, and each turn builds everything anew.
 export TIDEGATE_BENCHMARKS=1
 scratch=${TIDEGATE_SCRATCH:-.build-test}
 

@@ -1,5 +1,5 @@
-// An executable's own malloc comes before the C library's for everything that is loaded into the process, Swift's runtime
-// included (ld.so(8), "lookup scope"). glibc keeps its functions reachable by the names used here.
+// An executable's own malloc comes before the C library's for everything that is loaded into the process, Swift's
+// runtime included (ld.so(8), "lookup scope"). glibc keeps its functions reachable by the names used here.
 #include "allocations.h"
 #include <errno.h>
 #include <execinfo.h>

@@ -61,7 +61,8 @@ enum FeedBenchmarks {
     }
   }
 
-  /// Sequence rules make a handler take each frame once: every batch begins with a fresh handler, in sync, which is not timed.
+  /// Sequence rules make a handler take each frame once: every batch begins with a fresh handler, in sync, which is not
+  /// timed.
   private static func prepared(
     _ venue: String, _ symbol: String, _ frames: TextTable, first: [String] = [], applies: Bool = false,
     answer: @escaping (_ path: String) -> String

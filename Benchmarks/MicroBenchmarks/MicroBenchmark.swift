@@ -1,7 +1,7 @@
 /// Something small to be timed, by either runner.
 package struct MicroBenchmark: Sendable {
-  /// Operations of one call of `PreparedBenchmark.run`: the same for all, so that a time of a call in µs is a time of an
-  /// operation in ns.
+  /// Operations of one call of `PreparedBenchmark.run`: the same for all, so that a time of a call in µs is a time of
+  /// an operation in ns.
   package static let batch = 1_000
 
   /// What is timed, and what one operation is.
@@ -13,13 +13,14 @@ package struct MicroBenchmark: Sendable {
   /// Every benchmark, in the order in which data passes the house.
   package static var all: [MicroBenchmark] {
     DecimalBenchmarks.all + WireBenchmarks.all + DeflateBenchmarks.all + FeedBenchmarks.all + StateBenchmarks.all
+      + AlertBenchmarks.all
       + PublisherBenchmarks.all
       + HubBenchmarks.all
   }
 }
 
-/// Something as it is beside the same without one of its parts, to be timed in turns: the ratio is what the part costs, and a
-/// machine that is busy with something else slows both.
+/// Something as it is beside the same without one of its parts, to be timed in turns: the ratio is what the part costs,
+/// and a machine that is busy with something else slows both.
 package struct SeamBenchmark: Sendable {
   package let name: String
   package let with: @Sendable () throws -> PreparedBenchmark

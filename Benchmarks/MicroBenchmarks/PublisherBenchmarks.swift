@@ -3,8 +3,8 @@ import MarketData
 import PubSub
 import TestSupport
 
-/// A change to a finished frame: `StreamPublisher.publish`, which encodes once per stream, header and envelope included. The change is made
-/// by the market in the same operation; "market: …" says what that takes.
+/// A change to a finished frame: `StreamPublisher.publish`, which encodes once per stream, header and envelope
+/// included. The change is made by the market in the same operation; "market: …" says what that takes.
 enum PublisherBenchmarks {
   static var all: [MicroBenchmark] {
     [

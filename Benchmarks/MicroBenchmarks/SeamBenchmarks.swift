@@ -3,8 +3,8 @@ import MarketData
 import PubSub
 import Transport
 
-/// What stands in the hot path for the sake of something else: the kernel behind a protocol, so that a simulation can take its
-/// place, and the messages that are kept for clients that come back.
+/// What stands in the hot path for the sake of something else: the kernel behind a protocol, so that a simulation can
+/// take its place, and the messages that are kept for clients that come back.
 enum SeamBenchmarks {
   static var all: [SeamBenchmark] {
     [

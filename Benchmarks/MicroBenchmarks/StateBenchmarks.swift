@@ -48,7 +48,8 @@ enum StateBenchmarks {
     ]
   }
 
-  /// Different data for so many batches in turn: a thousand operations again and again is a pattern that processors learn.
+  /// Different data for so many batches in turn: a thousand operations again and again is a pattern that processors
+  /// learn.
   private static let sets = 64
 
   private static func ring(_ name: String, _ push: @escaping @Sendable (Rings, Int64, Int64) -> Void) -> MicroBenchmark

@@ -6,8 +6,8 @@ struct ChildServer {
   let pid: pid_t
   let port: UInt16
 
-  /// Starts this executable again as `floor-server`, on the processors that process `peer` may use, and hands it the trace on
-  /// its standard input.
+  /// Starts this executable again as `floor-server`, on the processors that process `peer` may use, and hands it the
+  /// trace on its standard input.
   /// - Throws: `LoadError` if it does not start to listen.
   init(beside peer: pid_t, clients: Int, gathers: Bool, lifetime: Double, trace: Trace) throws {
     var input: [Int32] = [0, 0]

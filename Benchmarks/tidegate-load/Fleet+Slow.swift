@@ -2,8 +2,8 @@ import Glibc
 
 /// What the server's kernel holds for slow clients.
 extension Fleet {
-  /// Adds one sample of the bytes that were sent to each slow client and not acknowledged, unsent ones included: `tx_queue` of the
-  /// server's end in `/proc/net/tcp` (proc_net_tcp in the kernel's documentation).
+  /// Adds one sample of the bytes that were sent to each slow client and not acknowledged, unsent ones included:
+  /// `tx_queue` of the server's end in `/proc/net/tcp` (proc_net_tcp in the kernel's documentation).
   mutating func sampleSlow() {
     guard slowCount > 0 else { return }
     var ports: [UInt16: Int] = [:]

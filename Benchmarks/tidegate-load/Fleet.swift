@@ -23,8 +23,8 @@ struct FleetPlan {
 
 /// N WebSocket clients on one thread, one epoll set and one slab of slots.
 ///
-/// Reads headers and the few fields that the figures need, in the buffer that `recv` filled: what the tool costs comes on
-/// top of what it measures, as both share the machine.
+/// Reads headers and the few fields that the figures need, in the buffer that `recv` filled: what the tool costs comes
+/// on top of what it measures, as both share the machine.
 struct Fleet: ~Copyable {
   enum State: UInt8 { case unused, connecting, securing, handshaking, open, closed }
 

@@ -3,8 +3,8 @@ import Glibc
 
 /// The least that a fan-out can cost: accepted sockets, and a loop that sends one ready frame to each of them.
 ///
-/// It knows no channels, queues or limits. With `tidegate` as its protocol it answers subscribe requests, so that the same
-/// clients run against it; the loop is the same.
+/// It knows no channels, queues or limits. With `tidegate` as its protocol it answers subscribe requests, so that the
+/// same clients run against it; the loop is the same.
 struct FloorServer: ~Copyable {
   enum Dialect: String, CaseIterable {
     /// Frames go to every socket from its upgrade on.

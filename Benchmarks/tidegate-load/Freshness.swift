@@ -1,7 +1,7 @@
 import Glibc
 
-/// Whether a gateway has had clients before. Memory of those who came earlier is used again, so that clients seem to cost less than
-/// they do, or nothing: the memory of a client is only known of a gateway that has just begun.
+/// Whether a gateway has had clients before. Memory of those who came earlier is used again, so that clients seem to
+/// cost less than they do, or nothing: the memory of a client is only known of a gateway that has just begun.
 enum Freshness: Equatable {
   case fresh
   /// Why nothing can be said.

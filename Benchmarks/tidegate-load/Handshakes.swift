@@ -2,7 +2,8 @@ import ArgumentParser
 import COpenSSL
 import Glibc
 
-/// What connections cost a gateway: in the clear, with a full TLS handshake, and with one that goes on from an earlier session.
+/// What connections cost a gateway: in the clear, with a full TLS handshake, and with one that goes on from an earlier
+/// session.
 struct HandshakesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "handshakes", abstract: "What TLS handshakes cost a gateway, full and resumed, in turns.")

@@ -15,7 +15,8 @@ enum HostileKind: String, CaseIterable {
   static let names = allCases.map(\.rawValue).joined(separator: ", ")
 }
 
-/// Connections that mean no good, held open by one thread: what the gateway ends is opened anew, so that their number stays.
+/// Connections that mean no good, held open by one thread: what the gateway ends is opened anew, so that their number
+/// stays.
 struct Hostile: ~Copyable {
   private enum State: UInt8 { case closed, connecting, open }
 

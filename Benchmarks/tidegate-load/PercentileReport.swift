@@ -23,7 +23,8 @@ struct PercentileReport {
     return text
   }
 
-  /// The percentile distribution of HdrHistogram's tools (https://hdrhistogram.github.io/HdrHistogram/plotFiles.html), in ms.
+  /// The percentile distribution of HdrHistogram's tools (https://hdrhistogram.github.io/HdrHistogram/plotFiles.html),
+  /// in ms.
   var hgrm: String {
     var text = ""
     latency.outputPercentileDistribution(to: &text, outputValueUnitScalingRatio: 1_000)

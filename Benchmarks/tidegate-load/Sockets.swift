@@ -16,7 +16,8 @@ struct StreamURL {
   /// `wss`.
   let isSecure: Bool
 
-  /// - Throws: `LoadError` unless the text is `ws://` or `wss://` and an IPv4 address or `localhost`, with an optional port and path.
+  /// - Throws: `LoadError` unless the text is `ws://` or `wss://` and an IPv4 address or `localhost`, with an optional
+  ///   port and path.
   init(_ text: String) throws {
     isSecure = text.hasPrefix("wss://")
     guard isSecure || text.hasPrefix("ws://") else { throw LoadError("'\(text)' is not a ws:// or wss:// URL") }

@@ -1,7 +1,8 @@
 import COpenSSL
 import Glibc
 
-/// The load test's own TLS, OpenSSL and nothing of the gateway's. It checks no certificate: both ends are on one machine.
+/// The load test's own TLS, OpenSSL and nothing of the gateway's. It checks no certificate: both ends are on one
+/// machine.
 final class TLSClient {
   /// What became of a handshake's step.
   enum Step {

@@ -61,8 +61,8 @@ struct Verdict: Equatable {
     self.reasons = reasons
   }
 
-  /// Lost, refused and broken are the gateway's faults, however busy the tool was. Slow and few are not, where the tool was the
-  /// bottleneck: then the run is invalid. So is one in which nothing was delivered to measure.
+  /// Lost, refused and broken are the gateway's faults, however busy the tool was. Slow and few are not, where the tool
+  /// was the bottleneck: then the run is invalid. So is one in which nothing was delivered to measure.
   init(_ figures: Figures, _ thresholds: Thresholds) {
     var faults = Self.connectionFaults(figures, thresholds)
     func atMost<N: BinaryInteger>(_ value: N, _ limit: N?, _ name: String) {

@@ -15,7 +15,8 @@ package struct AccessPolicy: Sendable {
     package init() {}
   }
 
-  /// A random text that is shown once; only its SHA-256 is kept. As it has 256 random bits, a slow hash would add nothing.
+  /// A random text that is shown once; only its SHA-256 is kept. As it has 256 random bits, a slow hash would add
+  /// nothing.
   package struct APIKey: Sendable, Equatable {
     package var name: String
     package var hash: [UInt8]
@@ -76,7 +77,8 @@ package struct AccessPolicy: Sendable {
       }
     }
 
-    /// What a token was checked against. Whatever of it changes, tokens must be shown again: they may no longer be good.
+    /// What a token was checked against. Whatever of it changes, tokens must be shown again: they may no longer be
+    /// good.
     fileprivate struct Identity: Sendable, Equatable {
       var name: String
       var fingerprint: [UInt8]
@@ -97,7 +99,8 @@ package struct AccessPolicy: Sendable {
     }
   }
 
-  /// Who somebody has shown to be, and what follows from it. Kept with a session, so that a changed key file can be applied to it.
+  /// Who somebody has shown to be, and what follows from it. Kept with a session, so that a changed key file can be
+  /// applied to it.
   package struct Credential: Sendable {
     fileprivate enum Source {
       case key(hash: [UInt8])

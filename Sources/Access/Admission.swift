@@ -2,8 +2,9 @@ import PubSub
 import Synchronization
 import Transport
 
-/// Who may come in: connections and rates, in total and per address, over all loops. One lock around one table; what is asked per
-/// message is elsewhere (`FanOut`), so the lock is taken per connection and per HTTP request only, for under 1 µs.
+/// Who may come in: connections and rates, in total and per address, over all loops. One lock around one table; what is
+/// asked per message is elsewhere (`SubscriberHub`), so the lock is taken per connection and per HTTP request only, for
+/// under 1 µs.
 package final class Admission: Sendable {
   package struct Limits: Sendable {
     /// Connections at a time.
@@ -52,8 +53,8 @@ package final class Admission: Sendable {
     var refusals = [UInt64](repeating: 0, count: Refusal.allCases.count)
   }
 
-  /// Refusals that are being answered at a time. A refused connection holds a descriptor and, under TLS, costs a handshake; beyond
-  /// this many, connections are closed at once.
+  /// Refusals that are being answered at a time. A refused connection holds a descriptor and, under TLS, costs a
+  /// handshake; beyond this many, connections are closed at once.
   package static let refusingLimit = 256
   /// Connections beyond the limit that may come in while silent ones are being ended for them.
   package static let roomLimit = 64
@@ -96,8 +97,9 @@ package final class Admission: Sendable {
 
   /// Decides about a new connection. The permit says whether it is to be refused; nil: close it without a word.
   ///
-  /// Where all places are taken and some of them by connections that have not asked for anything yet, the newcomer comes in and
-  /// has a `room`: one of the silent is to be ended for it. Else those who connect and say nothing would keep out who does.
+  /// Where all places are taken and some of them by connections that have not asked for anything yet, the newcomer
+  /// comes in and has a `room`: one of the silent is to be ended for it. Else those who connect and say nothing would
+  /// keep out who does.
   ///
   /// A trusted proxy speaks for many, so its own address is not limited; its clients' are, by what it says of them.
   package func enter(_ peer: SocketAddress, now: Int64) -> AdmissionPermit? {
@@ -162,7 +164,7 @@ package final class Admission: Sendable {
   }
 
   /// A connection has asked for something: it is not ended to make room for others.
-  package func spoke(_ permit: AdmissionPermit) {
+  package func markActive(_ permit: AdmissionPermit) {
     guard permit.isSilent else { return }
     state.withLock { $0.silent -= 1 }
     permit.isSilent = false
@@ -170,7 +172,8 @@ package final class Admission: Sendable {
 
   // MARK: Requests
 
-  /// Decides about a request of a client on a connection. `address` is the client's, which behind a proxy is not the connection's.
+  /// Decides about a request of a client on a connection. `address` is the client's, which behind a proxy is not the
+  /// connection's.
   package func request(_ permit: AdmissionPermit, from address: IPAddress?, now: Int64) -> Rejection? {
     if !permit.isProxy, let wait = requestRate.take(&permit.requests, now: now) {
       return refuse(.requestRate, wait: wait, from: address)
@@ -203,8 +206,8 @@ package final class Admission: Sendable {
     return verdict.map { refuse($0.0, wait: $0.1, from: address) }
   }
 
-  /// Counts a connection among those of a grant's subject, in place of the one it counted among before; false if there are as many as
-  /// the grant allows.
+  /// Counts a connection among those of a grant's subject, in place of the one it counted among before; false if there
+  /// are as many as the grant allows.
   package func hold(_ permit: AdmissionPermit, _ grant: Grant) -> Bool {
     if permit.key == grant.subject { return true }
     return state.withLock { state in
@@ -248,7 +251,8 @@ extension Refusal {
 
 /// One connection's place in the counts of an `Admission`; given back when it goes.
 package final class AdmissionPermit: ConnectionPermit, @unchecked Sendable {
-  // `@unchecked`: made by the accepting loop and handed over with its connection, then touched on the connection's loop only.
+  // `@unchecked`: made by the accepting loop and handed over with its connection, then touched on the connection's loop
+  // only.
 
   private let admission: Admission
   /// When its connection was accepted, monotonic ns.

@@ -26,8 +26,8 @@ package enum Base64URL {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// Nil for anything that `encode` does not write: padding, other characters, a lone last character, stray bits at the end. There is
-  /// one text for each byte string, so that a token cannot be changed without being another.
+  /// Nil for anything that `encode` does not write: padding, other characters, a lone last character, stray bits at the
+  /// end. There is one text for each byte string, so that a token cannot be changed without being another.
   package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count % 4 != 1 else { return nil }
     var out: [UInt8] = []

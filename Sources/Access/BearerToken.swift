@@ -1,7 +1,7 @@
 import HTTP1
 
-/// Takes the token from a request (RFC 6750). It may stand in `Authorization: Bearer …` only: a URL ends up in logs, histories and
-/// `Referer` fields, and a browser that cannot set fields on a WebSocket says its token in `hello`.
+/// Takes the token from a request (RFC 6750). It may stand in `Authorization: Bearer …` only: a URL ends up in logs,
+/// histories and `Referer` fields, and a browser that cannot set fields on a WebSocket says its token in `hello`.
 package enum BearerToken {
   package enum Problem: Error, Equatable {
     /// A token in the query.

@@ -3,8 +3,9 @@ import PubSub
 
 /// A JSON Web Token in compact form (RFC 7519, RFC 7515 section 3.1), taken apart and not yet believed.
 ///
-/// What it holds is used to choose the key that checks it, and for nothing else before the signature has been checked. Reading is strict:
-/// one text for each token (see `Base64URL`), no name twice in an object (RFC 7515 section 4), UTF-8, bounded sizes.
+/// What it holds is used to choose the key that checks it, and for nothing else before the signature has been checked.
+/// Reading is strict: one text for each token (see `Base64URL`), no name twice in an object (RFC 7515 section 4),
+/// UTF-8, bounded sizes.
 package struct JSONWebToken: Sendable, Equatable {
   package enum Algorithm: String, Sendable, CaseIterable {
     case hs256 = "HS256"
@@ -25,7 +26,8 @@ package struct JSONWebToken: Sendable, Equatable {
     package var grant = GrantClaim()
   }
 
-  /// `"tidegate":{"channels":["trades"],"symbols":["kraken:*"],"subscriptions":10,"requests_per_s":5,"connections":2}`, all optional.
+  /// `"tidegate":{"channels":["trades"],"symbols":["kraken:*"],"subscriptions":10,"requests_per_s":5,"connections":2}`,
+  /// all optional.
   package struct GrantClaim: Sendable, Equatable {
     package var channels: Set<ChannelName>?
     package var symbols: SymbolRules?

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The bytes that may wait for all clients of the gateway together. Each loop books what waits for its own clients ten times a
-/// second and is told how much of it to let go of: its share of what is too much.
+/// The bytes that may wait for all clients of the gateway together. Each loop books what waits for its own clients ten
+/// times a second and gets back how many bytes it must drop: its share of the excess.
 package final class QueueBudget: Sendable {
   package let limit: Int
   private let parts: Mutex<[Int]>
@@ -13,15 +13,16 @@ package final class QueueBudget: Sendable {
     parts = Mutex(Array(repeating: 0, count: loops))
   }
 
-  /// Whether far more waits than may, as letting go cannot keep up; new clients are refused while it does. A little over the limit
-  /// is no reason to: it is those who do not take what waits for them that are to go, not those who come.
+  /// Whether far more waits than may, as letting go cannot keep up; new clients are refused while it does. A little
+  /// over the limit is no reason to: it is those who do not take what waits for them that are to go, not those who
+  /// come.
   var isExceeded: Bool { exceeded.load(ordering: .relaxed) }
 
   /// All that waits, as last booked.
   package var total: Int { parts.withLock { $0.reduce(0, +) } }
 
-  /// Books what waits on a loop; answers the bytes it has to let go of, 0 if the total is within the limit. Once it is over, an
-  /// eighth more than the excess goes, so that it is not over again at once.
+  /// Books what waits on a loop; answers the bytes it has to let go of, 0 if the total is within the limit. Once it is
+  /// over, an eighth more than the excess goes, so that it is not over again at once.
   package func book(_ bytes: Int, loop: Int) -> Int {
     parts.withLock { parts in
       let total = set(bytes, loop, &parts)

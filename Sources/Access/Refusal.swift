@@ -1,4 +1,4 @@
-/// Why somebody was not let in, or a request not answered: its name in metrics, and what it is told.
+/// Why a connection or a request was refused: the reason's name in metrics, and the text that the client gets.
 package enum Refusal: String, CaseIterable, Sendable {
   case connections
   case connectionsPerAddress = "connections_per_address"

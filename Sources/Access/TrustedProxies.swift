@@ -3,8 +3,8 @@ import Transport
 
 /// Reads a client's address from what proxies say, and only from proxies that are trusted.
 ///
-/// One header is read, the one the proxies are known to write: a proxy that writes `X-Forwarded-For` passes on a `Forwarded` that
-/// the client made up, and the other way round.
+/// One header is read, the one the proxies are known to write: a proxy that writes `X-Forwarded-For` passes on a
+/// `Forwarded` that the client made up, and the other way round.
 package struct TrustedProxies: Sendable {
   package enum Header: String, Sendable, CaseIterable {
     /// `X-Forwarded-For: 203.0.113.7, 10.0.0.2`.
@@ -26,8 +26,9 @@ package struct TrustedProxies: Sendable {
 
   func trusts(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
 
-  /// The client's address: the connection's own unless that is a trusted proxy's; then the rightmost hop that is none. A hop that is
-  /// no address (`unknown`, an obfuscated name) ends the search at the proxy that reported it.
+  /// The client's address: the connection's own unless that is a trusted proxy's; then the rightmost hop that is not a
+  /// trusted proxy. A hop that is no address (`unknown`, an obfuscated name) ends the search at the proxy that reported
+  /// it.
   package func client(of peer: IPAddress, _ fields: HTTPFields) -> IPAddress {
     guard trusts(peer) else { return peer }
     var client = peer

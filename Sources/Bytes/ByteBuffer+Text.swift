@@ -1,4 +1,5 @@
-/// Numbers as text and JSON into a `ByteBuffer`: what every encoder writes with. No allocation once the buffer has grown.
+/// Numbers as text and JSON into a `ByteBuffer`: what every encoder writes with. No allocation once the buffer has
+/// grown.
 extension ByteBuffer {
   /// Appends `value` in decimal digits.
   @inlinable
@@ -15,7 +16,8 @@ extension ByteBuffer {
     appendDigits(value, count: count)
   }
 
-  /// Appends `value` × 10^-`scale` with exactly `scale` digits after the point: what a venue with that increment prints.
+  /// Appends `value` × 10^-`scale` with exactly `scale` digits after the point: what a venue with that increment
+  /// prints.
   @inlinable
   package mutating func append(decimal value: Int64, scale: UInt8) {
     guard scale > 0 else { return append(integer: value) }

@@ -4,7 +4,8 @@
 /// parsers keep an incomplete head in it. It never shrinks by itself, so that a buffer used for every message
 /// allocates only until it has met its largest one; `release()` gives the memory back.
 ///
-/// The buffer has no limit of its own. Whoever fills it from outside the process checks a limit *before* appending.
+/// The buffer has no limit of its own. A caller that fills it from outside the process checks a limit *before*
+/// appending.
 @frozen
 package struct ByteBuffer: ~Copyable {
   @usableFromInline var base: UnsafeMutableRawPointer?

@@ -74,7 +74,8 @@ package enum DecimalText {
     return Decimal64(mantissa: parts.mantissa, scale: UInt8(parts.scale))
   }
 
-  /// Digits after the point as the text spells them, trailing zeros counted (`"0.0100"` is 4): the scale a venue prints at.
+  /// Digits after the point as the text spells them, trailing zeros counted (`"0.0100"` is 4): the scale a venue prints
+  /// at.
   package static func printedScale(_ text: RawSpan) -> UInt8 {
     var digits: UInt8 = 0
     var seen = false

@@ -3,8 +3,8 @@
 
   /// `Mutex` for builds under ThreadSanitizer, which each module that locks then uses by the name `Mutex`.
   ///
-  /// The standard library's own is a futex taken inside a library that the sanitizer has not instrumented, so that all it
-  /// guards is reported as a race. This one tells the sanitizer of every lock and unlock, and locks in the same way.
+  /// The standard library's own is a futex taken inside a library that the sanitizer has not instrumented, so that all
+  /// it guards is reported as a race. This one tells the sanitizer of every lock and unlock, and locks in the same way.
   package struct ObservedMutex<Value: ~Copyable>: ~Copyable {
     private let mutex: Mutex<Value>
     /// What the sanitizer knows the lock by.

@@ -15,8 +15,8 @@ enum SWAR {
   /// How many bytes from the first are 0…9.
   @inlinable @inline(__always)
   static func digitCount(_ digits: UInt64) -> Int {
-    // A byte above 9 gets its top bit from the sum, or has it. The sum carries into the next byte only from a byte above 0x89,
-    // which is flagged itself, and the lowest flag is the one that counts.
+    // A byte above 9 gets its top bit from the sum, or has it. The sum carries into the next byte only from a byte
+    // above 0x89, which is flagged itself, and the lowest flag is the one that counts.
     let flags = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
     return flags.trailingZeroBitCount >> 3
   }
@@ -32,8 +32,8 @@ enum SWAR {
     return (low &+ high) >> 32
   }
 
-  /// The first byte from `index` that ends the plain text of a JSON string: a quote, a backslash or a control character; `end` if there
-  /// is none. Reads nothing at or past `end`.
+  /// The first byte from `index` that ends the plain text of a JSON string: a quote, a backslash or a control
+  /// character; `end` if there is none. Reads nothing at or past `end`.
   @inlinable @inline(__always)
   static func endOfPlainText(_ start: UnsafeRawPointer, from index: Int, to end: Int) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101

@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// One allocation holds object and bytes. Sharing costs one atomic retain.
 package final class SharedBytes: @unchecked Sendable {
-  // `@unchecked`: `start` and `count` are constants and the bytes are written only in `init`, before the object is shared;
-  // `second` is atomic and owns what it points to.
+  // `@unchecked`: `start` and `count` are constants and the bytes are written only in `init`, before the object is
+  // shared; `second` is atomic and owns what it points to.
   package let start: UnsafeRawPointer
   package let count: Int
   /// Nil: nobody has asked for a compressedForm; this object itself, not retained: there is none; else a retained one.
@@ -41,8 +41,9 @@ package final class SharedBytes: @unchecked Sendable {
 
   private var own: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 
-  /// A second form of the same message, such as a compressed one: made when it is first asked for, nil if there is none, kept as
-  /// long as this object. Callable from several threads at once: `make` may then be called by each, and one result is kept.
+  /// A second form of the same message, such as a compressed one: made when it is first asked for, nil if there is
+  /// none, kept as long as this object. Callable from several threads at once: `make` may then be called by each, and
+  /// one result is kept.
   package func compressedForm(_ make: @autoclosure () -> SharedBytes?) -> SharedBytes? {
     if let known = second.load(ordering: .acquiring) { return resolve(known) }
     let made = make()

@@ -3,8 +3,8 @@ import Gateway
 import Transport
 import VenueSimulator
 
-/// Simulated exchanges inside this process, on loopback ports of the system's choice, that the gateway reaches over the same TLS,
-/// WebSocket and REST as the real ones.
+/// Simulated exchanges inside this process, on loopback ports of the system's choice, that the gateway reaches over the
+/// same TLS, WebSocket and REST as the real ones.
 final class Demo {
   private static let assets = ["BTC", "ETH", "SOL", "ZEC", "XRP", "ADA", "DOGE", "LTC"]
 

@@ -11,7 +11,7 @@ struct Tidegate: AsyncParsableCommand {
         tidegate serve --demo
         tidegate watch kraken:BTC-USD
       """,
-    version: TidegateVersion.current,
+    version: TidegateVersion.full,
     subcommands: [
       ServeCommand.self, WatchCommand.self, ReplayCommand.self, RecordCommand.self, SimulateCommand.self,
       VenuesCommand.self, InstrumentsCommand.self, CheckConfigCommand.self, HistoryCommand.self, KeyCommand.self,

@@ -8,16 +8,16 @@
 #include <sys/random.h>
 #include <sys/timerfd.h>
 
-// Declared in <sys/socket.h>, but under _GNU_SOURCE only. That header is not included: its constants would belong to this
-// module or to Glibc depending on which is built first.
+// Declared in <sys/socket.h>, but under _GNU_SOURCE only. That header is not included: its constants would belong to
+// this module or to Glibc depending on which is built first.
 struct sockaddr;
 extern int accept4(int descriptor, struct sockaddr *address, unsigned int *length, int flags);
 static inline int clinux_accept4(int descriptor, void *address, uint32_t *length, int flags) {
   return accept4(descriptor, (struct sockaddr *)address, length, flags);
 }
 
-// The allocator's figures and its giving back (mallinfo2(3), malloc_trim(3)). Their header, <malloc.h>, is missing from the Glibc
-// overlay and includes <stdio.h>, which is to stay Glibc's.
+// The allocator's figures and its giving back (mallinfo2(3), malloc_trim(3)). Their header, <malloc.h>, is missing from
+// the Glibc overlay and includes <stdio.h>, which is to stay Glibc's.
 struct clinux_heap {
   size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
 };

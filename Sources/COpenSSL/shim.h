@@ -14,10 +14,10 @@
 #include <openssl/x509v3.h>
 #include <openssl/pem.h>
 
-// Settings both roles share: TLS 1.2 as the lowest version (RFC 9325 section 3.1.1), no renegotiation (RFC 9325 section 3.5), no
-// compression (section 3.3), buffers given back while idle, writes that may be taken in part and tried again from elsewhere.
-// Among what both sides take the server's order counts, but a client that puts ChaCha20 first gets it: it has no AES in hardware.
-// Reading ahead takes a record with one recv instead of two, one for its header.
+// Settings both roles share: TLS 1.2 as the lowest version (RFC 9325 section 3.1.1), no renegotiation (RFC 9325 section
+// 3.5), no compression (section 3.3), buffers given back while idle, writes that may be taken in part and tried again
+// from elsewhere. Among what both sides take the server's order counts, but a client that puts ChaCha20 first gets it:
+// it has no AES in hardware. Reading ahead takes a record with one recv instead of two, one for its header.
 static inline int copenssl_configure(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                    SSL_OP_PRIORITIZE_CHACHA);

@@ -12,7 +12,8 @@ final class GatewayEnd: Sendable {
   }
   private let state = Mutex(State())
 
-  /// Has `completion` called at the end, at once if that has been. True the first time: then the caller brings the end about.
+  /// Has `completion` called at the end, at once if that has been. True the first time: then the caller brings the end
+  /// about.
   func wait(_ completion: @escaping @Sendable () -> Void) -> Bool {
     let (isFirst, hasEnded) = state.withLock { state in
       defer { state.isUnderWay = true }
@@ -35,11 +36,11 @@ final class GatewayEnd: Sendable {
 
 /// The end of a gateway.
 extension Gateway {
-  /// Stops accepting, tells every client when to reconnect, closes each at that moment with 4201, and ends when all are gone, at the
-  /// latest after `seconds`. `stop` cuts it short.
+  /// Stops accepting, tells every client when to reconnect, closes each at that moment with 4201, and ends when all are
+  /// gone, at the latest after `seconds`. `stop` cuts it short.
   ///
-  /// - Parameter handsOver: whether another process takes over the ports: then metrics and health go, too, at once; otherwise
-  ///   they stay to the end, and `/readyz` answers 503.
+  /// - Parameter handsOver: whether another process takes over the ports: then metrics and health go, too, at once;
+  ///   otherwise they stay to the end, and `/readyz` answers 503.
   package func drain(seconds: Int, handsOver: Bool = false, _ completion: @escaping @Sendable () -> Void) {
     publicListener.close()
     if handsOver { internalListener.close() }
@@ -60,9 +61,9 @@ extension Gateway {
   /// Ends the loops when no node has clients or is to wait for them any longer; after the nodes were told.
   private func end(_ completion: @escaping @Sendable () -> Void) {
     guard ending.wait(completion) else { return }
-    let countdown = Countdown(nodes.count) { [loops, nodes, ending, history] in
+    let countdown = CompletionLatch(nodes.count) { [loops, nodes, ending, history] in
       // The loops have ended and nothing else touches the nodes; each holds all of them, itself included.
-      let ended = Countdown(loops.count) {
+      let ended = CompletionLatch(loops.count) {
         for node in nodes { node.connect(to: []) }
         guard let history else { return ending.arrive() }
         history.finish { ending.arrive() }

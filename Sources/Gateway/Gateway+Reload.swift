@@ -8,10 +8,10 @@ extension Gateway {
   /// A certificate that ends within this time is warned of at every reading, s.
   private static let expiryWarning = 14 * 86_400
 
-  /// Reads every file again that the gateway was given: certificates and keys of the client port, the roots of clients' certificates
-  /// and of venues, the key file. Connections that are there stay; a file that cannot be used is reported, and what was in use stays.
-  /// The log says what was read, or that there is nothing to read. Blocks on the disk: not for a loop. Callable at any time, also while
-  /// the gateway drains.
+  /// Reads every file again that the gateway was given: certificates and keys of the client port, the roots of clients'
+  /// certificates and of venues, the key file. Connections that are there stay; a file that cannot be used is reported,
+  /// and what was in use stays. The log says what was read, or that there is nothing to read. Blocks on the disk: not
+  /// for a loop. Callable at any time, also while the gateway drains.
   package func reload() {
     var hasFiles = reloadCertificates()
     if reloadRoots() { hasFiles = true }
@@ -37,7 +37,8 @@ extension Gateway {
     return true
   }
 
-  /// Those of the system count as none of the gateway's; they are read again, too. A simulated market has its own, which do not change.
+  /// Those of the system count as none of the gateway's; they are read again, too. A simulated market has its own,
+  /// which do not change.
   private func reloadRoots() -> Bool {
     guard !configuration.demo, !configuration.feeds.isEmpty else { return false }
     do throws(TransportError) {

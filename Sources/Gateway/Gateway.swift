@@ -48,8 +48,8 @@ package final class Gateway: Sendable {
     try self.init(configuration: configuration, access: access, history: history, log: log, loops: loops)
   }
 
-  /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their order, and
-  /// `configuration.loops` does not count. `stop` ends them.
+  /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their
+  /// order, and `configuration.loops` does not count. `stop` ends them.
   package init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
     loops: [EventLoop]
@@ -76,7 +76,8 @@ package final class Gateway: Sendable {
       node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
       source: configuration.demo ? .simulated : .live,
       epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
-      heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
+      readyFeeds: configuration.readyFeeds, heartbeatSeconds: configuration.heartbeatSeconds,
+      compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
       http: configuration.http, internalHosts: configuration.internalHosts,
       servesConsole: configuration.console,
@@ -176,9 +177,9 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a day of each
-  /// other keep their distance, others begin at once.
-  private func makeReplayers() throws(RecordingError) -> [(bound: LoopBound<Replayer>, origin: Timestamp)] {
+  /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a
+  /// day of each other keep their distance, others begin at once.
+  private func makeReplayers() throws(RecordingError) -> [(bound: UncheckedTransfer<Replayer>, origin: Timestamp)] {
     guard !configuration.replay.isEmpty else { return [] }
     let run = try ReplayRun(try ReplayPlan(configuration.replay))
     for error in run.skipped { log.warning("recording left out: \(error.description)") }
@@ -192,7 +193,7 @@ package final class Gateway: Sendable {
       let own = replayer.nextTime ?? .distantPast
       var origin = own
       for start in starts.reversed() where start <= own && origin - start <= Microseconds.day { origin = start }
-      return (LoopBound(value: replayer), origin)
+      return (UncheckedTransfer(value: replayer), origin)
     }
   }
 
@@ -211,7 +212,7 @@ package final class Gateway: Sendable {
             "out of descriptors: connections are turned away",
             metadata: ["connections": "\(shed)", "limit": "\(DescriptorLimit.current)"])
         case .recovered(let shed):
-          log.notice("descriptors are to be had again", metadata: ["turned_away": "\(shed)"])
+          log.notice("descriptors are available again", metadata: ["turned_away": "\(shed)"])
         case nil: break
         }
       }

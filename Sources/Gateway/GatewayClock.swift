@@ -3,22 +3,23 @@ import Transport
 
 /// The gateway's clock: microseconds UTC that never go back. Owned by one loop.
 ///
-/// It runs on the monotonic clock and follows the wall clock: forward steps at once; while the wall clock stands behind what
-/// has been told (a backward step), time goes on at nearly the monotonic rate and the rest of the step is caught up with slowly.
+/// It runs on the monotonic clock and follows the wall clock: forward steps at once; while the wall clock stands behind
+/// what has been told (a backward step), time goes on at nearly the monotonic rate and the rest of the step is caught
+/// up with slowly.
 struct GatewayClock {
   private let kernel: any Kernel
-  private var time: FollowedTime
+  private var time: SlewingClock
 
   init(kernel: any Kernel) {
     self.kernel = kernel
-    time = FollowedTime(wall: kernel.wallMicroseconds(), monotonic: kernel.monotonicMicroseconds)
+    time = SlewingClock(wall: kernel.wallMicroseconds(), monotonic: kernel.monotonicMicroseconds)
   }
 
   /// The present moment; costs one `clock_gettime`.
   mutating func now() -> Timestamp { time.now(monotonic: kernel.monotonicMicroseconds) }
 
-  /// Follows the wall clock; call about once a second. Answers a step of the wall clock by more than 100 ms, in µs, once; one forward
-  /// is then also a step of `now`.
+  /// Follows the wall clock; call about once a second. Answers a step of the wall clock by more than 100 ms, in µs,
+  /// once; one forward is then also a step of `now`.
   mutating func follow() -> Int64? {
     time.follow(wall: kernel.wallMicroseconds(), monotonic: kernel.monotonicMicroseconds)
   }

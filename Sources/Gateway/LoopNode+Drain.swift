@@ -20,7 +20,8 @@ extension LoopNode {
   /// What those who have not answered their close frame get to read it, µs.
   private static let lastTime: Int64 = 900_000
 
-  /// Sends the clients away over `window` µs, and takes no new ones. Feeds go on for those who are still there. On the loop.
+  /// Sends the clients away over `window` µs, and takes no new ones. Feeds go on for those who are still there. On the
+  /// loop.
   func beginDrain(window: Int64) {
     loop.assertOnLoop()
     isDraining = true
@@ -52,9 +53,9 @@ extension LoopNode {
 
   /// Calls `body` when no client is left, or when those who are left had their time. On the loop.
   ///
-  /// The time in which nothing ran does not count: a process that is stopped across its deadline still has the clients to tell whose
-  /// moment came meanwhile. At the deadline everybody who is left is told, and gets a last second to read that, since a connection
-  /// that is closed with unread bytes of its peer is reset, and a reset destroys what the peer has not read.
+  /// Time in which the process was stopped does not count: after it, the gateway still has to tell the clients whose
+  /// moment passed. At the deadline it tells everybody who is left and gives them a last second to read that, because
+  /// the kernel resets a connection that is closed with unread bytes, and a reset destroys what the peer has not read.
   func whenEmpty(_ body: @escaping () -> Void) {
     let moment = loop.moment
     if let last = ending.lookedAt, moment - last > Self.stallAfter { ending.deadline += moment - last }

@@ -12,10 +12,12 @@ struct ExcessState {
   fileprivate var closed = 0
 }
 
-/// Ends those who are too slow or have too much waiting: a few at a time. Ten thousand connections that began together are overdue
-/// together; to look at them all in one turn, or to end them in one, kept everybody else waiting for 10 ms and more.
+/// Ends those who are too slow or have too much waiting: a few at a time. Ten thousand connections that began together
+/// are overdue together; to look at them all in one turn, or to end them in one, kept everybody else waiting for 10 ms
+/// and more.
 extension LoopNode {
-  /// HTTP connections looked at, and ended, in one turn, and the time to the next such turn, ns. A look takes up to 1 µs, an end 40.
+  /// HTTP connections looked at, and ended, in one turn, and the time to the next such turn, ns. A look takes up to 1
+  /// µs, an end 40.
   private static let looksPerTurn = 256
   private static let endsPerTurn = 16
   private static let looksInterval: UInt64 = 5_000_000
@@ -53,8 +55,8 @@ extension LoopNode {
     newcomers.append(connection, at: permit.came, isOfInterest: Self.isSilent)
   }
 
-  /// Ends the connection that has been silent longest, its TLS handshake included, for one that came at `time`, ns, and has this `room`:
-  /// here or, where there is none, on the next of `hops` loops.
+  /// Ends the connection that has been silent longest, its TLS handshake included, for one that came at `time`, ns, and
+  /// has this `room`: here or, where there is none, on the next of `hops` loops.
   func makeRoom(_ room: Int, hops: Int, until time: UInt64) {
     loop.assertOnLoop()
     let found = newcomers.popFirst(until: time) { connection, came in

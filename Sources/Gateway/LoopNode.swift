@@ -9,8 +9,9 @@ import Transport
 import Venues
 import WebSocket
 
-/// Everything that lives on one loop: the feeds and markets it owns, their publisher, the subscriber hub and the sessions of
-/// its clients. It carries deliveries and commands between publishers and hubs, its own and those of the other loops.
+/// Everything that lives on one loop: the feeds and markets it owns, their publisher, the subscriber hub and the
+/// sessions of its clients. It carries deliveries and commands between publishers and hubs, its own and those of the
+/// other loops.
 ///
 /// A turn gathers: feeds publish into `outgoing` as they read; at the turn's end everything is delivered, clients with
 /// something queued are written to, and what other loops need goes to their mailboxes in one batch each.
@@ -196,8 +197,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if loop.index == 0 { publisher.publish(status: all, now: clock.now(), into: &outgoing) }
   }
 
-  /// Tells every loop what changed about this loop's feeds: their states, and the instruments whose description or book did. A loop
-  /// that cannot take it now is told all of it later. O(changed).
+  /// Tells every loop what changed about this loop's feeds: their states, and the instruments whose description or book
+  /// did. A loop that cannot take it now gets all of it later. O(changed).
   private func announceFeeds() {
     let now = clock.now()
     // In their order, so that a seed makes the same world each time.
@@ -375,7 +376,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   // MARK: The end of a turn
 
-  /// Subscriptions and snapshots that the publisher is asked for in one turn; each takes 2 to 20 µs, those of the largest books 200.
+  /// Subscriptions and snapshots that the publisher is asked for in one turn; each takes 2 to 20 µs, those of the
+  /// largest books 200.
   private static let commandsPerTurn = 256
   private var commandsLeft = LoopNode.commandsPerTurn
 
@@ -476,7 +478,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     return session
   }
 
-  /// Gives the other loops what is theirs; what one of them does not take is merged, and offered again with the next turn.
+  /// Gives the other loops what is theirs; what one of them does not take is merged, and offered again with the next
+  /// turn.
   private func sendOutboxes() {
     for index in outboxes.indices where !outboxes[index].isEmpty {
       let deliveries = outboxes[index].deliveries

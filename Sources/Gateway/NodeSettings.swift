@@ -13,6 +13,8 @@ struct NodeSettings: Sendable {
   /// Of this run: tells clients that stream numbers started over.
   var epoch: String
   var clientLimits: ClientLimits
+  /// Feeds that must be live before the gateway counts as ready, 0 and more.
+  var readyFeeds = 1
   /// Seconds between heartbeats where a client does not say, 1…60.
   var heartbeatSeconds: Int
   var compression = GatewayConfiguration.Compression()
@@ -32,7 +34,7 @@ struct NodeSettings: Sendable {
   /// Whether venues are asked for candles that are missing.
   var backfills = false
   var log: Logger
-  /// Where clients that get TLS wrong are told of.
+  /// Logs clients whose TLS fails.
   var tlsLog: TLSLog?
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?

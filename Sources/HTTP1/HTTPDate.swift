@@ -24,8 +24,8 @@ package enum HTTPDate {
     return "\(weekday), \(pad(dayOfMonth)) \(months[month - 1]) \(pad(year, to: 4)) \(time) GMT"
   }
 
-  /// Seconds since 1970 of an IMF-fixdate, the one format that is written today: `Sun, 06 Nov 1994 08:49:37 GMT`. Nil for anything
-  /// else, and for a day or an hour that there is not. Range: years 1970 to 9999.
+  /// Seconds since 1970 of an IMF-fixdate, the one format that is written today: `Sun, 06 Nov 1994 08:49:37 GMT`. Nil
+  /// for anything else, and for a day or an hour that there is not. Range: years 1970 to 9999.
   package static func parse(_ text: String) -> Int64? {
     let parts = text.split(separator: " ", omittingEmptySubsequences: false)
     guard text.utf8.count == 29, parts.count == 6, parts[0].hasSuffix(","), parts[5] == "GMT",

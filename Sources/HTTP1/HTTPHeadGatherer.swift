@@ -2,8 +2,8 @@ import Bytes
 
 /// Gathers one head after another as bytes arrive, within the limits.
 ///
-/// A head that lies whole in the input is handed out where it is; only one that is cut is kept, in a buffer that is given
-/// back once the head is whole, so that an idle connection holds nothing.
+/// A head that lies whole in the input is handed out where it is; only one that is cut is kept, in a buffer that is
+/// given back once the head is whole, so that an idle connection holds nothing.
 struct HTTPHeadGatherer: ~Copyable {
   private let limits: HTTPLimits
   private var scanner: HTTPHeadScanner

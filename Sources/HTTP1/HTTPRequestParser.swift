@@ -2,8 +2,8 @@ import Bytes
 
 /// Parses requests (server side) as bytes arrive; strict (RFC 9112), one at a time, body included. Sans-IO.
 ///
-/// It holds nothing between requests. After an error every call throws it again: answer `HTTPError.status` and close, for
-/// nobody knows where the next request begins.
+/// It holds nothing between requests. After an error every call throws it again: answer `HTTPError.status` and close,
+/// for nobody knows where the next request begins.
 package struct HTTPRequestParser: ~Copyable {
   /// How far the request under way has come.
   package enum Stage: Equatable, Sendable {
@@ -82,9 +82,9 @@ package struct HTTPRequestParser: ~Copyable {
     return pending.headBytes + pending.body.body.count
   }
 
-  /// The head of the request under way, if its client waits for a status before it sends the body (RFC 9110 section 10.1.1). Ask
-  /// after `next` returned nil; it is given once. Answer the final status where that can be told from the head, as the section
-  /// demands, and close, since the body may come or not; else `100 Continue`.
+  /// The head of the request under way, if its client waits for a status before it sends the body (RFC 9110 section
+  /// 10.1.1). Ask after `next` returned nil; it is given once. Answer the final status where that can be told from the
+  /// head, as the section demands, and close, since the body may come or not; else `100 Continue`.
   package mutating func takeExpectation() -> HTTPRequestHead? {
     guard let waiting = pending, waiting.owesStatus else { return nil }
     pending!.owesStatus = false

@@ -97,7 +97,7 @@ enum HTTPTarget {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// Where the authority of a URL with a scheme this house serves lies; nil if `target` is none.
+  /// Where the authority of a URL with a scheme this house serves lies; nil if `target` is no such URL.
   private static func authority(of target: UnsafeRawBufferPointer) -> Range<Int>? {
     for scheme in ["http://", "https://", "ws://", "wss://"] {
       let length = scheme.utf8.count

@@ -2,9 +2,9 @@ import Bytes
 import CZlib
 import Foundation
 
-/// Lines of a file that is gzip-compressed or plain, told apart by its first two bytes. Reads ahead by one block; a line longer
-/// than `lineLimit` is an error. Compressed data that ends too early, and zeros after it as a crashed machine leaves them, are the
-/// end of the file: `isCutOff` tells.
+/// Lines of a file that is gzip-compressed or plain, told apart by its first two bytes. Reads ahead by one block; a
+/// line longer than `lineLimit` is an error. Compressed data that ends too early, and zeros after it as a crashed
+/// machine leaves them, are the end of the file: `isCutOff` tells.
 package final class LineReader {
   /// The longest line that recordings have had is 3.7 MB, an instrument list.
   static let lineLimit = 16 << 20

@@ -1,7 +1,8 @@
 import MarketData
 import Venues
 
-/// What the first records of a recording say of its market: lists, answers, the protocol, names. Bounded in what it keeps.
+/// What the first records of a recording say of its market: lists, answers, the protocol, names. Bounded in what it
+/// keeps.
 struct RecordingBegin {
   /// Answers that are kept.
   private static let answerLimit = 64

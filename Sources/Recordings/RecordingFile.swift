@@ -77,7 +77,7 @@ package final class RecordingFile {
     _ = lseek(descriptor, off_t(length), SEEK_SET)
   }
 
-  /// Ends writing; an error that the disk kept to itself until now is told.
+  /// Closes the file; throws an error that the disk reports only now.
   package func close() throws(RecordingError) {
     guard descriptor >= 0 else { return }
     let result = Glibc.close(descriptor)

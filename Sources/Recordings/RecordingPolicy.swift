@@ -2,8 +2,8 @@ import MarketData
 
 /// How a recorder deals with its files: when it begins another, what it keeps, what a crash may cost.
 package struct RecordingPolicy: Sendable, Equatable {
-  /// When the operating system is told to put what was written on the disk (fsync(2)). Without, a crash of the program costs no more than
-  /// `flushSeconds`, one of the machine what the system had not written yet.
+  /// When written data is fsynced (fsync(2)). Without it, a crash of the program
+  /// costs no more than `flushSeconds`, one of the machine what the system had not written yet.
   package enum Sync: Sendable, Equatable, LosslessStringConvertible {
     case none
     /// When a file is complete.
@@ -34,8 +34,8 @@ package struct RecordingPolicy: Sendable, Equatable {
   package var rotateMegabytes = 256
   /// Seconds after which it is begun, 0 (never)…604,800.
   package var rotateSeconds = 3_600
-  /// MB that the complete files of one connection may take beside the file that is being written, 0 (no bound)…100,000,000. Beyond, the
-  /// oldest are deleted.
+  /// MB that the complete files of one connection may take beside the file that is being written, 0 (no
+  /// bound)…100,000,000. Beyond, the oldest are deleted.
   package var keepMegabytes = 0
   /// Files of one connection, the one that is being written included, 0 (no bound)…1,000,000.
   package var keepFiles = 0

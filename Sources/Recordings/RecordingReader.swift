@@ -3,8 +3,9 @@ import MarketData
 
 /// Reads a recording: NDJSON, gzip-compressed or plain; a header line, then one record a line in the order of arrival.
 ///
-/// Keys that it does not know are passed over. A last line that has neither its break nor its `}` is left out: the file was cut off
-/// there, as `isCutOff` tells. Everything else that is not as it should be is an error with its line and field.
+/// Keys that it does not know are passed over. A last line that has neither its break nor its `}` is left out: the file
+/// was cut off there, as `isCutOff` tells. Everything else that is not as it should be is an error with its line and
+/// field.
 package final class RecordingReader {
   package let header: RecordingHeader
   private let lines: LineReader
@@ -27,7 +28,8 @@ package final class RecordingReader {
   /// The text of the last record: a frame, a body. Empty for `open` and `close`.
   package private(set) var payload = ByteBuffer()
   private var lastTime = Timestamp.distantPast
-  /// What `t` may be: up to the end of the year 9999. Whoever plays a recording steps through the time between two records.
+  /// What `t` may be: up to the end of the year 9999. A replay steps through the time between two
+  /// records.
   private static let times: Range<Int64> = 0..<253_402_300_800_000_000
 
   private static func clamped(_ time: Timestamp) -> Timestamp {
@@ -172,8 +174,8 @@ package final class RecordingReader {
     return record
   }
 
-  /// Appends the text of a JSON string's inside; nil if it is good, else the offset of the bad escape. Runs without backslash are
-  /// copied whole.
+  /// Appends the text of a JSON string's inside; nil if it is good, else the offset of the bad escape. Runs without
+  /// backslash are copied whole.
   static func unescape(_ text: RawSpan, isEscaped: Bool, into out: inout ByteBuffer) -> Int? {
     guard isEscaped else {
       out.append(text)

@@ -22,8 +22,9 @@ package enum RecordingEvent: Equatable {
   case notDeleted(path: String, reason: String)
 }
 
-/// The files of one recorder, one after the other: begins another when the policy says so, deletes the oldest, pauses when the
-/// disk does not take any more and tries again until it does. Used by one thread at a time; time comes from outside.
+/// The files of one recorder, one after the other: begins another when the policy says so, deletes the oldest, pauses
+/// when the disk does not take any more and tries again until it does. Used by one thread at a time; time comes from
+/// outside.
 ///
 /// Each file of a folder begins with a header that names the file it follows, and repeats what is not sent again: the
 /// connection and the answers to REST requests other than books (instrument lists). So each reads by itself; its books
@@ -84,7 +85,8 @@ package final class RecordingSet {
   private var resumeLength = 0
   private var failures = 0
   private var filesDeleted = 0
-  /// Complete files that this recorder, or an earlier run of it, made; oldest first. Kept where there is a bound on them.
+  /// Complete files that this recorder, or an earlier run of it, made; oldest first. Kept where there is a bound on
+  /// them.
   private var complete: [RecordingPart] = []
 
   /// Makes the first file.
@@ -92,7 +94,7 @@ package final class RecordingSet {
   ///   - header: of every file, but for its time and part.
   ///   - now: UTC.
   ///   - makeFile: opens files; tests pass disks that fill up.
-  /// - Throws: that the file cannot be made. A disk that does not take its begin is none: then the set is paused.
+  /// - Throws: that the file cannot be made. If the disk does not take its first bytes, the set is paused instead.
   package init(
     to destination: Destination, header: RecordingHeader, policy: RecordingPolicy, at now: Timestamp,
     makeFile: @escaping MakeFile = { (path, mode) throws(RecordingError) in try RecordingFile(path: path, mode: mode) },

@@ -2,15 +2,15 @@ import Bytes
 import CZlib
 import MarketData
 
-/// Writes a recording as a row of gzip members (RFC 1952 section 2.2), each of whole records. `finish` writes the last one;
-/// without it the last records, up to about 256 KB of them, are missing.
+/// Writes a recording as a row of gzip members (RFC 1952 section 2.2), each of whole records. `finish` writes the last
+/// one; without it the last records, up to about 256 KB of them, are missing.
 ///
-/// The rule when the disk is full, or fails otherwise: the call that noticed throws, once. The file is cut back to its last whole
-/// member, so that it reads to its end, and takes nothing more. Whoever goes on, in this file or the next, begins with a `gap`
-/// record: else the recording would replay as if nothing had been missed.
+/// The rule when the disk is full, or fails otherwise: the call that noticed throws, once. The file is cut back to its
+/// last whole member, so that it reads to its end, and takes nothing more. A caller that continues, in this file or the
+/// next, begins with a `gap` record: else the recording would replay as if nothing had been missed.
 ///
-/// Holds at most one block of text and one of compressed data; a write to the disk happens about every 256 KB of frames, and at
-/// each `flush`.
+/// Holds at most one block of text and one of compressed data; a write to the disk happens about every 256 KB of
+/// frames, and at each `flush`.
 package final class RecordingWriter {
   private static let blockSize = 256 << 10
 

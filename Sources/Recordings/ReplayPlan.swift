@@ -1,14 +1,15 @@
 import Foundation
 import MarketData
 
-/// What is to be replayed, from the names of files and folders: which files follow each other, and which run side by side.
+/// What is to be replayed, from the names of files and folders: which files follow each other, and which run side by
+/// side.
 package struct ReplayPlan: Sendable {
   /// One venue's connection: a recording, or the files of a set in the order of time.
   package struct Track: Sendable, Equatable {
     package var paths: [String]
     /// Bytes of all files.
     package var bytes: Int
-    /// Something about it that whoever replays it should know.
+    /// What the report of a replay should say about it.
     package var notes: [String]
   }
 

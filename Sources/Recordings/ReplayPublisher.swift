@@ -3,8 +3,9 @@ import MarketData
 import PubSub
 import Venues
 
-/// Publishes replayed markets as the gateway does, to a subscriber of everything, at the times of the recording: all trades, quotes and
-/// whole books as they come, tickers and sparklines every second, pulses and 25 levels of the books every 100 ms.
+/// Publishes replayed markets as the gateway does, to a subscriber of everything, at the times of the recording: all
+/// trades, quotes and whole books as they come, tickers and sparklines every second, pulses and 25 levels of the books
+/// every 100 ms.
 ///
 /// The same recordings give the same bytes, however fast they are played and on every machine.
 package final class ReplayPublisher {

@@ -2,7 +2,8 @@ import Bytes
 import MarketData
 import Venues
 
-/// What replays came to: for people a line per symbol and what was wrong, or one JSON document; and the exit code that it deserves.
+/// What replays came to: for people a line per symbol and what was wrong, or one JSON document; and the exit code that
+/// it deserves.
 package struct ReplayReport: Sendable {
   /// How the program ends, for scripts.
   package enum ExitCode: Int32, Sendable {
@@ -46,8 +47,8 @@ package struct ReplayReport: Sendable {
 
   // MARK: JSON
 
-  /// `{"recordings":[…],"skipped":[{"file":…,"reason":…}],"published":{"messages":…,"bytes":…,"digest":…}}`; the last two only if
-  /// there is such a thing.
+  /// `{"recordings":[…],"skipped":[{"file":…,"reason":…}],"published":{"messages":…,"bytes":…,"digest":…}}`; the last
+  /// two only if there is such a thing.
   package var json: String {
     var out = ByteBuffer(capacity: 16 << 10)
     out.append("{\"recordings\": [\n")
@@ -115,7 +116,7 @@ package struct ReplayReport: Sendable {
     return lines.joined(separator: "\n")
   }
 
-  /// What was of no use, and why.
+  /// Rejected messages, and why.
   private static func flaws(of result: ReplayResult) -> [String] {
     var lines: [String] = []
     let resyncs = result.symbols.filter { !$0.resyncs.isEmpty }
@@ -126,7 +127,7 @@ package struct ReplayReport: Sendable {
     if !result.unreadable.isEmpty {
       let kinds = result.unreadable.map { "\($0.count) \($0.kind.rawValue)" }.joined(separator: ", ")
       let count = result.unreadable.reduce(0) { $0 + $1.count }
-      lines.append("\(count) message\(count == 1 ? "" : "s") of no use (\(kinds)), among them:")
+      lines.append("\(count) rejected message\(count == 1 ? "" : "s") (\(kinds)), among them:")
       lines += result.unreadableExamples.map { "  \($0)" }
     }
     if result.ignoredMessages > 0 {

@@ -3,9 +3,10 @@ import MarketData
 import Venues
 
 extension ReplayResult {
-  /// JSON: `recording`, `seconds`, `records`, `connections`, `frame_bytes`, `messages_per_second`, `cpu_seconds`, `totals`, and
-  /// one object per symbol. Counts that are 0 where a venue has no such thing are left out. What was of no use stands in `skipped`,
-  /// `failed`, `unreadable`, `ignored`, `left_out_levels`, `bad_lines`, `lost_records`, `cut_off` and `stopped`, each only if there is any.
+  /// JSON: `recording`, `seconds`, `records`, `connections`, `frame_bytes`, `messages_per_second`, `cpu_seconds`,
+  /// `totals`, and one object per symbol. Counts that are 0 where a venue has no such thing are left out. What was of
+  /// no use stands in `skipped`, `failed`, `unreadable`, `ignored`, `left_out_levels`, `bad_lines`, `lost_records`,
+  /// `cut_off` and `stopped`, each only if there is any.
   package func append(to out: inout ByteBuffer) {
     out.append("{\n\"recording\": ")
     out.append(json: recording)

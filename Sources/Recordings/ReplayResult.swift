@@ -22,7 +22,7 @@ package struct ReplayClock: Sendable {
 
 /// What a replay counts as it goes.
 struct ReplayTally {
-  /// Connections that are told from each other.
+  /// Connections that are counted one by one.
   private static let connectionLimit = 1 << 16
 
   var recordCount = 0
@@ -72,7 +72,7 @@ struct ReplayTally {
   }
 }
 
-/// What a replay added up to: counts, final books, what was of no use, and speed.
+/// The result of a replay: counts, final books, rejected messages, and speed.
 package struct ReplayResult: Sendable {
   package struct Level: Sendable, Equatable {
     package var price: String
@@ -103,7 +103,7 @@ package struct ReplayResult: Sendable {
     var hasBook: Bool { counts.deltas > 0 || counts.snapshots > 0 }
   }
 
-  /// Messages that were of no use, of which the reason is told.
+  /// Rejected messages whose reason is kept.
   static let exampleLimit = 3
 
   /// The file's name.
@@ -126,13 +126,14 @@ package struct ReplayResult: Sendable {
   package var firstBadLine: RecordingError?
   /// Why what follows could not be read; nil if all was.
   package var stoppedBy: RecordingError?
-  /// Whether the connection was closed at the end. Books are told as they were before.
+  /// Whether the connection was closed at the end. Books are shown as they were before.
   package var isClosedAtEnd = false
   /// Messages of channels that are not used here.
   package var ignoredMessages = 0
   /// Levels left out of messages that were good otherwise.
   package var leftOutLevels = 0
-  /// Messages and answers that were of no use, by kind, kinds without any left out; and what was wrong with some of the newest.
+  /// Rejected messages and answers by kind, without kinds that did not occur; and what was wrong with some of the
+  /// newest.
   package var unreadable: [(kind: FeedError.Kind, count: Int)] = []
   package var unreadableExamples: [String] = []
   package var wallSeconds: Double
@@ -142,7 +143,8 @@ package struct ReplayResult: Sendable {
   package var frames: Int { (records[.text] ?? 0) + (records[.binary] ?? 0) }
   package var messagesPerSecond: Double { wallSeconds > 0 ? Double(frames) / wallSeconds : 0 }
 
-  /// Whether nothing came of it: no book is in sync at the end though books were sent, or there was nothing else either.
+  /// Whether nothing came of it: no book is in sync at the end though books were sent, or there was nothing else
+  /// either.
   package var isDead: Bool {
     !symbols.contains(where: \.isLiveAtEnd) && (symbols.contains(where: \.hasBook) || !hasNews)
   }

@@ -24,8 +24,8 @@ package struct ReplayProgress: Sendable {
   }
 }
 
-/// Recordings played side by side, record by record in the order of time; of equal times in the order of the tracks. Nothing in it
-/// depends on the clock: pace is the caller's.
+/// Recordings played side by side, record by record in the order of time; of equal times in the order of the tracks.
+/// Nothing in it depends on the clock: pace is the caller's.
 package final class ReplayRun {
   package let plan: ReplayPlan
   package let replayers: [Replayer]
@@ -77,7 +77,8 @@ package final class ReplayRun {
   /// When the next record is due, in record time; nil at the end.
   package var nextTime: Timestamp? { next.flatMap { replayers[$0].nextTime } }
 
-  /// Plays the next record. False at the end. A recording that cannot be read any further ends there, as its result says.
+  /// Plays the next record. False at the end. A recording that cannot be read any further ends there, as its result
+  /// says.
   /// - Throws: what `publisher` throws.
   package func step() throws(RecordingError) -> Bool {
     guard let index = next, let time = replayers[index].nextTime else { return false }

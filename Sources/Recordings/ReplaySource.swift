@@ -2,8 +2,8 @@ import Bytes
 import MarketData
 import Venues
 
-/// What has to be known of a recording before it can be played: its venue, its symbols in the gateway's words, its instruments. What
-/// is to be known of a venue for that is the venue's (`VenueReplay`).
+/// What has to be known of a recording before it can be played: its venue, its symbols in the gateway's words, its
+/// instruments. What is to be known of a venue for that is the venue's (`VenueReplay`).
 package struct ReplaySource {
   /// How many records are looked through for the instrument list; recorders ask for it first.
   private static let searchLimit = 4096
@@ -24,11 +24,13 @@ package struct ReplaySource {
   /// By the market's name: recorded answers about single instruments, where the list has names only.
   private let details: [String: [UInt8]]
   private let replay: VenueReplay
-  /// A message that comes first on every connection: an instrument list that is part of the stream and was not recorded. Mostly empty.
+  /// A message that comes first on every connection: an instrument list that is part of the stream and was not
+  /// recorded. Mostly empty.
   package let preamble: [UInt8]
 
-  /// Looks through the beginning of the recording. What is wrong behind its first line is left to whoever plays it.
-  /// - Throws: what is wrong with its header, that its venue is none of those that can be replayed, or that nothing of it can be.
+  /// Looks through the beginning of the recording. Mistakes behind its first line show when it is played.
+  /// - Throws: what is wrong with its header, that its venue cannot be replayed, or that nothing of
+  ///   it can be.
   package init(path: String) throws(RecordingError) {
     let reader = try RecordingReader(path: path)
     let header = reader.header

@@ -2,14 +2,15 @@ import Bytes
 import MarketData
 import Venues
 
-/// Plays a recording through a `FeedPipeline` as if it came from the venue: connections, frames, and the answers to the REST
-/// requests that the handler makes, all at the time of the record.
+/// Plays a recording through a `FeedPipeline` as if it came from the venue: connections, frames, and the answers to the
+/// REST requests that the handler makes, all at the time of the record.
 ///
-/// `run` plays all of it as fast as it goes. Whoever wants it at the speed of the recording asks `nextTime` when the next record
-/// is due and calls `step` then; the pipeline's changes are published after each step.
+/// `run` plays all of it as fast as it goes. To play it at the speed of the recording, ask `nextTime` when the
+/// next record is due and calls `step` then; the pipeline's changes are published after each step.
 ///
-/// A request is answered with a record of the same symbol at its time or later, never earlier, but for one that came before
-/// the first frame of its connection. Where records are missing, all books are out of sync until their next snapshot.
+/// A request is answered with a record of the same symbol at its time or later, never earlier, but for one that came
+/// before the first frame of its connection. Where records are missing, all books are out of sync until their next
+/// snapshot.
 package final class Replayer {
   /// Time between two `tick`s of the handler, in record time.
   private static let tickInterval = 250 * Microseconds.millisecond
@@ -35,7 +36,7 @@ package final class Replayer {
   private static let snapshotLimit = 256 << 20
   private var waiting: [String: [Int]] = [:]
 
-  /// - Throws: what is wrong with the recording, or that its venue is none of those that can be replayed.
+  /// - Throws: what is wrong with the recording, or that its venue cannot be replayed.
   package convenience init(path: String) throws(RecordingError) { try self.init(paths: [path]) }
 
   /// - Parameter paths: at least one: the files of a set in the order of time.
@@ -65,8 +66,8 @@ package final class Replayer {
   /// Bytes of the files that were read so far, ahead of what is played by a block.
   package var fileBytesRead: Int { reader.bytesRead }
 
-  /// Plays the next record as if it came at `moment`, or at the time it was recorded. False at the end. Moments never go back.
-  /// The pipeline's `changes` grow until its `clear()`.
+  /// Plays the next record as if it came at `moment`, or at the time it was recorded. False at the end. Moments never
+  /// go back. The pipeline's `changes` grow until its `clear()`.
   /// - Throws: why the record after this one cannot be read. This one has been played, and it was the last.
   @discardableResult
   package func step(at moment: Timestamp? = nil) throws(RecordingError) -> Bool {

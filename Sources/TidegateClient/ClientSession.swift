@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Carries a `ClientCore` out: its transport, its timer, its buffer. One lock around all of it, held for no longer than a message.
+/// Carries a `ClientCore` out: its transport, its timer, its buffer. One lock around all of it, held for no longer than
+/// a message.
 final class ClientSession: Sendable {
   private struct State: Sendable {
     var core: ClientCore
@@ -105,7 +106,8 @@ final class ClientSession: Sendable {
     }
   }
 
-  /// Lets the core act and carries out what it wants. Under the lock: transports do not call back from inside their functions.
+  /// Lets the core act and carries out what it wants. Under the lock: transports do not call back from inside their
+  /// functions.
   private func perform(
     _ state: inout sending State, _ body: (inout ClientCore, UInt64, inout [ClientAction]) -> Void
   ) {
@@ -149,8 +151,8 @@ final class ClientSession: Sendable {
     schedule(&state)
   }
 
-  /// Sees to it that the core is called at its next deadline. A timer that is early finds nothing to do and is set again, so that
-  /// deadlines that move back, as that of the heartbeat does all the time, cost nothing.
+  /// Sees to it that the core is called at its next deadline. A timer that is early finds nothing to do and is set
+  /// again, so that deadlines that move back, as that of the heartbeat does all the time, cost nothing.
   private func schedule(_ state: inout sending State) {
     guard !state.isFinished, let deadline = state.core.nextDeadline else { return }
     if let at = state.timerAt, at <= deadline, state.timer != nil { return }

@@ -1,12 +1,13 @@
-/// A client of a Tidegate gateway: streams of market data as an `AsyncSequence`, with gaps, reconnections and slow consumers
-/// taken care of.
+/// A client of a Tidegate gateway: streams of market data as an `AsyncSequence`, with gaps, reconnections and slow
+/// consumers taken care of.
 ///
 ///     let client = TidegateClient(url: "ws://127.0.0.1:8080/v1/stream")!
 ///     for await event in client.events(.init(channels: [.pulse], symbols: ["kraken:BTC-USD"])) {
 ///       if case .update(let info, .pulse(let pulse)) = event { print(info.symbol, pulse.direction, pulse.price) }
 ///     }
 ///
-/// Every sequence has a connection of its own: it opens when iteration begins and closes when it ends or its task is cancelled.
+/// Every sequence has a connection of its own: it opens when iteration begins and closes when it ends or its task is
+/// cancelled.
 public final class TidegateClient: Sendable {
   /// Where the gateway is.
   public let url: TidegateURL
@@ -15,10 +16,10 @@ public final class TidegateClient: Sendable {
   private let transport: any ClientTransport
   private let tokenSource: TokenSource?
 
-  /// Gets a fresh token, from wherever the app logs in; nil if there is none to be had.
+  /// Gets a fresh token, from wherever the app logs in; nil if none is available.
   ///
-  /// It is asked when `TidegateOptions.token` is nil, a minute before a token expires (the session goes on with the fresh one), and
-  /// when the gateway refuses a token (4001); a second refusal in a row ends the events.
+  /// It is asked when `TidegateOptions.token` is nil, a minute before a token expires (the session goes on with the
+  /// fresh one), and when the gateway refuses a token (4001); a second refusal in a row ends the events.
   public typealias TokenSource = @Sendable () async -> String?
 
   /// Creates a client; it connects when events are asked for.
@@ -51,8 +52,8 @@ public final class TidegateClient: Sendable {
 
   /// The events of these subscriptions, over a connection of their own.
   ///
-  /// The sequence ends when the gateway forbids coming back (close codes 4000…4099) or refuses the opening handshake for good (400, 401,
-  /// 403 and the like, see `DisconnectReason.refused`); the last event says why. Any other trouble
+  /// The sequence ends when the gateway forbids coming back (close codes 4000…4099) or refuses the opening handshake
+  /// for good (400, 401, 403 and the like, see `DisconnectReason.refused`); the last event says why. Any other trouble
   /// is reported by `.disconnected` and repaired.
   public func events(_ subscriptions: TidegateSubscription...) -> TidegateEvents {
     events(subscriptions)
@@ -69,8 +70,8 @@ public final class TidegateClient: Sendable {
 
 /// What happens on one connection to a gateway. Iterate it once.
 ///
-/// A consumer that falls behind loses nothing that matters: unread state is merged per stream, and only trades and notices
-/// beyond `TidegateOptions.bufferLimit` are dropped, with a `.dropped` event in their place.
+/// A consumer that falls behind loses nothing that matters: unread state is merged per stream, and only trades and
+/// notices beyond `TidegateOptions.bufferLimit` are dropped, with a `.dropped` event in their place.
 public struct TidegateEvents: AsyncSequence, Sendable {
   /// What happens.
   public typealias Element = TidegateEvent
@@ -83,8 +84,8 @@ public struct TidegateEvents: AsyncSequence, Sendable {
   /// Asks for data again. A snapshot of every stream comes first.
   public func resume() { session.want { core, now, actions in core.resume(now: now, into: &actions) } }
 
-  /// Changes the least time between two updates of every stream; the subscriptions' own are forgotten. Each stream that is another
-  /// at the new rate is announced by `.moved`. Stays in force over reconnections.
+  /// Changes the least time between two updates of every stream; the subscriptions' own are forgotten. Each stream that
+  /// is another at the new rate is announced by `.moved`. Stays in force over reconnections.
   /// - Parameter intervalMilliseconds: 0…60,000; others are brought into that range.
   public func configure(intervalMilliseconds: Int) {
     let interval = Swift.min(Swift.max(intervalMilliseconds, 0), 60_000)

@@ -2,12 +2,12 @@ import Glibc
 
 /// Makes connections out: resolves the name, tries its addresses in turn, and shakes hands under TLS.
 package enum Connector {
-  /// Connects to `host`:`port` within `timeout` ns, name look-up and TLS handshake included. `completion` runs on `loop`, never
-  /// before this returns; the connection has `handler` then and has read nothing yet.
+  /// Connects to `host`:`port` within `timeout` ns, name look-up and TLS handshake included. `completion` runs on
+  /// `loop`, never before this returns; the connection has `handler` then and has read nothing yet.
   ///
-  /// A numeric `host` needs no look-up. An address that refuses, or has not answered within its share of the time that is left
-  /// (at most 2 s while others remain), makes room for the next one.
-  /// The returned token cancels the attempt; its completion is then not called. On the loop only.
+  /// A numeric `host` needs no look-up. An address that refuses, or has not answered within its share of the time that
+  /// is left (at most 2 s while others remain), makes room for the next one. The returned token cancels the attempt;
+  /// its completion is then not called. On the loop only.
   @discardableResult
   package static func connect(
     host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits = .init(),
@@ -223,7 +223,8 @@ private final class ConnectingSocket: PolledDescriptor {
   }
 
   override func ready(_ readiness: Readiness) {
-    // Before `connect` is under way a socket reports a hang-up, which means nothing yet; registration follows `connect`.
+    // Before `connect` is under way a socket reports a hang-up, which means nothing yet; registration follows
+    // `connect`.
     guard !readiness.isDisjoint(with: [.writable, .error]) else { return }
     answered?(loop.kernel.takeError(descriptor))
   }

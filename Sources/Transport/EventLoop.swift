@@ -5,13 +5,14 @@ import Glibc
 /// A serial dispatch queue that owns connections: one epoll set behind one dispatch source, a mailbox, timers.
 ///
 /// Everything that happens on a loop happens on its queue, one thing at a time. Other queues and threads enter through
-/// `execute`. While the source's handler lingers for events (about 5 ms), the queue's own `async` would wait, hence the mailbox.
+/// `execute`. While the source's handler lingers for events (about 5 ms), the queue's own `async` would wait, hence the
+/// mailbox.
 ///
-/// A turn is: the events of one `epoll_wait`, timers that are due, mailbox tasks, the `onTurnEnd` bodies, then one send per
-/// connection that was written to. A loop lives until `shutdown`; it holds its connections and listeners.
+/// A turn is: the events of one `epoll_wait`, timers that are due, mailbox tasks, the `onTurnEnd` bodies, then one send
+/// per connection that was written to. A loop lives until `shutdown`; it holds its connections and listeners.
 ///
-/// A driven loop has no queue's thread under it: it takes a turn when its driver calls `step`, in the driver's thread and on the
-/// time of the driver's `Kernel`. Simulations are made of such loops.
+/// A driven loop has no queue's thread under it: it takes a turn when its driver calls `step`, in the driver's thread
+/// and on the time of the driver's `Kernel`. Simulations are made of such loops.
 package final class EventLoop: @unchecked Sendable {
   // `@unchecked`: `mailbox` has its lock and `poller.wake` is one system call; all else is touched on `queue` only, or,
   // in a driven loop, in the one thread of its driver.
@@ -20,8 +21,8 @@ package final class EventLoop: @unchecked Sendable {
   package let index: Int
   package let queue: DispatchQueue
 
-  /// How long the handler waits for more after the last event. Returning to Dispatch and coming back costs 8–10 µs; within this
-  /// time a loop with steady traffic never does.
+  /// How long the handler waits for more after the last event. Returning to Dispatch and coming back costs 8–10 µs;
+  /// within this time a loop with steady traffic never does.
   private static let linger: UInt64 = 5_000_000
   /// The longest stay in the handler, so that blocks put on the queue itself get their turn.
   private static let longestStay: UInt64 = 50_000_000
@@ -106,13 +107,15 @@ package final class EventLoop: @unchecked Sendable {
 
   // MARK: - Entering
 
-  /// Runs `task` on the loop, soon, after what was submitted before it. Callable from anywhere; after `shutdown` it is dropped.
+  /// Runs `task` on the loop, soon, after what was submitted before it. Callable from anywhere; after `shutdown` it is
+  /// dropped.
   package func execute(_ task: @escaping @Sendable () -> Void) {
     _ = mailbox.submit(task) { poller.wake() }
   }
 
-  /// Runs `task`, which holds `bytes`, on the loop like `execute`; false, and the task is dropped, where so much waits for the loop already
-  /// that it cannot be keeping up, or after `shutdown`. For what the sender can merge with what comes next. Callable from anywhere.
+  /// Runs `task`, which holds `bytes`, on the loop like `execute`; false, and the task is dropped, where so much waits
+  /// for the loop already that it cannot be keeping up, or after `shutdown`. For what the sender can merge with what
+  /// comes next. Callable from anywhere.
   package func offer(bytes: Int, _ task: @escaping @Sendable () -> Void) -> Bool {
     mailbox.offer(bytes: bytes, task) { poller.wake() }
   }
@@ -132,14 +135,15 @@ package final class EventLoop: @unchecked Sendable {
   /// Monotonic nanoseconds, read once per turn and after each blocking wait; on the loop only.
   package var uptime: UInt64 { isInTurn ? now : kernel.uptime() }
 
-  /// Runs `body` on the loop after `delay` ns (granularity 1 ms), unless the timer is cancelled; on the loop only. O(log timers).
+  /// Runs `body` on the loop after `delay` ns (granularity 1 ms), unless the timer is cancelled; on the loop only.
+  /// O(log timers).
   @discardableResult
   package func schedule(after delay: UInt64, _ body: @escaping () -> Void) -> LoopTimer {
     schedule(delay, interval: 0, body)
   }
 
-  /// Runs `body` every `interval` ns (at least 1 ms) until the timer is cancelled; a late turn skips rather than bunches. On the
-  /// loop only.
+  /// Runs `body` every `interval` ns (at least 1 ms) until the timer is cancelled; a late turn skips rather than
+  /// bunches. On the loop only.
   @discardableResult
   package func scheduleRepeating(every interval: UInt64, _ body: @escaping () -> Void) -> LoopTimer {
     let interval = max(interval, Self.millisecond)
@@ -160,8 +164,8 @@ package final class EventLoop: @unchecked Sendable {
     return timer
   }
 
-  /// Runs `body` at the end of every turn that did something, before connections are flushed: what one turn owes is gathered
-  /// there. On the loop only.
+  /// Runs `body` at the end of every turn that did something, before connections are flushed: what one turn owes is
+  /// gathered there. On the loop only.
   package func onTurnEnd(_ body: @escaping () -> Void) {
     assertOnLoop()
     turnEndBodies.append(body)
@@ -197,13 +201,13 @@ package final class EventLoop: @unchecked Sendable {
     comeRound()
   }
 
-  /// `occupant` stopped before it had taken all the kernel has; it is told `.readable` again in the next turn.
+  /// `occupant` stopped before it had taken all the kernel has; it gets `.readable` again in the next turn.
   func markUnfinished(_ occupant: PolledDescriptor) {
     unfinished.append(occupant.slot)
     comeRound()
   }
 
-  /// The handler of `connection` is told before the turn ends, not from inside whatever it is doing.
+  /// Calls the handler of `connection` before the turn ends, but not from inside one of its own calls.
   func markClosed(_ connection: Connection, _ reason: CloseReason) {
     closed.append((connection, reason))
     comeRound()
@@ -259,8 +263,8 @@ package final class EventLoop: @unchecked Sendable {
     return turn(events: poller.wait(milliseconds: 0, into: events))
   }
 
-  /// When a driven loop next wants a turn, socket events and what others may `execute` aside: 0 for at once, the uptime of its
-  /// next timer, or nil. From now on `execute` wakes its poller. By its driver only.
+  /// When a driven loop next wants a turn, socket events and what others may `execute` aside: 0 for at once, the uptime
+  /// of its next timer, or nil. From now on `execute` wakes its poller. By its driver only.
   package var nextTurn: UInt64? {
     guard !hasEnded else { return nil }
     return hasWork || !mailbox.prepareToSleep() ? 0 : timers.nextDeadline
@@ -323,7 +327,7 @@ package final class EventLoop: @unchecked Sendable {
   private func flushDirty() {
     let count = dirty.count
     for index in 0..<count {
-      // A place that was given to another since is told by its unset flag.
+      // An unset flag shows that the slot belongs to another since.
       table.occupant(at: dirty[index])?.flushIfDirty()
     }
     dirty.removeFirst(count)

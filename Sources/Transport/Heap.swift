@@ -16,14 +16,14 @@ package enum Heap {
     }
   }
 
-  /// Bytes that the program has from the allocator. Each arena is locked while its free lists are walked: 0.05 ms in all for a
-  /// process that has just begun, 3 to 7 ms with 480 MB of free pieces.
+  /// Bytes that the program has from the allocator. Each arena is locked while its free lists are walked: 0.05 ms in
+  /// all for a process that has just begun, 3 to 7 ms with 480 MB of free pieces.
   package static var inUse: Int {
     let figures = clinux_mallinfo()
     return Int(figures.uordblks + figures.hblkhd)
   }
 
-  /// Gives every page that holds nothing in use back to the kernel, in the middle of arenas, too. Arenas are locked one after the
-  /// other meanwhile; 450 MB took 100 ms.
+  /// Gives every page that holds nothing in use back to the kernel, in the middle of arenas, too. Arenas are locked one
+  /// after the other meanwhile; 450 MB took 100 ms.
   package static func trim() { _ = clinux_malloc_trim(0) }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// An IPv4 or IPv6 address as a number. IPv4 is kept in its mapped form (`::ffff:a.b.c.d`, RFC 4291 section 2.5.5.2), so that the
-/// same client is the same value on a socket of either kind.
+/// An IPv4 or IPv6 address as a number. IPv4 is kept in its mapped form (`::ffff:a.b.c.d`, RFC 4291 section 2.5.5.2),
+/// so that the same client is the same value on a socket of either kind.
 package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
   /// The first and the last 64 bits.
   package let high: UInt64
@@ -48,7 +48,8 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
   package var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
-  /// What limits per address count: an IPv4 address, or the /64 of an IPv6 one, which is what one customer gets (RFC 6177).
+  /// What limits per address count: an IPv4 address, or the /64 of an IPv6 one, which is what one customer gets (RFC
+  /// 6177).
   package var subscriber: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 }
 
@@ -58,7 +59,8 @@ package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
   /// Of the 128 bits of the mapped form.
   private let prefix: Int
 
-  /// Reads `ADDRESS` or `ADDRESS/BITS`; nil also where bits after the prefix are set, which is a mistake more often than not.
+  /// Reads `ADDRESS` or `ADDRESS/BITS`; nil also where bits after the prefix are set, which is a mistake more often
+  /// than not.
   package init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = IPAddress(String(parts[0])) else { return nil }

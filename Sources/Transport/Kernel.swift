@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// All that the transport asks of the operating system: clocks, random bytes, sockets. `SystemKernel` is the real thing; a
-/// simulation gives loops a world of its own, in which time moves when it says so and every byte is a choice of its seed, and the
-/// code above cannot tell the two apart.
+/// All that the transport asks of the operating system: clocks, random bytes, sockets. `SystemKernel` is the real
+/// thing; a simulation gives loops a world of its own, in which time moves when it says so and every byte is a choice
+/// of its seed, and the code above cannot tell the two apart.
 ///
-/// Calls on descriptors answer as the kernel's own do, an error being the negated `errno`: the variable would not survive what
-/// Swift may do between the call and its reading. Everything is non-blocking. The calls of a loop come from the loop alone; the
-/// clocks and random bytes are asked for from anywhere.
+/// Calls on descriptors answer as the kernel's own do, an error being the negated `errno`: the variable would not
+/// survive what Swift may do between the call and its reading. Everything is non-blocking. The calls of a loop come
+/// from the loop alone; the clocks and random bytes are asked for from anywhere.
 package protocol Kernel: AnyObject, Sendable {
   // MARK: Time and chance
 
@@ -31,7 +31,8 @@ package protocol Kernel: AnyObject, Sendable {
   /// The error that is pending on a socket, 0 if there is none; it is taken off.
   func takeError(_ descriptor: Int32) -> Int32
 
-  /// Gives the socket an address, though connections of an earlier owner may still be winding down there (`SO_REUSEADDR`).
+  /// Gives the socket an address, though connections of an earlier owner may still be winding down there
+  /// (`SO_REUSEADDR`).
   func bind(_ descriptor: Int32, to address: KernelAddress) -> Int32
 
   /// Lets several sockets of one user listen on the same address (`SO_REUSEPORT`, socket(7)); before `bind`.

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Accepts connections on an address and gives them to loops in turn. It works until `close`, or until its first loop ends;
-/// the loop holds it.
+/// Accepts connections on an address and gives them to loops in turn. It works until `close`, or until its first loop
+/// ends; the loop holds it.
 package final class Listener: Sendable {
   /// The address in use, with the port the system chose.
   package let address: SocketAddress
@@ -11,13 +11,13 @@ package final class Listener: Sendable {
   /// Decides by the peer's address whether a connection may come in.
   package typealias Gate = @Sendable (SocketAddress) -> (any ConnectionPermit)?
 
-  /// Listens on `address` (port 0: any; see `address`). Every accepted connection is put on one of `loops` in turn, where
-  /// `accept` is called, on that loop; it returns the handler, or nil to refuse.
-  /// Under TLS it is called after the handshake, within the limits of `tls`. Running out of descriptors sheds the connection and goes on.
+  /// Listens on `address` (port 0: any; see `address`). Every accepted connection is put on one of `loops` in turn,
+  /// where `accept` is called, on that loop; it returns the handler, or nil to refuse. Under TLS it is called after the
+  /// handshake, within the limits of `tls`. Running out of descriptors sheds the connection and goes on.
   ///
-  /// `gate` is asked first, on the first loop, before anything is spent on a connection: nil closes it at once, anything else stays
-  /// with the connection (`Connection.permit`) until its descriptor is closed. `arrived` is told of each connection on its loop, before
-  /// its handshake.
+  /// `gate` is asked first, on the first loop, before anything is spent on a connection: nil closes it at once,
+  /// anything else stays with the connection (`Connection.permit`) until its descriptor is closed. `arrived` is called
+  /// for each connection on its loop, before its handshake.
   /// - Parameter sharesPort: whether others of the same user may listen on the address, too, if they share it as well
   ///   (`SO_REUSEPORT`, socket(7)); the kernel spreads new connections over all of them.
   /// - Throws: `.invalidAddress`; `.system` with the call that failed, as `bind` for an address in use.
@@ -59,8 +59,8 @@ package final class Listener: Sendable {
   /// Connections turned away because the process was out of descriptors. Callable from anywhere.
   package var shedCount: Int { acceptor.shed.load(ordering: .relaxed) }
 
-  /// Stops accepting; accepted connections live on. What has connected by then and waits to be accepted is still taken, since the
-  /// kernel would reset it. Callable from anywhere.
+  /// Stops accepting; accepted connections live on. What has connected by then and waits to be accepted is still taken,
+  /// since the kernel would reset it. Callable from anywhere.
   package func close() {
     let acceptor = acceptor
     acceptor.loops[0].execute { acceptor.end() }
@@ -92,13 +92,13 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private var acceptsLeft: Int?
   /// Waits to try again; one such wait at a time, however many connections are announced meanwhile.
   private var isRetrying = false
-  /// Held so that there is a descriptor to accept and close a connection with when all are in use; the queue would otherwise
-  /// stay full, and its edge would never come again.
+  /// Held so that there is a descriptor to accept and close a connection with when all are in use; the queue would
+  /// otherwise stay full, and its edge would never come again.
   private var spare: Int32
 
   /// Connections accepted in one turn: what is under way on the loop waits so long, some 20 µs for each.
   private static let acceptsPerTurn = 32
-  /// After which accepting is tried again where not even the spare descriptor was to be had.
+  /// After which accepting is tried again if not even the spare descriptor was available.
   private static let retryDelay: UInt64 = 100_000_000
 
   init(
@@ -173,8 +173,8 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
         switch -accepted {
         case EAGAIN: return
         case EMFILE, ENFILE:
-          // Said whether or not anybody waits: Linux takes the descriptor first. The spare is let go of only for somebody, because
-          // another thread may take it meanwhile.
+          // Said whether or not anybody waits: Linux takes the descriptor first. The spare is let go of only for
+          // somebody, because another thread may take it meanwhile.
           guard kernel.hasWaiting(descriptor) else { return }
           guard shedOne() else { return retryLater() }
         case ENOBUFS, ENOMEM: return retryLater()
@@ -207,8 +207,8 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     return place
   }
 
-  /// All places for handshakes are taken. If somebody waits for one, a handshake that has had its time gives its place up; else a
-  /// thousand connections that say nothing would keep everybody out until their time-out.
+  /// All places for handshakes are taken. If somebody waits for one, a handshake that has had its time gives its place
+  /// up; else a thousand connections that say nothing would keep everybody out until their time-out.
   private func waitForPlace() {
     if acceptsLeft != nil { return loopEnds() }
     guard let tls, !isMakingRoom, kernel.hasWaiting(descriptor) else { return }

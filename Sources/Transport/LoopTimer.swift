@@ -54,8 +54,8 @@ struct TimerHeap: ~Copyable {
     siftDown(last.heapIndex)
   }
 
-  /// Takes out the first timer that is due at `now`. A repeating one has been put back for the next multiple of its interval that
-  /// is still to come.
+  /// Takes out the first timer that is due at `now`. A repeating one has been put back for the next multiple of its
+  /// interval that is still to come.
   mutating func popDue(_ now: UInt64) -> (() -> Void)? {
     guard let first = heap.first, first.deadline <= now else { return nil }
     let body = first.body

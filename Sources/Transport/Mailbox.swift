@@ -4,15 +4,15 @@ import Synchronization
 ///
 /// The loop is woken only where it has said that it is about to wait; a loop at work looks in by itself.
 ///
-/// A loop that does not get its turn must not cost the others' memory. So there are two ways in. What is made by clocks and feeds, and goes
-/// on whether or not this loop takes it, is offered: at `byteLimit` and `taskLimit` it is refused, and its sender merges it with what
-/// comes next. What answers or asks something, or ends a connection, is submitted and never refused: it is bounded by those who
-/// ask, of whom each waits for the answer.
+/// A loop that does not get its turn must not cost the others' memory. So there are two ways in. What is made by clocks
+/// and feeds, and goes on whether or not this loop takes it, is offered: at `byteLimit` and `taskLimit` it is refused,
+/// and its sender merges it with what comes next. What answers or asks something, or ends a connection, is submitted
+/// and never refused: it is bounded by those who ask, of whom each waits for the answer.
 final class Mailbox: Sendable {
   typealias Task = @Sendable () -> Void
 
-  /// Bytes, as their senders count them, and tasks that wait here when more of what can be merged is refused. A loop that was busy for
-  /// a second has some hundred tasks.
+  /// Bytes, as their senders count them, and tasks that wait here when more of what can be merged is refused. A loop
+  /// that was busy for a second has some hundred tasks.
   static let byteLimit = 8 << 20
   static let taskLimit = 16_384
 
@@ -39,8 +39,8 @@ final class Mailbox: Sendable {
     }
   }
 
-  /// Adds a task that holds `bytes`, as `submit` does, unless there is too much already: then the task is dropped and the result is false.
-  /// A task always finds room in an empty mailbox, however large it is.
+  /// Adds a task that holds `bytes`, as `submit` does, unless there is too much already: then the task is dropped and
+  /// the result is false. A task always finds room in an empty mailbox, however large it is.
   func offer(bytes: Int, _ task: @escaping Task, wake: () -> Void) -> Bool {
     contents.withLock { contents in
       guard !contents.isClosed else { return false }
@@ -58,7 +58,7 @@ final class Mailbox: Sendable {
     }
   }
 
-  /// Whether the loop may wait: nothing is here, and whoever submits from now on wakes it.
+  /// Whether the loop may wait: nothing is here, and a thread that submits from now on wakes it.
   func prepareToSleep() -> Bool {
     contents.withLock { contents in
       contents.loopSleeps = contents.tasks.isEmpty

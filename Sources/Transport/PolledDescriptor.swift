@@ -16,8 +16,9 @@ package class PolledDescriptor {
   func loopEnds() { preconditionFailure("a watched descriptor says how it ends with its loop") }
 }
 
-/// The watched descriptors of a loop. A place carries a generation that changes when it is given up, so that an event that was
-/// taken together with the one that led to a close cannot reach whoever has the place, or the descriptor number, next.
+/// The watched descriptors of a loop. A place carries a generation that changes when it is given up, so that an event
+/// that was taken together with the one that led to a close cannot reach the next owner of the slot, or of the
+/// descriptor number, next.
 struct DescriptorTable: ~Copyable {
   private struct Slot {
     var generation: UInt32

@@ -15,16 +15,18 @@ package struct Readiness: OptionSet, Sendable {
 
 /// The event queue of one loop.
 ///
-/// Everything is registered once, for both directions, edge-triggered: no system call arms a write or re-arms a read. Closing
-/// a descriptor takes it out.
+/// Everything is registered once, for both directions, edge-triggered: no system call arms a write or re-arms a read.
+/// Closing a descriptor takes it out.
 package protocol Poller: AnyObject {
-  /// Watches `descriptor` in both directions; its events carry `token`. It is told at once what it is ready for already.
+  /// Watches `descriptor` in both directions; its events carry `token`. The poller reports at once what it is ready for
+  /// already.
   func add(_ descriptor: Int32, token: UInt64) throws(TransportError)
 
   /// Stops watching `descriptor`; needed only where it stays open.
   func remove(_ descriptor: Int32)
 
-  /// Takes as many events as `events` has room for, waiting up to `milliseconds` for the first one. Returns how many there are.
+  /// Takes as many events as `events` has room for, waiting up to `milliseconds` for the first one. Returns how many
+  /// there are.
   func wait(milliseconds: Int32, into events: PollerEvents) -> Int
 
   /// Ends a `wait`, or makes the next one return at once. Callable from any thread.

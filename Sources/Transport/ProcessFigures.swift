@@ -14,7 +14,8 @@ package struct ProcessFigures: Sendable, Equatable {
   /// When it was started, Unix time in s, to the kernel's tick of 10 ms.
   package var startTime: Double?
 
-  /// At this moment. Takes some 20 µs: three small files and no list of descriptors, where the kernel counts them (Linux 6.2).
+  /// At this moment. Takes some 20 µs: three small files and no list of descriptors, where the kernel counts them
+  /// (Linux 6.2).
   package static var current: ProcessFigures {
     var cpu = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu)

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Options every TCP socket of the house has. A connection inherits those of the socket it was accepted on (tcp(7)), so they are
-/// set once per listener, not once per connection.
+/// Options every TCP socket of the house has. A connection inherits those of the socket it was accepted on (tcp(7)), so
+/// they are set once per listener, not once per connection.
 func setSocketOptions(_ descriptor: Int32, _ limits: Connection.Limits) {
   func set(_ level: Int32, _ option: Int32, _ value: Int) {
     var value = Int32(clamping: value)

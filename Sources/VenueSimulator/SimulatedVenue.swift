@@ -205,6 +205,7 @@ package final class SimulatedVenue {
         session.carried = carried
       }
       if span > 0 { faults.muting = (carried, faults.now + span) }
+    case .candles: faults.wait(fault.candles ?? .empty)
     case .refuse:
       faults.count()
       if let index = fault.symbol.flatMap({ market.index(named: $0) }) {

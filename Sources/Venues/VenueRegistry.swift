@@ -3,18 +3,18 @@ import MarketData
 /// Every venue the gateway can speak to, a line each.
 package enum VenueRegistry {
   package static let venues: [Venue] = [
-    BinanceHandler.venue,
+    Binance.venue,
     BitfinexHandler.venue,
     BitstampHandler.venue,
     BybitHandler.venue,
     CoinbaseHandler.venue,
     CoinbaseAdvancedHandler.venue,
     DeribitHandler.venue,
-    GateHandler.venue,
+    Gate.venue,
     GeminiHandler.venue,
     HyperliquidHandler.venue,
-    KrakenHandler.venue,
-    KuCoinHandler.venue,
+    Kraken.venue,
+    KuCoin.venue,
     OKXHandler.venue,
   ]
 

@@ -28,7 +28,7 @@ struct AdmissionTests {
     let first = try #require(admission.enter(Self.peer("192.0.2.1"), now: 0))
     var second = admission.enter(Self.peer("192.0.2.2"), now: 0)
     #expect(first.refusal == nil && second?.refusal == nil)
-    for permit in [first, second] { permit.map(admission.spoke) }
+    for permit in [first, second] { permit.map(admission.markActive) }
     let third = try #require(admission.enter(Self.peer("192.0.2.3"), now: 0))
     #expect(third.refusal == .connections)
     #expect(third.rejection?.refusal.status == 503)
@@ -43,7 +43,7 @@ struct AdmissionTests {
     let admission = Self.admission { $0.connections = 2 }
     let first = try #require(admission.enter(Self.peer("192.0.2.1"), now: 0))
     let second = try #require(admission.enter(Self.peer("192.0.2.1"), now: 0))
-    admission.spoke(first)
+    admission.markActive(first)
     #expect(first.room == nil && second.room == nil)
     var newcomers = (1...Admission.roomLimit).compactMap { _ in admission.enter(Self.peer("192.0.2.3"), now: 0) }
     #expect(newcomers.map(\.room) == (1...Admission.roomLimit).map { $0 })
@@ -84,7 +84,7 @@ struct AdmissionTests {
   func refusing() {
     let admission = Self.admission { $0.connections = 1 }
     var held = [admission.enter(Self.peer("192.0.2.1"), now: 0)]
-    held[0].map(admission.spoke)
+    held[0].map(admission.markActive)
     for index in 0..<Admission.refusingLimit { held.append(admission.enter(Self.peer("192.0.2.2"), now: Int64(index))) }
     #expect(held.allSatisfy { $0 != nil })
     #expect(admission.enter(Self.peer("192.0.2.3"), now: 0) == nil)

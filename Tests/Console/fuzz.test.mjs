@@ -1,4 +1,5 @@
-// Servers that say anything: whatever comes, the client throws nothing, keeps its bounds, and goes on with a good server.
+// Servers that say anything: whatever comes, the client throws nothing, keeps its bounds, and goes on with a good
+// server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SeededGenerator, World, seeds, snapshot, update } from "./world.mjs";

@@ -101,14 +101,15 @@ VENUES = {
             "gate", "BTC-USDT", "BTC/USDT", LAST + BEST + EXTREMES + VOLUME, types=["spot"], limit=400, has_quotes=True,
         )
     ],
-    # ccxt reads the names of markets only. Both ask for tickers by REST. The stream of quotes is faster than the book's.
+    # ccxt reads the names of markets only. Both ask for tickers by REST. The stream of quotes is faster than the
+    # book's.
     "gemini": [
         Venue(
             "gemini", "BTC-USD", "BTC/USD", LAST + BEST + VOLUME, quotes=SOME, tickers=NEAR, increments=(), least={"ticker": 1},
         )
     ],
-    # Books of five levels come twice a second, those of twenty every 5.4 s. ccxt takes a price's increment from its size. It does not
-    # watch quotes there; hyperliquid_client.py does.
+    # Books of five levels come twice a second, those of twenty every 5.4 s. ccxt takes a price's increment from its
+    # size. It does not watch quotes there; hyperliquid_client.py does.
     "hyperliquid": [
         Venue(
             "hyperliquid", "BTC-USDC-PERP", "BTC/USDC:USDC", OPEN + ("quote_volume_24h",), increments=("size",), quotes=None,

@@ -21,7 +21,8 @@ import itertools
 from decimal import Decimal
 
 EACH, FEWER, SOME, COUNTED, NEAR = "each", "each, of a slower stream", "some", "counted", "near"
-# States that a client may show at its start which the gateway never has, if not said otherwise: it joined between two messages.
+# States that a client may show at its start which the gateway never has, if not said otherwise: it joined between two
+# messages.
 LEAD = 5
 # What NEAR allows.
 TOLERANCE = Decimal("0.01")
@@ -263,8 +264,8 @@ class Due:
 
     def __init__(self, message_count, seen):
         self.message_count, self.seen = message_count, seen.counts()
-        # The first book that both have shown: the gateway's message, and its place among the other's books. Until it is there, a client
-        # joins a snapshot and updates, and its book is nobody's.
+        # The first book that both have shown: the gateway's message, and its place among the other's books. Until it is
+        # there, a client joins a snapshot and updates, and its book is nobody's.
         self.first_book = None
         # The gateway's message with the first trade that both have shown, as soon as that is known.
         self.first_trade = None

@@ -11,8 +11,8 @@ from comparison import COUNTED, EACH, NEAR, SOME, Due, Match, judge
 from gateway_view import Published
 
 EVERY, FIRST = 20, 4
-# How many messages later a fault is tried if it is none: of a level that is too deep to be compared, or an update left out before
-# one that sets the same level, which is the same as the two merged.
+# How many messages later a fault is tried if it is none: of a level that is too deep to be compared, or an update left
+# out before one that sets the same level, which is the same as the two merged.
 PHASES = 8
 
 

@@ -57,8 +57,8 @@ SOURCES = {
         Source("BINANCE_FUTURES", "BTC-USDT-PERP", route="/public", channels=(L2_BOOK,)),
     ],
     "bitfinex": [Source("BITFINEX", "BTC-USD", quotes=EACH)],
-    # Of the updates that came before its snapshot cryptofeed leaves out those of earlier seconds only: its book goes back to the beginning
-    # of the second, and comes forward again.
+    # Of the updates that came before its snapshot cryptofeed leaves out those of earlier seconds only: its book goes
+    # back to the beginning of the second, and comes forward again.
     "bitstamp": [Source("BITSTAMP", "BTC-USD", quotes=EACH, lead=12, least={"book": 26}, joins=3)],
     "bybit": [Source("BYBIT", "BTC-USDT", "BTC-USDT-PERP")],
     # cryptofeed begins with 100 levels, and those below come into its sight never.

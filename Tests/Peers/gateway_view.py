@@ -138,7 +138,8 @@ class GatewayView:
                 offset, rest = 0, b""
                 while True:
                     has_ended = reader.returncode is not None
-                    # The process writes at the file's own position, which is shared; reading at an offset leaves it alone.
+                    # The process writes at the file's own position, which is shared; reading at an offset leaves it
+                    # alone.
                     while part := os.pread(output.fileno(), 1 << 20, offset):
                         offset += len(part)
                         *lines, rest = (rest + part).split(b"\n")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Lets clients written with other people's libraries use a gateway with a simulated market, over ws and over wss, and sends
-# running gateways their signals. What is not installed and cannot be had from PyPI is skipped, and said so. PEER_SECONDS (default 4) is how long each client watches.
+# Lets clients written with other people's libraries use a gateway with a simulated market, over ws and over wss, and
+# sends running gateways their signals. What is not installed and cannot be had from PyPI is skipped, and said so.
+# PEER_SECONDS (default 4) is how long each client watches.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export TIDEGATE_DATA_DIRECTORY=none
@@ -118,8 +119,8 @@ chromium_client() { # url
   "$venv/bin/python" Tests/Peers/chromium_client.py "$chromium" "$1/v1/stream"
 }
 
-# Each venue simulated by itself, and a gateway that follows them all: for other people's clients of those venues beside it, which
-# watch the same markets.
+# Each venue simulated by itself, and a gateway that follows them all: for other people's clients of those venues beside
+# it, which watch the same markets.
 venue_feeds=(
   binance=BTC-USDT,BTC-USDT-PERP bitfinex=BTC-USD bitstamp=BTC-USD bybit=BTC-USDT,BTC-USDT-PERP coinbase=BTC-USD
   coinbase-advanced=BTC-USD deribit=BTC-USDC-PERP gate=BTC-USDT gemini=BTC-USD hyperliquid=BTC-USDC-PERP kraken=BTC-USD
@@ -197,8 +198,8 @@ peer "SIGUSR2: another process takes over the port without a gap" signal_check t
 peer "SIGHUP: certificates are read again" signal_check reload
 collect
 serve_venues
-# A stream of the simulated Gate has a message more when somebody joins it. ccxt and the gateway read the same one there, cryptofeed
-# another, which has not: so nobody joins while cryptofeed looks.
+# A stream of the simulated Gate has a message more when somebody joins it. ccxt and the gateway read the same one
+# there, cryptofeed another, which has not: so nobody joins while cryptofeed looks.
 peer "cryptofeed: the venues' books and trades as its own feeds see them" venue_client cryptofeed cryptofeed_client.py
 peer "Hyperliquid's SDK: lists, books, trades, quotes and tickers" venue_client hyperliquid.info hyperliquid_client.py
 peer "nautilus_trader: books, trades and quotes as its own adapters see them" venue_client nautilus_trader nautilus_client.py

@@ -58,7 +58,8 @@ struct ReplayExpectationTests {
     #expect(result.connections == expected.connections)
     #expect(result.frameBytes == expected.frame_bytes)
     for (symbol, want) in expected.symbols {
-      // Its only snapshot is older than the first update that came, and nothing proves that none is missing between (BitstampHandler).
+      // Its only snapshot is older than the first update that came, and nothing proves that none is missing between
+      // (BitstampHandler).
       if name == "bitstamp-spot-20210417-book10", symbol == "gbpusd" { continue }
       let got = try #require(result.symbols.first { $0.name == symbol }, "\(symbol) was not replayed: \(result.failed)")
       #expect(got.counts.deltas == want.deltas, "deltas of \(symbol)")
@@ -77,7 +78,8 @@ struct ReplayExpectationTests {
       #expect([got.bidLevels, got.askLevels] == want.levels, "levels of \(symbol)")
       #expect(got.isCrossedAtEnd == want.crossed_at_end)
       #expect(got.isLiveAtEnd)
-      // Coinbase prints trade prices without trailing zeros and book prices with them; the value is what must be the same.
+      // Coinbase prints trade prices without trailing zeros and book prices with them; the value is what must be the
+      // same.
       #expect(got.lastTradePrice.map(Self.value) == want.last_trade_price.map(Self.value), "last trade of \(symbol)")
     }
   }

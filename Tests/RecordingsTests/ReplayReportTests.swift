@@ -103,7 +103,7 @@ struct ReplayReportTests {
     #expect(result.isDead, "trades came, but every book is dead")
     let text = ReplayReport([result], skipped: []).text
     #expect(text.contains("out of sync: unreadable message") && text.contains("2 × unreadable message"))
-    #expect(text.contains("4 messages of no use") && text.contains("NO BOOK IS IN SYNC"))
+    #expect(text.contains("4 rejected messages") && text.contains("NO BOOK IS IN SYNC"))
     #expect(exitCode(result) == .nothing)
   }
 

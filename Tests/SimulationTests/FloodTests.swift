@@ -213,8 +213,8 @@ struct FloodTests {
     let attackers = harbour.attackers(20, sending: Self.unit(of: flood), deflates: flood == .compressed)
     let seconds = 4
     harbour.network.run(for: UInt64(seconds) * Self.second)
-    // A burst of 20, 20 in a second, as many refusals, a snapshot for the few subscriptions that come through, and what the
-    // network needs to get going.
+    // A burst of 20, 20 in a second, as many refusals, a snapshot for the few subscriptions that come through, and what
+    // the network needs to get going.
     let most = 20 + 2 * 20 * seconds + 2 + (flood == .subscribes ? 10 : 0)
     for attacker in attackers {
       let replies = attacker.texts.count { !$0.contains("\"heartbeat\"") } + attacker.pongs

@@ -1,4 +1,5 @@
-/// Keys and tokens made once with another implementation (Python's `cryptography`), for these tests alone. The tokens say:
+/// Keys and tokens made once with another implementation (Python's `cryptography`), for these tests alone. The tokens
+/// say:
 /// `{"iss":"https://auth.example","sub":"alice","aud":"tidegate","exp":1790003600,"nbf":1789999000,"iat":1789999000,"tidegate":{"channels":["trades","book"],"symbols":["kraken:*"],"subscriptions":10}}`.
 package enum TokenVectors {
   /// RSA of 2048 bits.

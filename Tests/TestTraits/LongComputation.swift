@@ -10,9 +10,10 @@ extension Trait where Self == LongComputation {
 
 /// Runs a test's body on threads aside, that stand back for all others.
 ///
-/// Tests run on Swift's pool, which has a thread a core; a body that computes for seconds keeps one of them, and on two cores two
-/// such bodies stop every test that waits for something: a client in it misses its time-outs for no fault of anybody.
-/// A test that has a turn (`realTime`) cannot be one: it would keep its turn while it waits for a thread here, which is minutes.
+/// Tests run on Swift's pool, which has a thread a core; a body that computes for seconds keeps one of them, and on two
+/// cores two such bodies stop every test that waits for something: a client in it misses its time-outs for no fault of
+/// anybody. A test that has a turn (`realTime`) cannot be one: it would keep its turn while it waits for a thread here,
+/// which is minutes.
 package struct LongComputation: CaseTrait {
   package func run(_ body: @Sendable () async throws -> Void) async throws {
     precondition(!RealTime.hasTurn, "a test is .realTime or a .longComputation, not both")

@@ -9,9 +9,9 @@ extension Trait where Self == RealTime {
 
 /// Lets few tests at a time run things that have threads and time-outs of their own.
 ///
-/// All tests begin at once, and forty gateways with their venues and clients on two cores are overload: connections that nobody
-/// means to time out do. Each has a time limit of its own, which begins with its turn: the library's `timeLimit` counts the wait,
-/// too, which is minutes on a machine that is busy with something else.
+/// All tests begin at once, and forty gateways with their venues and clients on two cores are overload: connections
+/// that nobody means to time out do. Each has a time limit of its own, which begins with its turn: the library's
+/// `timeLimit` counts the wait, too, which is minutes on a machine that is busy with something else.
 package struct RealTime: CaseTrait {
   private static let limit = Duration.seconds(600)
   /// In a test that has a turn.

@@ -37,13 +37,14 @@ struct DescriptorExhaustionTests {
           var patience = timeval(tv_sec: 10, tv_usec: 0)
           setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
           guard address.withPointer({ Glibc.connect(descriptor, $0, address.length) }) == 0 else { exit(5) }
-          // Turned away: the stream ends, or is reset. If nothing comes, it was accepted, with a descriptor that was free after all.
+          // Turned away: the stream ends, or is reset. If nothing comes, it was accepted, with a descriptor that was
+          // free after all.
           let count = recv(descriptor, &byte, 1, 0)
           guard count <= 0 else { exit(6) }
           if count == 0 || errno != EAGAIN { shed += 1 }
           close(descriptor)
-          // Once the listener has its spare again, and one that was accepted has ended, what else is free is taken, so that there is
-          // none for the next connection, either.
+          // Once the listener has its spare again, and one that was accepted has ended, what else is free is taken, so
+          // that there is none for the next connection, either.
           wait(until: "the connection to be gone", on: loops[0]) { loops[0].table.count == watched }
           while case let found = open("/dev/null", O_RDONLY), found >= 0 { hoard.append(found) }
         }

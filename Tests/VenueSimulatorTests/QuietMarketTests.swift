@@ -6,7 +6,8 @@ import Venues
 
 @testable import VenueSimulator
 
-/// Markets in which next to nothing happens for hours: no venue's rules may take that for the death of a feed, a channel or a book.
+/// Markets in which next to nothing happens for hours: no venue's rules may take that for the death of a feed, a
+/// channel or a book.
 @Suite("Quiet markets", .longComputation)
 struct QuietMarketTests {
   private static let start = Timestamp(microseconds: 1_790_000_000_000_000)

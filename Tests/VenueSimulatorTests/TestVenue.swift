@@ -82,7 +82,8 @@ extension [String: Any] {
   func pairs(_ key: String) -> [[String]] { self[key] as? [[String]] ?? [] }
 }
 
-/// Decimal text with exactly `digits` digits after the point, as a count of 10^-`digits`; nil if it is spelled otherwise.
+/// Decimal text with exactly `digits` digits after the point, as a count of 10^-`digits`; nil if it is spelled
+/// otherwise.
 func exact(_ text: String, digits: Int) -> Int64? {
   let parts = text.split(separator: ".", omittingEmptySubsequences: false)
   guard parts.count == (digits == 0 ? 1 : 2), digits == 0 || parts[1].count == digits else { return nil }

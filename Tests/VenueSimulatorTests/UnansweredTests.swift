@@ -6,8 +6,8 @@ import Testing
 @testable import VenueSimulator
 @testable import Venues
 
-/// Requests on a connection that the venue never answers, to every connection that the registry has: no book calls itself live for a snapshot
-/// alone, the requests are sent again, and the connection is exchanged for another one.
+/// Requests on a connection that the venue never answers, to every connection that the registry has: no book calls
+/// itself live for a snapshot alone, the requests are sent again, and the connection is exchanged for another one.
 @Suite("Requests that are not answered", .longComputation)
 struct UnansweredTests {
   private static let start = Timestamp(microseconds: 1_790_000_000_000_000)
@@ -21,7 +21,7 @@ struct UnansweredTests {
         return (part, Array(symbols.prefix(2)))
       }
     }
-    return registered + [(GateHandler.venue(.bridged), ["BTC-USDT", "ETH-USDT"])]
+    return registered + [(Gate.venue(.bridged), ["BTC-USDT", "ETH-USDT"])]
   }
 
   /// A feed and its venue, with some of what the feed says kept from the venue.

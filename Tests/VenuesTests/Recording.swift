@@ -6,7 +6,8 @@ import Testing
 
 @testable import Venues
 
-/// A recording and what it adds up to, read by Foundation and gzip: nothing of the house. Only where there are recordings on this machine.
+/// A recording and what it adds up to, read by Foundation and gzip: nothing of the house. Only where there are
+/// recordings on this machine.
 struct Recording {
   struct Record {
     /// Of its arrival.
@@ -73,7 +74,8 @@ struct Recording {
     return try JSONDecoder().decode(File.self, from: Data(contentsOf: URL(fileURLWithPath: path))).symbols
   }
 
-  /// Plays it all. `answer` gives the body for a GET's path, nil if there is none yet. Returns how many frames were refused.
+  /// Plays it all. `answer` gives the body for a GET's path, nil if there is none yet. Returns how many frames were
+  /// refused.
   func play(to feed: HandlerHarness, answer: (_ path: String, _ record: Int) -> String?) -> Int {
     var isConnected = false
     var waiting: [(request: Int, path: String)] = []

@@ -1,4 +1,5 @@
-/// What venues answer to subscriptions that they take, made of the requests; nothing for those whose tests say it themselves.
+/// What venues answer to subscriptions that they take, made of the requests; nothing for those whose tests say it
+/// themselves.
 enum VenueAnswers {
   static func acknowledgements(of request: String, at venue: String) -> [String] {
     func after(_ key: String) -> Substring? { request.firstRange(of: key).map { request[$0.upperBound...] } }

@@ -2,7 +2,8 @@ import Glibc
 import Transport
 import WebSocket
 
-/// Runs through the cases of a fuzzing server: asks how many there are, echoes in each, asks for the reports to be written.
+/// Runs through the cases of a fuzzing server: asks how many there are, echoes in each, asks for the reports to be
+/// written.
 final class SuiteClient: @unchecked Sendable {
   // `@unchecked`: used on `loop` only.
   private let address: SocketAddress

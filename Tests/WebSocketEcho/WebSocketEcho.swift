@@ -5,8 +5,8 @@ import HTTP1
 import Transport
 import WebSocket
 
-/// A WebSocket echo server and client on this package's transport, HTTP/1.1 and WebSocket: what other people's test suites are run
-/// against. Never part of a product.
+/// A WebSocket echo server and client on this package's transport, HTTP/1.1 and WebSocket: what other people's test
+/// suites are run against. Never part of a product.
 ///
 ///     WebSocketEcho server 9001
 ///     WebSocketEcho client 127.0.0.1:9002 Tidegate

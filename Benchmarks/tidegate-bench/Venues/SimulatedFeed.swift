@@ -4,8 +4,8 @@ import MarketData
 import VenueSimulator
 import Venues
 
-/// A connection to a simulated venue, without sockets and on a clock of its own, whose course is noted. Without faults, and the same
-/// for the same seed.
+/// A connection to a simulated venue, without sockets and on a clock of its own, whose course is noted. Without faults,
+/// and the same for the same seed.
 final class SimulatedFeed {
   /// Which connection of which venue.
   struct Setup {
@@ -48,7 +48,7 @@ final class SimulatedFeed {
     Setup("hyperliquid", ["BTC-USDC-PERP", "ETH-USDC-PERP", "ZEC-USDC-PERP"]),
     Setup("okx", ["BTC-USDT", "ETH-USDT-PERP", "ZEC-USDT"]),
     Setup("gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
-    Setup(GateHandler.venue(.bridged), named: "gate, older book", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
+    Setup(Gate.venue(.bridged), named: "gate, older book", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
     Setup("kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
   ]
 

@@ -100,7 +100,8 @@ struct VenueMeasurement {
     return (contents, sizes)
   }
 
-  /// Adds up time between readings of the CPU clock that stand around runs of messages, without what the reading itself takes.
+  /// Adds up time between readings of the CPU clock that stand around runs of messages, without what the reading itself
+  /// takes.
   private struct Stopwatch {
     private(set) var rounds: [Double] = []
     private var spent: Int64 = 0

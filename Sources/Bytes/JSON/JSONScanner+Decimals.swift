@@ -1,8 +1,8 @@
 /// Decimals as venues print them, read while they are scanned.
 extension JSONScanner {
-  /// Reads a decimal of the usual shape, bare or in quotes, eight digits at a time: at most 15 digits before the point, 8 after
-  /// it, no exponent, not within the last 16 bytes of the text. Of any other shape, right or wrong, it reads nothing and is nil; then
-  /// `longDecimal` has the answer.
+  /// Reads a decimal of the usual shape, bare or in quotes, eight digits at a time: at most 15 digits before the point,
+  /// 8 after it, no exponent, not within the last 16 bytes of the text. Of any other shape, right or wrong, it reads
+  /// nothing and is nil; then `longDecimal` has the answer.
   /// - Parameter power: `shortPower(scale)`.
   @inlinable @inline(__always)
   mutating func shortDecimal(scale: UInt8, power: UInt64) -> Int64? {
@@ -116,8 +116,8 @@ extension JSONScanner {
   }
 
   /// Reads an array of arrays that each begin with two decimals, bare or in quotes, such as the sides of an order book:
-  /// `[["61737.63","0.5"],["61737.62","1.25",3]]`. What follows the two is skipped. `body` gets each pair in turn, as counts of
-  /// 10^-`first` and 10^-`second`.
+  /// `[["61737.63","0.5"],["61737.62","1.25",3]]`. What follows the two is skipped. `body` gets each pair in turn, as
+  /// counts of 10^-`first` and 10^-`second`.
   ///
   /// O(length).
   /// - Throws: as `decimal(scale:)` does; pairs before the bad one have gone to `body` by then.
@@ -151,5 +151,62 @@ extension JSONScanner {
       }
       body(a, b)
     }
+  }
+
+  /// Reads a pair of decimals of the usual shape, such as a level of a book: `["61737.63","0.5"]` where `names` is nil, else
+  /// `{"price":61737.63,"qty":0.5}`. Of any other shape, right or wrong, it reads nothing and is nil.
+  /// - Parameters:
+  ///   - first: the scale of the first decimal; its `power` is 10^`first`, or 0 above 10.
+  ///   - second: that of the second.
+  @inlinable @inline(__always)
+  package mutating func shortPair(
+    names: (StaticString, StaticString)?, first: (scale: UInt8, power: UInt64), second: (scale: UInt8, power: UInt64)
+  ) -> (Int64, Int64)? {
+    let start = position
+    skipWhitespace()
+    guard position < length, byte(position) == (names == nil ? UInt8(ascii: "[") : UInt8(ascii: "{")) else {
+      position = start
+      return nil
+    }
+    position &+= 1
+    if let names, !skipKey(names.0) {
+      position = start
+      return nil
+    }
+    guard let a = shortDecimal(scale: first.scale, power: first.power), position < length,
+      byte(position) == UInt8(ascii: ",")
+    else {
+      position = start
+      return nil
+    }
+    position &+= 1
+    if let names, !skipKey(names.1) {
+      position = start
+      return nil
+    }
+    guard let b = shortDecimal(scale: second.scale, power: second.power), position < length,
+      byte(position) == (names == nil ? UInt8(ascii: "]") : UInt8(ascii: "}"))
+    else {
+      position = start
+      return nil
+    }
+    position &+= 1
+    return (a, b)
+  }
+
+  /// What `shortPair` wants with a scale.
+  @inlinable @inline(__always)
+  package static func shortScale(_ scale: UInt8) -> (scale: UInt8, power: UInt64) { (scale, shortPower(scale)) }
+
+  /// Takes `"name":` if it is next, with no space in it.
+  @inlinable @inline(__always)
+  mutating func skipKey(_ name: StaticString) -> Bool {
+    let count = name.utf8CodeUnitCount
+    guard length &- position > count &+ 3, byte(position) == UInt8(ascii: "\""),
+      byte(position &+ count &+ 1) == UInt8(ascii: "\""), byte(position &+ count &+ 2) == UInt8(ascii: ":")
+    else { return false }
+    for index in 0..<count where byte(position &+ 1 &+ index) != name.utf8Start[index] { return false }
+    position &+= count &+ 3
+    return true
   }
 }

@@ -37,8 +37,9 @@ package struct JSONError: Error, Sendable, Equatable {
 
 /// A pull scanner over one JSON text (RFC 8259): the caller asks for what it expects and gets it or an error.
 ///
-/// Nothing is allocated: keys and strings come as `JSONSlice`s of the input. The scanner checks structure as it goes, so
-/// that any prefix of a text that it accepted was well-formed; it does not check UTF-8, which the WebSocket layer has.
+/// Nothing is allocated: keys and strings come as `JSONSlice`s of the input. The scanner checks structure as it goes,
+/// so that any prefix of a text that it accepted was well-formed; it does not check UTF-8, which the WebSocket layer
+/// has.
 ///
 ///     var json = JSONScanner(bytes)
 ///     try json.objectStart()
@@ -207,8 +208,8 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     }
   }
 
-  /// Reads the characters of a number without converting them: exactly the grammar of RFC 8259 section 6, so no leading zeros,
-  /// no `+`, no `.5` and no `5.`.
+  /// Reads the characters of a number without converting them: exactly the grammar of RFC 8259 section 6, so no leading
+  /// zeros, no `+`, no `.5` and no `5.`.
   @inlinable
   package mutating func number() throws(JSONError) -> JSONSlice {
     skipWhitespace()

@@ -120,7 +120,7 @@ func record(_ configuration: GatewayConfiguration, seconds: Int?, signals: Servi
     throw CommandFailure("\(connections) connections need a folder: give --out FOLDER/ to get files for each")
   }
   var configuration = configuration
-  // The client port is of no use here; any free one on loopback.
+  // No client connects here; any free port on loopback will do.
   configuration.listen = SocketAddress(host: "127.0.0.1", port: 0)
   configuration.loops = 1
   let log = makeLog(configuration.logLevel)

@@ -44,8 +44,8 @@ extension Logger {
   }
 }
 
-/// Runs a gateway until a signal ends it: SIGTERM and SIGUSR2 by sending the clients away one after the other, SIGINT, or a second
-/// signal, at once.
+/// Runs a gateway until a signal ends it: SIGTERM and SIGUSR2 by sending the clients away one after the other, SIGINT,
+/// or a second signal, at once.
 func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async throws {
   var configuration = configuration
   let log = makeLog(configuration.logLevel)
@@ -68,13 +68,14 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
     access = try loadKeys(file)
     log.notice("key file read", metadata: ["holds": "\(access?.description ?? "")"])
   }
-  let memory = MemoryKeeper(log)
+  let memory = HeapTrimmer(log)
   defer { withExtendedLifetime(memory) {} }
   let gateway = try Gateway(
     configuration: configuration, access: access, history: try openHistory(configuration, log), log: log)
   let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log)
   try gateway.start { recorders.make($0, $1) }
-  signals.begin(notice: { log.notice($0) }, reload: { gateway.reload() })
+  let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
+  signals.begin(notice: { log.notice($0) }, reload: { manager.reloading { gateway.reload() } })
 
   let scheme = configuration.tls == nil ? "ws" : "wss"
   let url = "\(scheme)://\(gateway.address.description)/v1/stream"
@@ -98,7 +99,10 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
   }
   fflush(nil)
 
-  await waitForEnd(of: gateway, signals, drainSeconds: configuration.drainSeconds, log: log)
+  manager?.ready("clients on \(gateway.address.description)")
+  let watchdog = Task { await manager?.watch(gateway) }
+  defer { watchdog.cancel() }
+  await waitForEnd(of: gateway, signals, drainSeconds: configuration.drainSeconds, manager: manager, log: log)
   await recorders.finish()
 }
 
@@ -120,8 +124,30 @@ private func openHistory(_ configuration: GatewayConfiguration, _ log: Logger) t
   }
 }
 
+extension ServiceManager? {
+  /// Reads files again, and has the manager know when that begins and ends.
+  fileprivate func reloading(_ body: () -> Void) {
+    self?.reloading(monotonicMicroseconds: DispatchTime.now().uptimeNanoseconds / 1_000)
+    body()
+    self?.ready("files read again")
+  }
+}
+
+extension ServiceManager {
+  /// Says that the process is alive, as often as the manager asks for it, as long as every event loop turns.
+  fileprivate func watch(_ gateway: Gateway) async {
+    guard let watchInterval else { return }
+    while !Task.isCancelled {
+      gateway.probeLoops { silent in if silent.isEmpty { alive() } }
+      try? await Task.sleep(for: .microseconds(Int64(clamping: watchInterval)))
+    }
+  }
+}
+
 /// Ends a gateway as signals tell, and waits for that.
-private func waitForEnd(of gateway: Gateway, _ signals: ServiceSignals, drainSeconds: Int, log: Logger) async {
+private func waitForEnd(
+  of gateway: Gateway, _ signals: ServiceSignals, drainSeconds: Int, manager: ServiceManager?, log: Logger
+) async {
   enum Step { case signal(Int32), ended }
   let steps = AsyncStream<Step>.makeStream()
   let forwarding = Task { for await number in signals.ends { steps.continuation.yield(.signal(number)) } }
@@ -135,9 +161,11 @@ private func waitForEnd(of gateway: Gateway, _ signals: ServiceSignals, drainSec
     case .signal(let number) where isDraining || number == SIGINT || drainSeconds == 0:
       log.notice("stopping", metadata: ["signal": "\(number)"])
       isDraining = true
+      manager?.stopping("stopping")
       gateway.stop { steps.continuation.yield(.ended) }
     case .signal(let number):
       isDraining = true
+      manager?.stopping("sending clients away for \(drainSeconds) s")
       gateway.drain(seconds: drainSeconds, handsOver: number == SIGUSR2) { steps.continuation.yield(.ended) }
     }
   }

@@ -9,8 +9,8 @@ struct ControllingTerminal: Sendable {
     self.descriptors = descriptors.filter { isatty($0) == 1 }
   }
 
-  /// Whether it was closed since. Every ioctl on a terminal that hung up fails with EIO (tty_hangup in the kernel), before the
-  /// kernel sends SIGHUP: so a SIGHUP that tells of it can be told from one that somebody sent.
+  /// Whether it was closed since. Every ioctl on a terminal that hung up fails with EIO (tty_hangup in the kernel),
+  /// before the kernel sends SIGHUP: so a SIGHUP that tells of it can be told from one that somebody sent.
   var isGone: Bool {
     !descriptors.isEmpty && descriptors.allSatisfy { isatty($0) == 0 && errno == EIO }
   }

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import Transport
 
-/// The signals of a command that runs until it is told to end: `serve`, `record`, `simulate`. None of those that operators and
-/// their tools send ends the process by the system's default action.
+/// The signals of a command that runs until a signal ends it: `serve`, `record`, `simulate`. None of those that
+/// operators and their tools send ends the process by the system's default action.
 ///
 /// | signal | what it does |
 /// |---|---|
@@ -14,8 +14,8 @@ import Transport
 /// | SIGUSR1 | nothing |
 /// | SIGPIPE, SIGXFSZ | nothing: the write fails with EPIPE or EFBIG |
 ///
-/// Make it before anything else. SIGTERM and SIGINT keep the default action until `ends` is asked for: a start is over at once.
-/// A SIGHUP that comes before `reload` is given is kept until then.
+/// Make it before anything else. SIGTERM and SIGINT keep the default action until `ends` is asked for: a start is over
+/// at once. A SIGHUP that comes before `reload` is given is kept until then.
 final class ServiceSignals: Sendable {
   /// What a signal did that the command has no other use for, for its log.
   enum Notice: Sendable {
@@ -40,8 +40,8 @@ final class ServiceSignals: Sendable {
   private let state = Mutex(State())
   /// Reading files takes time: signals that end the command do not wait for it.
   private let reloads = DispatchQueue(label: "tidegate.reload")
-  /// The numbers of signals that are to end the command, in the order in which they came. The command takes a few and ends; more
-  /// are of no use to it.
+  /// The numbers of signals that are to end the command, in the order in which they came. The command takes a few and
+  /// ends; it ignores more.
   let ends: AsyncStream<Int32>
   private let continuation: AsyncStream<Int32>.Continuation
 
@@ -56,8 +56,9 @@ final class ServiceSignals: Sendable {
 
   /// From now on SIGTERM and SIGINT come out of `ends`, and SIGHUP has `reload` called.
   /// - Parameters:
-  ///   - notice: is told of signals that do nothing else.
-  ///   - reload: reads files again and says so, one call at a time, on a queue of its own; nil: there are no files to read.
+  ///   - notice: called for signals that do nothing else.
+  ///   - reload: reads files again and says so, one call at a time, on a queue of its own; nil: there are no files to
+  ///     read.
   func begin(notice: @escaping @Sendable (Notice) -> Void, reload: (@Sendable () -> Void)? = nil) {
     listen([SIGINT, SIGTERM], ignoresAtOnce: false)
     let isDue = state.withLock { state in

@@ -66,7 +66,8 @@ struct WatchScreen {
     }
   }
 
-  /// Runs `body` ten times a second, whether or not anything arrives, until it answers true; returns why the events ended, if they did.
+  /// Runs `body` ten times a second, whether or not anything arrives, until it answers true; returns why the events
+  /// ended, if they did.
   private func onTimer(
     _ table: WatchTable, _ events: TidegateEvents, _ body: (inout Shared.State) -> Bool
   ) async throws -> WatchEnd? {

@@ -2,14 +2,14 @@ import Access
 
 /// How many client connections the process has descriptors for.
 package enum DescriptorPlan {
-  /// What is not for clients: standard streams, libraries, name resolution, files; refusals that are being answered, the internal
-  /// port; and what each loop and feed takes.
+  /// What is not for clients: standard streams, libraries, name resolution, files; refusals that are being answered,
+  /// the internal port; and what each loop and feed takes.
   static func reserve(loops: Int, feeds: Int) -> Int {
     64 + Admission.refusingLimit + Admission.roomLimit + 256 + 4 * loops + 4 * feeds
   }
 
-  /// Lowers `limits.clients` to what `descriptors` suffice for, and says so; nil: they suffice. Half of the descriptors are for clients
-  /// in any case.
+  /// Lowers `limits.clients` to what `descriptors` suffice for, and says so; nil: they suffice. Half of the descriptors
+  /// are for clients in any case.
   package static func fit(_ configuration: inout GatewayConfiguration, descriptors: Int) -> String? {
     let wanted = configuration.limits.clients
     let reserve = reserve(loops: configuration.loops, feeds: configuration.feeds.count)
@@ -23,8 +23,8 @@ package enum DescriptorPlan {
   }
 }
 
-/// Turns counts of connections that were shed for want of descriptors into log lines: one when it begins, one a period while it
-/// lasts, one when it is over. A plain value without a clock.
+/// Turns counts of connections that were shed for want of descriptors into log lines: one when it begins, one a period
+/// while it lasts, one when it is over. A plain value without a clock.
 struct ShedReport: Sendable {
   enum News: Equatable {
     /// So many were turned away since the last line.

@@ -1,10 +1,11 @@
 import Bytes
 import WebSocket
 
-/// The contexts of permessage-deflate that all clients of a loop share: one that compresses, a few that inflate for the time of a
-/// message. An idle client holds none. Confined to its loop.
+/// The contexts of permessage-deflate that all clients of a loop share: one that compresses, a few that inflate for the
+/// time of a message. An idle client holds none. Confined to its loop.
 final class ClientCompression {
-  /// What is agreed on with clients: nothing is taken over from message to message, so that what is sent is the same for all.
+  /// What is agreed on with clients: nothing is taken over from message to message, so that what is sent is the same
+  /// for all.
   let policy: PerMessageDeflate.Policy?
   let inflaters = InflaterPool()
   private let settings: GatewayConfiguration.Compression

@@ -1,10 +1,11 @@
-/// Whose input a loop takes in one turn, and who waits for the next: two queues, each in the order in which sessions came.
+/// Whose input a loop takes in one turn, and who waits for the next: two queues, each in the order in which sessions
+/// came.
 ///
 /// Clients that are within their rates go first. Those that are ahead of them, on what a burst allows, share a quarter
 /// of the turn. So hundreds of clients that use up their bursts at the same moment delay each other, and nobody else.
 struct InputTurn<Session> {
-  /// Work that the input of clients may cost in one turn, in the unit of `ClientAllowance`: 2 to 4 ms. Heartbeats, market
-  /// data and probes are never further away than that and one request.
+  /// Work that the input of clients may cost in one turn, in the unit of `ClientAllowance`: 2 to 4 ms. Heartbeats,
+  /// market data and probes are never further away than that and one request.
   static var workPerTurn: UInt64 { 1 << 20 }
   /// The part of it after which clients that are ahead of their rates wait.
   static var workAhead: UInt64 { 256 << 10 }

@@ -5,7 +5,8 @@ import Transport
 
 /// From the hub's queues to the clients' connections.
 extension LoopNode {
-  /// How often a turn writes again because a write led to more: snapshots that there is now room for. Then the next turn goes on.
+  /// How often a turn writes again because a write led to more: snapshots that there is now room for. Then the next
+  /// turn goes on.
   private static let writeRounds = 4
 
   /// Delivers, carries out what that leads to, and writes, until there is nothing to do.
@@ -34,8 +35,8 @@ extension LoopNode {
     hub.removeDirty()
   }
 
-  /// Hands the client's queued frames to its connection, while the kernel takes them; the rest can still be merged. A client that
-  /// is known to be slow gets small portions, since what is handed over gets old on the way.
+  /// Hands the client's queued frames to its connection, while the kernel takes them; the rest can still be merged. A
+  /// client that is known to be slow gets small portions, since what is handed over gets old on the way.
   func write(to session: StreamSession, _ now: Timestamp) {
     let connection = session.connection
     let most =
@@ -66,8 +67,9 @@ extension LoopNode {
     frames.removeAll(keepingCapacity: true)
   }
 
-  /// Asks the kernel whether the peers of clients that seem to stall have taken something: below the mark at which a socket counts as
-  /// writable again, that is the only sign. About once a second for each: 10,000 at once kept the others waiting for 5 ms.
+  /// Asks the kernel whether the peers of clients that seem to stall have taken something: below the mark at which a
+  /// socket counts as writable again, that is the only sign. About once a second for each: 10,000 at once kept the
+  /// others waiting for 5 ms.
   func noteKernelProgress(_ now: Timestamp, part: UInt, of parts: UInt) {
     for client in hub.stallingClients(now: now, part: part, of: parts) {
       guard let session = sessions[Int(client.slot)], session.client == client,

@@ -18,13 +18,14 @@ final class StreamSession: ConnectionHandler {
   var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
   private var isClosing = false
-  /// What was read and not taken, at most `Connection.Limits.readBytes`, and what it waits for. Nothing is read meanwhile.
+  /// What was read and not taken, at most `Connection.Limits.readBytes`, and what it waits for. Nothing is read
+  /// meanwhile.
   private var held = ByteBuffer()
   private var hold = Hold.none
   /// Frames taken since closing began.
   private var closingFrames = 0
-  /// The payload of the newest ping that came while the connection took nothing; pongs to the ones before may be left out
-  /// (RFC 6455 section 5.5.3), so that a client that pings and does not read costs no memory.
+  /// The payload of the newest ping that came while the connection took nothing; pongs to the ones before may be left
+  /// out (RFC 6455 section 5.5.3), so that a client that pings and does not read costs no memory.
   private var owedPong: [UInt8]?
   /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.
   private var heardAt: Int64
@@ -39,8 +40,8 @@ final class StreamSession: ConnectionHandler {
   private var unprovenBytes = 0
   private var isProven = false
 
-  /// A quiet client is pinged after this long, and closed with 4110 if nothing comes for as long again, or twice as long where
-  /// something lies before the ping, µs.
+  /// A quiet client is pinged after this long, and closed with 4110 if nothing comes for as long again, or twice as
+  /// long where something lies before the ping, µs.
   static let pingAfter: Int64 = 30_000_000
   /// Why input is held.
   private enum Hold {
@@ -57,9 +58,10 @@ final class StreamSession: ConnectionHandler {
   private static let closingFrameLimit = 1_000
   /// A client that does not answer a close frame is cut off after this long, µs.
   private static let closeLimit: Int64 = 5_000_000
-  /// Bytes that a client is given before it has shown that it reads, by the pong to the ping that it is greeted with (the message that goes
-  /// over it goes whole): a kernel takes 200 KB for a peer that does not read, and ten thousand such peers would be served at full
-  /// rate until then. Whoever reads answers before its first request goes out, and waits for nothing.
+  /// Bytes that a client is given before it has shown that it reads, by the pong to the ping that it is greeted with
+  /// (the message that goes over it goes whole): a kernel takes 200 KB for a peer that does not read, and ten thousand
+  /// such peers would be served at full rate until then. A client that reads answers before its first request goes out,
+  /// and waits for nothing.
   static let unprovenLimit = 4 << 10
   /// For clients behind something that swallows pongs: what they say this long after they came counts as much, µs.
   private static let proofAfter: Int64 = 1_000_000
@@ -138,7 +140,8 @@ final class StreamSession: ConnectionHandler {
     held.consume(held.count - input.count)
   }
 
-  /// Takes frames until there are no more, or the client has to wait: then nothing is read from it, so that its kernel does.
+  /// Takes frames until there are no more, or the client has to wait: then nothing is read from it, so that its kernel
+  /// does.
   private func take(_ input: inout UnsafeMutableRawBufferPointer, isNext: Bool) {
     do throws(WebSocketError) {
       while connection.isOpen, input.count > 0 {
@@ -260,8 +263,8 @@ final class StreamSession: ConnectionHandler {
     Int64(truncatingIfNeeded: connection.bytesWritten) - Int64(connection.kernelQueuedBytes ?? 0)
   }
 
-  /// A client that reads 2 kB/s through a receive buffer of 128 KiB meets a ping after a minute, behind all that lies in the buffers:
-  /// while it takes anything it is alive, and the limits for slow clients are what ends it.
+  /// A client that reads 2 kB/s through a receive buffer of 128 KiB meets a ping after a minute, behind all that lies
+  /// in the buffers: while it takes anything it is alive, and the limits for slow clients are what ends it.
   private func pongIsOverdue(by time: Int64, at moment: Int64) {
     let taken = taken
     if taken < Int64(truncatingIfNeeded: connection.bytesWritten) || connection.queuedBytes > 0 {

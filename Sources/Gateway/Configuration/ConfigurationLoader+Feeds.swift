@@ -166,6 +166,14 @@ extension ConfigurationLoader {
         origins["feeds.\(feed.venue).rest-endpoint"] = "the host and port of endpoint"
       }
     }
+    let count = configuration.demo ? GatewayConfiguration.demoFeeds : configuration.feeds.count
+    if count > 0, configuration.readyFeeds > count {
+      problems.append(
+        ConfigurationProblem(
+          name: "ready-feeds", place: place("ready-feeds"),
+          message: "\(configuration.readyFeeds) is more than there are feeds, so the gateway would never be ready",
+          allowed: "0…\(count)"))
+    }
     var named: [(key: String, path: String)] = []
     if let path = configuration.caFile { named.append(("ca-file", path)) }
     named += tlsFiles

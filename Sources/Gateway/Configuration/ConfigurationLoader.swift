@@ -146,7 +146,8 @@ package struct ConfigurationLoader: Sendable {
     read(contents: [UInt8](data), isJSON: suffix == "json", name: path)
   }
 
-  /// Reads the text of a file. The parsers show every key to their secrets specifier; that is how unknown ones are found.
+  /// Reads the text of a file. The parsers show every key to their secrets specifier; that is how unknown ones are
+  /// found.
   mutating func read(contents: [UInt8], isJSON: Bool, name: String) {
     if findMistakes(in: contents, isJSON: isJSON, name: name) { return }
     let seen = SeenKeys()

@@ -2,14 +2,16 @@ import Foundation
 
 /// What is wrong with a path of the configuration, in words.
 enum FileProblem {
-  /// Why a file cannot be read: which of its folders is not there, for one; nil if nothing is wrong with the path itself.
+  /// Why a file cannot be read: which of its folders is not there, for one; nil if nothing is wrong with the path
+  /// itself.
   static func reading(_ path: String) -> String? {
     if let reason = missingFolder(of: path) { return reason }
     guard FileManager.default.fileExists(atPath: path) else { return "there is no such file" }
     return FileManager.default.isReadableFile(atPath: path) ? nil : "this user may not read it"
   }
 
-  /// Why nothing can be recorded there; nil if it can. A folder (its path ends in `/`) is made with all that are above it.
+  /// Why nothing can be recorded there; nil if it can. A folder (its path ends in `/`) is made with all that are above
+  /// it.
   static func recording(_ path: String) -> String? {
     if !path.hasSuffix("/") {
       if let reason = missingFolder(of: path) { return reason }

@@ -11,8 +11,8 @@ import Venues
   import Glibc
 #endif
 
-/// Everything that can be set about a gateway, with its defaults. A plain value; `ConfigurationLoader` fills one from a file,
-/// the environment and flags, and checks it.
+/// Everything that can be set about a gateway, with its defaults. A plain value; `ConfigurationLoader` fills one from a
+/// file, the environment and flags, and checks it.
 package struct GatewayConfiguration: Sendable, Equatable {
   /// One venue to follow.
   package struct Feed: Sendable, Equatable {
@@ -22,8 +22,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var symbols: [String]
     /// The `ws`/`wss` URL to use instead of the venue's own.
     package var endpoint: String?
-    /// The `http`/`https` base URL of REST requests instead of the venue's own. Where only `endpoint` is configured, the
-    /// loader sets it to the same host and port, so that a simulated venue is never mixed with the real one.
+    /// The `http`/`https` base URL of REST requests instead of the venue's own. Where only `endpoint` is configured,
+    /// the loader sets it to the same host and port, so that a simulated venue is never mixed with the real one.
     package var restEndpoint: String?
 
     package init(venue: String, symbols: [String], endpoint: String? = nil, restEndpoint: String? = nil) {
@@ -114,12 +114,13 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package struct Compression: Sendable, Equatable {
     /// Whether it is agreed on with clients that offer it.
     package var enabled = true
-    /// Bytes of payload from which a message is compressed, 64…1,048,576. A message is compressed once for all its clients.
+    /// Bytes of payload from which a message is compressed, 64…1,048,576. A message is compressed once for all its
+    /// clients.
     package var thresholdBytes = 512
     /// 1 (fast)…9 (small).
     package var level = 1
-    /// The window of both directions as a power of two, 9…15; clients with room for less get no compression. Twelve is what
-    /// the smallest of the usual clients ask for.
+    /// The window of both directions as a power of two, 9…15; clients with room for less get no compression. Twelve is
+    /// what the smallest of the usual clients ask for.
     package var windowBits = 12
     package init() {}
   }
@@ -186,9 +187,14 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var http = HTTPConnectionLimits()
   package var compression = Compression()
   package var data = DataSettings()
+  /// Feeds that must be live before the gateway counts as ready: at most as many as are configured.
+  package var readyFeeds = 1
+  /// Feeds of the demo: Kraken, Coinbase and Binance.
+  static let demoFeeds = 3
   /// Seconds between heartbeats to clients, 1…60.
   package var heartbeatSeconds = 5
-  /// The longest wait between attempts to reach a venue, s, 1…600; each wait is drawn from 0 to a ceiling that doubles up to it.
+  /// The longest wait between attempts to reach a venue, s, 1…600; each wait is drawn from 0 to a ceiling that doubles
+  /// up to it.
   package var reconnectLimitSeconds = 30
   /// How long clients are sent away before the gateway ends, s, 0…3600; 0: all at once.
   package var drainSeconds = 15

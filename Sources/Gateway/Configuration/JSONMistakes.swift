@@ -1,6 +1,7 @@
 import Bytes
 
-/// Keys that a JSON file has twice, which RFC 8259 section 4 leaves to the reader: a parser takes the last value and says nothing.
+/// Keys that a JSON file has twice, which RFC 8259 section 4 leaves to the reader: a parser takes the last value and
+/// says nothing.
 ///
 /// A text that is not JSON has no mistakes here: the parser reports it.
 struct JSONMistakes {

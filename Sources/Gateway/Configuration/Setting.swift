@@ -3,7 +3,8 @@ import Logging
 import Recordings
 import Transport
 
-/// One key of the configuration: how it is named, checked, set and shown. The table of them is the reference of what exists.
+/// One key of the configuration: how it is named, checked, set and shown. The table of them is the reference of what
+/// exists.
 struct Setting: Sendable {
   /// Its path in a file: `limits.requests-per-second`.
   let key: String
@@ -95,6 +96,7 @@ struct Setting: Sendable {
     integer("data.keep-1h-days", 0...36_500, \.data.keepHours),
     integer("data.keep-1d-days", 0...36_500, \.data.keepDays),
     bool("data.backfill", \.data.backfill),
+    integer("ready-feeds", 0...100, \.readyFeeds),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
     integer("drain.seconds", 0...3_600, \.drainSeconds),

@@ -1,4 +1,16 @@
-/// The version that `tidegate --version`, `welcome` messages and metrics show.
+import CBuild
+
+/// What runs: as `tidegate --version`, `welcome` messages, health and metrics show it.
 package enum TidegateVersion {
   package static let current = "0.1.0"
+  /// The commit that was built; empty where the build was not told (`TIDEGATE_COMMIT`, which `Deploy/package.sh` sets).
+  package static let commit = String(cString: tidegate_commit)
+  /// The day of the build, `2026-01-31`; empty where the build was not told.
+  package static let buildDate = String(cString: tidegate_build_date)
+
+  /// `0.1.0 (1234567890ab, 2026-01-31)`, as far as it is known.
+  package static let full: String = {
+    let parts = [commit, buildDate].filter { !$0.isEmpty }
+    return parts.isEmpty ? current : "\(current) (\(parts.joined(separator: ", ")))"
+  }()
 }

@@ -1,8 +1,8 @@
-/// Mistakes of a YAML file that a parser reports in its own terms, or not at all, found in the text: keys that are there twice, a `*`
-/// without quotation marks, which YAML takes for a reference, and tabs as indentation.
+/// Mistakes of a YAML file that a parser reports in its own terms, or not at all, found in the text: keys that are
+/// there twice, a `*` without quotation marks, which YAML takes for a reference, and tabs as indentation.
 ///
-/// It reads lines, for the files that a configuration is: maps in block style with plain values and lists. What it does not know it
-/// leaves to the parser.
+/// It reads lines, for the files that a configuration is: maps in block style with plain values and lists. What it does
+/// not know it leaves to the parser.
 struct YAMLMistakes {
   private(set) var found: [FileMistake] = []
 
@@ -95,7 +95,7 @@ struct YAMLMistakes {
     }
   }
 
-  /// `key: value`; nil if the line is none. A value may be missing: then a map or a list follows.
+  /// `key: value`; nil if the line is something else. A value may be missing: then a map or a list follows.
   private static func entry(_ text: Substring) -> (key: String, value: Substring)? {
     var key: Substring
     var rest: Substring
@@ -119,7 +119,8 @@ struct YAMLMistakes {
     return (String(key), rest.drop { $0 == " " })
   }
 
-  /// The first word of each value, where it has no quotation marks: of the text, and of each element in brackets or braces.
+  /// The first word of each value, where it has no quotation marks: of the text, and of each element in brackets or
+  /// braces.
   private static func unquotedWords(_ text: Substring) -> [Substring] {
     var words: [Substring] = []
     var start: Substring.Index?

@@ -1,5 +1,5 @@
-/// Full-jitter exponential back-off: each wait is drawn evenly from 0 to a ceiling that doubles, so that many clients of one
-/// venue do not come back together. Without end: a venue that is down for a day is tried for a day.
+/// Full-jitter exponential back-off: each wait is drawn evenly from 0 to a ceiling that doubles, so that many clients
+/// of one venue do not come back together. Without end: a venue that is down for a day is tried for a day.
 struct Backoff {
   /// The first ceiling, ms.
   static let base: UInt64 = 250

@@ -4,10 +4,10 @@ import Venues
 
 /// When a venue's connections may be made, all of them together: the venue counts them by address. Shared by all loops.
 ///
-/// Turns are given out evenly, at half of the rate that the venue allows, after a burst of at most half of what it allows: together
-/// they never come to more than that in any span of its interval. A feed takes a turn each time it is about to connect, at the start,
-/// after a common outage and for a planned change alike, so there is no storm. Bounded by the number of connections: each has at most
-/// two turns that have not come.
+/// Turns are given out evenly, at half of the rate that the venue allows, after a burst of at most half of what it
+/// allows: together they never come to more than that in any span of its interval. A feed takes a turn each time it is
+/// about to connect, at the start, after a common outage and for a planned change alike, so there is no storm. Bounded
+/// by the number of connections: each has at most two turns that have not come.
 final class ConnectSchedule: Sendable {
   /// The most turns that may be taken at once after a pause.
   static let largestBurst = 8

@@ -1,7 +1,7 @@
 import MarketData
 
-/// When a connection is replaced because the venue ends connections at an age: before that, with time to spare, and at a time by chance, so
-/// that connections that were made together are not replaced together.
+/// When a connection is replaced because the venue ends connections at an age: before that, with time to spare, and at
+/// a time by chance, so that connections that were made together are not replaced together.
 struct ConnectionAge: Equatable {
   /// How old the venue lets a connection get, µs.
   let lifetime: Int64

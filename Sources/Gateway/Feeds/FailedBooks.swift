@@ -2,8 +2,8 @@ import MarketData
 import PubSub
 import Venues
 
-/// Tells clients of books that have failed too often and are left alone for a while: their symbols count as failed, with the reason and the
-/// time of the next attempt, until their books are live again.
+/// Tells clients of books that have failed too often and are left alone for a while: their symbols count as failed,
+/// with the reason and the time of the next attempt, until their books are live again.
 struct FailedBooks {
   private var told: [String: BookTrouble] = [:]
 

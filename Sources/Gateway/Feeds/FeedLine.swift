@@ -7,7 +7,8 @@ import Transport
 import Venues
 import WebSocket
 
-/// What a line tells its feed. The line has done its own part already; the feed may end it or make it another's inside each call.
+/// What a line tells its feed. The line has done its own part already; the feed may end it or make it another's inside
+/// each call.
 protocol FeedLineOwner: AnyObject {
   /// The pipeline took something: there may be changes to publish and actions to carry out.
   func lineAdvanced(_ line: FeedLine, _ now: Timestamp)
@@ -19,12 +20,13 @@ protocol FeedLineOwner: AnyObject {
   func lineLost(_ line: FeedLine, _ reason: String, _ now: Timestamp)
 }
 
-/// One connection of a feed from the instrument list to its end: prepares, connects, shakes hands, moves bytes and time between the
-/// transport and a `FeedPipeline`. What becomes of it is the feed's to decide. Owned by one loop.
+/// One connection of a feed from the instrument list to its end: prepares, connects, shakes hands, moves bytes and time
+/// between the transport and a `FeedPipeline`. What becomes of it is the feed's to decide. Owned by one loop.
 final class FeedLine: ConnectionHandler {
   /// Preparation (instrument lists) that takes longer has failed, µs.
   private static let prepareLimit = 30 * Microseconds.second
-  /// A WebSocket handshake that is not answered for this long has failed, ns: a connection may be dead before it is open.
+  /// A WebSocket handshake that is not answered for this long has failed, ns: a connection may be dead before it is
+  /// open.
   private static let handshakeLimit: UInt64 = 10_000_000_000
 
   private enum Phase {
@@ -52,8 +54,8 @@ final class FeedLine: ConnectionHandler {
   private var response = HTTPResponseParser(limits: HTTPLimits())
   private var webSocket = WebSocketConnection(role: .client)
   private var handshakeKey: [UInt8] = []
-  /// Whether the exchange said in its handshake that it is a simulated one. The address says nothing: behind a loopback port may be
-  /// a tunnel to the venue, and a simulator may run on another machine.
+  /// Whether the exchange said in its handshake that it is a simulated one. The address says nothing: behind a loopback
+  /// port may be a tunnel to the venue, and a simulator may run on another machine.
   private(set) var isSimulated = false
   private var requests: [Int: RESTRequest] = [:]
   private var scratch = ByteBuffer()
@@ -102,7 +104,8 @@ final class FeedLine: ConnectionHandler {
 
   /// Drops the connection and what is under way; the pipeline is not told.
   ///
-  /// - Parameter isRecorded: false where the recording ends, too, so that what is replayed from it ends with whole books.
+  /// - Parameter isRecorded: false where the recording ends, too, so that what is replayed from it ends with whole
+  ///   books.
   func end(isRecorded: Bool = true) {
     if isRecorded, case .open = phase { recorder?.closed(at: now) }
     phase = .idle

@@ -25,12 +25,13 @@ struct LineHandover {
   }
 }
 
-/// Make before break: where the end of a connection is known beforehand, the next one is made, subscribed and its books built while the
-/// present one goes on, and takes its place in one turn of the loop. The feed is `live` throughout.
+/// Make before break: where the end of a connection is known beforehand, the next one is made, subscribed and its books
+/// built while the present one goes on, and takes its place in one turn of the loop. The feed is `live` throughout.
 ///
 /// - The venue ends the present one before the next has everything: the next takes over with what it has.
 /// - The next one fails: another is tried, until the deadline.
-/// - The deadline comes: the next takes over with what it has; if it has nothing, the feed begins again as after any loss.
+/// - The deadline comes: the next takes over with what it has; if it has nothing, the feed begins again as after any
+///   loss.
 extension FeedSession {
   private var age: ConnectionAge? { pipeline.venue.connectionLifetime.map { ConnectionAge(lifetime: $0) } }
 

@@ -5,11 +5,12 @@ import PubSub
 import Transport
 import Venues
 
-/// One connection of a venue, for the life of the gateway: connects, subscribes, watches, and begins again, without end. Owned by
-/// one loop.
+/// One connection of a venue, for the life of the gateway: connects, subscribes, watches, and begins again, without
+/// end. Owned by one loop.
 ///
-/// A `FeedLine` moves the bytes and a `FeedPipeline` knows what they mean; the session alone decides the feed's state, gives the
-/// reason of each change, and decides when a line is given up, or replaced by another that is made before it is left.
+/// A `FeedLine` moves the bytes and a `FeedPipeline` knows what they mean; the session alone decides the feed's state,
+/// gives the reason of each change, and decides when a line is given up, or replaced by another that is made before it
+/// is left.
 final class FeedSession: Feed, FeedLineOwner {
   /// After this long in `live` the back-off starts over, µs.
   private static let steadyAfter = 60 * Microseconds.second

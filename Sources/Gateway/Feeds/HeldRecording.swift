@@ -1,9 +1,11 @@
 import MarketData
 
-/// What a line received and sent before it became its feed's: recorded when it does, behind what the line before it received.
+/// What a line received and sent before it became its feed's: recorded when it does, behind what the line before it
+/// received.
 ///
-/// A recording is of one connection after the other, so that replaying it finds after each `open` all that a handler needs. Trades of the
-/// time in which there were two are then in it twice. Bounded: of more than `limit` bytes only the opening is kept.
+/// A recording is of one connection after the other, so that replaying it finds after each `open` all that a handler
+/// needs. Trades of the time in which there were two are then in it twice. Bounded: of more than `limit` bytes only the
+/// opening is kept.
 final class HeldRecording: FeedRecorder {
   static let limit = 32 << 20
 

@@ -7,8 +7,8 @@ import Venues
 
 /// A recording served as if its venue were sending it now. Owned by one loop.
 ///
-/// Messages are taken at the gateway's present time, so that windows, pulses and heartbeats run as they do with a live feed; the
-/// times that the venue wrote into them stay what they are.
+/// Messages are taken at the gateway's present time, so that windows, pulses and heartbeats run as they do with a live
+/// feed; the times that the venue wrote into them stay what they are.
 final class ReplaySession: Feed {
   /// Records played before the loop gets its turn again.
   private static let batch = 64

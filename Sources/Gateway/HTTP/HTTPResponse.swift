@@ -32,8 +32,8 @@ struct HTTPResponse: Sendable {
     )
   }
 
-  /// An error in the protocol's shape: what is wrong, what it meant for the request, what to do. With `retryAfterMilliseconds` it
-  /// may be tried again, and `Retry-After` says so in whole seconds.
+  /// An error in the protocol's shape: what is wrong, what it meant for the request, what to do. With
+  /// `retryAfterMilliseconds` it may be tried again, and `Retry-After` says so in whole seconds.
   static func error(
     _ status: Int, code: String, message: String, hint: String? = nil, retry: Bool = false,
     retryAfterMilliseconds: Int64? = nil, fields: [HTTPField] = []

@@ -6,7 +6,8 @@ import Transport
 protocol HTTPResponder: AnyObject {
   /// Answers `request` by calling `reply` once, on the same loop, now or later.
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
-  /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False: `respond` answers.
+  /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False:
+  /// `respond` answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
   /// The connection is gone.
   func ended(_ connection: Connection)
@@ -20,18 +21,20 @@ protocol HTTPResponder: AnyObject {
 
 /// The HTTP/1.1 side of one client connection: one request at a time, in order. Owned by one loop.
 ///
-/// Answers depend on heads alone, so a client that waits for a status before it sends a body (`Expect: 100-continue`) gets the final
-/// one at once (RFC 9110 section 10.1.1), and its connection is closed, since nobody knows whether the body will come.
+/// Answers depend on heads alone, so a client that waits for a status before it sends a body (`Expect: 100-continue`)
+/// gets the final one at once (RFC 9110 section 10.1.1), and its connection is closed, since nobody knows whether the
+/// body will come.
 ///
-/// While an answer is owed, or the client does not take those it got, nothing is read: what it sends on waits in the kernel.
-/// So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` and one answer.
+/// While an answer is owed, or the client does not take those it got, nothing is read: what it sends on waits in the
+/// kernel. So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` and one answer.
 final class HTTPSession: ConnectionHandler {
   /// Unsent bytes of answers above which no further request is read.
   static let unsentLimit = 64 << 10
   /// Bytes of requests that may wait behind the one that is being answered. A client that sends more at once has its
   /// connection closed after that answer, and asks again for what it got none to (RFC 9112 section 9.3.2).
   static let pipelineLimit = 64 << 10
-  /// Requests answered in one turn; those that were sent with them have to wait, so that a pipeline keeps nobody else waiting.
+  /// Requests answered in one turn; those that were sent with them have to wait, so that a pipeline keeps nobody else
+  /// waiting.
   static let requestsPerTurn = 4
   /// How long nothing is read after a 429, ns: who goes on asking is answered four times a second.
   static let restAfterRefusal: UInt64 = 250_000_000
@@ -119,8 +122,8 @@ final class HTTPSession: ConnectionHandler {
 
   /// Closes now, or after the answer that is under way.
   ///
-  /// - Parameter atOnce: false lets a connection that has not asked for anything yet have its first answer: a probe's question may be on
-  ///   its way.
+  /// - Parameter atOnce: false lets a connection that has not asked for anything yet have its first answer: a probe's
+  ///   question may be on its way.
   func closeForDrain(atOnce: Bool = true) {
     isDraining = true
     if !isFinished, !isAnswering, atOnce || requests > 0 { finish() }
@@ -199,7 +202,7 @@ final class HTTPSession: ConnectionHandler {
 
   /// Upgrades or answers. True if the connection is someone else's now.
   private func serve(_ head: HTTPRequestHead, rest: UnsafeMutableRawBufferPointer) -> Bool {
-    // Whoever takes the connection over decides about its reading.
+    // The next handler of the connection decides when to read.
     connection.resumeReading()
     // Every request's time begins anew, also of those that came in one read.
     watch.enter(.answering, at: connection.loop.moment)
@@ -266,8 +269,8 @@ final class HTTPSession: ConnectionHandler {
 }
 
 extension HTTPResponse {
-  /// The refusal of `method` where only `allowed` are served: 405 for one that is registered, 501 for one that nobody knows
-  /// (RFC 9110 sections 15.5.6 and 15.6.2); nil if it is among them.
+  /// The refusal of `method` where only `allowed` are served: 405 for one that is registered, 501 for one that nobody
+  /// knows (RFC 9110 sections 15.5.6 and 15.6.2); nil if it is among them.
   static func refusal(of method: String, allowed: [String]) -> HTTPResponse? {
     guard !allowed.contains(method) else { return nil }
     let allow = HTTPField("Allow", allowed.joined(separator: ", "))

@@ -1,7 +1,7 @@
 import Transport
 
-/// The HTTP sessions of one loop. Each has a place of its own, so that they can be looked at in turn, a few at a time: to look at
-/// ten thousand in one turn keeps everybody else waiting for 10 ms.
+/// The HTTP sessions of one loop. Each has a place of its own, so that they can be looked at in turn, a few at a time:
+/// to look at ten thousand in one turn keeps everybody else waiting for 10 ms.
 struct HTTPSessionTable {
   private struct Place {
     var session: HTTPSession?

@@ -2,8 +2,8 @@ import HTTP1
 
 /// How long an HTTP connection may take, and how often it may ask.
 package struct HTTPConnectionLimits: Sendable, Equatable {
-  /// From a request's first byte (for the first request of a connection: from the connection's begin) to its head's end, s,
-  /// 1…300. A body, and a client that takes a response, may rest as long before `bytesPerSecond` counts.
+  /// From a request's first byte (for the first request of a connection: from the connection's begin) to its head's
+  /// end, s, 1…300. A body, and a client that takes a response, may rest as long before `bytesPerSecond` counts.
   package var headSeconds = 10
   /// Without a request under way, s, 1…3600. Longer than the idle time of the usual balancers, so that they end first.
   package var idleSeconds = 75
@@ -15,8 +15,8 @@ package struct HTTPConnectionLimits: Sendable, Equatable {
   package init() {}
 }
 
-/// Watches that a client keeps up the pace of HTTP: whole heads soon, bodies and responses at a least rate, no idling for
-/// ever. Sans-IO: it is told what has happened and when, and answers what is overdue.
+/// Watches that a client keeps up the pace of HTTP: whole heads soon, bodies and responses at a least rate, no idling
+/// for ever. Sans-IO: events and their times go in, and what is overdue comes out.
 struct HTTPWatch {
   /// What the connection is at.
   enum Phase: Equatable {
@@ -62,7 +62,8 @@ struct HTTPWatch {
     self.since = now
   }
 
-  /// The connection is at `phase`; a phase that goes on keeps its begin. `.idle` stays `.fresh` until something has come.
+  /// The connection is at `phase`; a phase that goes on keeps its begin. `.idle` stays `.fresh` until something has
+  /// come.
   mutating func enter(_ phase: Phase, at now: Int64) {
     // The first head is counted from the connection's begin: connecting and waiting is as slow as sending slowly.
     let isFirstHead = self.phase == .fresh && phase == .head

@@ -2,7 +2,8 @@ import Bytes
 import PubSub
 import Transport
 
-/// Answers `/v1/instruments`, a piece of the list at a time, so that a long one takes many short turns. Owned by one loop.
+/// Answers `/v1/instruments`, a piece of the list at a time, so that a long one takes many short turns. Owned by one
+/// loop.
 final class InstrumentsAnswer {
   /// Instruments that one turn writes: some 100 µs.
   static let piece = 256
@@ -38,7 +39,7 @@ final class InstrumentsAnswer {
     list.append(next..<end, to: &out)
     next = end
     if end < list.entries.count {
-      let rest = LoopBound(value: { [self] in advance() })
+      let rest = UncheckedTransfer(value: { [self] in advance() })
       return node.loop.execute { rest.value() }
     }
     out.append("]}\n")

@@ -87,23 +87,46 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     }
     let reply = node.compressing(reply, request)
     switch route {
-    case .alive: reply(.text("ok\n"))
-    case .ready, .healthy: reply(ready())
+    case .alive: alive(reply)
+    case .ready: reply(ready())
+    case .healthy: reply(healthy())
     case .metrics: metrics(reply)
     case .feedErrors: feedErrors(venue, reply)
     }
   }
 
-  /// Ready: not draining, and at least one feed is live.
+  private var health: Health {
+    Health(
+      feeds: node.feedStatuses, required: node.settings.readyFeeds, isDraining: node.isDraining,
+      historyFailure: history?.figures.failure)
+  }
+
   private func ready() -> HTTPResponse {
-    let feeds = node.feedStatuses
-    let live = feeds.contains { $0.state == .live }
-    let lines =
-      feeds.map { "\($0.venue): \($0.state.rawValue)\($0.reason.map { " (\($0))" } ?? "")\n" }.joined()
-      // Charts without a past are no reason to send clients elsewhere.
-      + (history.map { "history: \($0.figures.failure.map { "not written (\($0))" } ?? "written")\n" } ?? "")
-    if node.isDraining { return .text("draining\n" + lines, status: 503) }
-    return .text((live ? "ready\n" : "no feed is live\n") + lines, status: live ? 200 : 503)
+    let health = health
+    return .text(health.text, status: health.isReady ? 200 : 503)
+  }
+
+  private func healthy() -> HTTPResponse {
+    let health = health
+    var out = ByteBuffer(capacity: 512)
+    health.append(uptimeSeconds: (node.loop.moment - startedAt) / Microseconds.second, to: &out)
+    return .json(out.takeBytes(), status: health.isReady ? 200 : 503)
+  }
+
+  /// Whether every loop turns.
+  private func alive(_ reply: @escaping (HTTPResponse) -> Void) {
+    let reply = LoopBound(value: reply)
+    let home = node.loop
+    LoopProbe.run(node.nodes.map(\.loop), from: home) { silent in
+      home.execute {
+        reply.value(
+          silent.isEmpty
+            ? .text("ok\n")
+            : .text(
+              "loops \(silent.map(String.init).joined(separator: ", ")) have not turned within a second\n", status: 503)
+        )
+      }
+    }
   }
 
   private func metrics(_ reply: @escaping (HTTPResponse) -> Void) {
@@ -133,7 +156,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
-  /// What the machine's kernel says of this process; a simulated one has none to tell of, and its runs must be the same each time.
+  /// What the machine's kernel says of this process; a simulated one has none to tell of, and its runs must be the same
+  /// each time.
   private var processFigures: String {
     node.loop.kernel is SystemKernel ? ProcessMetricsText.render(.current) : ""
   }

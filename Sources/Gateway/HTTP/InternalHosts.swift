@@ -1,16 +1,16 @@
 import Bytes
 import HTTP1
 
-/// Which names the internal port answers to. A page that has its own name point to this machine (DNS rebinding) is of the same origin
-/// for a browser, which then lets it read; but the browser says the name in `Host`.
+/// Which names the internal port answers to. A page that has its own name point to this machine (DNS rebinding) is of
+/// the same origin for a browser, which then lets it read; but the browser says the name in `Host`.
 struct InternalHosts: Sendable {
   private let names: [String]
 
   /// - Parameter names: allowed beside addresses and `localhost`; `*` allows any.
   init(names: [String]) { self.names = names }
 
-  /// Whether `host`, with or without a port, is an address, `localhost` or one of the names. Only HTTP/1.0 leaves the field out, and no
-  /// browser does.
+  /// Whether `host`, with or without a port, is an address, `localhost` or one of the names. Only HTTP/1.0 leaves the
+  /// field out, and no browser does.
   func allows(_ host: String?) -> Bool {
     guard let host else { return true }
     if names.contains("*") || host.hasPrefix("[") { return true }

@@ -2,8 +2,8 @@ import HTTP1
 import Transport
 
 extension LoopNode {
-  /// Gives `reply` the answer as gzip where the client takes it and gains by it. A body with an entity tag is compressed once for
-  /// all; a long one in pieces, a turn each. On the loop.
+  /// Gives `reply` the answer as gzip where the client takes it and gains by it. A body with an entity tag is
+  /// compressed once for all; a long one in pieces, a turn each. On the loop.
   func compressing(
     _ reply: @escaping (HTTPResponse) -> Void, _ request: HTTPRequestHead
   ) -> (HTTPResponse) -> Void {
@@ -29,7 +29,7 @@ extension LoopNode {
 
   private func advance(_ encoder: GzipEncoder, _ completion: @escaping ([UInt8]) -> Void) {
     if let compressed = encoder.advance() { return completion(compressed) }
-    let next = LoopBound(value: { [unowned self] in advance(encoder, completion) })
+    let next = UncheckedTransfer(value: { [unowned self] in advance(encoder, completion) })
     loop.execute { next.value() }
   }
 }

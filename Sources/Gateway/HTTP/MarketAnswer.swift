@@ -6,9 +6,9 @@ import Transport
 
 /// Answers one request about markets, whose data may be on several loops, in the order asked. Owned by the asking loop.
 ///
-/// First the loops say what the answer would be made of, which is cheap. A client that has just that gets 304, and what was made
-/// for another client is sent again. Only else the loops make the texts, in pieces of at most `pieceCost`, each in a turn of its own, so
-/// that no feed or client waits for one large request.
+/// First the loops say what the answer would be made of, which is cheap. A client that has just that gets 304, and what
+/// was made for another client is sent again. Only else the loops make the texts, in pieces of at most `pieceCost`,
+/// each in a turn of its own, so that no feed or client waits for one large request.
 final class MarketAnswer {
   /// The most that one turn makes, in points of a sparkline: some 50 µs.
   static let pieceCost = 2_048
@@ -154,7 +154,7 @@ final class MarketAnswer {
       let rest = pieces.dropFirst()
       guard !rest.isEmpty else { return finish() }
       // The next in another turn, also where the loop is this one.
-      let next = LoopBound(value: { [self] in make(rest) })
+      let next = UncheckedTransfer(value: { [self] in make(rest) })
       node.loop.execute { next.value() }
     }
   }

@@ -59,7 +59,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   // MARK: WebSocket
 
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
-    if let permit = connection.permit as? AdmissionPermit { admission.spoke(permit) }
+    if let permit = connection.permit as? AdmissionPermit { admission.markActive(permit) }
     guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
     if let permit = connection.permit as? AdmissionPermit,
@@ -300,7 +300,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   private static let insufficientScope = HTTPField(
     "WWW-Authenticate", "Bearer realm=\"tidegate\", error=\"insufficient_scope\"")
 
-  /// Adds what every answer needs that depends on who asks: which pages may read it, whom it may be kept for, and how it is encoded.
+  /// Adds what every answer needs that depends on who asks: which pages may read it, whom it may be kept for, and how
+  /// it is encoded.
   private func finishing(
     _ reply: @escaping (HTTPResponse) -> Void, _ request: HTTPRequestHead
   ) -> (HTTPResponse) -> Void {

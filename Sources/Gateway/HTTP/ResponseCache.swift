@@ -1,7 +1,8 @@
-/// Bodies that clients have been sent, by entity tag: for the next client that asks for the same, and in the compressed form.
+/// Bodies that clients have been sent, by entity tag: for the next client that asks for the same, and in the compressed
+/// form.
 ///
-/// A tag says what a body is made of, so that an entry is never wrong, only unused. Holds at most `byteLimit`; the oldest go first.
-/// Confined to its loop.
+/// A tag says what a body is made of, so that an entry is never wrong, only unused. Holds at most `byteLimit`; the
+/// oldest go first. Confined to its loop.
 struct ResponseCache {
   /// Bytes of all bodies, both forms.
   static let byteLimit = 8 << 20

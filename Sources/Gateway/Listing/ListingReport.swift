@@ -38,8 +38,8 @@ package enum ListingReport {
     return lines.joined(separator: "\n")
   }
 
-  /// `{"venue":"kraken","markets":[{"symbol":"kraken:BTC-USD","venue_symbol":"BTC/USD",…},…]}`: prices, sizes and volumes as decimal
-  /// strings, sizes in base units.
+  /// `{"venue":"kraken","markets":[{"symbol":"kraken:BTC-USD","venue_symbol":"BTC/USD",…},…]}`: prices, sizes and
+  /// volumes as decimal strings, sizes in base units.
   package static func json(_ markets: [ListedMarket], of venue: Venue) -> String {
     var out = ByteBuffer(capacity: 128 + markets.count * 256)
     func field(_ name: StaticString, _ value: Decimal64?) {

@@ -16,8 +16,8 @@ package struct MarketQuery: Sendable {
   /// Whether 24 h volumes are needed to answer it.
   package var isRanked: Bool { if case .selection(let selection) = filter { selection.rank != nil } else { false } }
 
-  /// - Parameter text: nil for everything; a part of a name, in the gateway's words or the venue's; or a selection such as
-  ///   `*-USD:top20`, to see what it comes to.
+  /// - Parameter text: nil for everything; a part of a name, in the gateway's words or the venue's; or a selection such
+  ///   as `*-USD:top20`, to see what it comes to.
   package init(_ text: String?) throws(MarketSelectionError) {
     self.text = text ?? ""
     guard let text, !text.isEmpty else {
@@ -47,7 +47,7 @@ package struct MarketQuery: Sendable {
   package func nothingFound(among markets: [ListedMarket], venue: Venue) -> String {
     guard !markets.isEmpty else { return "\(venue.title) lists no market of that kind" }
     let names = markets.map(\.symbol.text)
-    // Whoever writes a venue's own name is told the gateway's.
+    // Somebody who writes a venue's own name gets the gateway's name for it.
     let near = NearNames.of(text, among: names + markets.map(\.venueSymbol))
     let symbols = near.map { name in markets.first { $0.venueSymbol == name }?.symbol.text ?? name }
     var unique: [String] = []

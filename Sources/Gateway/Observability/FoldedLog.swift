@@ -2,14 +2,15 @@ import Logging
 import Synchronization
 import Transport
 
-/// Events that strangers cause, in the log: the first of a kind at once, then a line per kind and ten seconds with how many there were.
-/// However many come, there are no more lines than kinds and no more memory than tables of a fixed size.
+/// Events that strangers cause, in the log: the first of a kind at once, then a line per kind and ten seconds with how
+/// many there were. However many come, there are no more lines than kinds and no more memory than tables of a fixed
+/// size.
 final class FoldedLog: Sendable {
   /// Between two lines of the same kind, monotonic µs.
   static let interval: Int64 = 10_000_000
-  /// Kinds that are told apart; what is beyond shares one.
+  /// Kinds that are counted one by one; all others share one.
   static let kindLimit = 64
-  /// Peers that are told apart in one line.
+  /// Peers that are counted one by one in a line.
   static let peerLimit = 32
 
   /// An event as the log shows it.

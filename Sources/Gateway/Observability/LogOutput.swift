@@ -4,8 +4,9 @@ import Synchronization
 
 /// Lines for a descriptor whose reader may be slow, stuck or gone. Who logs never waits for it, least of all a loop.
 ///
-/// A line is written at once where the descriptor takes it, so that the last words of a process that dies are there. Otherwise it
-/// waits, 1 MiB of lines at most, for a queue of its own; what finds no room is counted, and a line says how much it was.
+/// A line is written at once where the descriptor takes it, so that the last words of a process that dies are there.
+/// Otherwise it waits, 1 MiB of lines at most, for a queue of its own; what finds no room is counted, and a line says
+/// how much it was.
 package final class LogOutput: Sendable {
   /// Bytes that may wait.
   static let limit = 1 << 20
@@ -85,9 +86,11 @@ package final class LogOutput: Sendable {
     return line + "\n"
   }
 
-  /// Writes, and answers what could not be written without waiting; nothing is left where the reader is gone or the disk is full.
+  /// Writes, and answers what could not be written without waiting; nothing is left where the reader is gone or the
+  /// disk is full.
   ///
-  /// - Parameter waits: whether to wait for a slow reader of a descriptor that somebody, a shell perhaps, made non-blocking.
+  /// - Parameter waits: whether to wait for a slow reader of a descriptor that somebody, a shell perhaps, made
+  ///   non-blocking.
   private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, waits: Bool) -> ArraySlice<UInt8> {
     var rest = bytes
     while !rest.isEmpty {

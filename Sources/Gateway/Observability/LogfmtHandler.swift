@@ -1,7 +1,8 @@
 import Foundation
 import Logging
 
-/// Writes a logger's events as logfmt lines: time (UTC, µs), level, message, then the metadata in the order of its keys.
+/// Writes a logger's events as logfmt lines: time (UTC, µs), level, message, then the metadata in the order of its
+/// keys.
 package struct LogfmtHandler: LogHandler {
   package var logLevel = Logger.Level.info
   package var metadata: Logger.Metadata = [:]

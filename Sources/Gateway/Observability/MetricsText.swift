@@ -24,7 +24,14 @@ enum MetricsText {
     func perFeed(_ name: String, _ type: String, _ help: String, _ value: (FeedMetrics) -> String?) {
       metric(name, type, help, feeds.compactMap { feed in value(feed).map { ("{venue=\"\(feed.venue)\"}", $0) } })
     }
-    metric("build_info", "gauge", "The version that runs.", [("{version=\"\(TidegateVersion.current)\"}", "1")])
+    metric(
+      "build_info", "gauge", "The version, the commit and the day of the build that runs.",
+      [
+        (
+          "{version=\"\(TidegateVersion.current)\",commit=\"\(TidegateVersion.commit)\","
+            + "date=\"\(TidegateVersion.buildDate)\"}", "1"
+        )
+      ])
     single("uptime_seconds", "gauge", "Seconds since the start.", uptimeSeconds)
     single("clients", "gauge", "Clients on the stream now.", node.clients)
     single("clients_total", "counter", "Clients that have joined the stream.", node.clientsTotal)
@@ -77,7 +84,7 @@ enum MetricsText {
     perFeed("feed_messages_total", "counter", "Messages received.") { "\($0.messages)" }
     perFeed("feed_rejected_total", "counter", "Messages refused as unreadable.") { "\($0.rejected)" }
     metric(
-      "feed_errors_total", "counter", "Messages and REST answers that were of no use, by kind.",
+      "feed_errors_total", "counter", "Rejected messages and REST answers, by kind.",
       feeds.flatMap { feed in
         feed.errors.map { ("{venue=\"\(feed.venue)\",kind=\"\($0.kind.rawValue)\"}", "\($0.count)") }
       })

@@ -77,7 +77,7 @@ struct FeedMetrics: Sendable {
   var startedAt: Int64
   /// µs UTC; nil: nothing ever came.
   var lastMessage: Int64?
-  /// Messages that were of no use, by kind.
+  /// Rejected messages, by kind.
   var errors: [(kind: FeedError.Kind, count: Int)] = []
   /// Connections that were replaced by another before they were left, and changes that failed.
   var replaced = 0

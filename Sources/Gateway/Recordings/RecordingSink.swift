@@ -27,12 +27,12 @@ private final class SecondTimer: @unchecked Sendable {
   deinit { source.cancel() }
 }
 
-/// Records one feed: takes what its session saw on the loop, writes it on a queue of its own, so that a slow disk never stops
-/// the loop. What waits for the disk is bounded.
+/// Records one feed: takes what its session saw on the loop, writes it on a queue of its own, so that a slow disk never
+/// stops the loop. What waits for the disk is bounded.
 ///
-/// A disk that is full or fails costs what comes while it does and nothing else: the log says why, the file is cut back to what is
-/// whole, and writing goes on as soon as it can, after a `gap` record with the number of what is missing. A disk that is too slow
-/// for the bound costs what does not fit, marked the same way.
+/// A disk that is full or fails costs what comes while it does and nothing else: the log says why, the file is cut back
+/// to what is whole, and writing goes on as soon as it can, after a `gap` record with the number of what is missing. A
+/// disk that is too slow for the bound costs what does not fit, marked the same way.
 package final class RecordingSink: FeedRecorder, Sendable {
   /// Bytes that may wait for the disk. Once reached, nothing is taken until half of it is written.
   static let pendingLimit = 64 << 20

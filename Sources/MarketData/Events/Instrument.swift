@@ -11,9 +11,9 @@ package struct InstrumentID: Sendable, Hashable, RawRepresentable {
 
 /// What is traded: one market of one venue.
 ///
-/// **Sizes are in units of the base asset, on every venue and for every kind.** A venue that counts contracts has its sizes
-/// multiplied by `contractSize` as they are read, exactly: the size scale has the digits of both. Inverse contracts, which are worth
-/// a fixed sum of the quote currency, have no exact size in base units and are not carried.
+/// **Sizes are in units of the base asset, on every venue and for every kind.** A venue that counts contracts has its
+/// sizes multiplied by `contractSize` as they are read, exactly: the size scale has the digits of both. Inverse
+/// contracts, which are worth a fixed sum of the quote currency, have no exact size in base units and are not carried.
 package struct Instrument: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
     case spot
@@ -45,11 +45,11 @@ package struct Instrument: Sendable, Hashable {
   package let kind: Kind
   /// Digits after the point in prices, as the venue prints them. A price is an `Int64` count of 10^-`priceScale`.
   package var priceScale: UInt8
-  /// Base units in one unit of the venue's own sizes: 1 where it counts in base units, 0.01 where a contract is a hundredth
-  /// of a bitcoin. Without trailing zeros, above 0.
+  /// Base units in one unit of the venue's own sizes: 1 where it counts in base units, 0.01 where a contract is a
+  /// hundredth of a bitcoin. Without trailing zeros, above 0.
   package let contractSize: Decimal64
-  /// Digits after the point in sizes: as the venue prints them, and those of `contractSize` more. A size is an `Int64` count of
-  /// 10^-`sizeScale` base units.
+  /// Digits after the point in sizes: as the venue prints them, and those of `contractSize` more. A size is an `Int64`
+  /// count of 10^-`sizeScale` base units.
   package var sizeScale: UInt8
   /// The smallest step of a price; nil while the venue has not said.
   package var priceIncrement: Decimal64?

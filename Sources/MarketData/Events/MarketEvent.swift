@@ -9,8 +9,8 @@ package struct TradeID: Sendable {
   @usableFromInline var storage: InlineArray<40, UInt8>
   @usableFromInline var length: UInt8
 
-  /// The first 40 bytes of `text`; what JSON would have to escape, and what is not ASCII, becomes `_`, so that an id can be
-  /// written between quotes as it is.
+  /// The first 40 bytes of `text`; what JSON would have to escape, and what is not ASCII, becomes `_`, so that an id
+  /// can be written between quotes as it is.
   @inlinable
   package init(_ text: RawSpan) {
     storage = InlineArray(repeating: 0)
@@ -39,7 +39,7 @@ package struct TradeID: Sendable {
     }
   }
 
-  /// The id as a number; nil if it is none of 64 bits.
+  /// The id as a number; nil if it does not fit in 64 bits.
   @inlinable
   package var number: UInt64? {
     guard length > 0, length <= 20 else { return nil }
@@ -157,7 +157,8 @@ package struct PriceLevel: Sendable, Hashable {
   }
 }
 
-/// A book message that passed its venue's sequence rule. Its levels stand in the batch: `bids[bidRange]`, `asks[askRange]`.
+/// A book message that passed its venue's sequence rule. Its levels stand in the batch: `bids[bidRange]`,
+/// `asks[askRange]`.
 @frozen
 package struct BookEvent: Sendable {
   @frozen package enum Kind: UInt8, Sendable { case snapshot, delta }
@@ -211,8 +212,8 @@ package enum MarketEvent: Sendable {
   case book(BookEvent)
   /// The instrument's book is out of sync from here on, until its next snapshot.
   case bookReset(InstrumentID, ResyncReason)
-  /// The venue keeps so many levels a side of the instrument's book, 1 or more, and does not say what falls out of it: from the next
-  /// book event on, what is beyond is dropped. Without this event the market's own limit holds.
+  /// The venue keeps so many levels a side of the instrument's book, 1 or more, and does not say what falls out of it:
+  /// from the next book event on, what is beyond is dropped. Without this event the market's own limit holds.
   case bookDepth(InstrumentID, levels: Int)
   /// An instrument appeared or changed (scales widened included); it stands in `EventBatch.instruments[index]`.
   case instrument(index: Int)

@@ -1,7 +1,8 @@
 /// Names close to a misspelled one, for error messages: symbols, venues, channels, settings.
 package enum NearNames {
-  /// Of `candidates`, at most `limit` that differ from `name` in at most a third of its letters (1 to 4 of them), nearest first,
-  /// then by name. Letter case does not count, nor what stands behind the 64th letter. O(candidates × length²).
+  /// Of `candidates`, at most `limit` that differ from `name` in at most a third of its letters (1 to 4 of them),
+  /// nearest first, then by name. Letter case does not count, nor what stands behind the 64th letter. O(candidates ×
+  /// length²).
   package static func of(_ name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
     let wanted = Array(name.lowercased().utf8.prefix(64))
     let reach = min(4, max(1, wanted.count / 3))

@@ -14,8 +14,8 @@ enum Asks: SideOrder {
 
 /// One side of an `OrderBook`: levels from worst to best, changed in place.
 enum BookSide<Order: SideOrder> {
-  /// Levels looked at one by one from the top. Most updates are there, and a straight run of loads beats a search by halves
-  /// whose branches cannot be foreseen.
+  /// Levels looked at one by one from the top. Most updates are there, and a straight run of loads beats a search by
+  /// halves whose branches cannot be foreseen.
   @inline(__always) static var linearReach: Int { 32 }
 
   /// Sets or removes each level in turn; returns how many removals found nothing.

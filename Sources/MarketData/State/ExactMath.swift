@@ -37,8 +37,8 @@ package enum Ratio {
     return quotient
   }
 
-  /// `part` in percent of `whole`, with `digits` digits after the point, 0…9; nil if `whole` is not positive or the result does
-  /// not fit in an `Int64`.
+  /// `part` in percent of `whole`, with `digits` digits after the point, 0…9; nil if `whole` is not positive or the
+  /// result does not fit in an `Int64`.
   package static func percent(_ part: Int64, of whole: Int64, digits: UInt8) -> Decimal64? {
     precondition(digits <= 9)
     guard whole > 0 else { return nil }
@@ -47,8 +47,8 @@ package enum Ratio {
     return Decimal64(mantissa: mantissa, scale: digits)
   }
 
-  /// `value` × 10^-`scale` with at most `digits` digits after the point, fewer where it would not fit in an `Int64`; nil if it does
-  /// not fit with none.
+  /// `value` × 10^-`scale` with at most `digits` digits after the point, fewer where it would not fit in an `Int64`;
+  /// nil if it does not fit with none.
   package static func decimal(_ value: Int128, scale: Int, digits: Int) -> Decimal64? {
     var digits = min(digits, scale, Int(DecimalText.scaleLimit))
     while digits >= 0 {

@@ -29,7 +29,8 @@ package final class InstrumentState {
 
   /// Since when the book is crossed.
   var crossedSince: Timestamp?
-  /// Whether the book is out of sight because it is crossed, and kept up to date in case that ends by itself: nobody need rebuild it.
+  /// Whether the book is out of sight because it is crossed, and kept up to date in case that ends by itself: nobody
+  /// need rebuild it.
   package var isCrossedForNow: Bool { crossedSince != nil }
   /// Whether deltas are applied to the book: it is live, or crossed for now.
   package var isKept: Bool { bookState == .live || isCrossedForNow }

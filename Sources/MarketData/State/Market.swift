@@ -4,8 +4,9 @@ import Bytes
 ///
 /// After warm-up no call allocates: levels, buckets and deadlines have their memory, and changes go into the caller's.
 package final class Market {
-  /// The checksum a venue defines over a book (Kraken: CRC-32 of the top ten levels), for venues whose numbers are printed with
-  /// the digits of the scales and for those that print them otherwise. Nil where the venue's rule says nothing certain of this book.
+  /// The checksum a venue defines over a book (Kraken: CRC-32 of the top ten levels), for venues whose numbers are
+  /// printed with the digits of the scales and for those that print them otherwise. Nil where the venue's rule says
+  /// nothing certain of this book.
   package typealias BookChecksum =
     @Sendable (
       _ book: borrowing OrderBook, _ priceScale: UInt8, _ sizeScale: UInt8
@@ -17,10 +18,11 @@ package final class Market {
     /// Levels kept per side, as long as the venue says nothing else (`MarketEvent.bookDepth`). Nil: 5,000.
     package var bookDepthLimit: Int?
     package var checksum: BookChecksum?
-    /// How many checksums in a row must differ to take a book out of sync, 1 or more: 2 for a venue that is known to send a
-    /// wrong one now and then, and has something else that tells of a lost message.
+    /// How many checksums in a row must differ to take a book out of sync, 1 or more: 2 for a venue that is known to
+    /// send a wrong one now and then, and has something else that tells of a lost message.
     package var checksumPatience: Int
-    /// How long a crossed book is waited for, µs, before it is rebuilt; 0: not for one message. It is not live meanwhile.
+    /// How long a crossed book is waited for, µs, before it is rebuilt; 0: not for one message. It is not live
+    /// meanwhile.
     package var crossedTolerance: Int64
 
     package init(
@@ -53,7 +55,8 @@ package final class Market {
   package private(set) var clockWarnings = 0
   /// Events of instruments that were never announced, and announcements that would leave a hole; they have no effect.
   package private(set) var ignoredEvents = 0
-  /// Trades and quotes at prices or sizes that cannot be, and quotes whose bid is not below their ask; they have no effect.
+  /// Trades and quotes at prices or sizes that cannot be, and quotes whose bid is not below their ask; they have no
+  /// effect.
   package private(set) var refusedValues = 0
 
   private let configuration: Configuration
@@ -79,13 +82,15 @@ package final class Market {
   /// Applies the batch, event by event, and appends what moved to `changes`.
   ///
   /// - Trades of one instrument that stand together make one `.trades`, then at most one `.pulse` and one `.sparkline`.
-  /// - A trade or quote at a price or size of zero or less is left out, and so is a quote whose bid is not below its ask.
-  /// - A book delta is ignored until a snapshot made the book live, which is `.bookState(.live)` and then `.bookSnapshot`. If the
-  ///   checksum does not fit, or a price is not above zero, `.bookState(.syncing)` comes *instead* of the change.
-  /// - **A crossed book is never live.** A change that crosses it is `.bookState(.syncing(.crossed))`; its deltas go on unseen
-  ///   (`InstrumentState.isCrossedForNow`), and when it is no longer crossed it is live again with a `.bookSnapshot`. If that takes
-  ///   longer than the tolerance, `.bookState(.syncing(.crossed))` comes once more, and the book waits for a snapshot of the venue's.
-  ///   That needs `advance` to be called when `nextDeadline` says.
+  /// - A trade or quote at a price or size of zero or less is left out, and so is a quote whose bid is not below its
+  ///   ask.
+  /// - A book delta is ignored until a snapshot made the book live, which is `.bookState(.live)` and then
+  ///   `.bookSnapshot`. If the checksum does not fit, or a price is not above zero, `.bookState(.syncing)` comes
+  ///   *instead* of the change.
+  /// - **A crossed book is never live.** A change that crosses it is `.bookState(.syncing(.crossed))`; its deltas go on
+  ///   unseen (`InstrumentState.isCrossedForNow`), and when it is no longer crossed it is live again with a
+  ///   `.bookSnapshot`. If that takes longer than the tolerance, `.bookState(.syncing(.crossed))` comes once more, and
+  ///   the book waits for a snapshot of the venue's. That needs `advance` to be called when `nextDeadline` says.
   package func apply(_ batch: borrowing EventBatch, now: Timestamp, into changes: inout MarketChanges) {
     var run: Run?
     if !batch.events.isEmpty { lastHeard = now }
@@ -126,8 +131,8 @@ package final class Market {
     if run != nil { finish(&run, now: now, into: &changes) }
   }
 
-  /// Moves time on: trailing pulses, rolling windows, books crossed for too long. O(1) if nothing is due, else O(log n) for
-  /// each thing that is, and O(n) when a minute ends.
+  /// Moves time on: trailing pulses, rolling windows, books crossed for too long. O(1) if nothing is due, else O(log n)
+  /// for each thing that is, and O(n) when a minute ends.
   package func advance(to now: Timestamp, into changes: inout MarketChanges) {
     while let entry = deadlines.removeFirst(dueAt: now) {
       let state = instruments[entry.instrument.index]
@@ -452,8 +457,9 @@ package final class Market {
     return state.checksumMisses < configuration.checksumPatience
   }
 
-  /// Takes the book out of sync. `detected` is set where the market found the fault itself: then the change is published even
-  /// if the book never got live since the last one, because whoever asks the venue for a new snapshot waits for it.
+  /// Takes the book out of sync. `detected` is set where the market found the fault itself: then the change is
+  /// published even if the book never got live since the last one, because the code that asks the venue for a new
+  /// snapshot waits for it.
   private func loseSync(
     _ state: InstrumentState, _ reason: ResyncReason, detected: Bool = false, into changes: inout MarketChanges
   ) {

@@ -1,10 +1,11 @@
-/// The resting orders of one instrument, added up by price: bids strictly falling, asks strictly rising, no size below 1.
+/// The resting orders of one instrument, added up by price: bids strictly falling, asks strictly rising, no size
+/// below 1.
 ///
-/// Each side is contiguous with the best level **last**, because most updates are near the top: an insert or removal there
-/// moves few levels, and the search looks at the last 32 levels one by one before it halves the rest.
+/// Each side is contiguous with the best level **last**, because most updates are near the top: an insert or removal
+/// there moves few levels, and the search looks at the last 32 levels one by one before it halves the rest.
 ///
-/// Levels go in and out in whole messages. After a message the worst levels beyond `depthLimit` are dropped, which is the
-/// rule of venues that send a book of fixed depth: they do not say that a level fell out of it.
+/// Levels go in and out in whole messages. After a message the worst levels beyond `depthLimit` are dropped, which is
+/// the rule of venues that send a book of fixed depth: they do not say that a level fell out of it.
 package struct OrderBook: Sendable {
   /// Why a book could not be kept.
   package enum Failure: Error, Sendable, Equatable {
@@ -18,8 +19,8 @@ package struct OrderBook: Sendable {
   package private(set) var asks: [PriceLevel] = []
   /// Levels kept per side, 1 or more; the worst beyond it are dropped after each message. Nil: no bound of its own.
   package internal(set) var depthLimit: Int?
-  /// Removals of levels that were not there, since the book was made. Normal in small numbers: venues send them for levels
-  /// below the snapshot's depth.
+  /// Removals of levels that were not there, since the book was made. Normal in small numbers: venues send them for
+  /// levels below the snapshot's depth.
   package private(set) var unknownDeletes = 0
 
   /// An empty book.
@@ -46,8 +47,8 @@ package struct OrderBook: Sendable {
     return bid.price >= ask.price
   }
 
-  /// Replaces everything. Levels may come in any order; of a price that comes twice the last counts; sizes below 1 are left
-  /// out. O(n log n), O(n) if each side is sorted either way.
+  /// Replaces everything. Levels may come in any order; of a price that comes twice the last counts; sizes below 1 are
+  /// left out. O(n log n), O(n) if each side is sorted either way.
   package mutating func replace(bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>) {
     BookSide<Bids>.replace(&bids, by: newBids)
     BookSide<Asks>.replace(&asks, by: newAsks)
@@ -64,8 +65,8 @@ package struct OrderBook: Sendable {
     truncate { _, _ in }
   }
 
-  /// As `update`, and appends what `depthLimit` dropped to `droppedBids` and `droppedAsks`, with size 0, so that whoever
-  /// mirrors the book without its limit can drop them too.
+  /// As `update`, and appends what `depthLimit` dropped to `droppedBids` and `droppedAsks`, with size 0, so that
+  /// a client that mirrors the book without its limit can drop them, too.
   package mutating func update(
     bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>,
     droppedBids: inout [PriceLevel], droppedAsks: inout [PriceLevel]
@@ -123,9 +124,9 @@ package struct OrderBook: Sendable {
     }
   }
 
-  /// Walks the whole book and traps if a side is out of order, has a price twice or a size below 1. Debug builds only; there
-  /// `replace` walks it every time, and `update` looks at the neighbours of each level that it touched, which is enough: what was
-  /// in order stays so. O(n).
+  /// Walks the whole book and traps if a side is out of order, has a price twice or a size below 1. Debug builds only;
+  /// there `replace` walks it every time, and `update` looks at the neighbours of each level that it touched, which is
+  /// enough: what was in order stays so. O(n).
   package func checkInvariants() {
     assert(invariantsHold, "an order book is out of order")
   }

@@ -2,8 +2,8 @@
 package enum BlockSparkline {
   private static let blocks: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
-  /// One character per point for the last `width` points: the lowest is `▁`, the highest `█`, an unknown one a space. A line
-  /// whose points are all equal stands in the middle. O(points).
+  /// One character per point for the last `width` points: the lowest is `▁`, the highest `█`, an unknown one a space. A
+  /// line whose points are all equal stands in the middle. O(points).
   package static func text(_ points: [Double?], width: Int) -> String {
     let shown = points.suffix(max(0, width))
     let known = shown.compactMap { $0 }.filter(\.isFinite)

@@ -1,7 +1,7 @@
 /// Coming back to a session: which streams go on where they stopped.
 ///
-/// Only streams whose messages build on each other are resumed: trades, books and sparklines. Of the others the snapshot of an ordinary
-/// subscription is all there is to have.
+/// Only streams whose messages build on each other are resumed: trades, books and sparklines. Of the others the
+/// snapshot of an ordinary subscription is all there is to have.
 extension ClientCore {
   /// A session that a connection had, and how far its streams had come.
   struct Left {
@@ -43,7 +43,8 @@ extension ClientCore {
   ) {
     var old = Dictionary(uniqueKeysWithValues: streamsToResume().map { ($0.number, $0.stream) })
     left = nil
-    // The numbers of each name, the lowest last: an answer may be as long as a message, so that each item is looked up at once.
+    // The numbers of each name, the lowest last: an answer may be as long as a message, so that each item is looked up
+    // at once.
     var numbers: [Name: [Int64]] = [:]
     for number in old.keys.sorted(by: >) {
       guard let item = old[number]?.item else { continue }

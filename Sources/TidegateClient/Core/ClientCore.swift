@@ -15,8 +15,8 @@ package enum ClientAction: Equatable {
 
 /// The client's side of `tidegate.v1` for one connection at a time: what to send, what arrived, when to come back.
 ///
-/// Sans-IO: messages and `now` (nanoseconds of any clock that does not go back) in, actions out. The owner calls `advance` no
-/// later than `nextDeadline`.
+/// Sans-IO: messages and `now` (nanoseconds of any clock that does not go back) in, actions out. The owner calls
+/// `advance` no later than `nextDeadline`.
 package struct ClientCore {
   /// One (channel, symbol) that is wanted, with its parameters.
   struct Item: Hashable {
@@ -132,7 +132,7 @@ package struct ClientCore {
     refreshToken(into: &actions)
   }
 
-  /// What `.refreshToken` asked for is there; nil: there is none to be had.
+  /// The token that `.refreshToken` asked for; nil: none is available.
   package mutating func renewed(_ token: String?, now: UInt64, into actions: inout [ClientAction]) {
     guard awaitsToken else { return }
     awaitsToken = false
@@ -183,8 +183,8 @@ package struct ClientCore {
     disconnect(.closed(code: code, reason: reason), now: now, into: &actions)
   }
 
-  /// The server refused the opening handshake. Whether it is asked again is for `isFinal` to say; then not before `retryAfter`, of which at
-  /// most ten minutes are believed.
+  /// The server refused the opening handshake. Whether it is asked again is for `isFinal` to say; then not before
+  /// `retryAfter`, of which at most ten minutes are believed.
   package mutating func refused(
     status: Int, retryAfter: Duration?, reason: String, now: UInt64, into actions: inout [ClientAction]
   ) {
@@ -200,8 +200,8 @@ package struct ClientCore {
     wait(least + backOff(), reason, now: now, into: &actions)
   }
 
-  /// Whether asking again cannot help, because the request is wrong: 4xx, but for a path that a proxy may not know yet (404, 421) and
-  /// for what only time can change (408, 425, 429).
+  /// Whether asking again cannot help, because the request is wrong: 4xx, but for a path that a proxy may not know yet
+  /// (404, 421) and for what only time can change (408, 425, 429).
   static func isFinal(status: Int) -> Bool {
     (400..<500).contains(status) && ![404, 408, 421, 425, 429].contains(status)
   }
@@ -269,7 +269,8 @@ package struct ClientCore {
       countData()
       received(message, now: now, into: &actions)
     case .heartbeat(let heartbeat):
-      // The gateway's cadence begins with the connection, so that one may come before `hello` is answered; `.connected` is first.
+      // The gateway's cadence begins with the connection, so that one may come before `hello` is answered; `.connected`
+      // is first.
       guard heartbeatInterval != nil else { return }
       heartbeatAt = now
       compare(heartbeat.sent, now: now, into: &actions)
@@ -500,7 +501,8 @@ package struct ClientCore {
     actions.append(.emit(.disconnected(reason: reason, retryIn: .nanoseconds(Int64(nanoseconds)))))
   }
 
-  /// Full jitter: uniform from zero to a cap that doubles with each attempt, so that clients of one gateway come back spread out.
+  /// Full jitter: uniform from zero to a cap that doubles with each attempt, so that clients of one gateway come back
+  /// spread out.
   private mutating func backOff() -> UInt64 {
     let first = options.backOff.lowerBound.nanoseconds
     let last = options.backOff.upperBound.nanoseconds

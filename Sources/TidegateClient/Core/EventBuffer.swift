@@ -1,7 +1,7 @@
 /// Events between a connection and its consumer: bounded, merging what only matters in its latest state.
 ///
-/// One entry per state stream, at most: a newer value replaces the unread one in its place, book updates are added to it.
-/// Everything else is queued up to `limit`; past it the oldest goes and is counted.
+/// One entry per state stream, at most: a newer value replaces the unread one in its place, book updates are added to
+/// it. Everything else is queued up to `limit`; past it the oldest goes and is counted.
 package struct EventBuffer {
   private enum Key: Hashable {
     case stream(Int64)
@@ -142,7 +142,8 @@ package struct EventBuffer {
     }
   }
 
-  /// Changes of one side, of each price the latest, in the order of those: applied one after the other they come to the same as all.
+  /// Changes of one side, of each price the latest, in the order of those: applied one after the other they come to the
+  /// same as all.
   private static func combine(_ old: [BookLevel], _ new: [BookLevel]) -> [BookLevel] {
     var levels: [BookLevel?] = old + new
     var indexes: [ExactDecimal: Int] = [:]

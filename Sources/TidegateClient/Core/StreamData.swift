@@ -324,8 +324,8 @@ extension Sparkline {
   /// As many points as a line may have, as the protocol says.
   static let pointsLimit = 1440
 
-  /// Applies a change of the newest point: drops as many from the front as `from` moved by, and repeats the last one up to `index`, so that
-  /// a line of less than the whole span grows. False if it does not fit this line.
+  /// Applies a change of the newest point: drops as many from the front as `from` moved by, and repeats the last one up
+  /// to `index`, so that a line of less than the whole span grows. False if it does not fit this line.
   mutating func apply(index: Int64, price: ExactDecimal, from newFrom: Int64?) -> Bool {
     guard let last = points.last, (0..<Int64(Self.pointsLimit)).contains(index) else { return false }
     var moved = 0

@@ -2,7 +2,8 @@ import Bytes
 
 /// A decimal number exactly as the exchange sent it: its text is the value, nothing is rounded.
 ///
-/// Two numbers are equal if their digits are the same (`1.0` and `1.00` are different texts, and neither is less than the other).
+/// Two numbers are equal if their digits are the same (`1.0` and `1.00` are different texts, and neither is less than
+/// the other).
 public struct ExactDecimal: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The number as sent: `64123.50`.
   public let description: String
@@ -18,8 +19,9 @@ public struct ExactDecimal: Sendable, Hashable, Comparable, CustomStringConverti
   /// The nearest binary floating-point number, for charts and arithmetic that need not be exact.
   public var doubleValue: Double { Double(description) ?? .nan }
 
-  /// The text without the zeros at its end that are finer than `increment`, a market's price increment: `169.45000000` is `169.45` with
-  /// `0.01`. Other digits stay, also those that are finer. Without an increment it is the text as sent.
+  /// The text without the zeros at its end that are finer than `increment`, a market's price increment: `169.45000000`
+  /// is `169.45` with `0.01`. Other digits stay, also those that are finer. Without an increment it is the text as
+  /// sent.
   public func trimmed(to increment: ExactDecimal?) -> String {
     guard let increment, let scale = increment.scaled?.scale else { return description }
     guard let point = description.firstIndex(of: "."), description.utf8.allSatisfy({ $0 | 0x20 != 0x65 }) else {
@@ -55,7 +57,8 @@ public struct ExactDecimal: Sendable, Hashable, Comparable, CustomStringConverti
     return left.sign * Digits.orderOfMagnitude(left, right)
   }
 
-  /// A number of any length: sign, digits from the first to the last that is not zero, and the power of ten of the first.
+  /// A number of any length: sign, digits from the first to the last that is not zero, and the power of ten of the
+  /// first.
   private struct Digits {
     /// -1, 0 or 1.
     var sign = 0

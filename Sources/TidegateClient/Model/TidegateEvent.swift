@@ -1,24 +1,28 @@
 /// What happens on a connection to a gateway.
 public enum TidegateEvent: Sendable, Equatable {
-  /// The gateway answered: the first event of a connection, but for `frame`. Subscriptions have been sent, again after a reconnection;
-  /// snapshots follow.
+  /// The gateway answered: the first event of a connection, but for `frame`. Subscriptions have been sent, again after
+  /// a reconnection; snapshots follow.
   case connected(Welcome)
-  /// The connection is gone or could not be made. `retryIn` is nil if there will be no other attempt: then the sequence ends.
+  /// The connection is gone or could not be made. `retryIn` is nil if there will be no other attempt: then the sequence
+  /// ends.
   case disconnected(reason: DisconnectReason, retryIn: Duration?)
   /// The whole state of a stream.
   case snapshot(StreamInfo, Payload)
   /// A change of a stream.
   case update(StreamInfo, Payload)
-  /// A stream missed something, or a heartbeat shows that anything on the connection did. What is shown is old until its next snapshot, which has been asked for; `trades` go on at once.
+  /// A stream missed something, or a heartbeat shows that anything on the connection did. What is shown is old until
+  /// its next snapshot, which has been asked for; `trades` go on at once.
   case gap(StreamInfo)
-  /// The exchange's book is out of sync at the gateway, for the reason given in words: what a `book`, or a `quote` that is read from it, has
-  /// shown is old until the stream's next snapshot or update, which comes as soon as the book is right again. Nothing has to be done.
+  /// The exchange's book is out of sync at the gateway, for the reason given in words: what a `book`, or a `quote` that
+  /// is read from it, has shown is old until the stream's next snapshot or update, which comes as soon as the book is
+  /// right again. Nothing has to be done.
   case outOfSync(StreamInfo, reason: String)
-  /// After a reconnection: a stream goes on where it stopped. What was missed follows as updates; nothing is lost. A stream that had more to
-  /// catch up with than the gateway remembers begins with a snapshot instead, after a `.gap` if it is one of trades.
+  /// After a reconnection: a stream goes on where it stopped. What was missed follows as updates; nothing is lost. A
+  /// stream that had more to catch up with than the gateway remembers begins with a snapshot instead, after a `.gap` if
+  /// it is one of trades.
   case recovered(StreamInfo)
-  /// A subscription has another rate from here on, and with it another stream: what had the number `from` goes on as this one,
-  /// beginning with a snapshot.
+  /// A subscription has another rate from here on, and with it another stream: what had the number `from` goes on as
+  /// this one, beginning with a snapshot.
   case moved(StreamInfo, from: Int64)
   /// The gateway says something about the connection.
   case notice(Notice)
@@ -113,7 +117,8 @@ public enum TidegateEvent: Sendable, Equatable {
     case slow(action: String, intervalMilliseconds: Int64?)
     /// Numbers of a stream that will not come.
     case lost(stream: Int64, from: UInt64, to: UInt64, count: Int64)
-    /// The gateway shuts down, at the latest at `deadline` (µs since 1970, UTC); the client reconnects in so many milliseconds.
+    /// The gateway shuts down, at the latest at `deadline` (µs since 1970, UTC); the client reconnects in so many
+    /// milliseconds.
     case drain(reconnectInMilliseconds: Int64, deadline: Int64?)
     /// Something that this version does not know.
     case other(code: String)

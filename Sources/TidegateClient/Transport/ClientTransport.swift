@@ -4,9 +4,8 @@
 public protocol ClientTransport: Sendable {
   /// Begins to connect to a `ws` or `wss` URL, offering `subprotocol`, and returns at once.
   ///
-  /// `receive` is called with events in order, one at a time, from any thread, but never from inside `connect`, `send` or
-  /// `close`; `.closed` or `.refused` is the last one and always comes, unless the client closed the
-  /// connection.
+  /// `receive` is called with events in order, one at a time, from any thread, but never from inside `connect`, `send`
+  /// or `close`; `.closed` or `.refused` is the last one and always comes, unless the client closed the connection.
   func connect(
     to url: TidegateURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection
@@ -26,8 +25,8 @@ public enum ClientTransportEvent: Sendable {
   case opened
   /// A whole text message, as UTF-8.
   case message([UInt8])
-  /// The server answered the opening handshake with something else than 101, and the connection is over; nothing follows. Only answers
-  /// of an HTTP server are told this way: what broke below HTTP is `.closed`.
+  /// The server answered the opening handshake with something else than 101, and the connection is over; nothing
+  /// follows. Only answers of an HTTP server are reported this way; a failure below HTTP is `.closed`.
   /// - Parameters:
   ///   - status: 100…999 but 101.
   ///   - retryAfter: the `Retry-After` field, if there was one.

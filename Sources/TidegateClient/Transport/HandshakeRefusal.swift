@@ -10,8 +10,9 @@ struct HandshakeRefusal: Equatable {
   var retryAfter: Duration?
   var reason: String
 
-  /// Reads `Retry-After` (RFC 9110 section 10.2.3), and of a gateway's JSON the `message` and `hint`. A date is read as the time
-  /// since the answer's own `Date`, so that the clocks of client and server need not agree; without a `Date` it says nothing.
+  /// Reads `Retry-After` (RFC 9110 section 10.2.3), and of a gateway's JSON the `message` and `hint`. A date is read as
+  /// the time since the answer's own `Date`, so that the clocks of client and server need not agree; without a `Date`
+  /// it says nothing.
   init(_ head: HTTPResponseHead, body: [UInt8]) {
     status = head.status
     let waits = head.fields.values("Retry-After")

@@ -69,8 +69,8 @@ private struct NoConnection: ClientTransportConnection {
 
 /// One WebSocket on the loop.
 private final class LoopConnection: ClientTransportConnection, ConnectionHandler, @unchecked Sendable {
-  // `@unchecked`: `loop`, `url`, `subprotocol`, `offers`, `receive` are constants; everything else is touched on `loop` only, which
-  // `start` and the handler's functions assert and `send` and `close` enter by `execute`.
+  // `@unchecked`: `loop`, `url`, `subprotocol`, `offers`, `receive` are constants; everything else is touched on `loop`
+  // only, which `start` and the handler's functions assert and `send` and `close` enter by `execute`.
   private let loop: EventLoop
   private let url: TidegateURL
   private let subprotocol: String

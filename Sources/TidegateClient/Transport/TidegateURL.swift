@@ -9,7 +9,7 @@ public struct TidegateURL: Sendable, Hashable, CustomStringConvertible {
   /// Path and query; `/v1/stream` where the URL has none.
   public let target: String
 
-  /// Reads a `ws` or `wss` URL; nil if `text` is none.
+  /// Reads a `ws` or `wss` URL; nil if `text` is something else.
   public init?(_ text: String) {
     let lower = text.lowercased()
     guard lower.hasPrefix("ws://") || lower.hasPrefix("wss://"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),

@@ -1,5 +1,5 @@
-/// Connections of one loop in the order they came, for finding the one that has waited longest. They are not held; those that are
-/// gone, or not of interest any more, are left out when they are met. A place holds 16 bytes.
+/// Connections of one loop in the order they came, for finding the one that has waited longest. They are not held;
+/// those that are gone, or not of interest any more, are left out when they are met. A place holds 16 bytes.
 package struct ArrivalQueue {
   private struct Entry {
     weak var connection: Connection?
@@ -21,8 +21,8 @@ package struct ArrivalQueue {
 
   package init() {}
 
-  /// Adds a connection that came at `time` (ns, at least that of the one before). `isOfInterest` is asked of the others now and then.
-  /// O(1) amortised.
+  /// Adds a connection that came at `time` (ns, at least that of the one before). `isOfInterest` is asked of the others
+  /// now and then. O(1) amortised.
   package mutating func append(_ connection: Connection, at time: UInt64, isOfInterest: (Connection) -> Bool) {
     if entries.count >= sweepsAt {
       entries.removeSubrange(..<first)
@@ -34,7 +34,8 @@ package struct ArrivalQueue {
     entries.append(Entry(connection: connection, came: time))
   }
 
-  /// The first connection to be taken of those that came until `time`; it is forgotten. O(1) amortised, plus those that are kept.
+  /// The first connection to be taken of those that came until `time`; it is forgotten. O(1) amortised, plus those that
+  /// are kept.
   package mutating func popFirst(until time: UInt64, _ verdict: (Connection, _ came: UInt64) -> Verdict) -> Connection?
   {
     var index = first

@@ -8,8 +8,8 @@ extension Connection {
   private static let discardPortion = 16 << 10
   private static let discardLimit = 256 << 10
 
-  /// Closes after everything queued is sent, or after `timeout` ns; `close_notify` is sent under TLS. The handler is told once
-  /// the kernel has everything.
+  /// Closes after everything queued is sent, or after `timeout` ns; `close_notify` is sent under TLS. The handler is
+  /// told once the kernel has everything.
   package func close(timeout: UInt64 = 5_000_000_000) {
     loop.assertOnLoop()
     guard state == .open else {
@@ -28,8 +28,8 @@ extension Connection {
     finish(.closedLocally)
   }
 
-  /// TLS has failed, and OpenSSL has told the peer why in an alert. It is to arrive, so the connection lingers: closing one with
-  /// unread bytes would reset it.
+  /// TLS has failed, and OpenSSL has told the peer why in an alert. It is to arrive, so the connection lingers: closing
+  /// one with unread bytes would reset it.
   func fail(_ failure: TLSFailure) {
     guard state != .closed, state != .lingering else { return }
     let reason = CloseReason.failed(.tlsFailed(peer: tls?.peerName ?? peer.description, failure))
@@ -63,8 +63,8 @@ extension Connection {
     discard()
   }
 
-  /// Reads and drops until the peer's end, or until the peer has sent more than it can have had under way: then the rest waits in the
-  /// kernel for the end of the time, so that a peer that sends on and on costs nothing.
+  /// Reads and drops until the peer's end, or until the peer has sent more than it can have had under way: then the
+  /// rest waits in the kernel for the end of the time, so that a peer that sends on and on costs nothing.
   func discard() {
     guard discarded < Self.discardLimit else { return }
     let portion = min(loop.readBuffer.count, Self.discardPortion)
@@ -78,7 +78,7 @@ extension Connection {
     }
   }
 
-  /// Gives everything up; the handler is told unless it has been.
+  /// Closes everything, and calls the handler unless it was called already.
   func finish(_ reason: CloseReason) {
     guard state != .closed else { return }
     if state != .lingering { loop.markClosed(self, reason) }

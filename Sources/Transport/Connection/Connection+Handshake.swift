@@ -1,6 +1,6 @@
 /// From the first byte to the first byte of the application: the TLS handshake, where there is one.
 extension Connection {
-  /// Goes on with the TLS handshake; its owner is told the end through `TLSSession.whenReady`.
+  /// Continues the TLS handshake; `TLSSession.whenReady` reports its end.
   func continueHandshake() {
     guard state == .handshaking, let tls else { return }
     switch tls.handshake() {
@@ -64,7 +64,7 @@ extension Connection {
     context.ended(result, peer: peer, serverName: tls.serverName)
   }
 
-  /// What a client that speaks plain HTTP to a TLS port is told, in its own words.
+  /// The answer to a client that speaks plain HTTP to a TLS port, in plain HTTP.
   private static let plainAnswer: [UInt8] = {
     let body = "This port speaks TLS: use https:// or wss://.\n"
     return Array(

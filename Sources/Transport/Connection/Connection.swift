@@ -7,7 +7,8 @@ package enum CloseReason: Sendable {
   case failed(TransportError)
 }
 
-/// Who reads from a connection. Called on the connection's loop only, never from inside one of the connection's own methods.
+/// The reader of a connection. Called on the connection's loop only, never from inside one of the connection's own
+/// methods.
 package protocol ConnectionHandler: AnyObject {
   /// Bytes arrived. They stand in a buffer of the loop that may be changed in place and is gone after the call.
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer)
@@ -17,32 +18,33 @@ package protocol ConnectionHandler: AnyObject {
   func connectionDidClose(_ connection: Connection, reason: CloseReason)
 }
 
-/// What let a connection in; whoever gave it learns from its end that the connection's descriptor is closed.
+/// Held by a connection that was let in; when it goes, the connection's descriptor is closed.
 package protocol ConnectionPermit: AnyObject, Sendable {}
 
 /// A TCP connection, in the clear or under TLS. Owned by one loop and used only there.
 ///
-/// Writes are queued and go out at the end of the turn in one gathered send. What the kernel does not take stays queued, up to
-/// `Limits.queuedBytes`; the owner of the data sees `isWritable` fall and keeps what can still be merged on its own side.
+/// Writes are queued and go out at the end of the turn in one gathered send. What the kernel does not take stays
+/// queued, up to `Limits.queuedBytes`; the owner of the data sees `isWritable` fall and keeps what can still be merged
+/// on its own side.
 ///
-/// The loop holds an open connection, and the connection holds its handler until `connectionDidClose` has been called, so neither
-/// has to be kept by anyone else.
+/// The loop holds an open connection, and the connection holds its handler until `connectionDidClose` has been called,
+/// so neither has to be kept by anyone else.
 package final class Connection: PolledDescriptor {
   package struct Limits: Sendable {
     /// Unsent bytes this connection may hold. A write beyond it closes the connection (`.writeQueueFull`).
     package var queuedBytes: Int
-    /// `TCP_NOTSENT_LOWAT`: unsent bytes the kernel holds before the socket counts as full; it is writable again below half of it
-    /// (tcp(7)). One send may exceed it, so that the kernel holds up to this and one portion of its writer.
+    /// `TCP_NOTSENT_LOWAT`: unsent bytes the kernel holds before the socket counts as full; it is writable again below
+    /// half of it (tcp(7)). One send may exceed it, so that the kernel holds up to this and one portion of its writer.
     package var kernelUnsentBytes: Int
-    /// `SO_SNDBUF`: bytes the kernel holds for the peer, sent and unacknowledged included. It doubles the value for its own
-    /// overhead (socket(7)).
+    /// `SO_SNDBUF`: bytes the kernel holds for the peer, sent and unacknowledged included. It doubles the value for its
+    /// own overhead (socket(7)).
     package var kernelBytes: Int
-    /// Bytes taken from the peer in one turn of the loop, and handed over at a time; at most the loop's buffer, 256 KiB. What the
-    /// handler cannot deal with at once it has to keep, so a port for strangers takes little.
+    /// Bytes taken from the peer in one turn of the loop, and handed over at a time; at most the loop's buffer, 256
+    /// KiB. What the handler cannot deal with at once it has to keep, so a port for strangers takes little.
     package var readBytes: Int
-    /// `SO_RCVBUF`: bytes the kernel takes from the peer before they are read; it doubles the value for its own overhead. Nil: the
-    /// kernel chooses, and goes up to 6 MB (tcp_rmem in tcp(7)). Each connection of a stranger who sends and sends can cost as much
-    /// memory, and the time to copy it.
+    /// `SO_RCVBUF`: bytes the kernel takes from the peer before they are read; it doubles the value for its own
+    /// overhead. Nil: the kernel chooses, and goes up to 6 MB (tcp_rmem in tcp(7)). Each connection of a stranger who
+    /// sends and sends can cost as much memory, and the time to copy it.
     package var kernelReceivedBytes: Int?
     /// The defaults let 128 KiB be on the way, 10 Mbit/s at 100 ms, and 16 KiB be behind it.
     package init(
@@ -64,8 +66,8 @@ package final class Connection: PolledDescriptor {
     case open
     /// `close` was called, or the peer has ended its stream; what is queued is still being sent.
     case closing
-    /// Everything is sent and the handler knows. The descriptor waits for the peer's end, because closing one with unread
-    /// bytes resets the connection, and the reset would destroy what the peer has not read yet (RFC 9112 §9.6).
+    /// Everything is sent and the handler knows. The descriptor waits for the peer's end, because closing one with
+    /// unread bytes resets the connection, and the reset would destroy what the peer has not read yet (RFC 9112 §9.6).
     case lingering
     case closed
   }

@@ -3,8 +3,8 @@ import Glibc
 
 /// What a connection was given to send and the kernel has not taken, in order.
 ///
-/// The first item stands by itself: one shared frame is what most turns owe most clients. What comes after it is in a queue that is
-/// borrowed from the loop for as long as there is any.
+/// The first item stands by itself: one shared frame is what most turns owe most clients. What comes after it is in a
+/// queue that is borrowed from the loop for as long as there is any.
 struct UnsentBytes: ~Copyable {
   private(set) var count = 0
   private var first: SharedBytes?

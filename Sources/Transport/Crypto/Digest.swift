@@ -27,7 +27,8 @@ package enum Digest {
     }
   }
 
-  /// Whether two byte strings are equal, in a time that depends on their lengths only. Of different lengths they are not.
+  /// Whether two byte strings are equal, in a time that depends on their lengths only. Of different lengths they are
+  /// not.
   package static func equalInConstantTime(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
   }

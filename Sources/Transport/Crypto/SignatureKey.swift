@@ -2,7 +2,8 @@ import COpenSSL
 
 /// A public key that signatures are checked with: RSA of 2048 to 8192 bits, or ECDSA on P-256.
 package final class SignatureKey: @unchecked Sendable {
-  // `@unchecked`: constant after `init`; OpenSSL counts an `EVP_PKEY`'s references atomically, and checking only reads it.
+  // `@unchecked`: constant after `init`; OpenSSL counts an `EVP_PKEY`'s references atomically, and checking only reads
+  // it.
 
   package enum Kind: Sendable, Equatable { case rsa, p256 }
 
@@ -24,8 +25,8 @@ package final class SignatureKey: @unchecked Sendable {
   /// SHA-256 of the key in its standard form (SubjectPublicKeyInfo), to tell keys apart.
   package let fingerprint: [UInt8]
 
-  /// Reads `-----BEGIN PUBLIC KEY-----`, or the key of a `-----BEGIN CERTIFICATE-----`, whose dates and issuer do not matter here.
-  /// A private key is refused: it has no business on a machine that only checks.
+  /// Reads `-----BEGIN PUBLIC KEY-----`, or the key of a `-----BEGIN CERTIFICATE-----`, whose dates and issuer do not
+  /// matter here. A private key is refused: it has no business on a machine that only checks.
   package init(pem: [UInt8]) throws(Problem) {
     // A BIO reads from the array's own memory (BIO_new_mem_buf(3)), which has to live as long as it does.
     let found = pem.withUnsafeBytes { bytes in Self.publicKey(in: bytes) ?? Self.certifiedKey(in: bytes) }
@@ -81,8 +82,8 @@ package final class SignatureKey: @unchecked Sendable {
     return X509_get_pubkey(certificate)
   }
 
-  /// Whether `signature` is one of `message` by this key's owner: RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 section 8.2), or ECDSA with
-  /// SHA-256 as 32 bytes of r and 32 of s (RFC 7518 section 3.4). About 30 and 90 µs.
+  /// Whether `signature` is one of `message` by this key's owner: RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 section
+  /// 8.2), or ECDSA with SHA-256 as 32 bytes of r and 32 of s (RFC 7518 section 3.4). About 30 and 90 µs.
   package func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
     switch kind {
     case .rsa: return check(signature, message)

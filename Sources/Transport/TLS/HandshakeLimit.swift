@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many handshakes may be under way. Whoever finds it full is called back when there is room.
+/// How many handshakes may be under way. A caller that finds it full is called back when there is room.
 final class HandshakeLimit: Sendable {
   private struct State {
     var underWay = 0
@@ -18,8 +18,8 @@ final class HandshakeLimit: Sendable {
 
   var underWay: Int { state.withLock { $0.underWay } }
 
-  /// A place, given up with its last reference. If there is none, `body` is called once as soon as there may be one, from
-  /// anywhere.
+  /// A place, given up with its last reference. If there is none, `body` is called once as soon as there may be one,
+  /// from anywhere.
   func enter(orWhenFree body: @escaping @Sendable () -> Void) -> HandshakePlace? {
     var outer: HandshakePlace?
     if let parent {

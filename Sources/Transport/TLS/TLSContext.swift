@@ -2,8 +2,9 @@ import COpenSSL
 import Glibc
 import Synchronization
 
-/// TLS 1.2 and 1.3 as a client: verifies the chain against the system's roots, or `caFile` alone, and the host name. Sends SNI and
-/// ALPN `http/1.1`. Sessions are resumed where the server allows it; no early data is ever sent (RFC 8446 §8: it could be replayed).
+/// TLS 1.2 and 1.3 as a client: verifies the chain against the system's roots, or `caFile` alone, and the host name.
+/// Sends SNI and ALPN `http/1.1`. Sessions are resumed where the server allows it; no early data is ever sent (RFC 8446
+/// §8: it could be replayed).
 package final class TLSClientContext: @unchecked Sendable {
   // `@unchecked`: the `SSL_CTX` behind the lock counts its references atomically and is not changed once it is there
   // (SSL_CTX_new(3)); the rest is constant or has a lock of its own.

@@ -48,8 +48,8 @@ package struct TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension TLSFailure {
-  /// What the error queue of this thread says about `session`; the queue is emptied. Words of OpenSSL, of alerts, and public parts
-  /// of certificates; never other data.
+  /// What the error queue of this thread says about `session`; the queue is emptied. Words of OpenSSL, of alerts, and
+  /// public parts of certificates; never other data.
   static func drain(_ session: OpaquePointer, isClient: Bool, isHandshake: Bool) -> TLSFailure {
     var first: TLSFailure?
     while true {
@@ -124,8 +124,8 @@ extension TLSFailure {
     }
   }
 
-  /// What is wrong with the certificate of the peer (verify(1), "Diagnostics"), while OpenSSL looks at it: it keeps a certificate
-  /// only if it is good.
+  /// What is wrong with the certificate of the peer (verify(1), "Diagnostics"), while OpenSSL looks at it: it keeps a
+  /// certificate only if it is good.
   static func verification(_ store: OpaquePointer, isClient: Bool, host: String?) -> TLSFailure {
     let result = X509_STORE_CTX_get_error(store)
     let said = X509_verify_cert_error_string(Int(result)).map { String(cString: $0) } ?? "verify result \(result)"

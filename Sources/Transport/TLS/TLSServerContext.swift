@@ -12,27 +12,27 @@ package enum TLSClientAuthentication: String, Sendable, CaseIterable {
 
 /// How a server speaks TLS.
 package struct TLSServerConfiguration: Sendable, Equatable {
-  /// By the name that a client asks for (SNI): an exact name before a wildcard, the first for everything else. Certificates for the
-  /// same names with keys of different types stand side by side; the client's algorithms decide.
+  /// By the name that a client asks for (SNI): an exact name before a wildcard, the first for everything else.
+  /// Certificates for the same names with keys of different types stand side by side; the client's algorithms decide.
   package var certificates: [TLSCertificateFiles]
   /// PEM file of the roots that issue clients' certificates.
   package var clientCA: String?
   package var clientAuthentication = TLSClientAuthentication.none
   /// A handshake that is not complete by then is cut off, however busy it looks, ns.
   package var handshakeTimeout: UInt64 = 10_000_000_000
-  /// Handshakes under way at a time over all listeners; about 60 KB each. While it is reached nothing is accepted, so that a crowd
-  /// that comes back at once waits in the kernel's queue.
+  /// Handshakes under way at a time over all listeners; about 60 KB each. While it is reached nothing is accepted, so
+  /// that a crowd that comes back at once waits in the kernel's queue.
   package var handshakeLimit = 1_000
-  /// While somebody waits there, a handshake that has been under way for so long gives its place up, the oldest first, ns. A crowd
-  /// of a thousand takes half a second of one core.
+  /// While somebody waits there, a handshake that has been under way for so long gives its place up, the oldest first,
+  /// ns. A crowd of a thousand takes half a second of one core.
   package var crowdedHandshakeTime: UInt64 = 2_000_000_000
   /// The same for one listener.
   package var handshakeLimitPerListener = 1_000
-  /// Bytes that a client may send before its handshake is complete. The default holds the largest ClientHello that OpenSSL takes
-  /// (131,396 bytes) and some certificates.
+  /// Bytes that a client may send before its handshake is complete. The default holds the largest ClientHello that
+  /// OpenSSL takes (131,396 bytes) and some certificates.
   package var handshakeBytes: UInt64 = 160 << 10
-  /// Tickets given to a client after a full handshake, 0…2; none: sessions are not resumed. One is enough for one connection at a
-  /// time, a resumed session brings the next.
+  /// Tickets given to a client after a full handshake, 0…2; none: sessions are not resumed. One is enough for one
+  /// connection at a time, a resumed session brings the next.
   package var ticketCount = 1
   /// How long a key seals tickets, s; it opens them as long again.
   package var ticketKeyPeriod = 43_200
@@ -54,8 +54,8 @@ package struct TLSStatistics: Sendable, Equatable {
   package init() {}
 }
 
-/// TLS 1.2 and 1.3 as a server: certificates by name, session tickets, ALPN `http/1.1`, client certificates. No early data (RFC
-/// 8446 §8: it could be replayed), no renegotiation, no compression. Callable from anywhere.
+/// TLS 1.2 and 1.3 as a server: certificates by name, session tickets, ALPN `http/1.1`, client certificates. No early
+/// data (RFC 8446 §8: it could be replayed), no renegotiation, no compression. Callable from anywhere.
 package final class TLSServerContext: Sendable {
   /// Told of each handshake that failed, on the connection's loop.
   package typealias FailureReport = @Sendable (SocketAddress, _ serverName: String?, TLSFailure) -> Void
@@ -105,8 +105,8 @@ package final class TLSServerContext: Sendable {
     current = Mutex(try ServerGeneration(loaded, configuration))
   }
 
-  /// Reads all files again. Handshakes from now on use what they hold; connections that are there are not touched. Blocks on the
-  /// disk: not for a loop.
+  /// Reads all files again. Handshakes from now on use what they hold; connections that are there are not touched.
+  /// Blocks on the disk: not for a loop.
   /// - Throws: `.certificateFile` for the first file that cannot be used; what was in use stays in use.
   package func reload() throws(TransportError) {
     guard !configuration.certificates.isEmpty else { return }
@@ -213,8 +213,8 @@ final class ServerGeneration: Sendable {
     self.certificates = loaded.map(\.info)
   }
 
-  /// The context for a name that a client asks for; nil where no certificate has it. A wildcard stands for one label (RFC 6125
-  /// §6.4.3). O(length).
+  /// The context for a name that a client asks for; nil where no certificate has it. A wildcard stands for one label
+  /// (RFC 6125 §6.4.3). O(length).
   func context(for name: String) -> ContextReference? {
     let name = name.lowercased()
     if let index = exact[name] { return contexts[index] }
@@ -247,7 +247,8 @@ final class ServerGeneration: Sendable {
     return reference
   }
 
-  /// The one protocol there is: a client that offers others only is told so (RFC 7301 §3.2), one that offers none is served.
+  /// The one protocol there is: a client that offers only others gets an alert (RFC 7301 §3.2), one that offers none is
+  /// served.
   private static func setProtocols(_ context: OpaquePointer) {
     SSL_CTX_set_alpn_select_cb(
       context,
@@ -286,7 +287,8 @@ final class ServerGeneration: Sendable {
       SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(file))
       identity += Array(try LoadedCertificate.read(file).utf8)
     }
-    // A session is resumed only where clients are checked as they were when it began (SSL_CTX_set_session_id_context(3)).
+    // A session is resumed only where clients are checked as they were when it began
+    // (SSL_CTX_set_session_id_context(3)).
     var digest = [UInt8](repeating: 0, count: 32)
     SHA256(identity, identity.count, &digest)
     guard SSL_CTX_set_session_id_context(context, digest, UInt32(digest.count)) == 1 else {

@@ -89,8 +89,8 @@ final class TLSSession {
   /// Frees the session. What is left of its connection is only the descriptor.
   func discard() {
     if let session {
-      // OpenSSL would make the session of a stream that was cut off worthless, and that is the one a reconnect wants. After an
-      // error of TLS itself it is to be worthless (RFC 5246 §7.2.2).
+      // OpenSSL would make the session of a stream that was cut off worthless, and that is the one a reconnect wants.
+      // After an error of TLS itself it is to be worthless (RFC 5246 §7.2.2).
       if isReady, !hasFailed { SSL_set_shutdown(session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
       SSL_free(session)
     }

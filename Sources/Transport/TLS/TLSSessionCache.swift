@@ -8,14 +8,15 @@ struct TLSSessionReference: @unchecked Sendable {
   let pointer: OpaquePointer
 }
 
-/// What a client may resume, by peer: a reconnect then takes no signatures and no certificates. Newest first; a session of TLS 1.3
-/// is taken out with its use (RFC 8446 appendix C.4), one of TLS 1.2 is not.
+/// What a client may resume, by peer: a reconnect then takes no signatures and no certificates. Newest first; a session
+/// of TLS 1.3 is taken out with its use (RFC 8446 appendix C.4), one of TLS 1.2 is not.
 final class TLSSessionCache: Sendable {
   /// Sessions of all peers together; the oldest makes room.
   static let limit = 64
   /// Sessions of one peer.
   static let limitPerPeer = 4
-  /// The longest a session is used, whatever the server allows, s: the peer's certificate is looked at again after that.
+  /// The longest a session is used, whatever the server allows, s: the peer's certificate is looked at again after
+  /// that.
   static let ageLimit = 86_400
 
   private struct Entry {

@@ -365,6 +365,6 @@ final class BinanceProtocol: VenueProtocol {
   }
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    rest.respond(path: path, query: query, now: faults.now)
+    rest.respond(path: path, query: query, now: faults.now, faults: faults)
   }
 }

@@ -16,7 +16,9 @@ struct BinanceREST {
 
   init(market: SimulatedMarket) { self.market = market }
 
-  mutating func respond(path: String, query: [(name: String, value: String)], now: Timestamp) -> SimulatedResponse {
+  mutating func respond(
+    path: String, query: [(name: String, value: String)], now: Timestamp, faults: FaultInjector
+  ) -> SimulatedResponse {
     let minute = now.rawValue / Microseconds.minute
     if minute != self.minute {
       self.minute = minute
@@ -25,6 +27,7 @@ struct BinanceREST {
     }
     func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
     var response: SimulatedResponse
+    var isRefused = false
     switch path {
     case "/api/v3/ping":
       weight += 1
@@ -43,6 +46,14 @@ struct BinanceREST {
     case "/api/v3/ticker/24hr":
       weight += 80
       response = tickers(isSpot: true)
+    case "/api/v3/klines", "/fapi/v1/klines":
+      let isSpot = path.hasPrefix("/api/")
+      let request = SimulatedRequest(path: path, query: query)
+      let cost = Self.klineWeight(request, isSpot: isSpot)
+      if isSpot { weight += cost } else { futuresWeight += cost }
+      let fault = faults.takeCandleFault()
+      isRefused = fault == .limited
+      response = klines(request, isSpot: isSpot, now, fault)
     case "/fapi/v1/ticker/24hr":
       futuresWeight += 40
       response = tickers(isSpot: false)
@@ -50,7 +61,7 @@ struct BinanceREST {
     }
     let isFutures = path.hasPrefix("/fapi/")
     let (weight, limit) = isFutures ? (futuresWeight, Self.futuresWeightLimit) : (self.weight, Self.weightLimit)
-    if weight > limit {
+    if weight > limit || isRefused {
       let message = "Too much request weight used; current limit is \(limit) request weight per 1 MINUTE."
       response = SimulatedResponse(status: 429, body: Self.error(-1003, message))
       response.fields.append(("Retry-After", String(60 - now.rawValue / Microseconds.second % 60)))
@@ -70,7 +81,7 @@ struct BinanceREST {
     return out.description
   }
 
-  private static func bad(_ code: Int, _ message: String) -> SimulatedResponse {
+  static func bad(_ code: Int, _ message: String) -> SimulatedResponse {
     SimulatedResponse(status: 400, body: error(code, message))
   }
 

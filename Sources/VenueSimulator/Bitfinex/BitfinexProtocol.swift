@@ -78,6 +78,8 @@ final class BitfinexProtocol: VenueProtocol {
   private var announcedAt = Timestamp.distantPast
   private var maintainedUntil: Timestamp?
   private var scratch = ByteBuffer(capacity: 4096)
+  /// Of candles.
+  var candleBudget = RequestBudget(30, perSecond: 0.5, penalty: Microseconds.minute)
 
   init(market: SimulatedMarket, faults: FaultInjector) {
     let count = market.instruments.count

@@ -5,6 +5,7 @@ import MarketData
 extension BitfinexProtocol {
   /// `/v2/conf/a,b`: an array with the answer to each.
   func answer(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
     if path == "/v2/tickers" { return allTickers() }
     let prefix = "/v2/conf/"
     guard path.hasPrefix(prefix) else {

@@ -10,16 +10,14 @@ extension BitstampProtocol {
       requests = 0
     }
     requests += 1
-    guard requests <= Self.requestLimit else {
-      return SimulatedResponse(
-        status: 429, body: #"{"response_code":"400.002","response_explanation":"Request rate limit exceeded"}"#)
-    }
+    guard requests <= Self.requestLimit else { return Self.tooMany }
     let parts = path.split(separator: "/").map(String.init)
     guard parts.count >= 3, parts[0] == "api", parts[1] == "v2" else { return Self.notFound }
     switch (parts[2], parts.count) {
     case ("markets", 3): return list { Self.appendMarket($0, to: &$1) }
     case ("trading-pairs-info", 3): return list { Self.appendPair($0, to: &$1) }
     case ("order_book", 4): return listed(parts[3]).map(orderBook) ?? Self.notFound
+    case ("ohlc", 4): return candles(parts[3], SimulatedRequest(path: path, query: query))
     case ("ticker", 3): return tickers()
     case ("ticker", 4):
       guard let index = listed(parts[3]) else { return Self.notFound }
@@ -29,6 +27,9 @@ extension BitstampProtocol {
     default: return Self.notFound
     }
   }
+
+  static let tooMany = SimulatedResponse(
+    status: 429, body: #"{"response_code":"400.002","response_explanation":"Request rate limit exceeded"}"#)
 
   private static let notFound = SimulatedResponse(
     status: 404, body: #"{"status":"error","reason":"Not found","code":"404.000"}"#)

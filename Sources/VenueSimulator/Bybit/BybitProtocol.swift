@@ -53,6 +53,8 @@ final class BybitProtocol: VenueProtocol {
   private var trades: [Subscribers<BybitSession>]
   private var tickers: [Subscribers<BybitSession>]
   private var ticks = 0
+  /// Of candles: 600 in five seconds, beyond which an address is shut out.
+  var candleBudget = RequestBudget(600, perSecond: 120, penalty: 10 * Microseconds.minute)
 
   init(market: SimulatedMarket, faults: FaultInjector) {
     let count = market.instruments.count

@@ -4,6 +4,7 @@ import MarketData
 /// Bybit's REST answers: pages of instruments, and the figures of all of them.
 extension BybitProtocol {
   func answer(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
     guard path == "/v5/market/instruments-info" || path == "/v5/market/tickers" else {
       return SimulatedResponse(status: 404, body: #"{"retCode":404,"retMsg":"not found","result":{}}"#)
     }

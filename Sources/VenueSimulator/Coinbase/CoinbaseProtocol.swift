@@ -39,6 +39,8 @@ final class CoinbaseProtocol: VenueProtocol {
   /// Instruments with a trade since the last `ticker_batch`.
   private var tradedSinceBatch: [Bool]
   private var ticks = 0
+  /// Of candles.
+  var candleBudget = RequestBudget(15, perSecond: 10)
 
   init(market: SimulatedMarket, faults: FaultInjector) {
     let count = market.instruments.count

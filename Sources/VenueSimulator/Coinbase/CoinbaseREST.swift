@@ -30,6 +30,7 @@ extension CoinbaseProtocol {
   }
 
   func answer(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
     let parts = path.split(separator: "/")
     guard parts.first == "products", parts.count <= 3 else { return Self.notFound }
     var out = ByteBuffer(capacity: 4 << 10)

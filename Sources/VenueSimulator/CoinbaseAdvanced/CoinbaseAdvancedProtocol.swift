@@ -30,7 +30,7 @@ enum CoinbaseAdvancedChannel: String, CaseIterable {
 /// Advanced Trade: `level2`, `market_trades` (250 ms), `ticker`, `ticker_batch`, `heartbeats`; REST `market/products`.
 ///
 /// Every message of a connection is numbered, whatever its channel. Numbers are strings, `side` in trades is the maker's, the ask side of
-/// books is `offer`. Every market in USD has a compressedForm in USDC, which is the same book and comes under the name in USD.
+/// books is `offer`. Every market in USD has an alias in USDC, which is the same book and comes under the name in USD.
 ///
 /// What the venue says of a product that it does not have is not known; here it refuses the whole request and names nothing.
 final class CoinbaseAdvancedProtocol: VenueProtocol {
@@ -49,6 +49,8 @@ final class CoinbaseAdvancedProtocol: VenueProtocol {
   /// By instrument: trades that have still to be told.
   private var trades: [[SimulatedTrade]]
   private var ticks = 0
+  /// Of candles.
+  var candleBudget = RequestBudget(10, perSecond: 10)
 
   init(market: SimulatedMarket, faults: FaultInjector, bookLimit: Int = 30) {
     self.bookLimit = bookLimit
@@ -172,12 +174,12 @@ final class CoinbaseAdvancedProtocol: VenueProtocol {
     acknowledge(session)
   }
 
-  /// By its own name, or by its compressedForm's.
-  private func instrument(named name: String) -> Int? {
-    market.instruments.firstIndex { $0.instrument.venueSymbol == name || Self.compressedForm($0.instrument) == name }
+  /// By its own name, or by its alias.
+  func instrument(named name: String) -> Int? {
+    market.instruments.firstIndex { $0.instrument.venueSymbol == name || Self.alias($0.instrument) == name }
   }
 
-  static func compressedForm(_ instrument: SimulatedInstrument) -> String { "\(instrument.base)-USDC" }
+  static func alias(_ instrument: SimulatedInstrument) -> String { "\(instrument.base)-USDC" }
 
   private func acknowledge(_ session: CoinbaseAdvancedSession) {
     send("subscriptions", to: session) { out in

@@ -4,6 +4,7 @@ import MarketData
 /// Advanced Trade's list of products.
 extension CoinbaseAdvancedProtocol {
   func answer(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
     guard path == Self.productsPath else {
       return SimulatedResponse(
         status: 404, body: #"{"error":"NOT_FOUND","error_details":"not found","message":"not found"}"#)
@@ -14,8 +15,8 @@ extension CoinbaseAdvancedProtocol {
     out.append(#"{"products":["#)
     if type != "FUTURE" {
       for state in market.instruments {
-        append(productOf: state, isTwin: false, isFirst: count == 0, to: &out)
-        append(productOf: state, isTwin: true, isFirst: false, to: &out)
+        append(productOf: state, isAlias: false, isFirst: count == 0, to: &out)
+        append(productOf: state, isAlias: true, isFirst: false, to: &out)
         count += 2
       }
     }
@@ -32,9 +33,9 @@ extension CoinbaseAdvancedProtocol {
     return SimulatedResponse(body: out.description)
   }
 
-  func append(productOf state: InstrumentMarket, isTwin: Bool, isFirst: Bool, to out: inout ByteBuffer) {
+  func append(productOf state: InstrumentMarket, isAlias: Bool, isFirst: Bool, to out: inout ByteBuffer) {
     let instrument = state.instrument
-    let quote = isTwin ? "USDC" : instrument.quote
+    let quote = isAlias ? "USDC" : instrument.quote
     out.append(isFirst ? #"{"product_id":""# : #",{"product_id":""#)
     out.append("\(instrument.base)-\(quote)")
     out.append(#"","price":"#)
@@ -56,9 +57,9 @@ extension CoinbaseAdvancedProtocol {
     out.append(#"","base_currency_id":""#)
     out.append(instrument.base)
     out.append(#"","mid_market_price":"","alias":""#)
-    if isTwin { out.append(instrument.venueSymbol) }
+    if isAlias { out.append(instrument.venueSymbol) }
     out.append(#"","alias_to":["#)
-    if !isTwin { out.append("\"\(Self.compressedForm(instrument))\"") }
+    if !isAlias { out.append("\"\(Self.alias(instrument))\"") }
     out.append(#"],"price_increment":"#)
     out.append(quoted: instrument.tick, scale: instrument.priceScale)
     out.append("}")

@@ -55,6 +55,8 @@ final class DeribitProtocol: VenueProtocol {
   private var trades: [[SimulatedTrade]]
   private var all: [DeribitSession] = []
   private var ticks = 0
+  /// Of chart data: 500 credits each.
+  var candleBudget = RequestBudget(100, perSecond: 20)
 
   init(market: SimulatedMarket, faults: FaultInjector) {
     let count = market.instruments.count
@@ -305,6 +307,7 @@ final class DeribitProtocol: VenueProtocol {
   // MARK: - REST
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
     let isSummary = path == "/api/v2/public/get_book_summary_by_currency"
     guard isSummary || path == "/api/v2/public/get_instruments" else {
       return SimulatedResponse(

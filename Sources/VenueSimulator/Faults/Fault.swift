@@ -55,6 +55,8 @@ package struct Fault: Sendable, Equatable {
     /// The venue's own announcement, and after a second, or as many as are given, close frames with 1001 on the connections that heard it.
     /// Venues that announce one.
     case plannedShutdown = "planned-shutdown"
+    /// The next answer with candles has something wrong with it: `candles=ragged`.
+    case candles
 
     /// What it does, in a few words.
     package var summary: String {
@@ -79,6 +81,7 @@ package struct Fault: Sendable, Equatable {
       case .ban: "answers upgrades and REST requests with 429"
       case .staleSnapshot: "answers the next REST snapshot with the book of now"
       case .plannedShutdown: "announces a shutdown, then closes with 1001"
+      case .candles: "answers the next request for candles wrongly"
       }
     }
 
@@ -92,6 +95,7 @@ package struct Fault: Sendable, Equatable {
       case .refuse: "a symbol like ZEC-USD"
       case .pongsOnly, .answersOnly: "SECONDS in which new connections are struck, or nothing"
       case .plannedShutdown: "SECONDS until the connections end, or nothing"
+      case .candles: CandleFault.allCases.map(\.rawValue).joined(separator: ", ")
       case .halfOpen, .serverReset: "no value"
       }
     }
@@ -104,19 +108,22 @@ package struct Fault: Sendable, Equatable {
   package var seconds: Double?
   /// Frames after which a connection is cut (`drop` only).
   package var frames: Int?
+  /// What is wrong (`candles` only).
+  package var candles: CandleFault?
   /// Seconds from the start, or from `inject`, to the first time.
   package var at: Double
   /// Seconds between times; nil for once.
   package var every: Double?
 
   package init(
-    _ kind: Kind, symbol: String? = nil, seconds: Double? = nil, frames: Int? = nil, at: Double = 0,
-    every: Double? = nil
+    _ kind: Kind, symbol: String? = nil, seconds: Double? = nil, frames: Int? = nil, candles: CandleFault? = nil,
+    at: Double = 0, every: Double? = nil
   ) {
     self.kind = kind
     self.symbol = symbol
     self.seconds = seconds
     self.frames = frames
+    self.candles = candles
     self.at = at
     self.every = every
   }
@@ -166,6 +173,9 @@ package struct Fault: Sendable, Equatable {
       guard let value else { return }
       guard let seconds = Self.seconds(value[...], from: 0.05) else { throw .badValue(kind, text) }
       self.seconds = seconds
+    case .candles:
+      guard let manner = value.flatMap({ CandleFault(rawValue: $0) }) else { throw .badValue(kind, text) }
+      candles = manner
     case .halfOpen, .serverReset:
       guard value == nil else { throw .badValue(kind, text) }
     }

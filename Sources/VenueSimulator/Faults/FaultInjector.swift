@@ -62,6 +62,8 @@ final class FaultInjector {
   var slowUntil: Timestamp?
   /// What clients send before is not heard.
   var deafUntil: Timestamp?
+  /// What the next answers with candles are to have wrong, one after the other.
+  private var candleFaults: [CandleFault] = []
   /// Where the truth is, if it is to be told with the messages.
   var witnessed: SimulatedMarket?
 
@@ -91,6 +93,18 @@ final class FaultInjector {
   func wait(_ kind: Fault.Kind, instrument: Int?) {
     if pending.count == Self.pendingLimit { pending.removeFirst() }
     pending.append(Pending(kind: kind, instrument: instrument))
+  }
+
+  func wait(_ fault: CandleFault) {
+    if candleFaults.count == Self.pendingLimit { candleFaults.removeFirst() }
+    candleFaults.append(fault)
+  }
+
+  /// What is wrong with the answer of candles that is about to be made.
+  func takeCandleFault() -> CandleFault? {
+    guard !candleFaults.isEmpty else { return nil }
+    count()
+    return candleFaults.removeFirst()
   }
 
   /// What becomes of a frame that `session` is about to send, and the fault that it is due to.

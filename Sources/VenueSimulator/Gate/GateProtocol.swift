@@ -344,7 +344,7 @@ final class GateProtocol: VenueProtocol {
       restRequests.removeAll()
     }
     switch path {
-    case "/api/v4/spot/currency_pairs", "/api/v4/spot/order_book", "/api/v4/spot/tickers": break
+    case "/api/v4/spot/currency_pairs", "/api/v4/spot/order_book", "/api/v4/spot/tickers", Self.candlesPath: break
     // Nothing is traded on margin here.
     case "/api/v4/margin/currency_pairs": return SimulatedResponse(body: "[]")
     default: return SimulatedResponse(status: 404, body: #"{"label":"INVALID_PARAM_VALUE","message":"not found"}"#)
@@ -352,8 +352,9 @@ final class GateProtocol: VenueProtocol {
     restRequests[path, default: 0] += 1
     var response: SimulatedResponse
     if restRequests[path, default: 0] > Self.restLimit {
-      response = SimulatedResponse(
-        status: 429, body: #"{"label":"TOO_MANY_REQUESTS","message":"Request Rate limit Exceeded"}"#)
+      response = Self.tooMany
+    } else if path == Self.candlesPath {
+      response = candles(SimulatedRequest(path: path, query: query))
     } else {
       response =
         path.hasSuffix("order_book")
@@ -364,6 +365,9 @@ final class GateProtocol: VenueProtocol {
     response.fields.append(("X-Gate-RateLimit-Limit", String(Self.restLimit)))
     return response
   }
+
+  static let tooMany = SimulatedResponse(
+    status: 429, body: #"{"label":"TOO_MANY_REQUESTS","message":"Request Rate limit Exceeded"}"#)
 
   private func orderBook(_ query: [(name: String, value: String)]) -> SimulatedResponse {
     func value(_ name: String) -> String? { query.first { $0.name == name }?.value }

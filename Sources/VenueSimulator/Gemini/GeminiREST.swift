@@ -5,11 +5,9 @@ import MarketData
 extension GeminiProtocol {
   func answer(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
     restRequests.removeAll { faults.now - $0 >= Microseconds.minute }
-    guard restRequests.count < Self.restLimit else {
-      return SimulatedResponse(
-        status: 429, body: #"{"result":"error","reason":"RateLimit","message":"Requests were made too frequently"}"#)
-    }
+    guard restRequests.count < Self.restLimit else { return Self.tooMany }
     restRequests.append(faults.now)
+    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
     if path == "/v1/symbols" {
       let names = market.instruments.map { "\"\($0.instrument.venueSymbol)\"" }
       return SimulatedResponse(body: "[\(names.joined(separator: ","))]")
@@ -26,6 +24,9 @@ extension GeminiProtocol {
     return SimulatedResponse(
       status: 400, body: #"{"result":"error","reason":"Bad Request","message":"Supplied value is not a valid symbol"}"#)
   }
+
+  static let tooMany = SimulatedResponse(
+    status: 429, body: #"{"result":"error","reason":"RateLimit","message":"Requests were made too frequently"}"#)
 
   static func text(_ value: Int64, _ scale: UInt8) -> String {
     var out = ByteBuffer()

@@ -4,7 +4,7 @@ import MarketData
 /// The texts of Hyperliquid's channels.
 extension HyperliquidProtocol {
   /// Without zeros at the end, but with one digit after the point at least: `84143.0`, `0.00036`.
-  private func number(_ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
+  func number(_ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
     var (value, scale) = (value, scale)
     while scale > 1, value % 10 == 0 {
       value /= 10

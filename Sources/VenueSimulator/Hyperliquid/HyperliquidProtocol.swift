@@ -41,6 +41,8 @@ final class HyperliquidProtocol: VenueProtocol {
   private var ticks = 0
   private var minute: Timestamp
   private var messages = 0
+  /// The weight of candles in a minute.
+  var candleBudget = RequestBudget(1_200, perSecond: 20)
 
   init(market: SimulatedMarket, faults: FaultInjector) {
     changed = Array(repeating: false, count: market.instruments.count)
@@ -142,7 +144,7 @@ final class HyperliquidProtocol: VenueProtocol {
       channel: channel, instrument: index, isFast: channel == .book && request.isFast)
   }
 
-  private func index(of coin: String) -> Int? {
+  func index(of coin: String) -> Int? {
     market.instruments.firstIndex { $0.instrument.venueSymbol == coin }
   }
 
@@ -219,7 +221,9 @@ final class HyperliquidProtocol: VenueProtocol {
   override func respond(path: String, body: RawSpan) -> SimulatedResponse {
     guard path == "/info" else { return SimulatedResponse(status: 404, body: "null") }
     var out = ByteBuffer(capacity: 4 << 10)
-    guard let request = try? HyperliquidRequest(info: body), appendInfo(request, to: &out) else {
+    let request = try? HyperliquidRequest(info: body)
+    if let request, request.type == "candleSnapshot" { return candles(request) }
+    guard let request, appendInfo(request, to: &out) else {
       return SimulatedResponse(status: 422, body: "Failed to deserialize the JSON body into the target type")
     }
     return SimulatedResponse(body: out.description)

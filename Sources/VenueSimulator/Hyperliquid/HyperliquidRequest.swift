@@ -1,4 +1,5 @@
 import Bytes
+import MarketData
 
 /// A client's message: `{"method":"subscribe","subscription":{…}}`, `{"method":"post","id":1,"request":{…}}` or `{"method":"ping"}`.
 struct HyperliquidRequest {
@@ -10,6 +11,10 @@ struct HyperliquidRequest {
   /// Whether an aggregated book is asked for.
   var isAggregated = false
   var id: Int64 = 0
+  /// Of candles.
+  var interval = ""
+  var start = Timestamp(rawValue: 0)
+  var end: Timestamp?
   /// The subscription's text, which errors repeat.
   var text = ""
 
@@ -56,6 +61,15 @@ struct HyperliquidRequest {
         type = try json.decoded(try json.string())
       } else if json.equals(key, "coin") {
         coin = try json.decoded(try json.string())
+      } else if json.equals(key, "req"), json.peek() == .object {
+        // Of candles alone.
+        try readSubject(&json)
+      } else if json.equals(key, "interval") {
+        interval = try json.decoded(try json.string())
+      } else if json.equals(key, "startTime") {
+        start = Self.time(try json.int64())
+      } else if json.equals(key, "endTime") {
+        end = Self.time(try json.int64())
       } else if json.equals(key, "fast"), json.peek() == .bool {
         isFast = try json.bool()
       } else if json.equals(key, "nSigFigs") || json.equals(key, "mantissa") {
@@ -65,5 +79,10 @@ struct HyperliquidRequest {
         try json.skipValue()
       }
     }
+  }
+
+  /// Of milliseconds, kept between 1970 and 2242.
+  private static func time(_ milliseconds: Int64) -> Timestamp {
+    Timestamp(milliseconds: min(max(milliseconds, 0), (1 << 53) / 1_000))
   }
 }

@@ -36,6 +36,8 @@ final class KrakenProtocol: VenueProtocol {
   var checksums: [UInt32]
   private var scratch = ByteBuffer(capacity: 1024)
   private var connectionID: UInt64
+  /// Of candles.
+  var candleBudget = RequestBudget(15, perSecond: 1)
 
   override init(name: String = "kraken", market: SimulatedMarket, faults: FaultInjector) {
     let count = market.instruments.count
@@ -323,6 +325,7 @@ final class KrakenProtocol: VenueProtocol {
   // MARK: - REST
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
     switch path {
     case "/0/public/AssetPairs": return KrakenREST.assetPairs(market, pairs: query.first { $0.name == "pair" }?.value)
     case "/0/public/Ticker": return KrakenREST.tickers(market)

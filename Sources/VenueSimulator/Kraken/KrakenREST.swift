@@ -18,7 +18,7 @@ enum KrakenREST {
     return old.contains(asset) ? "X" + oldName(asset) : asset
   }
 
-  private static func key(_ instrument: SimulatedInstrument) -> String {
+  static func key(_ instrument: SimulatedInstrument) -> String {
     // DOGE was listed against dollars only when pairs had short keys already.
     if instrument.base == "DOGE" || longName(instrument.base) == instrument.base { return altname(instrument) }
     return longName(instrument.base) + "ZUSD"
@@ -26,6 +26,15 @@ enum KrakenREST {
 
   private static func altname(_ instrument: SimulatedInstrument) -> String {
     oldName(instrument.base) + instrument.quote
+  }
+
+  /// By any of its names: `XXBTZUSD`, `XBTUSD`, `BTC/USD`, `XBT/USD`.
+  static func index(of name: String, in market: SimulatedMarket) -> Int? {
+    market.instruments.firstIndex { state in
+      let instrument = state.instrument
+      return [key(instrument), altname(instrument), instrument.venueSymbol, oldName(instrument.base) + "/USD"]
+        .contains(name)
+    }
   }
 
   /// `v` and `p` are volume and its average price: of today, and of the last 24 h. Of all pairs, as no client asks for single ones.
@@ -57,14 +66,12 @@ enum KrakenREST {
   static func assetPairs(_ market: SimulatedMarket, pairs: String?) -> SimulatedResponse {
     var chosen = market.instruments.map(\.instrument)
     if let pairs {
-      let all = chosen
       chosen = []
       for name in pairs.split(separator: ",") {
-        let found = all.first {
-          [key($0), altname($0), $0.venueSymbol, oldName($0.base) + "/USD"].contains(String(name))
+        guard let index = index(of: String(name), in: market) else {
+          return SimulatedResponse(body: #"{"error":["EQuery:Unknown asset pair"]}"#)
         }
-        guard let found else { return SimulatedResponse(body: #"{"error":["EQuery:Unknown asset pair"]}"#) }
-        chosen.append(found)
+        chosen.append(market.instruments[index].instrument)
       }
     }
     var out = ByteBuffer(capacity: 8 << 10)

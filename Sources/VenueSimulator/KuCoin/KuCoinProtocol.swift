@@ -36,8 +36,8 @@ final class KuCoinProtocol: VenueProtocol {
   static let pingInterval: Int64 = 18_000
   /// Without a subscription and a word from the client, a socket is cut after this long.
   static let idleLimit = 60 * Microseconds.second
-  /// REST requests in half a minute: 2,000 of weight, at 4 each.
-  static let restLimit = 500
+  /// The weight of REST requests in half a minute, at 4 each, candles at 3.
+  static let restLimit = 2_000
 
   private struct Stream {
     var window = BookWindow(depth: KuCoinProtocol.depth)
@@ -58,7 +58,7 @@ final class KuCoinProtocol: VenueProtocol {
   private var tickers: [Subscribers<KuCoinSession>]
   private var ticks = 0
   private var restWindow: Int64 = 0
-  private var restRequests = 0
+  private var restWeight = 0
 
   init(market: SimulatedMarket, faults: FaultInjector) {
     books = market.instruments.map { Stream(last: $0.updateID) }
@@ -301,21 +301,23 @@ final class KuCoinProtocol: VenueProtocol {
   // MARK: - REST
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    guard path == "/api/v2/symbols" || path == "/api/v1/market/allTickers" else {
+    let paths = ["/api/v2/symbols", "/api/v1/market/allTickers", Self.candlesPath]
+    guard paths.contains(path) else {
       return SimulatedResponse(status: 404, body: #"{"code":"404000","msg":"Url Not Found"}"#)
     }
     let window = faults.now.rawValue / (30 * Microseconds.second)
     if window != restWindow {
       restWindow = window
-      restRequests = 0
+      restWeight = 0
     }
-    restRequests += 1
-    guard restRequests <= Self.restLimit else {
-      return SimulatedResponse(
-        status: 429, fields: [("gw-ratelimit-remaining", "0"), ("gw-ratelimit-reset", "1489")],
-        body: #"{"code":"429000","msg":"Too many requests in a short period of time, please retry later"}"#)
-    }
+    restWeight += path == Self.candlesPath ? 3 : 4
+    guard restWeight <= Self.restLimit else { return Self.tooMany }
+    if path == Self.candlesPath { return candles(SimulatedRequest(path: path, query: query)) }
     return SimulatedResponse(
       body: path == "/api/v2/symbols" ? KuCoinEvents.symbols(market) : KuCoinEvents.dayFigures(market, faults.now))
   }
+
+  static let tooMany = SimulatedResponse(
+    status: 429, fields: [("gw-ratelimit-remaining", "0"), ("gw-ratelimit-reset", "1489")],
+    body: #"{"code":"429000","msg":"Too many requests in a short period of time, please retry later"}"#)
 }

@@ -10,7 +10,9 @@ package final class InstrumentMarket {
   package let instrument: SimulatedInstrument
   /// The true book.
   package private(set) var book = SimulatedBook()
-  package private(set) var day: DayStatistics
+  package private(set) var day: SimulatedDay
+  /// What was before the day that is recorded.
+  let history: CandleHistory
   /// The latest trades, oldest first, at most `recentLimit`.
   package private(set) var recentTrades: [SimulatedTrade] = []
   /// The id of the latest level change.
@@ -63,20 +65,20 @@ package final class InstrumentMarket {
     var price = anchor * (1 + 0.01 * random.gaussian())
     fair = price
     // The day before: a walk backwards from the present, 0.08 % a minute, with busy and quiet minutes.
-    var minutes: [DayStatistics.Minute] = []
+    var minutes: [SimulatedDay.Minute] = []
     // However fast a load test is to be now, the day before it was a day like others; 24 h at thousands a second do not fit 64 bits.
     let tradesPerMinute = min(perSecond, 50) * 60 * Self.tradesPerMoment
     let tick = instrument.tick
     if !hasPast {
-      var minute = DayStatistics.Minute(at: Int64(price) * tick)
+      var minute = SimulatedDay.Minute(at: Int64(price) * tick)
       minute.add(minute.open, instrument.lot)
-      minutes = Array(repeating: minute, count: DayStatistics.minuteCount)
+      minutes = Array(repeating: minute, count: SimulatedDay.minuteCount)
     }
-    while minutes.count < DayStatistics.minuteCount {
+    while minutes.count < SimulatedDay.minuteCount {
       let close = Int64(price)
       price += basisPoint * 8 * random.gaussian() + (anchor - price) / 500
       let open = max(1, Int64(price))
-      var minute = DayStatistics.Minute(at: open * tick)
+      var minute = SimulatedDay.Minute(at: open * tick)
       let wick = basisPoint * 4
       minute.close = max(1, close) * tick
       minute.high = (max(open, close) + Int64(wick * random.exponential())) * tick
@@ -88,7 +90,10 @@ package final class InstrumentMarket {
       minutes.append(minute)
     }
     minutes.reverse()
-    day = DayStatistics(minutes: minutes, now: start)
+    day = SimulatedDay(minutes: minutes, now: start)
+    history = CandleHistory(
+      seed: seed, instrument: instrument, start: start, price: day.minute(CandleHistory.seam(start) * 60).open,
+      tradesPerMinute: tradesPerMinute, lots: tradeLots)
 
     lastEvent = start
     nextEvent = start

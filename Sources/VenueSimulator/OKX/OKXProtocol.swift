@@ -52,6 +52,9 @@ final class OKXProtocol: VenueProtocol {
   var books: [Stream]
   private var streams: [OKXSubscription.Channel: [Subscribers<OKXSession>]] = [:]
   private var ticks = 0
+  /// Of candles, the newest and older ones.
+  var candleBudget = RequestBudget(40, perSecond: 20)
+  var historyBudget = RequestBudget(20, perSecond: 10)
 
   init(market: SimulatedMarket, faults: FaultInjector) {
     books = market.instruments.map { Stream(number: $0.sequence, sent: faults.now) }

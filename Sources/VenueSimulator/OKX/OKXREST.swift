@@ -4,6 +4,7 @@ import MarketData
 /// OKX's REST answers: lists of instruments, and the figures of all of them.
 extension OKXProtocol {
   func answer(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
     guard path == "/api/v5/public/instruments" || path == "/api/v5/market/tickers" else {
       return SimulatedResponse(status: 404, body: #"{"code":"404","msg":"Not Found","data":[]}"#)
     }

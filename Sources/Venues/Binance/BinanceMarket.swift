@@ -13,6 +13,8 @@ struct BinanceMarket: Sendable {
   /// Weight a minute, until the venue has said what an address may use: half of it is taken.
   let weightPerMinute: Int
   let streams: [String]
+  /// The stream of the canary.
+  let canary: String
   /// Digits after the point of every price and size; nil where each market has its own.
   let scale: UInt8?
   /// Whether the instrument list can be asked for by names.
@@ -21,22 +23,23 @@ struct BinanceMarket: Sendable {
   static let spot = BinanceMarket(
     part: "spot", infoPath: "/api/v3/exchangeInfo", volumePath: "/api/v3/ticker/24hr?type=MINI",
     depthPath: "/api/v3/depth", rule: .binanceSpot, snapshots: [(1_000, 50), (500, 25), (100, 5)],
-    weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], scale: 8, selectsSymbols: true)
+    weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], canary: "ticker", scale: 8,
+    selectsSymbols: true)
 
-  /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients, `trade`. `ticker`
-  /// and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
+  /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients,
+  /// `trade`. `ticker` and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
   static let usdm = BinanceMarket(
     part: "usdm", infoPath: "/fapi/v1/exchangeInfo", volumePath: "/fapi/v1/ticker/24hr", depthPath: "/fapi/v1/depth",
     rule: .binanceFutures, snapshots: [(1_000, 20), (500, 10), (100, 5)],
-    weightPerMinute: 1_200, streams: ["depth@100ms", "trade", "bookTicker"], scale: nil,
+    weightPerMinute: 1_200, streams: ["depth@100ms", "trade", "bookTicker"], canary: "depth5@500ms", scale: nil,
     selectsSymbols: false)
 }
 
-extension BinanceHandler {
+extension Binance {
   // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
   static let spot: Venue = connection(
     .spot, title: "Binance", endpoint: "wss://stream.binance.com:9443/stream", rest: "https://api.binance.com",
-    kinds: [.spot], cadence: .canary("ticker", of: ["BTCUSDT"], every: Microseconds.second),
+    kinds: [.spot], cadence: .canary(BinanceMarket.spot.canary, of: ["BTCUSDT"], every: Microseconds.second),
     profile: VenueProfile(
       channels: [
         .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
@@ -53,7 +56,7 @@ extension BinanceHandler {
     .usdm, title: "Binance USD-M", endpoint: "wss://fstream.binance.com/public/stream",
     rest: "https://fapi.binance.com", kinds: [.perpetual, .future],
     // This route has no `ticker`.
-    cadence: .canary("depth5@500ms", of: ["BTCUSDT"], every: Microseconds.second),
+    cadence: .canary(BinanceMarket.usdm.canary, of: ["BTCUSDT"], every: Microseconds.second),
     profile: VenueProfile(
       channels: [
         .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
@@ -65,7 +68,7 @@ extension BinanceHandler {
         "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
         "24 h a connection",
       ]))
-  package static let venue = Venue(title: "Binance", parts: [spot, usdm], replay: replay)
+  package static let venue: Venue = Venue(title: "Binance", parts: [spot, usdm], replay: replay)
 
   private static func connection(
     _ market: BinanceMarket, title: String, endpoint: String, rest: String, kinds: Set<Instrument.Kind.Family>,
@@ -81,6 +84,6 @@ extension BinanceHandler {
       // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil),
       profile: profile,
-      makeHandler: { BinanceHandler(market, configuration: $0) })
+      makeHandler: { FeedEngine(Binance(market), venue: market.part == "spot" ? spot : usdm, configuration: $0) })
   }
 }

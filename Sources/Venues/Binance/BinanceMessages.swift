@@ -1,14 +1,25 @@
 import Bytes
 import MarketData
 
-/// Reading Binance's messages: `{"stream":…,"data":{…}}` or the bare event, told apart by `e`; the spot `bookTicker` has no `e`
-/// and is told by its fields.
-extension BinanceHandler {
+/// Reading Binance's messages: `{"stream":…,"data":{…}}` or the bare event, told apart by `e`; the spot `bookTicker`
+/// has no `e` and is told by its fields.
+extension Binance {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    if readFixed(message, instruments, &hearing, into: &batch) { return }
+    try readAny(message, &instruments, &hearing, into: &batch)
+  }
+
   // MARK: As the venue prints them
 
-  /// Reads the two messages that make up nearly all traffic, if they are spelled exactly as the venue spells them. False: not one
-  /// of these, or spelled otherwise; nothing has been done then.
-  func readFixed(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) -> Bool {
+  /// Reads the two messages that make up nearly all traffic, if they are spelled exactly as the venue spells them.
+  /// False: not one of these, or spelled otherwise; nothing has been done then.
+  private func readFixed(
+    _ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
+  ) -> Bool {
+    let now = hearing.now
     var depth: (place: Int, numbers: UpdateNumbers, time: Timestamp)?
     var quote: Quote?
     let mark = BatchMark(batch)
@@ -23,7 +34,7 @@ extension BinanceHandler {
           cursor.skip(",\"U\":"), let first = cursor.integer(), cursor.skip(",\"u\":"), let last = cursor.integer(),
           cursor.skip(",\"b\":[")
         else { return false }
-        let place = table.find(symbol)
+        let place = instruments.names.find(symbol)
         guard place >= 0 else { return false }
         let priceScale = instruments[place].priceScale
         let sizeScale = instruments[place].sizeScale
@@ -37,7 +48,7 @@ extension BinanceHandler {
       }
       if cursor.skip("{\"u\":") {
         guard cursor.integer() != nil, cursor.skip(",\"s\":\""), let symbol = cursor.untilQuote() else { return false }
-        let place = table.find(symbol)
+        let place = instruments.names.find(symbol)
         guard place >= 0 else { return false }
         let priceScale = instruments[place].priceScale
         let sizeScale = instruments[place].sizeScale
@@ -58,9 +69,9 @@ extension BinanceHandler {
       return false
     }
     if let depth {
-      accept(depth.place, depth.numbers, since: mark, depth.time, now: now, into: &batch)
+      append(depth.place, depth.numbers, since: mark, depth.time, &hearing, into: &batch)
     } else if let quote {
-      accept(quote, into: &batch)
+      batch.events.append(.quote(quote))
     }
     return true
   }
@@ -82,7 +93,9 @@ extension BinanceHandler {
     }
   }
 
-  func readAny(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  private func readAny(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
     var fields = Fields()
     var data: FieldSlice?
@@ -120,7 +133,7 @@ extension BinanceHandler {
       var event = reader.reader(data)
       guard event.peek() == .object else {
         // Streams of several symbols come as arrays; none is subscribed.
-        counts.ignored += 1
+        hearing.ignored += 1
         return
       }
       var inner = Fields()
@@ -135,7 +148,7 @@ extension BinanceHandler {
           try event.skipValue()
         }
       }
-      return try readEvent(inner, event, now: now, into: &batch)
+      return try readEvent(inner, event, &instruments, &hearing, into: &batch)
     }
     if let failure {
       var nested = reader.reader(failure)
@@ -151,55 +164,64 @@ extension BinanceHandler {
       }
     }
     if failure != nil || (code != nil && text != nil) {
-      return try refusedRequest(id, code: code ?? 0, message: text ?? "no reason given", now: now)
+      let message = text ?? "no reason given"
+      // Too many messages: none of the symbols is to blame.
+      let isTooMuch = message.lowercased().contains("too many requests")
+      return hearing.report(
+        .refused(
+          Hearing.Refusal(
+            id: id, reason: "code \(code ?? 0), \(message)", effect: isTooMuch ? .pause(Self.ratePause) : .final,
+            what: "request refused")))
     }
     if result {
-      isAnswer = true
-      if let id { acknowledged(id, now: now) }
+      hearing.isAnswer = true
+      if let id { hearing.report(.acknowledged(id: id, place: nil, channel: nil)) }
       return
     }
-    try readEvent(fields, reader, now: now, into: &batch)
+    try readEvent(fields, reader, &instruments, &hearing, into: &batch)
   }
 
   private func readEvent(
-    _ fields: borrowing Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     guard let type = fields["e"] else {
       guard fields["u"] != nil, fields["s"] != nil, fields["b"] != nil, fields["B"] != nil, fields["a"] != nil,
         fields["A"] != nil
       else {
         // Partial depth has neither type nor symbol, and is not subscribed.
-        counts.ignored += 1
+        hearing.ignored += 1
         return
       }
-      return try readBookTicker(fields, reader, now: now, into: &batch)
+      return try readBookTicker(fields, reader, &instruments, &hearing, into: &batch)
     }
     var value = reader.reader(type)
     let name = try value.string("e")
     if value.equals(name, "depthUpdate") {
-      try readDepth(fields, reader, now: now, into: &batch)
+      try readDepth(fields, reader, &instruments, &hearing, into: &batch)
     } else if value.equals(name, "trade") {
-      try readTrade(fields, reader, id: "t", isAggregate: false, now: now, into: &batch)
+      try readTrade(fields, reader, id: "t", isAggregate: false, &instruments, &hearing, into: &batch)
     } else if value.equals(name, "aggTrade") {
-      try readTrade(fields, reader, id: "a", isAggregate: true, now: now, into: &batch)
+      try readTrade(fields, reader, id: "a", isAggregate: true, &instruments, &hearing, into: &batch)
     } else if value.equals(name, "24hrTicker") {
-      try readTicker(fields, reader, now: now, into: &batch)
+      try readTicker(fields, reader, &instruments, &hearing, into: &batch)
     } else if value.equals(name, "bookTicker") {
-      try readBookTicker(fields, reader, now: now, into: &batch)
+      try readBookTicker(fields, reader, &instruments, &hearing, into: &batch)
     } else if value.equals(name, "serverShutdown") {
-      leave("the venue announced a shutdown")
+      hearing.report(.leave("the venue announced a shutdown", within: Self.shutdownNotice))
     } else {
-      counts.ignored += 1
+      hearing.ignored += 1
     }
   }
 
   private func place(
-    _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ what: StaticString
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: InstrumentTable,
+    _ what: StaticString
   ) throws(FeedError) -> Int {
     guard let slice = fields["s"] else { throw FeedError.missing("s", in: what) }
     var value = reader.reader(slice)
     let symbol = try value.string("s")
-    return try place(value.text(symbol))
+    return try instruments.place(value.text(symbol))
   }
 
   private func integer(
@@ -222,9 +244,10 @@ extension BinanceHandler {
   private static let bookFormat = BookFormat(title: "depthUpdate", bids: "b", asks: "a")
 
   private func readDepth(
-    _ fields: borrowing Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, "depthUpdate")
+    let place = try place(fields, reader, instruments, "depthUpdate")
     let first = try integer(fields, reader, "U", "U", "depthUpdate")
     let last = try integer(fields, reader, "u", "u", "depthUpdate")
     guard first <= last else { throw FeedError(.shape, "depthUpdate from \(first) to \(last)") }
@@ -236,25 +259,27 @@ extension BinanceHandler {
       throw FeedError.missing("pu", in: "depthUpdate")
     }
     let mark = BatchMark(batch)
-    try readSides(fields["b"], fields["a"], of: reader, place, Self.bookFormat, into: &batch)
-    let time = try time(fields, reader, "E", "E", now: now)
-    accept(
-      place, UpdateNumbers(first: first, last: last, previous: previous), since: mark, time, now: now, into: &batch)
+    try instruments.readSides(fields["b"], fields["a"], of: reader, place, Self.bookFormat, into: &batch)
+    let time = try time(fields, reader, "E", "E", now: hearing.now)
+    append(
+      place, UpdateNumbers(first: first, last: last, previous: previous), since: mark, time, &hearing, into: &batch)
   }
 
   private static let quoteFormat = QuoteFormat(
     title: "bookTicker", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A")
 
   private func readBookTicker(
-    _ fields: borrowing Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     guard let bid = fields["b"] else { throw FeedError.missing("b", in: "bookTicker") }
     guard let bidSize = fields["B"] else { throw FeedError.missing("B", in: "bookTicker") }
     guard let ask = fields["a"] else { throw FeedError.missing("a", in: "bookTicker") }
     guard let askSize = fields["A"] else { throw FeedError.missing("A", in: "bookTicker") }
     let found = QuoteFields(
-      place: try place(fields, reader, "bookTicker"), bid: bid, bidSize: bidSize, ask: ask, askSize: askSize)
-    accept(try quote(found, reader, Self.quoteFormat, now: now), into: &batch)
+      place: try place(fields, reader, instruments, "bookTicker"), bid: bid, bidSize: bidSize, ask: ask,
+      askSize: askSize)
+    batch.events.append(.quote(try instruments.quote(found, reader, Self.quoteFormat, now: hearing.now)))
   }
 
   private static let tradeFormat = TradeFormat(price: "p", size: "q", id: "t", side: "m")
@@ -262,18 +287,17 @@ extension BinanceHandler {
   /// `m` says that the buyer was the maker: the taker sold.
   private func readTrade(
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, id name: Unicode.Scalar, isAggregate: Bool,
-    now: Timestamp,
-    into batch: inout EventBatch
+    _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, "trade")
+    let place = try place(fields, reader, instruments, "trade")
     var found = TradeFields(place: place, price: fields["p"], size: fields["q"], id: fields[name]?.slice)
-    found.time = try time(fields, reader, "T", "T", now: now)
+    found.time = try time(fields, reader, "T", "T", now: hearing.now)
     if let slice = fields["m"] {
       var value = reader.reader(slice)
       found.side = try value.bool("m") ? .sell : .buy
     }
-    let trade = try trade(found, reader, Self.tradeFormat, now: now)
-    guard let number = trade.id.number else {
+    let trade = try instruments.trade(found, reader, Self.tradeFormat, now: hearing.now)
+    guard trade.id.number != nil else {
       throw FeedError(.decimal, "field \(isAggregate ? "a" : "t"): \(trade.id.text) is no trade's number")
     }
     if let slice = fields["X"] {
@@ -281,38 +305,35 @@ extension BinanceHandler {
       var value = reader.reader(slice)
       let kind = try value.string("X")
       guard value.equals(kind, "MARKET") else {
-        counts.ignored += 1
+        hearing.ignored += 1
         return
       }
     }
-    feeds[place].heard = true
+    while hasTrades.count <= place { hasTrades.append(false) }
     if isAggregate {
-      if feeds[place].hasTrades { return }
+      if hasTrades[place] { return }
     } else {
-      feeds[place].hasTrades = true
+      hasTrades[place] = true
     }
-    count(trade)
     batch.events.append(.trade(trade))
-    let id = Int64(clamping: number)
-    let lastTrade = feeds[place].lastTrade
-    seen[place].missedTrades &+= TradeSequence.missed(after: lastTrade, before: id)
-    feeds[place].lastTrade = max(lastTrade, id)
   }
 
   private func readTicker(
-    _ fields: borrowing Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, "24hrTicker")
-    var ticker = Ticker(instrument: InstrumentID(place), time: try time(fields, reader, "E", "E", now: now))
+    let place = try place(fields, reader, instruments, "24hrTicker")
+    var ticker = Ticker(instrument: InstrumentID(place), time: try time(fields, reader, "E", "E", now: hearing.now))
+    let known = instruments
     func price(_ name: Unicode.Scalar, _ field: StaticString) throws(FeedError) -> Int64? {
       guard let slice = fields[name] else { return nil }
       var value = reader.reader(slice)
-      return try statisticsPrice(&value, place, field)
+      return try known.statisticsPrice(&value, place, field)
     }
     func number(_ name: Unicode.Scalar, _ field: StaticString) throws(FeedError) -> Decimal64? {
       guard let slice = fields[name] else { return nil }
       var value = reader.reader(slice)
-      return try statistic(&value, field)
+      return try value.statistic(field)
     }
     ticker.last = try price("c", "c")
     ticker.bid = try price("b", "b")
@@ -326,52 +347,29 @@ extension BinanceHandler {
     ticker.change = try number("p", "p")
     ticker.changePercent = try number("P", "P")
     if fields["n"] != nil { ticker.trades = try integer(fields, reader, "n", "n", "24hrTicker") }
-    feeds[place].heard = true
     batch.events.append(.ticker(ticker))
   }
 
-  // MARK: What a message does
-
-  private func accept(_ quote: Quote, into batch: inout EventBatch) {
-    feeds[quote.instrument.index].heard = true
-    // An empty side is price 0 and size 0 by the venue's own spelling too.
-    batch.events.append(.quote(quote))
-  }
-
-  /// Takes an update whose levels stand at the end of `batch`.
-  private func accept(
-    _ place: Int, _ numbers: UpdateNumbers, since mark: BatchMark, _ time: Timestamp, now: Timestamp,
+  /// Appends an update whose levels stand at the end of `batch`.
+  private func append(
+    _ place: Int, _ numbers: UpdateNumbers, since mark: BatchMark, _ time: Timestamp, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) {
-    let bids = mark.bids..<batch.bids.count
-    let asks = mark.asks..<batch.asks.count
-    feeds[place].heard = true
-    if feeds[place].acknowledged == nil { feeds[place].acknowledged = now }
-    seen[place].deltas += 1
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    let verdict = feeds[place].bridge.receive(numbers, bids: batch.bids[bids], asks: batch.asks[asks], time: time)
-    switch verdict {
-    case .joined, .followed:
-      if verdict == .joined { seen[place].bridged += 1 } else { seen[place].sequenceOK += 1 }
-      batch.events.append(
-        .book(
-          BookEvent(instrument: InstrumentID(place), kind: .delta, bidRange: bids, askRange: asks, time: time)))
-      return
-    case .old: seen[place].dropped += 1
-    case .buffered: wantSnapshot(place, now: now)
-    case .gap:
-      seen[place].gaps += 1
-      batch.events.append(.bookReset(InstrumentID(place), .gap))
-      lost(place, now: now)
-    }
-    mark.dropLevels(&batch)
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: .delta, bidRange: mark.bids..<batch.bids.count,
+          askRange: mark.asks..<batch.asks.count, time: time)))
+    hearing.number(numbers, isBridged: true)
   }
 
   // MARK: REST bodies
 
-  /// `{"lastUpdateId":…,"bids":[["price","size"],…],"asks":[…]}`: the levels go to the end of `batch`, the id is returned.
-  func readOrderBook(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
+  /// `{"lastUpdateId":…,"bids":[["price","size"],…],"asks":[…]}`: the levels go to the end of `batch`, the id is
+  /// returned.
+  func readOrderBook(
+    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
     var reader = FieldReader(body)
     // Digits are learnt where no list has said them.
     let format = market.scale == nil ? Self.bookFormat.learning(.all) : Self.bookFormat
@@ -383,10 +381,10 @@ extension BinanceHandler {
       if reader.equals(key, "lastUpdateId") {
         id = try reader.int64("lastUpdateId")
       } else if reader.equals(key, "bids") {
-        try readLevels(&reader, place, "bids", isBid: true, format, into: &batch.bids)
+        try instruments.readLevels(&reader, place, "bids", isBid: true, format, into: &batch.bids)
         hasBids = true
       } else if reader.equals(key, "asks") {
-        try readLevels(&reader, place, "asks", isBid: false, format, into: &batch.asks)
+        try instruments.readLevels(&reader, place, "asks", isBid: false, format, into: &batch.asks)
         hasAsks = true
       } else {
         try reader.skipValue()

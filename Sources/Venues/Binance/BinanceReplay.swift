@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension BinanceHandler {
+extension Binance {
   /// Names run base and quote together; dated futures have their day behind an underscore.
   static let replay = VenueReplay(
     title: "Binance spot (binance, binanceus, binancetr) and USD-M", names: ["binance", "binanceus", "binancetr"],
@@ -11,9 +11,7 @@ extension BinanceHandler {
   ) { start in
     let isFutures = start.market == "usdm"
     let known = start.list.map { list in
-      (try? BinanceHandler(isFutures ? .usdm : .spot, configuration: FeedConfiguration(symbols: [])).readMarkets(
-        list.span.bytes))?
-        .markets ?? []
+      (try? Binance(isFutures ? .usdm : .spot).readMarkets(list.span.bytes))?.markets ?? []
     }
     let byName = Dictionary((known ?? []).map { ($0.venueSymbol, $0) }, uniquingKeysWith: { first, _ in first })
     let markets = start.markets { (name) throws(RecordedNameError) in

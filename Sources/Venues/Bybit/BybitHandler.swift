@@ -93,7 +93,7 @@ package final class BybitHandler: SymbolHandler {
     var path = "/v5/market/instruments-info?category=\(part)"
     // Spot has no pages; elsewhere one is 1,000 instruments, about 1 MB.
     if part != "spot" { path += "&limit=1000" }
-    if !cursor.isEmpty { path += "&cursor=" + BinanceHandler.percentEncoded(cursor) }
+    if !cursor.isEmpty { path += "&cursor=" + URLText.percentEncoded(cursor) }
     return path
   }
 

@@ -1,8 +1,9 @@
 import Bytes
 import MarketData
 
-/// Reading Gate's messages: `{"time":…,"time_ms":…,"channel":…,"event":…,"error":…,"result":…}` with its fields in any order.
-extension GateHandler {
+/// Reading Gate's messages: `{"time":…,"time_ms":…,"channel":…,"event":…,"error":…,"result":…}` with its fields in any
+/// order.
+extension Gate {
   private enum Kind { case stream, updates, trades, quote, ticker, pong, system, other }
 
   private static func kind(_ text: RawSpan) -> Kind {
@@ -20,7 +21,9 @@ extension GateHandler {
     }
   }
 
-  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
     var channel: JSONSlice?
     var result: FieldSlice?
@@ -65,35 +68,36 @@ extension GateHandler {
       }
     }
     if isReply || reply.failed {
-      isAnswer = true
+      hearing.isAnswer = true
       reply.channel = reader.text(channel).withUnsafeBytes { String(decoding: $0.prefix(40), as: UTF8.self) }
-      return try replied(reply, now: now)
+      return hearing.report(Self.report(reply))
     }
     let kind = Self.kind(reader.text(channel))
     switch kind {
     case .pong:
-      isAnswer = true
+      hearing.isAnswer = true
       return batch.events.append(.heartbeat)
     case .other:
-      counts.ignored += 1
+      hearing.ignored += 1
       return
     default: break
     }
     guard let result else { throw FeedError.missing("result", in: "message") }
     var value = reader.reader(result)
     switch kind {
-    case .stream: try readBook(&value, isStream: true, time ?? now, now: now, into: &batch)
-    case .updates: try readBook(&value, isStream: false, time ?? now, now: now, into: &batch)
-    case .quote: try readQuote(&value, time ?? now, into: &batch)
-    case .trades: try readTrades(&value, time ?? now, into: &batch)
-    case .ticker: try readTicker(result, reader, time ?? now, into: &batch)
-    case .system: try readSystem(&value)
+    case .stream: try readBook(&value, isStream: true, time, &instruments, &hearing, into: &batch)
+    case .updates: try readBook(&value, isStream: false, time, &instruments, &hearing, into: &batch)
+    case .quote: try readQuote(&value, time ?? hearing.now, &instruments, into: &batch)
+    case .trades: try readTrades(&value, time ?? hearing.now, &instruments, into: &batch)
+    case .ticker: try readTicker(result, reader, time ?? hearing.now, &instruments, into: &batch)
+    case .system: try readSystem(&value, &hearing)
     case .pong, .other: break
     }
   }
 
-  /// `{"type":"upgrade","msg":…}`: the connection will close soon. Documented for futures; taken here too, should it come.
-  private func readSystem(_ reader: inout FieldReader) throws(FeedError) {
+  /// `{"type":"upgrade","msg":…}`: the connection will close soon. Documented for futures; taken here too, should it
+  /// come.
+  private func readSystem(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
     var isUpgrade = false
     try reader.objectStart()
     while let key = try reader.nextKey() {
@@ -103,7 +107,11 @@ extension GateHandler {
         try reader.skipValue()
       }
     }
-    if isUpgrade { leave() } else { counts.ignored += 1 }
+    if isUpgrade {
+      hearing.report(.leave("the venue announced an upgrade", within: Self.upgradeNotice))
+    } else {
+      hearing.ignored += 1
+    }
   }
 
   // MARK: Books
@@ -120,10 +128,10 @@ extension GateHandler {
     var time: Timestamp?
   }
 
-  /// `{"t":…,"full":true,"s":"ob.BTC_USDT.400","U":…,"u":…,"b":[["price","size"],…],"a":[…]}`; `U` is missing where `full` is there, and a
-  /// side, or both, where nothing changed. Nil if the stream is of another depth.
+  /// `{"t":…,"full":true,"s":"ob.BTC_USDT.400","U":…,"u":…,"b":[["price","size"],…],"a":[…]}`; `U` is missing where
+  /// `full` is there, and a side, or both, where nothing changed. Nil if the stream is of another depth.
   private func readBookFields(
-    _ reader: inout FieldReader, isStream: Bool
+    _ reader: inout FieldReader, isStream: Bool, _ instruments: InstrumentTable
   ) throws(FeedError) -> BookFields? {
     var fields = BookFields()
     var isOther = false
@@ -133,14 +141,15 @@ extension GateHandler {
         let slice = try reader.string("s")
         if isStream {
           let text = reader.text(slice)
+          let names = instruments.names
           let place: Int? = text.withUnsafeBytes { bytes in
-            Salvage.inner(bytes, prefix: "ob.", suffix: ".400").map { table.find($0) }
+            Salvage.inner(bytes, prefix: "ob.", suffix: ".400").map { names.find($0) }
           }
           if let place, place < 0 { throw FeedError(.unknownSymbol, "a stream that was not subscribed") }
           fields.place = place
           isOther = place == nil
         } else {
-          fields.place = try self.place(reader.text(slice))
+          fields.place = try instruments.place(reader.text(slice))
         }
       } else if reader.equals(key, "full"), reader.peek() == .bool {
         fields.isFull = try reader.bool("full")
@@ -162,10 +171,11 @@ extension GateHandler {
   }
 
   private func readBook(
-    _ reader: inout FieldReader, isStream: Bool, _ time: Timestamp, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, isStream: Bool, _ time: Timestamp?, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    guard let fields = try readBookFields(&reader, isStream: isStream) else {
-      counts.ignored += 1
+    guard let fields = try readBookFields(&reader, isStream: isStream, instruments) else {
+      hearing.ignored += 1
       return
     }
     guard let place = fields.place else { throw FeedError.missing("s", in: "order book") }
@@ -174,95 +184,23 @@ extension GateHandler {
     let first = fields.isFull ? last : fields.first ?? last
     guard first <= last, first >= 0 else { throw FeedError(.shape, "order book from \(first) to \(last)") }
     let mark = BatchMark(batch)
-    try readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
-    let event = BookEvent(
-      instrument: InstrumentID(place), kind: fields.isFull ? .snapshot : .delta,
-      bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: fields.time ?? time)
-    let numbers = UpdateNumbers(first: first, last: last)
-    if isStream {
-      accept(event, numbers, now: now, into: &batch)
-    } else {
-      acceptUpdate(event, numbers, now: now, into: &batch)
-    }
-  }
-
-  /// A message of the streamed book: `full` replaces it whenever it comes; a change must follow by one. One without levels only moves
-  /// the number on.
-  private func accept(_ event: BookEvent, _ numbers: UpdateNumbers, now: Timestamp, into batch: inout EventBatch) {
-    let place = event.instrument.index
-    if event.kind == .snapshot {
-      seen[place].snapshots += 1
-      feeds[place].isHeard = true
-      feeds[place].isBridged = false
-      feeds[place].book.snapshotArrived(now: now)
-    } else {
-      seen[place].deltas += 1
-      let last = feeds[place].last
-      guard feeds[place].book.isLive, numbers.first == last &+ 1 else {
-        batch.bids.removeSubrange(event.bidRange.lowerBound...)
-        batch.asks.removeSubrange(event.askRange.lowerBound...)
-        // On its way when the book was unsubscribed, or the last one again.
-        if feeds[place].book.isLive, numbers.last != last {
-          seen[place].gaps += 1
-          lost(place, .gap, now: now, into: &batch)
-        }
-        return
-      }
-      seen[place].sequenceOK += 1
-    }
-    feeds[place].last = numbers.last
-    note(place, batch.bids[event.bidRange])
-    note(place, batch.asks[event.askRange])
-    batch.events.append(.book(event))
-  }
-
-  /// A message of `spot.order_book_update`, to be joined to a REST snapshot; `full` is a snapshot itself.
-  private func acceptUpdate(
-    _ event: BookEvent, _ numbers: UpdateNumbers, now: Timestamp, into batch: inout EventBatch
-  ) {
-    let place = event.instrument.index
-    guard !feeds[place].book.isLive else {
-      // The deeper book is there.
-      batch.bids.removeSubrange(event.bidRange.lowerBound...)
-      batch.asks.removeSubrange(event.askRange.lowerBound...)
-      counts.ignored += 1
-      return
-    }
-    feeds[place].isHeard = true
-    if feeds[place].acknowledged == nil { feeds[place].acknowledged = now }
-    feeds[place].isBridged = true
-    // Nothing is subscribed again for the sake of the other book.
-    feeds[place].book.disconnected()
-    note(place, batch.bids[event.bidRange])
-    note(place, batch.asks[event.askRange])
-    if event.kind == .snapshot {
-      seen[place].snapshots += 1
-      feeds[place].bridge.reset()
-      _ = feeds[place].bridge.bridge(numbers.last) { _, _, _, _ in }
-      return batch.events.append(.book(event))
-    }
-    seen[place].deltas += 1
-    let verdict = feeds[place].bridge.receive(
-      numbers, bids: batch.bids[event.bidRange], asks: batch.asks[event.askRange], time: event.time)
-    switch verdict {
-    case .joined, .followed:
-      if verdict == .joined { seen[place].bridged += 1 } else { seen[place].sequenceOK += 1 }
-      return batch.events.append(.book(event))
-    case .old: seen[place].dropped += 1
-    case .buffered: wantSnapshot(place, now: now)
-    case .gap:
-      seen[place].gaps += 1
-      batch.events.append(.bookReset(event.instrument, .gap))
-      lostBridged(place, now: now)
-    }
-    batch.bids.removeSubrange(event.bidRange.lowerBound...)
-    batch.asks.removeSubrange(event.askRange.lowerBound...)
+    try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: fields.isFull ? .snapshot : .delta,
+          bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count,
+          time: fields.time ?? time ?? hearing.now)))
+    hearing.number(UpdateNumbers(first: first, last: last), isBridged: !isStream)
   }
 
   // MARK: The snapshot by REST
 
-  /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`: the levels go to the end of `batch`, the id is returned.
-  func readOrderBook(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
+  /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`: the levels go to the end of `batch`,
+  /// the id is returned.
+  func readOrderBook(
+    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
     var reader = FieldReader(body)
     var id: Int64?
     var sides = 0
@@ -271,10 +209,10 @@ extension GateHandler {
       if reader.equals(key, "id") {
         id = try reader.int64("id")
       } else if reader.equals(key, "bids") {
-        try readLevels(&reader, place, "bids", isBid: true, Self.bookFormat, into: &batch.bids)
+        try instruments.readLevels(&reader, place, "bids", isBid: true, Self.bookFormat, into: &batch.bids)
         sides += 1
       } else if reader.equals(key, "asks") {
-        try readLevels(&reader, place, "asks", isBid: false, Self.bookFormat, into: &batch.asks)
+        try instruments.readLevels(&reader, place, "asks", isBid: false, Self.bookFormat, into: &batch.asks)
         sides += 1
       } else {
         try reader.skipValue()
@@ -290,47 +228,47 @@ extension GateHandler {
   private static let quoteFormat = QuoteFormat(
     title: "book_ticker", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A", time: "t")
 
-  /// `{"t":…,"u":…,"s":"BTC_USDT","b":"19177.79","B":"0.0003341504","a":"19179.38","A":"0.09"}`. What a side without orders looks like has
-  /// not been seen: empty texts, zeros and missing fields are all taken for one.
+  /// `{"t":…,"u":…,"s":"BTC_USDT","b":"19177.79","B":"0.0003341504","a":"19179.38","A":"0.09"}`. What a side without
+  /// orders looks like has not been seen: empty texts, zeros and missing fields are all taken for one.
   private func readQuote(
-    _ reader: inout FieldReader, _ time: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) {
     var fields = QuoteFields()
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if try !take(key, of: &reader, Self.quoteFormat, into: &fields) { try reader.skipValue() }
+      if try !instruments.take(key, of: &reader, Self.quoteFormat, into: &fields) { try reader.skipValue() }
     }
-    batch.events.append(.quote(try quote(fields, reader, Self.quoteFormat, now: time)))
+    batch.events.append(.quote(try instruments.quote(fields, reader, Self.quoteFormat, now: time)))
   }
 
   /// One trade, or several in an array.
   private func readTrades(
-    _ reader: inout FieldReader, _ time: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "result"
-    let start = batch.events.count
     if reader.peek() == .array {
       try reader.arrayStart()
-      while try reader.nextElement() { batch.events.append(.trade(try readTrade(&reader, time))) }
+      while try reader.nextElement() { batch.events.append(.trade(try readTrade(&reader, time, &instruments))) }
     } else {
-      batch.events.append(.trade(try readTrade(&reader, time)))
+      batch.events.append(.trade(try readTrade(&reader, time, &instruments)))
     }
-    countTrades(of: batch, from: start)
   }
 
   private static let tradeFormat = TradeFormat(
     symbol: "currency_pair", price: "price", size: "amount", id: "id", side: "side", buy: "buy", sell: "sell")
 
-  /// `{"id":309143071,"create_time":…,"create_time_ms":"1606292218213.4578","side":"sell","currency_pair":…,"amount":…,"price":…}`; `side` is
-  /// the taker's.
-  private func readTrade(_ reader: inout FieldReader, _ fallback: Timestamp) throws(FeedError) -> Trade {
+  /// `{"id":309143071,"create_time":…,"create_time_ms":"1606292218213.4578","side":"sell","currency_pair":…,"amount":…,"price":…}`;
+  /// `side` is the taker's.
+  private func readTrade(
+    _ reader: inout FieldReader, _ fallback: Timestamp, _ instruments: inout InstrumentTable
+  ) throws(FeedError) -> Trade {
     var fields = TradeFields()
     var seconds: Timestamp?
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if try take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
+      if try instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
       if reader.equals(key, "create_time_ms") {
-        fields.time = try statistic(&reader, "create_time_ms").flatMap(VenueTime.milliseconds)
+        fields.time = try reader.statistic("create_time_ms").flatMap(VenueTime.milliseconds)
       } else if reader.equals(key, "create_time"), reader.peek() == .number {
         // The same number as a count of ms, to the second; 12 digits of seconds are beyond any date.
         let value = try reader.int64("create_time")
@@ -339,7 +277,7 @@ extension GateHandler {
         try reader.skipValue()
       }
     }
-    return try trade(fields, reader, Self.tradeFormat, now: seconds ?? fallback)
+    return try instruments.trade(fields, reader, Self.tradeFormat, now: seconds ?? fallback)
   }
 
   private static let tickerFormat = TickerFormat(
@@ -348,12 +286,13 @@ extension GateHandler {
 
   /// 24 h figures, once a second.
   private func readTicker(
-    _ result: FieldSlice, _ outer: borrowing FieldReader, _ time: Timestamp, into batch: inout EventBatch
+    _ result: FieldSlice, _ outer: borrowing FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var ticker = Ticker(
-      instrument: InstrumentID(try place("currency_pair", of: result, in: outer)), time: time)
+      instrument: InstrumentID(try instruments.place("currency_pair", of: result, in: outer)), time: time)
     var reader = outer.reader(result)
-    try readFigures(&reader, Self.tickerFormat, into: &ticker)
+    try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
     batch.events.append(.ticker(ticker))
   }
 }

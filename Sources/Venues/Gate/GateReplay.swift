@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension GateHandler {
+extension Gate {
   static let replay = VenueReplay(
     title: "Gate spot", names: ["gate"], markets: ["spot", "mixed"], lists: ["/api/v4/spot/currency_pairs"],
     marketFields: [MarketField("s"), MarketField("currency_pair")],

@@ -6,8 +6,8 @@ package enum KrakenChecksum {
   /// Levels of each side that it covers, whatever the subscribed depth.
   package static let depth = 10
 
-  /// CRC-32 of asks from the lowest, then bids from the highest, ten of each or as many as there are: price and size without
-  /// point and leading zeros, nothing between them ("Book checksum", Spot WebSocket v2).
+  /// CRC-32 of asks from the lowest, then bids from the highest, ten of each or as many as there are: price and size
+  /// without point and leading zeros, nothing between them ("Book checksum", Spot WebSocket v2).
   ///
   /// A scaled integer written in decimal *is* the printed number without its point and leading zeros, as long as the
   /// instrument's scales are the digits that Kraken prints. About 300 bytes; no allocation.

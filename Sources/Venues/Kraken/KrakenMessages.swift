@@ -2,19 +2,21 @@ import Bytes
 import MarketData
 
 /// Reading Kraken's messages: `{"channel":…,"type":…,"data":[…]}`, or a reply `{"method":…}`.
-extension KrakenHandler {
-  enum Channel { case book, trade, ticker, instrument, status, heartbeat, other }
+extension Kraken {
+  private enum Kind { case book, trade, ticker, instrument, status, heartbeat, other }
 
-  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
-    var channel: Channel?
+    var channel: Kind?
     var isSnapshot = false
     var data: FieldSlice?
     var isReply = false
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "channel") {
-        channel = Self.channel(try reader.string("channel"), reader)
+        channel = Self.kind(try reader.string("channel"), reader)
       } else if reader.equals(key, "type") {
         isSnapshot = reader.equals(try reader.string("type"), "snapshot")
       } else if reader.equals(key, "data") {
@@ -27,36 +29,36 @@ extension KrakenHandler {
     try reader.end()
     guard let channel else {
       guard isReply else { throw FeedError.missing("channel", in: "message") }
-      isAnswer = true
-      return try readReply(message, now: now, into: &batch)
+      hearing.isAnswer = true
+      return try readReply(message, instruments, &hearing, into: &batch)
     }
     if channel == .heartbeat {
       batch.events.append(.heartbeat)
       return
     }
     if channel == .other {
-      counts.ignored += 1
+      hearing.ignored += 1
       return
     }
     guard let data else { throw FeedError.missing("data", in: "message") }
     var entries = reader.reader(data)
     if channel == .instrument {
-      return try readInstruments(&entries, isSnapshot: isSnapshot, now: now, into: &batch)
+      return try readInstruments(&entries, isSnapshot: isSnapshot, &hearing)
     }
     entries.field = "data"
     try entries.arrayStart()
     while try entries.nextElement() {
       switch channel {
-      case .book: try readBook(&entries, isSnapshot: isSnapshot, now: now, into: &batch)
-      case .trade: try readTrade(&entries, isSnapshot: isSnapshot, now: now, into: &batch)
-      case .ticker: try readTicker(&entries, now: now, into: &batch)
-      case .status: try readStatus(&entries)
+      case .book: try readBook(&entries, isSnapshot: isSnapshot, &instruments, now: hearing.now, into: &batch)
+      case .trade: try readTrade(&entries, isSnapshot: isSnapshot, &instruments, now: hearing.now, into: &batch)
+      case .ticker: try readTicker(&entries, &instruments, now: hearing.now, into: &batch)
+      case .status: try readStatus(&entries, &hearing)
       case .instrument, .heartbeat, .other: try entries.skipValue()
       }
     }
   }
 
-  private static func channel(_ name: JSONSlice, _ reader: borrowing FieldReader) -> Channel {
+  private static func kind(_ name: JSONSlice, _ reader: borrowing FieldReader) -> Kind {
     if reader.equals(name, "book") { return .book }
     if reader.equals(name, "trade") { return .trade }
     if reader.equals(name, "ticker") { return .ticker }
@@ -69,16 +71,17 @@ extension KrakenHandler {
   private static let bookFormat = BookFormat(title: "book", level: .object(price: "price", size: "qty"))
   private static let unlistedBookFormat = bookFormat.learning(.all)
 
-  /// Kraken's checksum is over the digits, so they are the scales: those of its list, or those that a pair's books are printed with
-  /// where the list says nothing of it (one that was made for a recording without).
-  private func format(of place: Int) -> BookFormat {
-    instruments[place].priceIncrement == nil && instruments[place].sizeIncrement == nil
-      ? Self.unlistedBookFormat : Self.bookFormat
+  /// Kraken's checksum is over the digits, so they are the scales: those of its list, or those that a pair's books are
+  /// printed with where the list says nothing of it (one that was made for a recording without).
+  private static func format(of instrument: Instrument) -> BookFormat {
+    instrument.priceIncrement == nil && instrument.sizeIncrement == nil
+      ? unlistedBookFormat : bookFormat
   }
 
   /// `{"symbol":…,"bids":[{"price":…,"qty":…}],"asks":[…],"checksum":…,"timestamp":…}`
   private func readBook(
-    _ reader: inout FieldReader, isSnapshot: Bool, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, isSnapshot: Bool, _ instruments: inout InstrumentTable, now: Timestamp,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var place: Int?
     var bids: FieldSlice?
@@ -90,17 +93,19 @@ extension KrakenHandler {
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbol") {
         let slice = try reader.string("symbol")
-        place = try self.place(reader.text(slice))
+        place = try instruments.place(reader.text(slice))
       } else if reader.equals(key, "bids") {
         // The symbol comes first; where it does not, the levels wait for it.
         if let place {
-          try readLevels(&reader, place, "bids", isBid: true, format(of: place), into: &batch.bids)
+          try instruments.readLevels(
+            &reader, place, "bids", isBid: true, Self.format(of: instruments[place]), into: &batch.bids)
         } else {
           bids = try reader.rawValue("bids")
         }
       } else if reader.equals(key, "asks") {
         if let place {
-          try readLevels(&reader, place, "asks", isBid: false, format(of: place), into: &batch.asks)
+          try instruments.readLevels(
+            &reader, place, "asks", isBid: false, Self.format(of: instruments[place]), into: &batch.asks)
         } else {
           asks = try reader.rawValue("asks")
         }
@@ -119,22 +124,16 @@ extension KrakenHandler {
     guard let checksum else { throw FeedError.missing("checksum", in: "book") }
     if let bids {
       var levels = reader.reader(bids)
-      try readLevels(&levels, place, "bids", isBid: true, format(of: place), into: &batch.bids)
+      try instruments.readLevels(
+        &levels, place, "bids", isBid: true, Self.format(of: instruments[place]), into: &batch.bids)
     }
     if let asks {
       var levels = reader.reader(asks)
-      try readLevels(&levels, place, "asks", isBid: false, format(of: place), into: &batch.asks)
+      try instruments.readLevels(
+        &levels, place, "asks", isBid: false, Self.format(of: instruments[place]), into: &batch.asks)
     }
     let bidRange = mark.bids..<batch.bids.count
     let askRange = mark.asks..<batch.asks.count
-    guard isSnapshot || books[place].isLive || commits.contains(where: { $0.isSnapshot(of: place) }) else {
-      // Still on its way when the book was unsubscribed.
-      mark.dropLevels(&batch)
-      commits.append(.ignoredDelta(place))
-      return
-    }
-    commits.append(
-      isSnapshot ? .snapshot(place, bids: bidRange, asks: askRange) : .delta(place, bids: bidRange, asks: askRange))
     batch.events.append(
       .book(
         BookEvent(
@@ -149,17 +148,16 @@ extension KrakenHandler {
 
   /// `{"symbol":…,"side":"buy","price":…,"qty":…,"ord_type":…,"trade_id":…,"timestamp":…}`; `side` is the taker's.
   private func readTrade(
-    _ reader: inout FieldReader, isSnapshot: Bool, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, isSnapshot: Bool, _ instruments: inout InstrumentTable, now: Timestamp,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var fields = TradeFields()
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if try !take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
+      if try !instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
     }
-    let trade = try trade(fields, reader, Self.tradeFormat, now: now, isBacklog: isSnapshot)
-    commits.append(
-      .trade(trade.instrument.index, id: Int64(clamping: trade.id.number ?? 0), isBacklog: isSnapshot))
-    batch.events.append(.trade(trade))
+    batch.events.append(
+      .trade(try instruments.trade(fields, reader, Self.tradeFormat, now: now, isBacklog: isSnapshot)))
   }
 
   private static let tickerFormat = TickerFormat(
@@ -168,16 +166,16 @@ extension KrakenHandler {
 
   /// 24 h figures; `trades` and `timestamp` are newer than the rest and may be missing.
   private func readTicker(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     var ticker: Ticker?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbol") {
         let slice = try reader.string("symbol")
-        ticker = Ticker(instrument: InstrumentID(try place(reader.text(slice))), time: now)
+        ticker = Ticker(instrument: InstrumentID(try instruments.place(reader.text(slice))), time: now)
       } else if var known = ticker {
-        if try take(key, of: &reader, Self.tickerFormat, into: &known) {
+        if try instruments.take(key, of: &reader, Self.tickerFormat, into: &known) {
           ticker = known
         } else if reader.equals(key, "trades") {
           ticker?.trades = try reader.int64("trades")
@@ -195,11 +193,11 @@ extension KrakenHandler {
   }
 
   /// `{"system":"online","connection_id":…}`; the id is beyond `Int64` and of no use.
-  private func readStatus(_ reader: inout FieldReader) throws(FeedError) {
+  private func readStatus(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "system") {
-        status(try reader.decodedString("system"))
+        hearing.report(.maintenance(try reader.decodedString("system") == "maintenance"))
       } else {
         try reader.skipValue()
       }
@@ -207,7 +205,10 @@ extension KrakenHandler {
   }
 
   /// An acknowledgement, one for each symbol, a refusal, or a pong.
-  private func readReply(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  private func readReply(
+    _ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
     var error: String?
     var result: FieldSlice?
@@ -231,39 +232,52 @@ extension KrakenHandler {
       }
     }
     guard let error else {
-      guard method == "subscribe", let result else { return acknowledged(nil, symbol: nil, id: nil) }
+      // An end or a ping was carried out, or a subscription.
+      guard method == "subscribe", let result else { return }
       var fields = reader.reader(result)
-      return try readSubscription(&fields, id: id, into: &batch)
+      return try readSubscription(&fields, id: id, instruments, &hearing, into: &batch)
     }
-    try refusedSubscription(error, symbol: symbol, method: method, id: id, now: now)
+    let words = error.lowercased()
+    hearing.report(
+      .refused(
+        Hearing.Refusal(
+          id: method == "subscribe" ? id : nil, place: symbol.flatMap { instruments.place(named: $0) }, channel: nil,
+          reason: error,
+          effect: error.contains("rate") ? .pause(nil) : words.contains("already subscribed") ? .already : .finalForAll,
+          what: symbol.map { "\(method) \($0)" } ?? method)))
   }
 
   /// `{"channel":"book","depth":10,"snapshot":true,"symbol":"ETH/BTC"}`: what was subscribed.
   private func readSubscription(
-    _ reader: inout FieldReader, id: Int?, into batch: inout EventBatch
+    _ reader: inout FieldReader, id: Int?, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
-    var channel: Channel?
-    var symbol: String?
+    var kind: Kind?
+    var place: Int?
     var depth: Int64?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "channel"), reader.peek() == .string {
-        channel = Self.channel(try reader.string("channel"), reader)
+        kind = Self.kind(try reader.string("channel"), reader)
       } else if reader.equals(key, "symbol"), reader.peek() == .string {
-        symbol = try reader.decodedString("symbol")
+        place = instruments.place(named: try reader.decodedString("symbol"))
       } else if reader.equals(key, "depth"), reader.peek() == .number {
         depth = try reader.int64("depth")
       } else {
         try reader.skipValue()
       }
     }
-    acknowledged(channel, symbol: symbol, id: id)
-    if channel == .book, let symbol, let depth { acknowledgedBook(symbol, depth: depth, into: &batch) }
-  }
-}
-
-extension KrakenCommit {
-  func isSnapshot(of wanted: Int) -> Bool {
-    if case .snapshot(let place, _, _) = self { place == wanted } else { false }
+    let channel: Channel? =
+      switch kind {
+      case .book: .book
+      case .trade: .trade
+      case .ticker: .ticker
+      default: nil
+      }
+    guard let channel, let place else { return }
+    hearing.report(.acknowledged(id: id, place: place, channel: channel.rawValue))
+    if channel == .book, let depth, (1...Int64(Market.defaultDepthLimit)).contains(depth) {
+      batch.events.append(.bookDepth(InstrumentID(place), levels: Int(depth)))
+    }
   }
 }

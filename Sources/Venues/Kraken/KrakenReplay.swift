@@ -1,12 +1,12 @@
 import Bytes
 import MarketData
 
-extension KrakenHandler {
+extension Kraken {
   private static let mark = #""channel""#
   private static let listed = #""channel":"instrument","type":"snapshot""#
 
-  /// Of v2, which the address says, or the first frames. The list of pairs comes in the stream; where it was not recorded, one is made
-  /// that says nothing of digits, so that they are learned from the books.
+  /// Of v2, which the address says, or the first frames. The list of pairs comes in the stream; where it was not
+  /// recorded, one is made that says nothing of digits, so that they are learned from the books.
   static let replay = VenueReplay(
     title: "Kraken spot v2", names: ["kraken"], markets: ["spot", "mixed"], marks: [mark, listed], listMark: listed,
     marketFields: [MarketField("symbol")]

@@ -1,12 +1,14 @@
 import Bytes
 import MarketData
 
-/// Reading KuCoin's messages: `{"T":"obu.SPOT","dp":…,"t":…,"P":…,"d":{…}}` with its fields in any order, or the welcome, a pong, the answer
-/// to a request.
-extension KuCoinHandler {
+/// Reading KuCoin's messages: `{"T":"obu.SPOT","dp":…,"t":…,"P":…,"d":{…}}` with its fields in any order, or the
+/// welcome, a pong, the answer to a request.
+extension KuCoin {
   private enum Topic { case book, trades, other }
 
-  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
     var topic: Topic?
     var data: FieldSlice?
@@ -63,26 +65,30 @@ extension KuCoinHandler {
     try reader.end()
     if let topic {
       guard topic != .other, isIncrement || topic == .trades else {
-        if topic == .book, isCanary(message) { throw FeedError(.unknownSymbol, "a book of another depth") }
-        counts.ignored += 1
+        // Another depth is the canary's, if anybody's.
+        hearing.mayBeCanary = topic == .book
+        hearing.ignored += 1
         return
       }
       guard let data else { throw FeedError.missing("d", in: "message") }
       var value = reader.reader(data)
       if topic == .book {
-        try readBook(&value, isSnapshot: isSnapshot, now: now, into: &batch)
+        try readBook(&value, isSnapshot: isSnapshot, &instruments, &hearing, into: &batch)
       } else {
-        try readTrade(&value, now: now, into: &batch)
+        try readTrade(&value, &instruments, now: hearing.now, into: &batch)
       }
       return
     }
-    isAnswer = isReply || isWelcome || isPong
-    if isReply { return try replied(reply, now: now) }
-    if isWelcome { return welcomed(pingInterval: pingInterval, now: now) }
+    hearing.isAnswer = isReply || isWelcome || isPong
+    if isReply {
+      if let report = Self.report(reply) { hearing.report(report) }
+      return
+    }
+    if isWelcome { return hearing.report(Self.welcome(pingInterval: pingInterval)) }
     if isPong { return batch.events.append(.heartbeat) }
     guard isClassic else { throw FeedError.missing("T", in: "message") }
     // A frame of the classic socket's kind, none of which is subscribed.
-    counts.ignored += 1
+    hearing.ignored += 1
   }
 
   // MARK: The book
@@ -91,25 +97,26 @@ extension KuCoinHandler {
 
   /// `{"s":"BTC-USDT","O":…,"C":…,"M":ns,"a":[["price","size"],…],"b":[…]}`
   private func readBook(
-    _ reader: inout FieldReader, isSnapshot: Bool, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, isSnapshot: Bool, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var place: Int?
     var first: Int64?
     var last: Int64?
-    var time = now
+    var time = hearing.now
     var bids: FieldSlice?
     var asks: FieldSlice?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "s") {
         let slice = try reader.string("s")
-        place = try self.place(reader.text(slice))
+        place = try instruments.place(reader.text(slice))
       } else if reader.equals(key, "O") {
         first = try reader.int64("O")
       } else if reader.equals(key, "C") {
         last = try reader.int64("C")
       } else if reader.equals(key, "M") {
-        time = try reader.time("M", .nanoseconds) ?? now
+        time = try reader.time("M", .nanoseconds) ?? hearing.now
       } else if reader.equals(key, "a") {
         asks = try reader.rawValue("a")
       } else if reader.equals(key, "b") {
@@ -123,47 +130,14 @@ extension KuCoinHandler {
     guard let first, first >= 0 else { throw FeedError.missing("O", in: "obu") }
     guard first <= last else { throw FeedError(.shape, "obu from \(first) to \(last)") }
     let mark = BatchMark(batch)
-    try readSides(bids, asks, of: reader, place, Self.bookFormat, into: &batch)
-    let event = BookEvent(
-      instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta, bidRange: mark.bids..<batch.bids.count,
-      askRange: mark.asks..<batch.asks.count, time: time)
-    accept(event, UpdateNumbers(first: first, last: last), now: now, into: &batch)
-  }
-
-  /// A snapshot replaces the book; a change is applied if `O <= last + 1` and `C > last`, as documented. In two years' captures `O` was
-  /// always `last + 1`. What the snapshot has already may come after it and is nothing.
-  private func accept(_ event: BookEvent, _ numbers: UpdateNumbers, now: Timestamp, into batch: inout EventBatch) {
-    let place = event.instrument.index
-    if event.kind == .snapshot {
-      seen[place].snapshots += 1
-      feeds[place].isHeard = true
-      feeds[place].wasLive = true
-      feeds[place].isJoined = false
-      feeds[place].book.snapshotArrived(now: now)
-    } else {
-      seen[place].deltas += 1
-      let last = feeds[place].last
-      let isLive = feeds[place].book.isLive
-      guard isLive, numbers.first <= last &+ 1, numbers.last > last else {
-        batch.bids.removeSubrange(event.bidRange.lowerBound...)
-        batch.asks.removeSubrange(event.askRange.lowerBound...)
-        guard isLive else { return }
-        if numbers.last <= last, !feeds[place].isJoined {
-          seen[place].dropped += 1
-        } else if numbers.last != last {
-          // Later ones are missing before it, or it is late itself, or the numbering began anew.
-          seen[place].gaps += 1
-          lost(place, .gap, now: now, into: &batch)
-        }
-        return
-      }
-      feeds[place].isJoined = true
-      seen[place].sequenceOK += 1
-    }
-    feeds[place].last = numbers.last
-    note(place, batch.bids[event.bidRange])
-    note(place, batch.asks[event.askRange])
-    batch.events.append(.book(event))
+    try instruments.readSides(bids, asks, of: reader, place, Self.bookFormat, into: &batch)
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta,
+          bidRange: mark.bids..<batch.bids.count,
+          askRange: mark.asks..<batch.asks.count, time: time)))
+    hearing.number(UpdateNumbers(first: first, last: last))
   }
 
   // MARK: Trades
@@ -171,17 +145,16 @@ extension KuCoinHandler {
   private static let tradeFormat = TradeFormat(
     symbol: "s", price: "p", size: "q", id: "ti", side: "S", buy: "buy", sell: "sell", time: "M", clock: .nanoseconds)
 
-  /// `{"s":"BTC-USDT","S":"sell","p":"92525.6","q":"0.00008036","ti":"20631804219899904","M":ns,"E":…}`; `S` is the taker's side.
+  /// `{"s":"BTC-USDT","S":"sell","p":"92525.6","q":"0.00008036","ti":"20631804219899904","M":ns,"E":…}`; `S` is the
+  /// taker's side.
   private func readTrade(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     var fields = TradeFields()
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if try !take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
+      if try !instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
     }
-    let trade = try trade(fields, reader, Self.tradeFormat, now: now)
-    count(trade)
-    batch.events.append(.trade(trade))
+    batch.events.append(.trade(try instruments.trade(fields, reader, Self.tradeFormat, now: now)))
   }
 }

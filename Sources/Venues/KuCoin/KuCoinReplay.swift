@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension KuCoinHandler {
+extension KuCoin {
   /// Names are the gateway's own.
   static let replay = VenueReplay(
     title: "KuCoin spot", names: ["kucoin"], markets: ["spot", "mixed"], lists: ["/api/v2/symbols"],

@@ -15,7 +15,7 @@ package struct ListedMarket: Sendable, Hashable {
   /// The gateway's: `BTC-USD`, `BTC-USDT-PERP`.
   package let symbol: FeedSymbol
   /// Digits after the point that the venue prints prices and sizes (in base units) with, as far as its list says: 0 to
-  /// `SymbolHandler.widestScale`. Values with more widen an instrument's.
+  /// `InstrumentTable.widestScale`. Values with more widen an instrument's.
   package let priceScale: UInt8
   package let sizeScale: UInt8
   /// The smallest step of a price; nil if the venue does not say.
@@ -44,7 +44,7 @@ package struct ListedMarket: Sendable, Hashable {
     self.venueSymbol = venueSymbol
     self.symbol = symbol
     self.priceIncrement = priceIncrement?.trimmed
-    let widest = SymbolHandler.widestScale
+    let widest = InstrumentTable.widestScale
     let contract = contractSize.flatMap { $0.mantissa > 0 && $0.trimmed.scale <= widest ? $0.trimmed : nil }
     self.contractSize = contract
     self.priceScale = min(priceScale ?? priceIncrement?.scale ?? 0, widest)

@@ -236,38 +236,17 @@ extension SymbolHandler {
     return true
   }
 
-  /// Reads an array of objects, each with a market's name in one field and its volume of 24 h, in the quote currency, in another.
   final func readVolumes(
     _ reader: inout FieldReader, of nameField: StaticString, _ volumeField: StaticString,
     into volumes: inout [String: Decimal64]
   ) throws(FeedError) {
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var name = ""
-      var volume: Decimal64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, nameField) {
-          name = try reader.decodedString(nameField)
-        } else if reader.equals(key, volumeField) {
-          volume = try statistic(&reader, volumeField)
-        } else {
-          try reader.skipValue()
-        }
-      }
-      try note(volume, of: name, in: &volumes)
-    }
+    try reader.volumes(of: nameField, volumeField, into: &volumes)
   }
 
-  /// What a market's 24 h volume is, read by `readVolumes`.
   final func note(
     _ volume: Decimal64?, of name: String, in volumes: inout [String: Decimal64]
   ) throws(FeedError) {
-    guard let volume, !name.isEmpty else { return }
-    volumes[name] = volume
-    guard volumes.count <= MarketList.longest else {
-      throw FeedError(.shape, "24 h volumes of more than \(MarketList.longest) markets")
-    }
+    try MarketList.note(volume, of: name, in: &volumes)
   }
 
   private func volumesFailed(_ now: Timestamp, status: Int = 0) {
@@ -279,6 +258,43 @@ extension SymbolHandler {
     if !isNeeded, marketList.failures.failures >= MarketList.attemptLimit || !marketList.selected.isEmpty {
       marketList.volumesRead = now
       marketList.failures.reset()
+    }
+  }
+}
+
+extension MarketList {
+  /// What a market's 24 h volume is, by the venue's own name of it.
+  static func note(
+    _ volume: Decimal64?, of name: String, in volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    guard let volume, !name.isEmpty else { return }
+    volumes[name] = volume
+    guard volumes.count <= longest else {
+      throw FeedError(.shape, "24 h volumes of more than \(longest) markets")
+    }
+  }
+}
+
+extension FieldReader {
+  /// Reads an array of objects, each with a market's name in one field and its volume of 24 h, in the quote currency, in another.
+  mutating func volumes(
+    of nameField: StaticString, _ volumeField: StaticString, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try arrayStart()
+    while try nextElement() {
+      var name = ""
+      var volume: Decimal64?
+      try objectStart()
+      while let key = try nextKey() {
+        if equals(key, nameField) {
+          name = try decodedString(nameField)
+        } else if equals(key, volumeField) {
+          volume = try statistic(volumeField)
+        } else {
+          try skipValue()
+        }
+      }
+      try MarketList.note(volume, of: name, in: &volumes)
     }
   }
 }

@@ -37,6 +37,11 @@ struct BookFormat {
   var word = Word.none
   var learns = Learning.nothing
 
+  /// Whether a level is a price and a size and nothing else that matters.
+  fileprivate var isPlain: Bool {
+    if case .none = word, case .nothing = learns { true } else { false }
+  }
+
   /// The same, as a message prints it whose digits are the scale.
   func learning(_ learns: Learning) -> BookFormat {
     var format = self
@@ -45,9 +50,9 @@ struct BookFormat {
   }
 }
 
-extension SymbolHandler {
+extension InstrumentTable {
   /// Appends the levels of the sides that were passed over in `reader` before. O(levels).
-  final func readSides(
+  mutating func readSides(
     _ bids: FieldSlice?, _ asks: FieldSlice?, of reader: borrowing FieldReader, _ place: Int, _ format: BookFormat,
     into batch: inout EventBatch
   ) throws(FeedError) {
@@ -67,14 +72,32 @@ extension SymbolHandler {
 
   /// Reads one side of a book; null, where a side may be missing, is one without levels. A level that cannot be read costs the message,
   /// and with it the book: what it said of the others is not the whole any more. O(levels).
-  final func readLevels(
+  mutating func readLevels(
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString, isBid: Bool, _ format: BookFormat,
     into levels: inout [PriceLevel]
   ) throws(FeedError) {
     reader.field = field
     if !format.needsBothSides, try reader.null() { return }
     try reader.arrayStart()
+    let names: (StaticString, StaticString)?
+    switch format.level {
+    case .array: names = nil
+    case .object(let price, let size, _): names = (price, size)
+    }
+    let scales = scales(place)
+    let (price, size) = (JSONScanner.shortScale(scales.price), JSONScanner.shortScale(scales.size))
+    let isPlain = format.isPlain
     while try reader.nextElement() {
+      // As nearly all are printed; whatever is not of that shape, or not right, is read by the other way.
+      if isPlain, let (first, second) = reader.json.shortPair(names: names, first: price, second: size) {
+        let (total, overflow) = second.multipliedReportingOverflow(by: scales.factor)
+        if first > 0, second >= 0, !overflow {
+          levels.append(PriceLevel(price: first, size: total))
+          continue
+        }
+        guard first == 0, second == 0 else { throw bad(first, second, reader, field) }
+        continue
+      }
       var word: JSONSlice?
       var level = try readLevel(&reader, place, field, format, &word)
       guard try isKept(level, isBid: isBid, reader) else { continue }
@@ -84,7 +107,7 @@ extension SymbolHandler {
   }
 
   /// Reads a list of levels that say which side each is of. O(levels).
-  final func readChanges(
+  mutating func readChanges(
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat,
     into batch: inout EventBatch
   ) throws(FeedError) {
@@ -106,7 +129,7 @@ extension SymbolHandler {
 
   /// The best level of a side that was passed over in `outer` before: the first that has a size, or the last one without; nil if there is
   /// none at all.
-  final func readBest(
+  mutating func readBest(
     _ side: FieldSlice?, of outer: borrowing FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat
   ) throws(FeedError) -> PriceLevel? {
     guard let side else { return nil }
@@ -123,10 +146,21 @@ extension SymbolHandler {
     return best
   }
 
+  @inline(never)
+  private func bad(
+    _ price: Int64, _ size: Int64, _ reader: borrowing FieldReader, _ field: StaticString
+  ) -> FeedError {
+    if size < 0 { return FeedError(.decimal, "field \(field) at offset \(reader.offset): negative size") }
+    if price > 0 {
+      return FeedError(JSONError(reason: .decimal(.overflow), offset: reader.offset), field: field, base: 0)
+    }
+    return FeedError(.value, "level before offset \(reader.offset): price is not above zero")
+  }
+
   /// Whether a level goes into a book. An ask at a price beyond 64 bits does not, and is counted (asks of 10^10 and more are there): it is
   /// further away than any that could be shown. Of a bid that would be the best one, nothing would be left.
   @inline(__always)
-  private final func isKept(
+  private mutating func isKept(
     _ level: PriceLevel, isBid: Bool, _ reader: borrowing FieldReader
   ) throws(FeedError) -> Bool {
     guard level.price == .max else { return level.price > 0 }
@@ -138,7 +172,7 @@ extension SymbolHandler {
   /// Reads a level. Its price is above zero, and `Int64.max` stands for all that are too large; 0 with a size of 0 is a place without
   /// orders.
   @inline(__always)
-  final func readLevel(
+  mutating func readLevel(
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat, _ word: inout JSONSlice?
   ) throws(FeedError) -> PriceLevel {
     var price: Int64 = 0
@@ -182,7 +216,7 @@ extension SymbolHandler {
   }
 
   @inline(__always)
-  private final func number(
+  private mutating func number(
     _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
   ) throws(FeedError) -> Int64 {
     switch format.learns {
@@ -195,7 +229,7 @@ extension SymbolHandler {
 
   /// Looks at the digits first. Not for every message: snapshots show them.
   @inline(never)
-  private final func learntNumber(
+  private mutating func learntNumber(
     _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
   ) throws(FeedError) -> Int64 {
     let slice = try reader.rawValue(field)
@@ -215,7 +249,7 @@ extension SymbolHandler {
   // MARK: The event
 
   /// Appends the event of a book whose levels are all that stands in `batch` since `mark`. O(levels).
-  final func append(
+  mutating func append(
     _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, time: Timestamp, checksum: UInt32? = nil,
     into batch: inout EventBatch
   ) {

@@ -98,6 +98,18 @@ struct FieldReader: ~Copyable, ~Escapable {
     }
   }
 
+  /// A number of the venue's own statistics; nil if null or beyond 64 bits.
+  mutating func statistic(_ field: StaticString) throws(FeedError) -> Decimal64? {
+    self.field = field
+    do throws(JSONError) {
+      if try json.null() { return nil }
+      return try json.decimal64()
+    } catch {
+      if case .decimal = error.reason { return nil }
+      throw failure(error)
+    }
+  }
+
   mutating func bool(_ field: StaticString) throws(FeedError) -> Bool {
     self.field = field
     do throws(JSONError) { return try json.bool() } catch { throw failure(error) }

@@ -25,9 +25,9 @@ struct QuoteFields {
   var time: Timestamp?
 }
 
-extension SymbolHandler {
+extension InstrumentTable {
   /// Takes the value of `key` if it is one of a quote's fields; false, and nothing is read, if it is not.
-  final func take(
+  mutating func take(
     _ key: JSONSlice, of reader: inout FieldReader, _ format: QuoteFormat, into fields: inout QuoteFields
   ) throws(FeedError) -> Bool {
     if reader.equals(key, format.bid) {
@@ -51,7 +51,7 @@ extension SymbolHandler {
 
   /// The quote of `fields`, which were met in `reader`; one without a time is of `now`. A side whose price or size is missing, null, an
   /// empty text or 0 has no orders: venues spell that in each of these ways.
-  final func quote(
+  mutating func quote(
     _ fields: QuoteFields, _ reader: borrowing FieldReader, _ format: QuoteFormat, now: Timestamp
   ) throws(FeedError) -> Quote {
     guard let place = fields.place else { throw FeedError.missing(format.symbol, in: format.title) }
@@ -65,7 +65,7 @@ extension SymbolHandler {
       time: fields.time ?? now)
   }
 
-  private final func best(
+  private mutating func best(
     _ priceSlice: FieldSlice?, _ sizeSlice: FieldSlice?, _ outer: borrowing FieldReader, _ place: Int,
     _ priceField: StaticString, _ sizeField: StaticString
   ) throws(FeedError) -> PriceLevel {
@@ -77,7 +77,7 @@ extension SymbolHandler {
     return PriceLevel(price: price, size: size)
   }
 
-  private final func bestNumber(
+  private mutating func bestNumber(
     _ slice: FieldSlice, _ outer: borrowing FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
   ) throws(FeedError) -> Int64? {
     var reader = outer.reader(slice)

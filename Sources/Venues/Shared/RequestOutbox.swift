@@ -72,6 +72,9 @@ struct RequestOutbox<Request> {
   /// Whether a go may begin now.
   func isOpen(at now: Timestamp) -> Bool { now >= nextGo && now >= pausedUntil }
 
+  /// Whether nothing goes out for a while, whatever its turn.
+  func isPaused(at now: Timestamp) -> Bool { now < pausedUntil }
+
   /// The requests to be sent now; none if there are none, or it is too early. No allocation if there are none. O(waiting).
   /// - Parameter room: how many there may be, where something else than this bounds them too.
   mutating func take(now: Timestamp, room: Int = .max) -> [Request] {
@@ -105,6 +108,16 @@ struct RequestOutbox<Request> {
   /// The request that an answer is to; nil if none awaits it. O(awaited).
   mutating func answered(_ id: Int) -> Request? {
     awaited.firstIndex { $0.id == id }.map { awaited.remove(at: $0).request }
+  }
+
+  /// Takes a part of the first awaited request that `matches`; `part` cuts it off, and says whether that was all.
+  mutating func takeAwaited(
+    where matches: (_ id: Int, _ request: Request) -> Bool, part: (inout Request) -> (Request, isAll: Bool)
+  ) -> Request? {
+    guard let index = awaited.firstIndex(where: { matches($0.id, $0.request) }) else { return nil }
+    let (taken, isAll) = part(&awaited[index].request)
+    if isAll { awaited.remove(at: index) }
+    return taken
   }
 
   /// Forgets everything: the connection is gone.

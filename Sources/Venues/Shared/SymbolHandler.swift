@@ -6,13 +6,7 @@ import MarketData
 /// A subclass overrides `read` and changes nothing of its own in it before the last thing that can fail, because a message
 /// may be read again at a wider scale.
 package class SymbolHandler: FeedHandler {
-  /// The widest scale that a value may ask for. Twelve digits hold every increment in use; a stray price of 18 digits must not
-  /// make all others overflow.
-  static let widestScale: UInt8 = 12
-
-  /// By `InstrumentID`. Grows in `prepare` and `connected` only; an instrument keeps its place for the life of the handler.
-  final private(set) var instruments: [Instrument] = []
-  final private(set) var table = SymbolTable()
+  final var known = InstrumentTable()
   final var seen: [SymbolCounts] = []
   /// When anything last came on the connection.
   final private(set) var connectionHeard = Timestamp.distantPast
@@ -21,23 +15,10 @@ package class SymbolHandler: FeedHandler {
   final lazy var canaryMarks = makeCanaryMarks()
   /// Whether the canary has been seen to on this connection.
   final var hasAskedCanary = false
-  /// The largest price and size of each instrument so far: what a wider scale has to have room for.
-  private final var peaks: [PriceLevel] = []
-  /// By what the venue's sizes are multiplied, and the digits that this adds.
-  private struct SizeUnit {
-    var factor: Int64
-    var scale: UInt8
-  }
-  private final var sizeUnits: [SizeUnit] = []
   /// Configured symbols that were refused: told once a connection, and once each time they have been asked for again.
   final private(set) var refusedSymbols: Set<String> = []
   /// Those that no venue's list can change: no symbols, or of a kind that is not carried here.
   private final var hopelessSymbols: Set<String> = []
-  /// Asks that were left out of the message being read; counted when all of it has been.
-  final var badLevels = 0
-  /// Set when a value had more digits than its instrument's scale.
-  private final var widening: (place: Int, isPrice: Bool, needed: UInt8)?
-
   /// When another connection may be asked for next because of requests that nobody answers: one that never is does not cost one after
   /// the other.
   final var nextRenewal = Timestamp.distantPast
@@ -92,11 +73,6 @@ package class SymbolHandler: FeedHandler {
   final func configuredName(_ place: Int) -> String {
     let instrument = instruments[place]
     return FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
-  }
-
-  /// The place of a symbol that is carried, or was; nil if it has none. O(instruments).
-  final func place(of symbol: FeedSymbol) -> Int? {
-    instruments.firstIndex { $0.base == symbol.base && $0.quote == symbol.quote && $0.kind == symbol.kind }
   }
 
   // MARK: For subclasses
@@ -198,48 +174,15 @@ package class SymbolHandler: FeedHandler {
   /// The scales of an instrument have been widened: levels kept aside follow.
   func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {}
 
-  /// The place of a venue symbol, or an error that names it.
-  final func place(_ text: RawSpan) throws(FeedError) -> Int {
-    let place = table.find(text)
-    guard place >= 0 else {
-      let shown = text.withUnsafeBytes { String(decoding: $0.prefix(40), as: UTF8.self) }
-      throw FeedError(.unknownSymbol, "symbol \(shown) was not subscribed")
-    }
-    return place
-  }
-
-  /// Adds an instrument, or brings the one of that venue symbol up to date; scales never shrink. Appends `.instrument`
-  /// if something changed. Returns its place; nil if the table is full, and then the configured `symbol` is refused.
-  ///
-  /// Where the venue counts contracts, every size that `size` reads is brought to base units. A contract's size never changes; where it
-  /// does, the venue lists another.
+  /// Adds an instrument, or brings the one of that venue symbol up to date. Its place; nil if the table is full, and then the configured
+  /// `symbol` is refused.
   final func add(_ market: ListedMarket, for symbol: String, into batch: inout EventBatch) -> Int? {
-    guard let contract = market.contractSize else { preconditionFailure("what has no exact size is refused before") }
-    guard let place = table.insert(market.venueSymbol) else {
+    guard let (place, priceBy, sizeBy) = known.add(market, venue: venue.name, into: &batch) else {
       refuse(symbol, "too many symbols on one connection")
       return nil
     }
-    if place == instruments.count {
-      instruments.append(
-        Instrument(
-          id: InstrumentID(place), venue: venue.name, venueSymbol: market.venueSymbol, base: market.symbol.base,
-          quote: market.symbol.quote, kind: market.symbol.kind, contractSize: contract, priceScale: market.priceScale,
-          sizeScale: market.sizeScale, priceIncrement: market.priceIncrement, sizeIncrement: market.sizeIncrement))
-      seen.append(SymbolCounts())
-      peaks.append(PriceLevel(price: 0, size: 0))
-      sizeUnits.append(SizeUnit(factor: contract.mantissa, scale: contract.scale))
-      batch.append(instrument: instruments[place])
-      return place
-    }
-    var changed = instruments[place]
-    changed.priceIncrement = market.priceIncrement ?? changed.priceIncrement
-    changed.sizeIncrement = market.sizeIncrement ?? changed.sizeIncrement
-    if changed != instruments[place] {
-      instruments[place] = changed
-      batch.append(instrument: changed)
-    }
-    if market.priceScale > changed.priceScale { widen(place, isPrice: true, to: market.priceScale, into: &batch) }
-    if market.sizeScale > changed.sizeScale { widen(place, isPrice: false, to: market.sizeScale, into: &batch) }
+    if seen.count < known.count { seen.append(SymbolCounts()) }
+    if priceBy != 1 || sizeBy != 1 { widened(place, priceBy: priceBy, sizeBy: sizeBy) }
     return place
   }
 
@@ -253,124 +196,6 @@ package class SymbolHandler: FeedHandler {
   final func refuse(_ symbol: String, _ reason: String) {
     guard refusedSymbols.insert(symbol).inserted else { return }
     actions.append(.symbolFailed(symbol: symbol, reason: reason))
-  }
-
-  /// Reads a price of an instrument, bare or in quotes, at its scale.
-  final func price(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
-    try decimal(&reader, place, isPrice: true, field)
-  }
-
-  /// Reads a size of an instrument, bare or in quotes, at its scale. Negative ones are refused.
-  final func size(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
-    let size = try decimal(&reader, place, isPrice: false, field)
-    guard size >= 0 else { throw FeedError(.decimal, "field \(field) at offset \(reader.offset): negative size") }
-    return size
-  }
-
-  /// Reads a size whose sign says something of its own (the side, on Bitfinex).
-  final func signedSize(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
-    try decimal(&reader, place, isPrice: false, field)
-  }
-
-  /// Reads the price of a level: `Int64.max` for one that is too large.
-  final func levelPrice(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
-    reader.field = field
-    do throws(JSONError) {
-      return try scaled(&reader, place, isPrice: true)
-    } catch {
-      if case .decimal(.overflow) = error.reason { return .max }
-      throw reader.failure(error)
-    }
-  }
-
-  private final func decimal(
-    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
-  ) throws(FeedError) -> Int64 {
-    reader.field = field
-    do throws(JSONError) {
-      return try scaled(&reader, place, isPrice: isPrice)
-    } catch {
-      throw reader.failure(error)
-    }
-  }
-
-  private final func scaled(
-    _ reader: inout FieldReader, _ place: Int, isPrice: Bool
-  ) throws(JSONError) -> Int64 {
-    let unit = sizeUnits[place]
-    let added = isPrice ? 0 : unit.scale
-    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale - added
-    let value: Int64
-    do throws(JSONError) {
-      value = try reader.json.decimal(scale: scale)
-    } catch {
-      if case .decimal(.tooPrecise(let needed)) = error.reason { widening = (place, isPrice, needed + added) }
-      throw error
-    }
-    if isPrice || unit.factor == 1 { return value }
-    let (product, overflow) = value.multipliedReportingOverflow(by: unit.factor)
-    guard !overflow else { throw JSONError(reason: .decimal(.overflow), offset: reader.json.offset) }
-    return product
-  }
-
-  /// Widens the scale to the digits that a number above zero is printed with, zeros at the end included: the message will be read
-  /// again. Eight is the most that venues print a real price or size with.
-  final func learnDigits(of text: RawSpan, _ place: Int, isPrice: Bool) throws(FeedError) {
-    let digits = DecimalText.printedScale(text)
-    let added = isPrice ? 0 : sizeUnits[place].scale
-    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale - added
-    guard digits > scale, digits <= 8, let value = try? DecimalText.parse(text, scale: digits), value > 0 else {
-      return
-    }
-    throw needs(place, isPrice: isPrice, digits: digits + added)
-  }
-
-  /// A price of the venue's own statistics: what does not fit the scale, or is below zero, is left out; it widens nothing.
-  final func statisticsPrice(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString
-  ) throws(FeedError) -> Int64? {
-    reader.field = field
-    do throws(JSONError) {
-      if try reader.json.null() { return nil }
-      let price = try reader.json.decimal(scale: instruments[place].priceScale)
-      return price < 0 ? nil : price
-    } catch {
-      if case .decimal = error.reason { return nil }
-      throw reader.failure(error)
-    }
-  }
-
-  /// A number of the venue's own statistics; nil if null or beyond 64 bits.
-  final func statistic(_ reader: inout FieldReader, _ field: StaticString) throws(FeedError) -> Decimal64? {
-    reader.field = field
-    do throws(JSONError) {
-      if try reader.json.null() { return nil }
-      return try reader.json.decimal64()
-    } catch {
-      if case .decimal = error.reason { return nil }
-      throw reader.failure(error)
-    }
-  }
-
-  /// Asks for a wider scale from inside `read`: the message will be read again.
-  private final func needs(_ place: Int, isPrice: Bool, digits: UInt8) -> FeedError {
-    widening = (place, isPrice, digits)
-    return FeedError(.decimal, FeedError.words(.tooPrecise(needed: digits)))
-  }
-
-  /// Notes the largest values among levels that were accepted. O(levels).
-  final func note(_ place: Int, _ levels: ArraySlice<PriceLevel>) {
-    var peak = peaks[place]
-    for level in levels {
-      peak.price = max(peak.price, level.price)
-      peak.size = max(peak.size, level.size)
-    }
-    peaks[place] = peak
-  }
-
-  final func note(_ place: Int, price: Int64, size: Int64) {
-    peaks[place].price = max(peaks[place].price, price)
-    peaks[place].size = max(peaks[place].size, size)
   }
 
   // MARK: The message loop
@@ -387,8 +212,7 @@ package class SymbolHandler: FeedHandler {
     var passes = 0
     while true {
       do throws(FeedError) {
-        widening = nil
-        badLevels = 0
+        known.begin()
         try read(message, now: now, into: &batch)
       } catch {
         mark.rewind(&batch)
@@ -405,7 +229,7 @@ package class SymbolHandler: FeedHandler {
         refused(message, now: now, into: &batch)
         throw error
       }
-      counts.rejectedLevels += badLevels
+      counts.rejectedLevels += known.badLevels
       if !isAnswer, counts.ignored == ignored { marketHeard = now }
       return try dropImpossibleTrades(from: mark.events, of: &batch)
     }
@@ -429,41 +253,22 @@ package class SymbolHandler: FeedHandler {
 
   /// Widens the scale that the last failed read asked for; false if it asked for none or cannot have it.
   final func widenIfNeeded(into batch: inout EventBatch) -> Bool {
-    guard let widening else { return false }
-    self.widening = nil
-    return widen(widening.place, isPrice: widening.isPrice, to: widening.needed, into: &batch)
+    guard let (place, priceBy, sizeBy) = known.widenIfNeeded(into: &batch) else { return false }
+    widened(place, priceBy: priceBy, sizeBy: sizeBy)
+    return true
   }
 
   package final override func widen(
     _ instrument: InstrumentID, priceScale: UInt8, sizeScale: UInt8, into batch: inout EventBatch
   ) -> Bool {
     let place = instrument.index
-    guard instruments.indices.contains(place) else { return false }
-    let isPriceWide =
-      priceScale <= instruments[place].priceScale || widen(place, isPrice: true, to: priceScale, into: &batch)
-    let isSizeWide =
-      sizeScale <= instruments[place].sizeScale || widen(place, isPrice: false, to: sizeScale, into: &batch)
-    return isPriceWide && isSizeWide
-  }
-
-  /// False if the scale would be beyond `widestScale` or a value seen so far would overflow at it.
-  @discardableResult
-  private final func widen(_ place: Int, isPrice: Bool, to needed: UInt8, into batch: inout EventBatch) -> Bool {
-    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
-    guard needed > scale, needed <= Self.widestScale else { return false }
-    let factor = Int64(DecimalText.power(needed - scale))
-    let (peak, overflow) = (isPrice ? peaks[place].price : peaks[place].size).multipliedReportingOverflow(by: factor)
-    // Room for a thousand times the largest value so far.
-    guard !overflow, peak <= Int64.max / 1000 else { return false }
-    if isPrice {
-      instruments[place].priceScale = needed
-      peaks[place].price = peak
-    } else {
-      instruments[place].sizeScale = needed
-      peaks[place].size = peak
+    guard known.instruments.indices.contains(place) else { return false }
+    if let factor = known.widen(place, isPrice: true, to: priceScale, into: &batch) {
+      widened(place, priceBy: factor, sizeBy: 1)
     }
-    widened(place, priceBy: isPrice ? factor : 1, sizeBy: isPrice ? 1 : factor)
-    batch.append(instrument: instruments[place])
-    return true
+    if let factor = known.widen(place, isPrice: false, to: sizeScale, into: &batch) {
+      widened(place, priceBy: 1, sizeBy: factor)
+    }
+    return known[place].priceScale >= priceScale && known[place].sizeScale >= sizeScale
   }
 }

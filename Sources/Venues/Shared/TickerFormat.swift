@@ -18,10 +18,10 @@ struct TickerFormat {
   var isFraction = false
 }
 
-extension SymbolHandler {
+extension InstrumentTable {
   /// Takes the value of `key` if it is one of a ticker's figures; false, and nothing is read, if it is not. What is null, or fits
   /// nowhere, is nil.
-  final func take(
+  mutating func take(
     _ key: JSONSlice, of reader: inout FieldReader, _ format: TickerFormat, into ticker: inout Ticker
   ) throws(FeedError) -> Bool {
     let place = ticker.instrument.index
@@ -38,15 +38,15 @@ extension SymbolHandler {
     } else if let name = format.low, reader.equals(key, name) {
       ticker.low = try statisticsPrice(&reader, place, name)
     } else if let name = format.volume, reader.equals(key, name) {
-      ticker.volume = try statistic(&reader, name)
+      ticker.volume = try reader.statistic(name)
     } else if let name = format.quoteVolume, reader.equals(key, name) {
-      ticker.quoteVolume = try statistic(&reader, name)
+      ticker.quoteVolume = try reader.statistic(name)
     } else if let name = format.vwap, reader.equals(key, name) {
-      ticker.vwap = try statistic(&reader, name)
+      ticker.vwap = try reader.statistic(name)
     } else if let name = format.change, reader.equals(key, name) {
-      ticker.change = try statistic(&reader, name)
+      ticker.change = try reader.statistic(name)
     } else if let name = format.changePercent, reader.equals(key, name) {
-      let change = try statistic(&reader, name)
+      let change = try reader.statistic(name)
       ticker.changePercent = format.isFraction ? change?.multiplied(by: Decimal64(mantissa: 100, scale: 0)) : change
     } else {
       return false
@@ -55,7 +55,7 @@ extension SymbolHandler {
   }
 
   /// Reads an object's figures; its other fields are passed over.
-  final func readFigures(
+  mutating func readFigures(
     _ reader: inout FieldReader, _ format: TickerFormat, into ticker: inout Ticker
   ) throws(FeedError) {
     try reader.objectStart()
@@ -66,7 +66,7 @@ extension SymbolHandler {
 
   /// The place of the market whose name is in `field` of an object that was passed over: no venue promises that it stands before the
   /// figures, which cannot be read without it.
-  final func place(
+  mutating func place(
     _ field: StaticString, of object: FieldSlice, in outer: borrowing FieldReader
   ) throws(FeedError) -> Int {
     var reader = outer.reader(object)

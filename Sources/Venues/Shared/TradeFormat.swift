@@ -30,9 +30,9 @@ struct TradeFields {
   var time: Timestamp?
 }
 
-extension SymbolHandler {
+extension InstrumentTable {
   /// Takes the value of `key` if it is one of a trade's fields; false, and nothing is read, if it is not.
-  final func take(
+  mutating func take(
     _ key: JSONSlice, of reader: inout FieldReader, _ format: TradeFormat, into fields: inout TradeFields
   ) throws(FeedError) -> Bool {
     if reader.equals(key, format.price) {
@@ -58,7 +58,7 @@ extension SymbolHandler {
 
   /// The trade of `fields`, which were met in `reader`; one without a time happened `now`. Throws if one of the others is missing or
   /// bad. Counts nothing.
-  final func trade(
+  mutating func trade(
     _ fields: TradeFields, _ reader: borrowing FieldReader, _ format: TradeFormat, now: Timestamp,
     isBacklog: Bool = false
   ) throws(FeedError) -> Trade {
@@ -78,19 +78,5 @@ extension SymbolHandler {
     return Trade(
       instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: price, size: size, side: side,
       time: fields.time ?? now, isBacklog: isBacklog)
-  }
-
-  /// Counts a trade and notes its price and size, once nothing of its message can fail any more.
-  final func count(_ trade: Trade) {
-    let place = trade.instrument.index
-    note(place, price: trade.price, size: trade.size)
-    if trade.isBacklog { seen[place].backlogTrades += 1 } else { seen[place].trades += 1 }
-  }
-
-  /// Counts the trades that stand in `batch` from `start` on. O(trades).
-  final func countTrades(of batch: borrowing EventBatch, from start: Int) {
-    for index in start..<batch.events.count {
-      if case .trade(let trade) = batch.events[index] { count(trade) }
-    }
   }
 }

@@ -5,7 +5,8 @@ import CZlib
 ///
 /// It takes 2^(bits + 2) + 2^(level of memory + 9) bytes: 32 KB with a window of 12 bits, 256 KB with one of 15.
 package final class Deflater {
-  /// Whether a message may refer to the ones before it. If so, every message given to it must be sent as it is returned.
+  /// Whether a message may refer to the ones before it. If so, every message given to it must be sent as it is
+  /// returned.
   package let takesOver: Bool
   private let stream: UnsafeMutablePointer<z_stream>
   private var isFresh = true
@@ -61,8 +62,8 @@ package final class Deflater {
 }
 
 extension WebSocketFrame {
-  /// Appends a message of one frame, compressed by `deflater` unless that makes it no smaller. With a context that is taken over it
-  /// is always compressed, because the context then holds it.
+  /// Appends a message of one frame, compressed by `deflater` unless that makes it no smaller. With a context that is
+  /// taken over it is always compressed, because the context then holds it.
   ///
   /// - Parameters:
   ///   - opcode: `.text` or `.binary`.

@@ -11,8 +11,8 @@ struct ExtensionElement: Equatable {
   let name: String
   let parameters: [Parameter]
 
-  /// The elements of all lines of the field in order; nil if a line is not what the grammar allows, for which section 9.1 fails
-  /// the connection. Empty elements between commas are passed over (RFC 9110 section 5.6.1.2). O(length).
+  /// The elements of all lines of the field in order; nil if a line is not what the grammar allows, for which section
+  /// 9.1 fails the connection. Empty elements between commas are passed over (RFC 9110 section 5.6.1.2). O(length).
   static func list(_ lines: [String]) -> [ExtensionElement]? {
     var elements: [ExtensionElement] = []
     for line in lines {

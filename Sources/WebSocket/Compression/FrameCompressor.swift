@@ -1,10 +1,11 @@
 import Bytes
 
-/// Compresses whole frames that many clients get: once, however many there are. One for each loop, confined to its queue.
+/// Compresses whole frames that many clients get: once, however many there are. One for each loop, confined to its
+/// queue.
 ///
-/// A frame's compressed form is kept with the frame (`SharedBytes.compressedForm`), so that the second client, on whichever loop, takes it
-/// from there and both hold the same bytes. That needs a form that every client can read: compressed by itself
-/// (`serverNoContextTakeover`) and with a window that all have room for.
+/// A frame's compressed form is kept with the frame (`SharedBytes.compressedForm`), so that the second client, on
+/// whichever loop, takes it from there and both hold the same bytes. That needs a form that every client can read:
+/// compressed by itself (`serverNoContextTakeover`) and with a window that all have room for.
 package final class FrameCompressor {
   /// What has been done so far.
   package struct Counts: Sendable {
@@ -25,8 +26,8 @@ package final class FrameCompressor {
   private var scratch = ByteBuffer()
 
   /// - Parameters:
-  ///   - thresholdBytes: payloads smaller than that are left alone. Measured with level 1 on messages of the gateway: 150 bytes
-  ///     take 10 µs and become 0.82 of their size, 2 KB take 32 µs and become 0.39.
+  ///   - thresholdBytes: payloads smaller than that are left alone. Measured with level 1 on messages of the gateway:
+  ///     150 bytes take 10 µs and become 0.82 of their size, 2 KB take 32 µs and become 0.39.
   ///   - level: 1…9.
   ///   - windowBits: 9…15; no larger than what was agreed on with any client that gets the frames.
   package init(thresholdBytes: Int = 512, level: Int = 1, windowBits: Int = 12) {
@@ -34,8 +35,8 @@ package final class FrameCompressor {
     self.deflater = Deflater(level: level, windowBits: windowBits, takesOver: false)
   }
 
-  /// The form of a whole unmasked frame for clients that take compressed ones: itself if it is small, or holds no whole message,
-  /// or would not become smaller. O(1) from the second call on.
+  /// The form of a whole unmasked frame for clients that take compressed ones: itself if it is small, or holds no whole
+  /// message, or would not become smaller. O(1) from the second call on.
   package func compressed(_ frame: SharedBytes) -> SharedBytes {
     guard frame.count > thresholdBytes, let compressedForm = frame.compressedForm(compress(frame)) else { return frame }
     counts.frames &+= 1

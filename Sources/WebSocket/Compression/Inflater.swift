@@ -1,8 +1,8 @@
 import Bytes
 import CZlib
 
-/// One inflating context: raw DEFLATE in, the message under way out. About 7 KB and the window of 2^bits bytes, which zlib takes
-/// when the first message needs it.
+/// One inflating context: raw DEFLATE in, the message under way out. About 7 KB and the window of 2^bits bytes, which
+/// zlib takes when the first message needs it.
 package final class Inflater {
   enum Failure: Error {
     /// The message would be larger than the limit.
@@ -43,8 +43,8 @@ package final class Inflater {
     hasEnded = false
   }
 
-  /// Takes a piece of a compressed message. What is inflated is appended to `output`, which grows to `limit` bytes and one at
-  /// most: what a small message may blow up to costs no more than that.
+  /// Takes a piece of a compressed message. What is inflated is appended to `output`, which grows to `limit` bytes and
+  /// one at most: what a small message may blow up to costs no more than that.
   func inflate(_ input: UnsafeRawBufferPointer, limit: Int) throws(Failure) {
     guard input.count > 0, let base = input.baseAddress else { return }
     isEmpty = false
@@ -83,8 +83,8 @@ package final class Inflater {
     return status
   }
 
-  /// The message has ended: takes the four octets that its sender left out, and checks that nothing is missing (RFC 7692
-  /// section 7.2.2).
+  /// The message has ended: takes the four octets that its sender left out, and checks that nothing is missing (RFC
+  /// 7692 section 7.2.2).
   func finish(limit: Int) throws(Failure) {
     // Senders that end a message with a final block, or send nothing at all, need no tail.
     if hasEnded || isEmpty { return }
@@ -94,8 +94,8 @@ package final class Inflater {
       do throws(Failure) { try inflate(tail, limit: limit) } catch { failure = error }
     }
     if let failure { throw failure }
-    // 128: zlib stands between two blocks; the lower bits count what it has read beyond. The tail was the end of an empty block, or
-    // the message lacked more than that.
+    // 128: zlib stands between two blocks; the lower bits count what it has read beyond. The tail was the end of an
+    // empty block, or the message lacked more than that.
     guard hasEnded || stream.pointee.data_type & 0xFF == 128, output.count == before else { throw .damaged }
   }
 
@@ -106,8 +106,8 @@ package final class Inflater {
   }
 }
 
-/// Inflating contexts that the connections of a loop lend each other for the time of a message, so that an idle one holds none.
-/// Confined to one queue.
+/// Inflating contexts that the connections of a loop lend each other for the time of a message, so that an idle one
+/// holds none. Confined to one queue.
 package final class InflaterPool {
   /// Contexts kept; more are freed.
   private static let contextLimit = 4

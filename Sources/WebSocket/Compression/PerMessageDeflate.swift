@@ -1,7 +1,7 @@
 import HTTP1
 
 /// What both ends agreed on about permessage-deflate (RFC 7692): a value, made by a handshake and given to
-/// `WebSocketConnection` and to whoever compresses.
+/// `WebSocketConnection` and to the code that compresses.
 package struct PerMessageDeflate: Sendable, Equatable {
   /// The server compresses each message on its own, without reference to the ones before (section 7.1.1.1).
   package var serverNoContextTakeover: Bool
@@ -72,21 +72,21 @@ package struct PerMessageDeflate: Sendable, Equatable {
 
   /// What a server is willing to do.
   package struct Policy: Sendable, Equatable {
-    /// Whether the server keeps its context between messages where the client lets it: about 2^(bits + 3) bytes for each
-    /// connection. Without, one context serves all connections and a compressed message can be shared.
+    /// Whether the server keeps its context between messages where the client lets it: about 2^(bits + 3) bytes for
+    /// each connection. Without, one context serves all connections and a compressed message can be shared.
     package var serverTakesOver: Bool
-    /// Whether a client may keep its context: about 2^bits + 8 KB at this end for each connection. Without, an idle connection
-    /// holds nothing.
+    /// Whether a client may keep its context: about 2^bits + 8 KB at this end for each connection. Without, an idle
+    /// connection holds nothing.
     package var clientTakesOver: Bool
-    /// The windows that the server can compress with, within 9…15: zlib has no raw deflate with 8 bits. Offers that ask for less
-    /// than the lower bound are declined; the upper one is used where a client asks for nothing. Where both are the same, every
-    /// client gets the same bytes.
+    /// The windows that the server can compress with, within 9…15: zlib has no raw deflate with 8 bits. Offers that ask
+    /// for less than the lower bound are declined; the upper one is used where a client asks for nothing. Where both
+    /// are the same, every client gets the same bytes.
     package var serverWindowBits: ClosedRange<Int>
     /// The largest window that the server wants to inflate with, 8…15; asked for only where the client lets it.
     package var clientWindowBits: Int
 
-    /// The defaults are of a server with many clients that are idle mostly. Twelve bits are what the smallest of the usual clients
-    /// has room for.
+    /// The defaults are of a server with many clients that are idle mostly. Twelve bits are what the smallest of the
+    /// usual clients has room for.
     package init(
       serverTakesOver: Bool = false, clientTakesOver: Bool = false, serverWindowBits: ClosedRange<Int> = 12...12,
       clientWindowBits: Int = 12
@@ -103,9 +103,9 @@ package struct PerMessageDeflate: Sendable, Equatable {
 
   // MARK: Server
 
-  /// Takes the first offer that can be had; nil if there is none. Offers with a parameter that the RFC does not know, has no such
-  /// value for, or that stands twice are declined (section 7). The answer never holds a `server_max_window_bits` or
-  /// `client_max_window_bits` that the client did not name.
+  /// Accepts the first offer that can be met; nil if there is none. Offers with a parameter that the RFC does not know,
+  /// has no such value for, or that stands twice are declined (section 7). The answer never holds a
+  /// `server_max_window_bits` or `client_max_window_bits` that the client did not name.
   static func accept(
     _ elements: [ExtensionElement], policy: Policy
   ) -> (agreed: PerMessageDeflate, answer: String)? {

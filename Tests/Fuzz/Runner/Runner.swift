@@ -1,7 +1,8 @@
 import FuzzTargets
 import Glibc
 
-// What libFuzzer calls. The target is chosen by the environment, since libFuzzer starts itself again for some of its work.
+// What libFuzzer calls. The target is chosen by the environment, since libFuzzer starts itself again for some of its
+// work.
 
 // Written once, before the first input.
 private nonisolated(unsafe) var chosen: FuzzTarget?

@@ -9,8 +9,9 @@ import TestSupport
 import Transport
 
 extension FuzzTarget {
-  /// Tokens, a line each, as a client may send them. `>` is a whole `Authorization` field before its name. `+` is a header and claims,
-  /// a tab between them, which are signed here, so that what stands behind the signature is reached as well.
+  /// Tokens, a line each, as a client may send them. `>` is a whole `Authorization` field before its name. `+` is a
+  /// header and claims, a tab between them, which are signed here, so that what stands behind the signature is reached
+  /// as well.
   static let tokens = FuzzTarget("tokens") { (bytes) throws(FuzzFailure) in
     let policy = try AccessScript.policy()
     for line in bytes.lines.prefix(32) {
@@ -91,8 +92,8 @@ extension FuzzTarget {
     let token =
       message + "." + Base64URL.encode(Digest.hmacSHA256(key: AccessScript.secret, message: Array(message.utf8)))
     guard case .success(let grant) = authenticate(token, policy) else { return }
-    // Claims that are not looked at are skipped without a look at their escapes, or at how large a number is, which another reader may
-    // refuse.
+    // Claims that are not looked at are skipped without a look at their escapes, or at how large a number is, which
+    // another reader may refuse.
     guard let header = object(halves[0]), let claims = object(halves[1]) else {
       let hasExponent = zip(line, line.dropFirst()).contains { (0x30...0x39).contains($0) && $1 | 0x20 == 0x65 }
       return try require(

@@ -1,5 +1,6 @@
 extension FuzzTarget {
-  /// Messages of a client, a line each, 20 ms apart, to a hub with a live feed behind it. `!` is a second that passes, `$` a trade.
+  /// Messages of a client, a line each, 20 ms apart, to a hub with a live feed behind it. `!` is a second that passes,
+  /// `$` a trade.
   static let clientRequest = FuzzTarget(
     "client-request",
     words: [

@@ -2,11 +2,13 @@ import Bytes
 import WebSocket
 
 extension FuzzTarget {
-  /// Compressed frames, both roles, contexts taken over or not; and the input as messages that are compressed and read again.
+  /// Compressed frames, both roles, contexts taken over or not; and the input as messages that are compressed and read
+  /// again.
   static let deflate = FuzzTarget("deflate", maxLength: 2048) { (bytes) throws(FuzzFailure) in
     for takesOver in [false, true] {
-      // The widest window: within one call zlib lets a message point as far back as that call's own output, however small the
-      // window is, so that with a smaller one it hangs on the cut when a peer that breaks its word is found out.
+      // The widest window: within one call zlib lets a message point as far back as that call's own output, however
+      // small the window is, so that with a smaller one it hangs on the cut when a peer that breaks its word is found
+      // out.
       let agreed = PerMessageDeflate(
         serverNoContextTakeover: !takesOver, clientNoContextTakeover: !takesOver)
       for role in [WebSocketRole.server, .client] {
@@ -23,8 +25,8 @@ extension FuzzTarget {
     try shared(bytes)
   }
 
-  /// The same messages; at the end the same refusal. A message that is both too large and not UTF-8 is refused for what shows first,
-  /// which hangs on the cut: 1009 or 1007.
+  /// The same messages; at the end the same refusal. A message that is both too large and not UTF-8 is refused for what
+  /// shows first, which hangs on the cut: 1009 or 1007.
   private static func compare(
     _ a: [ReferenceFrames.Event], _ b: [ReferenceFrames.Event]
   ) throws(FuzzFailure) {

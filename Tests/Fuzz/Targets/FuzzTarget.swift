@@ -1,8 +1,8 @@
 /// A parser under fuzzing: a body that takes any bytes and throws where the parser breaks one of its promises.
 ///
-/// The same bodies are run by libFuzzer (`Deploy/fuzz.sh`) and, over seeds and seeded mutations of them, by `swift test`.
-/// A body is a function of its bytes alone: what is random in it (where input is cut) is drawn from a hash of them, so that
-/// every finding replays.
+/// The same bodies are run by libFuzzer (`Deploy/fuzz.sh`) and, over seeds and seeded mutations of them, by
+/// `swift test`. A body is a function of its bytes alone: what is random in it (where input is cut) is drawn from a
+/// hash of them, so that every finding replays.
 package struct FuzzTarget: Sendable {
   package let name: String
   /// Bytes beyond which an input says nothing new.

@@ -2,8 +2,8 @@ import Bytes
 import HTTP1
 import WebSocket
 
-/// The way of a client's bytes through the gateway's layers, without sockets: request parser, handshake, frames, requests, fan-out;
-/// with a market that moves behind it. What ends a connection opens the next.
+/// The way of a client's bytes through the gateway's layers, without sockets: request parser, handshake, frames,
+/// requests, fan-out; with a market that moves behind it. What ends a connection opens the next.
 package final class GarbageStack {
   /// What came of the bytes so far.
   package struct Tally: Sendable {

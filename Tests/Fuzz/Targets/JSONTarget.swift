@@ -1,8 +1,8 @@
 import Bytes
 
 extension FuzzTarget {
-  /// One JSON text: the scanner beside a reader of RFC 8259 that is written the long way, and every way to read a number
-  /// beside every other.
+  /// One JSON text: the scanner beside a reader of RFC 8259 that is written the long way, and every way to read a
+  /// number beside every other.
   static let json = FuzzTarget(
     "json",
     words: [
@@ -126,8 +126,8 @@ extension FuzzTarget {
   }
 }
 
-/// RFC 8259 the long way, over an array, with nothing shared. Escapes are judged where a string is decoded, as the scanner's
-/// callers do: a structure with a bad escape in it is sound.
+/// RFC 8259 the long way, over an array, with nothing shared. Escapes are judged where a string is decoded, as the
+/// scanner's callers do: a structure with a bad escape in it is sound.
 struct ReferenceJSON {
   private let bytes: [UInt8]
   private var index = 0

@@ -46,7 +46,8 @@ extension FuzzTarget {
     }
   }
 
-  /// Every symbol is on one connection, every selection on those that may hold some of it, none on more than it may have.
+  /// Every symbol is on one connection, every selection on those that may hold some of it, none on more than it may
+  /// have.
   private static func spread(
     _ feed: GatewayConfiguration.Feed, _ connections: [(venue: Venue, configuration: FeedConfiguration)]
   ) throws(FuzzFailure) {

@@ -2,9 +2,9 @@ import Bytes
 import TidegateClient
 
 extension FuzzTarget {
-  /// What a gateway sends to `TidegateClient`, a message a line. Lines of one character are what else happens: `!` a second passes, `+`
-  /// the next deadline comes, `~` the connection breaks, `^` a handshake is refused, `$` the app reads what has come, `<` it pauses, `>` it
-  /// resumes, `*` it asks for another rate.
+  /// What a gateway sends to `TidegateClient`, a message a line. Lines of one character are what else happens: `!` a
+  /// second passes, `+` the next deadline comes, `~` the connection breaks, `^` a handshake is refused, `$` the app
+  /// reads what has come, `<` it pauses, `>` it resumes, `*` it asks for another rate.
   static let serverMessage = FuzzTarget(
     "server-message", maxLength: 8192, words: ["\n", "!", "+", "~", "^", "$", "<", ">", "*"]
   ) { (bytes) throws(FuzzFailure) in
@@ -70,7 +70,8 @@ private final class ClientModel {
 
   private func pass(to moment: UInt64) throws(FuzzFailure) {
     now = moment
-    // A drain ends a connection, and the next is wanted at once: a deadline may follow another at the same moment, but not for ever.
+    // A drain ends a connection, and the next is wanted at once: a deadline may follow another at the same moment, but
+    // not for ever.
     for _ in 0..<4 {
       try act { $0.advance(to: $1, into: &$2) }
       if core.nextDeadline ?? .max > now { return }

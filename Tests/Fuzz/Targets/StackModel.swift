@@ -3,8 +3,8 @@ import MarketData
 import PubSub
 import Venues
 
-/// One feed, its market and publisher, and a client that subscribes to everything: what lies between an exchange's message and a
-/// client's frame, without sockets or clocks. Every frame that the client gets is checked.
+/// One feed, its market and publisher, and a client that subscribes to everything: what lies between an exchange's
+/// message and a client's frame, without sockets or clocks. Every frame that the client gets is checked.
 final class StackModel {
   /// Frames that one message may come to, with the snapshots that it asks for.
   private static let frameLimit = 20_000

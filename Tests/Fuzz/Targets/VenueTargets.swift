@@ -3,7 +3,8 @@ import MarketData
 import Venues
 import WebSocket
 
-/// What an exchange sends on one connection, through the whole path to a client: one body for all that the registry has.
+/// What an exchange sends on one connection, through the whole path to a client: one body for all that the registry
+/// has.
 ///
 /// An input is a line a message. The first byte of some lines makes an event of them instead:
 ///
@@ -18,9 +19,9 @@ import WebSocket
 ///     =text         the text in a binary frame
 ///     @text  %text  the text in a binary frame, compressed: as gzip, as raw deflate
 ///
-/// Two bytes at the very beginning open other doors. `^`: nothing has come yet, and the venue's whole list is wanted, with volumes and a
-/// selection by rank, so that the lines are its lists from the first on. 0: the rest are WebSocket frames of the venue, which may be
-/// compressed (permessage-deflate).
+/// Two bytes at the very beginning open other doors. `^`: nothing has come yet, and the venue's whole list is wanted,
+/// with volumes and a selection by rank, so that the lines are its lists from the first on. 0: the rest are WebSocket
+/// frames of the venue, which may be compressed (permessage-deflate).
 extension FuzzTarget {
   /// A target for each connection that the registry has, by its label.
   static let venues: [FuzzTarget] =
@@ -118,7 +119,8 @@ extension FuzzTarget {
     digits.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(decoding: digits, as: UTF8.self)) : nil
   }
 
-  /// No venue here compresses what is in its frames: one that began to would be told of, as binary, and cost no more than that message.
+  /// No venue here compresses what is in its frames: one that began to would be told of, as binary, and cost no more
+  /// than that message.
   private static func refuse(_ frame: [UInt8], by model: StackModel) throws(FuzzFailure) {
     guard model.isConnected else { return }
     let before = model.pipeline.errors.total

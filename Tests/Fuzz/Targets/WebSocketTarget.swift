@@ -78,7 +78,8 @@ extension FuzzTarget {
   }
 }
 
-/// RFC 6455 section 5 the long way: all bytes at once, nothing kept between calls. Shares no code with `WebSocketConnection`.
+/// RFC 6455 section 5 the long way: all bytes at once, nothing kept between calls. Shares no code with
+/// `WebSocketConnection`.
 enum ReferenceFrames {
   enum Event: Equatable {
     case text([UInt8]), binary([UInt8]), ping([UInt8]), pong([UInt8])
@@ -159,7 +160,8 @@ enum ReferenceFrames {
   }
 }
 
-/// UTF-8 by what its bits spell (RFC 3629): a sequence is wrong as soon as nothing that may follow makes it a scalar value.
+/// UTF-8 by what its bits spell (RFC 3629): a sequence is wrong as soon as nothing that may follow makes it a scalar
+/// value.
 enum ReferenceUTF8 {
   enum Verdict { case whole, cut, wrong }
 

@@ -58,8 +58,8 @@ struct ClientTests {
     let follower = ClientFollower(
       try Self.client(harness).events(.init(channels: [.book], symbols: [symbol], depth: 25, intervalMilliseconds: 0)))
     try await follower.first("an update") { $0.updateInfo != nil }
-    // A client that is behind gets several changes as one, and not the states between them: a book asked for at such a moment is none
-    // that it has seen. It sees others.
+    // A client that is behind gets several changes as one, and not the states between them: a book asked for at such a
+    // moment is none that it has seen. It sees others.
     var served: Set<String> = []
     var patience = Patience()
     while true {

@@ -5,8 +5,8 @@ import VenueSimulator
 
 @testable import Gateway
 
-/// With each fault of a venue: clients are told, nothing is published from a book out of sync, it is right again afterwards,
-/// and the other symbols of the connection never stop.
+/// With each fault of a venue: clients are told, nothing is published from a book out of sync, it is right again
+/// afterwards, and the other symbols of the connection never stop.
 @Suite("Faults, end to end", .serialized, .realTime)
 struct FaultTests {
   private static func subscribe(_ symbols: [String]) -> String {

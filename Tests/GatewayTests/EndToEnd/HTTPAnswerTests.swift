@@ -73,7 +73,8 @@ struct HTTPAnswerTests {
       "/v1/snapshot?symbols=kraken:BTC-USD,kraken:ETH-USD&points=1440", "/v1/tickers/kraken:BTC-USD",
       "/v1/trades/kraken:BTC-USD", "/v1/sparklines/kraken:BTC-USD", "/v1/instruments",
     ] {
-      // The feed goes on from one attempt to the next, and a slice of a sparkline may end: at most a few answers are one-offs.
+      // The feed goes on from one attempt to the next, and a slice of a sparkline may end: at most a few answers are
+      // one-offs.
       var isSteady = false
       for _ in 0..<20 where !isSteady {
         let first = try await harness.get(path)

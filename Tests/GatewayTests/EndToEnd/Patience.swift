@@ -1,5 +1,6 @@
-/// How long a test looks for something that other threads bring about: 30 s, and at least 3,000 looks, because a busy machine may
-/// let this test look only now and then. It decides failure only; success is seen at the first look that shows it.
+/// How long a test looks for something that other threads bring about: 30 s, and at least 3,000 looks, because a busy
+/// machine may let this test look only now and then. It decides failure only; success is seen at the first look that
+/// shows it.
 struct Patience {
   private let deadline = ContinuousClock.now + .seconds(30)
   private var looks = 0

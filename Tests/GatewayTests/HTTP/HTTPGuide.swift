@@ -54,7 +54,8 @@ struct HTTPGuide {
     }
   }
 
-  /// The names and types of a JSON value: `{"state":string,"points":[string]}`. Elements of a list count once each kind.
+  /// The names and types of a JSON value: `{"state":string,"points":[string]}`. Elements of a list count once each
+  /// kind.
   static func shape(_ value: Any) -> String {
     switch value {
     case let object as [String: Any]:

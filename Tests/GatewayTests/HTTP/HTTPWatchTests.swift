@@ -4,7 +4,8 @@ import Testing
 
 @Suite("The pace of HTTP clients")
 struct HTTPWatchTests {
-  /// Watches from 0 through phases entered at seconds, and answers at which of the seconds up to 200 it is overdue first.
+  /// Watches from 0 through phases entered at seconds, and answers at which of the seconds up to 200 it is overdue
+  /// first.
   private func overdue(_ phases: [(Int, HTTPWatch.Phase)]) -> (second: Int, what: HTTPWatch.Overdue)? {
     var watch = HTTPWatch(HTTPConnectionLimits(), now: 0)
     for second in 0...200 {

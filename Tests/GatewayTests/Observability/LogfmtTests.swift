@@ -8,8 +8,8 @@ import Testing
 
 @Suite("Logfmt")
 struct LogfmtTests {
-  /// A reader of logfmt by the grammar of go-logfmt: pairs between spaces, a value bare or quoted like a JSON string. Written for
-  /// this test and on nothing of the encoder.
+  /// A reader of logfmt by the grammar of go-logfmt: pairs between spaces, a value bare or quoted like a JSON string.
+  /// Written for this test and on nothing of the encoder.
   private static func parse(_ line: String) throws -> [(key: String, value: String)] {
     var pairs: [(key: String, value: String)] = []
     var rest = Array(line.utf8)[...]

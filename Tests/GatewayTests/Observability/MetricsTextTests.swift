@@ -1,8 +1,11 @@
 import MarketData
+import TestSupport
 import Testing
+import Transport
 import Venues
 
 @testable import Gateway
+@testable import Recordings
 
 @Suite("Metrics text")
 struct MetricsTextTests {
@@ -33,5 +36,31 @@ struct MetricsTextTests {
     for line in lines where !line.hasPrefix("#") {
       #expect(families.contains(line.prefix { $0 != " " && $0 != "{" }), "\(line)")
     }
+  }
+
+  @Test("the guide lists every metric with its type and meaning")
+  func guide() throws {
+    let feed = FeedMetrics(
+      venue: "kraken", state: "live", messages: 1, rejected: 0, bytes: 1, connects: 1, instruments: 1, booksLive: 1,
+      gaps: 0, trades: 0, startedAt: 0, lastMessage: 1, errors: [(.json, 1)], isSimulated: false)
+    let text =
+      MetricsText.render(NodeMetrics(), feeds: [feed], uptimeSeconds: 1, now: Timestamp(microseconds: 1))
+      + TLSMetricsText.render(TLSStatistics(), [])
+      + RecordingMetricsText.render([RecordingFigures(set: "kraken-spot", path: "f")])
+      + ProcessMetricsText.render(ProcessFigures.current)
+    var types: [Substring: Substring] = [:]
+    for line in text.split(separator: "\n") where line.hasPrefix("# TYPE ") {
+      let words = line.split(separator: " ")
+      types[words[2]] = words[3]
+    }
+    var lines = ["| metric | type | meaning |", "|---|---|---|"]
+    for line in text.split(separator: "\n") where line.hasPrefix("# HELP ") {
+      let words = line.split(separator: " ", maxSplits: 3)
+      lines.append("| `\(words[2])` | \(types[words[2]] ?? "") | \(words[3]) |")
+    }
+    let (document, code) = try GeneratedPart(
+      "metrics", in: "Sources/Gateway/Gateway.docc/LogsAndMetrics.md"
+    ).compare(with: lines)
+    #expect(document == code)
   }
 }

@@ -47,7 +47,7 @@ struct RefusalLogTests {
   func full() throws {
     let admission = admission { $0.connections = 1 }
     let permit = try #require(admission.enter(Self.peer("192.0.2.1"), now: 0))
-    admission.spoke(permit)
+    admission.markActive(permit)
     #expect(admission.enter(Self.peer("192.0.2.2"), now: 0)?.refusal == .connections)
     #expect(
       lines.all == [

@@ -1,9 +1,9 @@
 import TestSupport
 import Transport
 
-/// A network in memory whose every choice comes from a seed: how many bytes arrive at a time, and when, which connection is
-/// reset, stalls, or goes dead without a word. Hosts on it are `Kernel`s, so that the whole of what stands on the transport
-/// runs on it unchanged, in one thread and on its clock.
+/// A network in memory whose every choice comes from a seed: how many bytes arrive at a time, and when, which
+/// connection is reset, stalls, or goes dead without a word. Hosts on it are `Kernel`s, so that the whole of what
+/// stands on the transport runs on it unchanged, in one thread and on its clock.
 ///
 ///     let network = FaultyTransport(seed: 7)
 ///     let host = network.host("10.0.0.1")
@@ -12,7 +12,8 @@ import Transport
 ///
 /// The same seed and the same calls give the same bytes at the same times: `trace.hash` tells.
 package final class FaultyTransport {
-  /// Nanoseconds since the world began, as every host's monotonic clock shows them. It does not begin at 0, as no machine's does.
+  /// Nanoseconds since the world began, as every host's monotonic clock shows them. It does not begin at 0, as no
+  /// machine's does.
   package private(set) var uptime: UInt64 = 1_000_000_000_000
   /// What may go wrong, and how often. Changed at any time; it rules what is decided from then on.
   package var faults = FaultRates()
@@ -60,7 +61,8 @@ package final class FaultyTransport {
     return loop
   }
 
-  /// The loops of a host take no turn for `span` ns, as those of a process that was stopped (SIGSTOP); its sockets go on.
+  /// The loops of a host take no turn for `span` ns, as those of a process that was stopped (SIGSTOP); its sockets go
+  /// on.
   package func stop(_ host: SimulatedHost, for span: UInt64) {
     for driven in loops where (driven.loop.kernel as? SimulatedHost) === host { driven.pausedUntil = uptime + span }
   }
@@ -92,7 +94,8 @@ package final class FaultyTransport {
   /// Lets `span` ns pass.
   package func run(for span: UInt64) { run(until: uptime + span) { false } }
 
-  /// Lets time pass until `isDone`, which is asked about every millisecond, or for `limit` ns. Returns whether it was done.
+  /// Lets time pass until `isDone`, which is asked about every millisecond, or for `limit` ns. Returns whether it was
+  /// done.
   package func run(atMost limit: UInt64, until isDone: () -> Bool) -> Bool {
     run(until: uptime + limit, isDone)
     return isDone()

@@ -78,8 +78,8 @@ package final class Link {
 
 /// One direction of a connection: what was sent and has not been read, in order.
 ///
-/// The first `delivered` bytes have arrived and wait to be read; the others are on their way, in the sender's buffer as far as
-/// its bound is concerned. One piece at a time arrives, of a size and after a time that the seed chooses.
+/// The first `delivered` bytes have arrived and wait to be read; the others are on their way, in the sender's buffer as
+/// far as its bound is concerned. One piece at a time arrives, of a size and after a time that the seed chooses.
 final class Pipe {
   private unowned let link: Link
   private let network: FaultyTransport

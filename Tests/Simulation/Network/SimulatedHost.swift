@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Transport
 
-/// A machine on a simulated network: the kernel of the loops on it. It has an address, a wall clock that can be set, and a bound
-/// on descriptors.
+/// A machine on a simulated network: the kernel of the loops on it. It has an address, a wall clock that can be set,
+/// and a bound on descriptors.
 package final class SimulatedHost: Kernel, @unchecked Sendable {
   // `@unchecked`: a world runs in one thread, its hosts with it.
   unowned let network: FaultyTransport

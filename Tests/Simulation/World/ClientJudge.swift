@@ -8,9 +8,9 @@ enum Ending {
   case cut(String)
 }
 
-/// Holds the gateway to what it owes a client: one reply to each request, something to hear every few seconds, and a reason for
-/// every end. It knows what the client and its network did that excuses the gateway. What is in the messages is the business of
-/// `StreamLedger`.
+/// Holds the gateway to what it owes a client: one reply to each request, something to hear every few seconds, and a
+/// reason for every end. It knows what the client and its network did that excuses the gateway. What is in the messages
+/// is the business of `StreamLedger`.
 struct ClientJudge {
   private let name: String
   private let network: FaultyTransport
@@ -28,8 +28,8 @@ struct ClientJudge {
   /// Requests that have no reply yet.
   private var outstanding: [Int: String] = [:]
 
-  /// Heartbeats come every second; after this long without anything, on a connection that nothing happened to, something is
-  /// wrong with the gateway, ns.
+  /// Heartbeats come every second; after this long without anything, on a connection that nothing happened to,
+  /// something is wrong with the gateway, ns.
   private static let silenceLimit: UInt64 = 8_000_000_000
   /// The same of a client that nothing ever happens to, ns.
   private static let steadySilenceLimit: UInt64 = 2_500_000_000

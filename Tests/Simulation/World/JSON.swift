@@ -1,6 +1,7 @@
 import Bytes
 
-/// A JSON text as a checker looks at it. Objects keep the order of their members; numbers are integers, as the protocol's are.
+/// A JSON text as a checker looks at it. Objects keep the order of their members; numbers are integers, as the
+/// protocol's are.
 enum JSON {
   case object([(key: String, value: JSON)])
   case array([JSON])

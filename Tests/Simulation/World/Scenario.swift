@@ -158,8 +158,8 @@ package struct Scenario: Sendable, CustomStringConvertible {
     return scenario
   }
 
-  /// A world for a whole day: venues and clients that come and go, all kinds of faults again and again, at a pace that a machine gets
-  /// through in minutes.
+  /// A world for a whole day: venues and clients that come and go, all kinds of faults again and again, at a pace that
+  /// a machine gets through in minutes.
   package static func day(seed: UInt64) -> Scenario {
     var scenario = Scenario(seed: seed)
     scenario.loops = 2

@@ -4,8 +4,8 @@ import TestSupport
 import Transport
 import WebSocket
 
-/// A client of the gateway that does what its seed says: subscribes, changes its mind, pauses, reads slowly, vanishes, comes
-/// back. It keeps the books of what it was sent (`StreamLedger`) and notes what its `ClientJudge` has to know.
+/// A client of the gateway that does what its seed says: subscribes, changes its mind, pauses, reads slowly, vanishes,
+/// comes back. It keeps the books of what it was sent (`StreamLedger`) and notes what its `ClientJudge` has to know.
 final class ScriptedClient: ConnectionHandler {
   /// What the world's clients may ask for.
   struct Market {

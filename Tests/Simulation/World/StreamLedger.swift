@@ -1,7 +1,7 @@
 import Bytes
 
-/// What a client knows of its streams, and the check that every update is accounted for: received after the one it follows,
-/// replaced by a snapshot that says why, or announced as lost.
+/// What a client knows of its streams, and the check that every update is accounted for: received after the one it
+/// follows, replaced by a snapshot that says why, or announced as lost.
 struct StreamLedger {
   struct Stream {
     var channel: String

@@ -14,8 +14,8 @@ extension World {
     package var links: Int
   }
 
-  /// Runs the world of `scenario` for so many hours, with its faults all the while, and calls `look` at the end of each; then the faults
-  /// end, the books are compared, and the gateway stops.
+  /// Runs the world of `scenario` for so many hours, with its faults all the while, and calls `look` at the end of
+  /// each; then the faults end, the books are compared, and the gateway stops.
   package static func day(_ scenario: Scenario, hours: Int, _ look: (Hour) -> Void) -> Report {
     let world = World(scenario, prints: false)
     world.pass(hours: hours, look)

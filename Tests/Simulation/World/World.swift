@@ -7,11 +7,12 @@ import TestSupport
 import Transport
 import VenueSimulator
 
-/// A whole gateway between simulated venues and scripted clients on a `FaultyTransport`, in one thread and on its clock.
+/// A whole gateway between simulated venues and scripted clients on a `FaultyTransport`, in one thread and on its
+/// clock.
 ///
-/// A run connects, subscribes, streams and breaks things for a while; then the network calms down, everyone settles, the markets
-/// stand still, and what clients, the HTTP interface and the venues show is compared; then the gateway drains. At every moment
-/// each client checks what it gets against the protocol.
+/// A run connects, subscribes, streams and breaks things for a while; then the network calms down, everyone settles,
+/// the markets stand still, and what clients, the HTTP interface and the venues show is compared; then the gateway
+/// drains. At every moment each client checks what it gets against the protocol.
 package final class World {
   package let scenario: Scenario
   let network: FaultyTransport
@@ -285,8 +286,9 @@ package final class World {
     }
   }
 
-  /// Nothing happens at the venues any more; what has happened is still sent, and arrives. What is not as it should be then: in that case
-  /// the markets go on, since some books cannot be had from a market that stands still. Empty if nothing.
+  /// Nothing happens at the venues any more; what has happened is still sent, and arrives. What is not as it should be
+  /// then: in that case the markets go on, since some books cannot be had from a market that stands still. Empty if
+  /// nothing.
   private func comeToRest() -> String {
     let start = network.uptime
     moveMarkets(by: Microseconds.hour)
@@ -310,8 +312,8 @@ package final class World {
     for (_, exchange, _) in exchanges { exchange.inspect { $0.market.shift(by: span) } }
   }
 
-  /// Lets time pass until what was sent on the connections of a kind has arrived: until each has carried nothing for a moment, in which
-  /// its ends would have sent on what they had.
+  /// Lets time pass until what was sent on the connections of a kind has arrived: until each has carried nothing for a
+  /// moment, in which its ends would have sent on what they had.
   private func carry(_ whose: String, _ concerns: (Link) -> Bool) {
     let limit: UInt64 = 1_800
     var looks: [Int: Int] = [:]
@@ -410,7 +412,8 @@ package final class World {
     nothingIsLeft()
   }
 
-  /// The gateway sends its clients away over a while: each is told before, comes back in vain, and nothing stays behind.
+  /// The gateway sends its clients away over a while: each is told before, comes back in vain, and nothing stays
+  /// behind.
   private func drain(_ plan: Scenario.Drain) {
     report.drains = 1
     for client in clients { client.expectDrain() }

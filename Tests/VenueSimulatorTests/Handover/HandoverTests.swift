@@ -7,8 +7,8 @@ import Venues
 
 @testable import VenueSimulator
 
-/// Two connections of a feed against a simulated venue, and a third that sees everything at once: what the feed shows while one takes
-/// over from the other must be what the third saw, in its order, each trade once.
+/// Two connections of a feed against a simulated venue, and a third that sees everything at once: what the feed shows
+/// while one takes over from the other must be what the third saw, in its order, each trade once.
 @Suite("A connection is replaced before it is left", .longComputation)
 struct HandoverTests {
   struct Setup: Sendable, CustomTestStringConvertible {

@@ -5,8 +5,8 @@ import Venues
 
 @testable import VenueSimulator
 
-/// A backend that has died behind a socket that lives, at every connection of every venue: the feed is stale within the venue's bound, has
-/// another connection within twice that, and is live again; and a quiet market is none of it.
+/// A backend that has died behind a socket that lives, at every connection of every venue: the feed is stale within the
+/// venue's bound, has another connection within twice that, and is live again; and a quiet market is none of it.
 @Suite("Dead backends", .longComputation)
 struct DeadBackendTests {
   typealias Setup = BookPropertyTests.Setup
@@ -14,7 +14,8 @@ struct DeadBackendTests {
   /// Between two looks at the connection.
   private static let tick = 300 * Microseconds.millisecond
 
-  /// What is followed: the setup's own markets in a lively venue, or one of them that hardly moves while the others are followed by nobody.
+  /// What is followed: the setup's own markets in a lively venue, or one of them that hardly moves while the others are
+  /// followed by nobody.
   enum Following: CaseIterable { case busy, quiet }
 
   private static func connection(_ setup: Setup, _ following: Following) throws -> WatchedConnection {

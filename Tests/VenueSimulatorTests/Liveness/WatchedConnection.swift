@@ -4,8 +4,8 @@ import Venues
 
 @testable import VenueSimulator
 
-/// A feed at a simulated venue as a session keeps it: connects, pings, watches, and connects again when the connection is dead. Without
-/// sockets, clocks or latency; `run` moves its time.
+/// A feed at a simulated venue as a session keeps it: connects, pings, watches, and connects again when the connection
+/// is dead. Without sockets, clocks or latency; `run` moves its time.
 final class WatchedConnection {
   /// What became of it, and when.
   struct Event {

@@ -6,15 +6,16 @@ import Testing
 @testable import VenueSimulator
 @testable import Venues
 
-/// Every venue, under everything that can go wrong, for as many seeds as one likes: `TIDEGATE_SEEDS=20000` for a long run,
-/// `TIDEGATE_SEED=<number>` for the one of a failure, `TIDEGATE_VENUES=deribit,okx` for some venues only.
+/// Every venue, under everything that can go wrong, for as many seeds as one likes: `TIDEGATE_SEEDS=20000` for a long
+/// run, `TIDEGATE_SEED=<number>` for the one of a failure, `TIDEGATE_VENUES=deribit,okx` for some venues only.
 @Suite("A live book is the venue's book", .longComputation)
 struct BookPropertyTests {
   struct Setup: Sendable, CustomTestStringConvertible {
     let name: String
     let venue: Venue
     let symbols: [String]
-    /// Levels a side of each symbol's book; more than the venue shows for one of them, where that is possible at a price.
+    /// Levels a side of each symbol's book; more than the venue shows for one of them, where that is possible at a
+    /// price.
     let levels: [Int]
     let oversight: VenueTrial.Oversight
     var testDescription: String { venue.label }
@@ -92,7 +93,7 @@ struct BookPropertyTests {
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 500)),
     // Gate's older book, joined to REST snapshots.
     Setup(
-      GateHandler.venue(.bridged), ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
+      Gate.venue(.bridged), ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
   ]
 

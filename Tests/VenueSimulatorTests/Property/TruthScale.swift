@@ -3,8 +3,8 @@ import MarketData
 
 @testable import VenueSimulator
 
-/// Brings a simulated instrument's values and those of its client to one scale. The client's may be the coarser one for a while, where
-/// it learns from the values.
+/// Brings a simulated instrument's values and those of its client to one scale. The client's may be the coarser one for
+/// a while, where it learns from the values.
 struct TruthScale {
   /// By what the client's and the venue's values are multiplied.
   private let price: (client: Int64, venue: Int64)
@@ -23,7 +23,8 @@ struct TruthScale {
     )
   }
 
-  /// What is different among the best `depth` levels; nil if nothing is. Both sides stand worst first. `isPart`: there may be more.
+  /// What is different among the best `depth` levels; nil if nothing is. Both sides stand worst first. `isPart`: there
+  /// may be more.
   func difference(_ got: [PriceLevel], _ want: [PriceLevel], _ depth: Int, isPart: Bool) -> String? {
     let count = min(want.count, depth)
     guard isPart ? got.count >= count : got.count == count else {

@@ -5,16 +5,17 @@ import Venues
 
 @testable import VenueSimulator
 
-/// One seeded life of a feed: a venue's handler with its market against that venue's simulation, with faults, latency and a
-/// session's duties, without sockets or clocks. Everything, the faults included, follows from the seed.
+/// One seeded life of a feed: a venue's handler with its market against that venue's simulation, with faults, latency
+/// and a session's duties, without sockets or clocks. Everything, the faults included, follows from the seed.
 ///
-/// At every moment in which a book calls itself live it is compared with the truth, which is: the venue's true book at the moment
-/// it sent the newest message (or REST snapshot) that has been **delivered**, to the depth that the venue sends. What is still on
-/// its way does not count, and neither does what a fault kept from being sent. "Newest" is by the venue's numbering where it has
-/// one, so that what comes late or twice must change nothing; elsewhere it is the message delivered last.
+/// At every moment in which a book calls itself live it is compared with the truth, which is: the venue's true book at
+/// the moment it sent the newest message (or REST snapshot) that has been **delivered**, to the depth that the venue
+/// sends. What is still on its way does not count, and neither does what a fault kept from being sent. "Newest" is by
+/// the venue's numbering where it has one, so that what comes late or twice must change nothing; elsewhere it is the
+/// message delivered last.
 ///
-/// What no rule of the venue can see, no client can mend: `Oversight` says for each venue which faults those are. Such a book is
-/// compared only as far as the venue vouches for it, until the next snapshot of it has been delivered.
+/// What no rule of the venue can see, no client can mend: `Oversight` says for each venue which faults those are. Such
+/// a book is compared only as far as the venue vouches for it, until the next snapshot of it has been delivered.
 final class VenueTrial {
   /// What a venue's rules can see.
   struct Oversight {
@@ -76,8 +77,8 @@ final class VenueTrial {
   static let step = 25 * Microseconds.millisecond
   /// In which faults are injected; what comes after is for getting well again.
   static let troubled = 24 * Microseconds.second
-  /// How long after the last fault every book must be live again. A ban and the pause that it asks for are 65 s, the longest
-  /// wait for a snapshot is 60 s.
+  /// How long after the last fault every book must be live again. A ban and the pause that it asks for are 65 s, the
+  /// longest wait for a snapshot is 60 s.
   static let recovery = 240 * Microseconds.second
 
   let oversight: Oversight
@@ -95,8 +96,8 @@ final class VenueTrial {
   var phase: Phase
   var session: SimulatedSession?
   var references: [Int: Reference] = [:]
-  /// The newest update of a book that was struck by something that nobody can see: a snapshot from before it, of a request that
-  /// was under way, does not mend it.
+  /// The newest update of a book that was struck by something that nobody can see: a snapshot from before it, of a
+  /// request that was under way, does not mend it.
   var strikes: [Int: Int64] = [:]
   /// The place of a simulated instrument in the client's market.
   var places: [Int: InstrumentID] = [:]
@@ -162,13 +163,16 @@ final class VenueTrial {
 
   /// Four to ten faults of those that the venue can have.
   private func scheduleFaults() {
-    let kinds = Fault.Kind.allCases.filter { type(of: simulated.venueProtocol).objection(to: $0) == nil }
+    // Feeds ask for no candles.
+    let kinds = Fault.Kind.allCases.filter {
+      $0 != .candles && type(of: simulated.venueProtocol).objection(to: $0) == nil
+    }
     for _ in 0..<Int.random(in: 4...10, using: &random) {
       let kind = kinds.randomElement(using: &random)!
       var fault = Fault(kind, at: Double.random(in: 0.05...20, using: &random))
       let symbol = simulated.market.instruments[wanted.randomElement(using: &random)!].instrument.symbol
       switch kind {
-      case .drop, .halfOpen, .serverReset, .plannedShutdown: break
+      case .drop, .halfOpen, .serverReset, .plannedShutdown, .candles: break
       case .silence, .slow, .deaf: fault.seconds = Double.random(in: 0.2...15, using: &random)
       case .pongsOnly, .answersOnly:
         if Bool.random(using: &random) { fault.seconds = Double.random(in: 0.2...15, using: &random) }
@@ -185,8 +189,8 @@ final class VenueTrial {
     }
   }
 
-  /// Whether all books that can be are live, and the venue has told of each since the last fault: one that calls itself live and is
-  /// not subscribed any more would never be wrong by what is delivered.
+  /// Whether all books that can be are live, and the venue has told of each since the last fault: one that calls itself
+  /// live and is not subscribed any more would never be wrong by what is delivered.
   private var isWell: Bool {
     guard case .open = phase, let calm else { return false }
     return wanted.allSatisfy { index in

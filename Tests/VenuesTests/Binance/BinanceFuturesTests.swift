@@ -10,7 +10,7 @@ struct BinanceFuturesTests {
     #"{"timezone":"UTC","rateLimits":[{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"limit":2400}],"symbols":[{"symbol":"BTCUSDT","pair":"BTCUSDT","contractType":"PERPETUAL","deliveryDate":4133404800000,"status":"TRADING","baseAsset":"BTC","quoteAsset":"USDT","pricePrecision":2,"quantityPrecision":3,"filters":[{"filterType":"PRICE_FILTER","tickSize":"0.10"},{"filterType":"LOT_SIZE","stepSize":"0.001"}]},{"symbol":"BTCUSDT_261225","pair":"BTCUSDT","contractType":"CURRENT_QUARTER","baseAsset":"BTC","quoteAsset":"USDT","pricePrecision":1,"quantityPrecision":3,"filters":[]}]}"#
 
   private func connected(_ list: String = BinanceFuturesTests.list) -> HandlerHarness {
-    let feed = HandlerHarness(BinanceHandler.usdm, ["BTC-USDT-PERP", "BTC-USDT-20261225"])
+    let feed = HandlerHarness(Binance.usdm, ["BTC-USDT-PERP", "BTC-USDT-20261225"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/fapi/v1/exchangeInfo"], "futures cannot be asked for by name")
     feed.respond(feed.gets[0].request, 200, list)
@@ -43,11 +43,11 @@ struct BinanceFuturesTests {
   @Test("spot and futures are one venue of two connections")
   func connections() {
     let symbols = ["BTC-USDT", "BTC-USDT-PERP"]
-    let plain = BinanceHandler.venue.connections(for: FeedConfiguration(symbols: symbols))
+    let plain = Binance.venue.connections(for: FeedConfiguration(symbols: symbols))
     #expect(plain.map(\.venue.label) == ["binance", "binance-usdm"])
     #expect(plain.map(\.venue.restEndpoint) == ["https://api.binance.com", "https://fapi.binance.com"])
     func urls(_ endpoint: String) -> [String?] {
-      BinanceHandler.venue.connections(for: FeedConfiguration(symbols: symbols, endpoint: endpoint))
+      Binance.venue.connections(for: FeedConfiguration(symbols: symbols, endpoint: endpoint))
         .map(\.configuration.endpoint)
     }
     #expect(urls("ws://localhost:9") == ["ws://localhost:9/stream", "ws://localhost:9/public/stream"])

@@ -10,7 +10,7 @@ struct BinanceHandlerTests {
     #"{"timezone":"UTC","rateLimits":[{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"limit":6000}],"symbols":[{"symbol":"BNBBTC","status":"TRADING","baseAsset":"BNB","quoteAsset":"BTC","filters":[{"filterType":"PRICE_FILTER","minPrice":"0.00000100","tickSize":"0.00000100"},{"filterType":"LOT_SIZE","stepSize":"0.00100000"},{"filterType":"MARKET_LOT_SIZE","stepSize":"0.00000000"}]},{"symbol":"ETHBTC","baseAsset":"ETH","quoteAsset":"BTC","filters":[]}]}"#
 
   private func connected(_ symbols: [String] = ["BNB-BTC"]) -> HandlerHarness {
-    let feed = HandlerHarness(BinanceHandler.venue, symbols)
+    let feed = HandlerHarness(Binance.venue, symbols)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.list)
     feed.connect()
@@ -42,7 +42,7 @@ struct BinanceHandlerTests {
 
   @Test("instruments first, then the streams in lower case")
   func subscribes() {
-    let feed = HandlerHarness(BinanceHandler.venue, ["BNB-BTC", "BNB-BCT"])
+    let feed = HandlerHarness(Binance.venue, ["BNB-BTC", "BNB-BCT"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v3/exchangeInfo?symbols=%5B%22BNBBTC%22,%22BNBBCT%22%5D"])
     // One name too many refuses the short list; then the whole one is asked for.
@@ -350,7 +350,7 @@ struct BinanceHandlerTests {
   @Test("many streams go out in parts, a pause between them")
   func pacing() {
     let symbols = (0..<120).map { "A\($0)-BTC" }
-    let feed = HandlerHarness(BinanceHandler.venue, symbols)
+    let feed = HandlerHarness(Binance.venue, symbols)
     feed.prepare()
     #expect(feed.gets[0].path == "/api/v3/exchangeInfo")
     let entries = (0..<120).map { #"{"symbol":"A\#($0)BTC","baseAsset":"A\#($0)","quoteAsset":"BTC"}"# }

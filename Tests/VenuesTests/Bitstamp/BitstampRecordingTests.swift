@@ -41,8 +41,8 @@ struct BitstampRecordingTests {
     }
   }
 
-  /// The one book of which nothing proves that its only recorded snapshot joins: it is 1.7 s older than the first update that came, and
-  /// the recorder read the venue's word on the subscription later still. A live feed asks again.
+  /// The one book of which nothing proves that its only recorded snapshot joins: it is 1.7 s older than the first
+  /// update that came, and the recorder read the venue's word on the subscription later still. A live feed asks again.
   private static func isUnproven(_ recording: String, _ symbol: String) -> Bool {
     recording == "bitstamp-spot-20210417-book10" && symbol == "gbpusd"
   }

@@ -3,12 +3,13 @@ import Testing
 
 @testable import Venues
 
-/// A symbol whose book keeps failing, whichever way its snapshots come: no storm, no harm to the others, and it comes back by itself.
+/// A symbol whose book keeps failing, whichever way its snapshots come: no storm, no harm to the others, and it comes
+/// back by itself.
 @Suite("Books that keep failing")
 struct BookStormTests {
   /// Binance spot with A and B, both live.
   private func binance() -> HandlerHarness {
-    let feed = HandlerHarness(BinanceHandler.spot, ["A-USD", "B-USD"])
+    let feed = HandlerHarness(Binance.spot, ["A-USD", "B-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, MarketListTests.list(["AUSD", "BUSD"]))
     feed.connect()

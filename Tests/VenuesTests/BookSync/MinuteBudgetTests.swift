@@ -45,7 +45,8 @@ struct MinuteBudgetTests {
     for _ in 0..<400 {
       now = now + Int64.random(in: pauses.randomElement(using: &random)!, using: &random)
       let left = budget.left(now: now)
-      // A naive model, to the second: it gives back a little sooner at the earliest, and never later than what is given here.
+      // A naive model, to the second: it gives back a little sooner at the earliest, and never later than what is given
+      // here.
       #expect(left <= limit - sum(Microseconds.minute), "TIDEGATE_SEED=\(seed)")
       #expect(left >= limit - sum(Microseconds.minute + Microseconds.second), "TIDEGATE_SEED=\(seed)")
       let weight = Int.random(in: 0...max(1, limit / 3), using: &random)

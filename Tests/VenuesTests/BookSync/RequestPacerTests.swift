@@ -48,7 +48,8 @@ struct RequestPacerTests {
       }
       let inMinute = sent.count { now - $0 < Microseconds.minute } * weight
       #expect(inMinute <= limit, "TIDEGATE_SEED=\(seed)")
-      // A moment in which there was room was used: one more is wanted and goes at once, if the last 61 s have room for it.
+      // A moment in which there was room was used: one more is wanted and goes at once, if the last 61 s have room for
+      // it.
       let inLonger = sent.count { now - $0 < Microseconds.minute + Microseconds.second } * weight
       guard inLonger + weight <= limit else { continue }
       pacer.want(100)

@@ -48,7 +48,8 @@ struct SnapshotBridgeTests {
     bridge.reset()
     #expect(bridge.isStale(5))
     #expect(!bridge.isStale(6) && !bridge.isStale(7))
-    // One that comes late says nothing of what was lost; two that follow each other do: the venue has begun its numbers anew.
+    // One that comes late says nothing of what was lost; two that follow each other do: the venue has begun its numbers
+    // anew.
     let late = receive(&bridge, 2, 2)
     #expect(late == .buffered)
     #expect(bridge.isStale(1) && bridge.isStale(2) && bridge.isStale(5))

@@ -103,7 +103,7 @@ struct BybitHandlerTests {
     #expect(
       venue.connections(for: FeedConfiguration(symbols: ["BTC-USDT-PERP"])).map(\.venue.label) == ["bybit-linear"])
     #expect(venue.kinds == [.spot, .perpetual, .future] && venue.label == "bybit")
-    let kraken = KrakenHandler.venue.connections(for: FeedConfiguration(symbols: [], endpoint: "ws://localhost:9"))
+    let kraken = Kraken.venue.connections(for: FeedConfiguration(symbols: [], endpoint: "ws://localhost:9"))
     #expect(kraken.map(\.configuration.endpoint) == ["ws://localhost:9/v2"])
   }
 

@@ -5,8 +5,9 @@ import Testing
 
 @testable import Venues
 
-/// Recorded traffic of Deribit. The sessions are of markets that are not carried (options, inverse contracts) and of a channel that needs
-/// a key today (`raw`); their messages have the same form, and are read here as if the markets were linear.
+/// Recorded traffic of Deribit. The sessions are of markets that are not carried (options, inverse contracts) and of a
+/// channel that needs a key today (`raw`); their messages have the same form, and are read here as if the markets were
+/// linear.
 @Suite("Deribit's messages as they were recorded")
 struct DeribitRecordingTests {
   /// A feed that has `names` for linear perpetuals C0-USDC-PERP, C1-USDC-PERP ….

@@ -49,7 +49,7 @@ struct FeedErrorRingTests {
   @Test("a pipeline notes what its venue sent: unreadable, binary, answers that say no or nothing")
   func pipeline() {
     let pipeline = FeedPipeline(
-      venue: BinanceHandler.spot, configuration: FeedConfiguration(symbols: ["BNB-BTC"]))
+      venue: Binance.spot, configuration: FeedConfiguration(symbols: ["BNB-BTC"]))
     let now = Timestamp(microseconds: 1_700_000_000_000_000)
     func receive(_ bytes: [UInt8], isBinary: Bool = false) {
       pipeline.receive(bytes.span.bytes, isBinary: isBinary, now: now)
@@ -83,7 +83,7 @@ struct FeedErrorRingTests {
   @Test("an answer of status 200 that cannot be read is told with the reason; one that can is not")
   func answers() {
     let pipeline = FeedPipeline(
-      venue: BinanceHandler.spot, configuration: FeedConfiguration(symbols: ["BNB-BTC"]))
+      venue: Binance.spot, configuration: FeedConfiguration(symbols: ["BNB-BTC"]))
     var now = Timestamp(microseconds: 1_700_000_000_000_000)
     func ask() -> Int? {
       now = now + 60 * Microseconds.second

@@ -15,7 +15,7 @@ extension OddInputTests {
   // MARK: Binance
 
   private static let binance = Speaker(
-    venue: BinanceHandler.spot, symbols: ["BNB-BTC"],
+    venue: Binance.spot, symbols: ["BNB-BTC"],
     begin: { feed in
       feed.respond(BinanceHandlerTests.list)
       feed.connect()
@@ -40,7 +40,7 @@ extension OddInputTests {
   }
 
   private static let binanceFutures = Speaker(
-    venue: BinanceHandler.usdm, symbols: ["BTC-USDT-PERP"],
+    venue: Binance.usdm, symbols: ["BTC-USDT-PERP"],
     begin: { feed in
       feed.respond(BinanceFuturesTests.list)
       feed.connect()
@@ -239,7 +239,7 @@ extension OddInputTests {
   // MARK: Gate
 
   private static let gate = Speaker(
-    venue: GateHandler.venue, symbols: ["BTC-USDT"],
+    venue: Gate.venue, symbols: ["BTC-USDT"],
     begin: { feed in
       feed.respond(GateHandlerTests.list)
       feed.connect()
@@ -321,7 +321,7 @@ extension OddInputTests {
   // MARK: Kraken
 
   private static let kraken = Speaker(
-    venue: KrakenHandler.venue, symbols: ["ETH-USD"],
+    venue: Kraken.venue, symbols: ["ETH-USD"],
     begin: { feed in
       feed.connect()
       feed.receive(KrakenHandlerTests.pairs)
@@ -360,7 +360,7 @@ extension OddInputTests {
   // MARK: KuCoin
 
   private static let kuCoin = Speaker(
-    venue: KuCoinHandler.venue, symbols: ["BTC-USDT"],
+    venue: KuCoin.venue, symbols: ["BTC-USDT"],
     begin: { feed in
       feed.respond(KuCoinHandlerTests.list)
       feed.connect()

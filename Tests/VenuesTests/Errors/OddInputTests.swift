@@ -4,8 +4,8 @@ import Testing
 
 @testable import Venues
 
-/// What exchanges have sent and should not have, to every connection that the registry has: each costs at most its message and its book, is
-/// counted by its kind, and is kept where it can be looked at.
+/// What exchanges have sent and should not have, to every connection that the registry has: each costs at most its
+/// message and its book, is counted by its kind, and is kept where it can be looked at.
 @Suite("What exchanges have really sent")
 struct OddInputTests {
   enum Oddity: String, CaseIterable, Sendable {

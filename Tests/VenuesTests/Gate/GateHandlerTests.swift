@@ -10,11 +10,11 @@ struct GateHandlerTests {
     #"[{"id":"BTC_USDT","base":"BTC","base_name":"Bitcoin","quote":"USDT","fee":"0.2","min_quote_amount":"3","amount_precision":6,"precision":1,"trade_status":"tradable","sell_start":0,"buy_start":0},{"id":"ETH_USDT","base":"ETH","quote":"USDT","amount_precision":4,"precision":2,"trade_status":"tradable"},{"id":"OLD_USDT","base":"OLD","quote":"USDT","amount_precision":4,"precision":2,"trade_status":"untradable"}]"#
 
   static func connected(
-    _ symbols: [String] = ["BTC-USDT", "ETH-USDT"], books: GateHandler.Books = .streamed
+    _ symbols: [String] = ["BTC-USDT", "ETH-USDT"], books: Gate.Books = .streamed
   )
     -> HandlerHarness
   {
-    let feed = HandlerHarness(GateHandler.venue(books), symbols)
+    let feed = HandlerHarness(Gate.venue(books), symbols)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)
     feed.connect()
@@ -45,7 +45,7 @@ struct GateHandlerTests {
   @Test("the list, then a request for each stream, books first")
   func subscribes() throws {
     let feed = HandlerHarness(
-      GateHandler.venue, ["BTC-USDT", "ETH-USDT", "BTC-USTD", "OLD-USDT", "BTC-USDT-PERP", "nonsense"])
+      Gate.venue, ["BTC-USDT", "ETH-USDT", "BTC-USTD", "OLD-USDT", "BTC-USDT-PERP", "nonsense"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v4/spot/currency_pairs"] && !feed.handler.isPrepared)
     feed.respond(feed.gets[0].request, 200, Self.list)
@@ -77,7 +77,7 @@ struct GateHandlerTests {
   func paced() {
     let bases = (0..<40).map { "C\($0)" }
     let list = bases.map { #"{"id":"\#($0)_USDT","base":"\#($0)","quote":"USDT","amount_precision":2,"precision":2}"# }
-    let feed = HandlerHarness(GateHandler.venue, bases.map { "\($0)-USDT" })
+    let feed = HandlerHarness(Gate.venue, bases.map { "\($0)-USDT" })
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, "[" + list.joined(separator: ",") + "]")
     feed.connect()
@@ -95,7 +95,7 @@ struct GateHandlerTests {
 
   @Test("a list that is refused is asked for again; 429 waits a minute")
   func listFails() {
-    let feed = HandlerHarness(GateHandler.venue, ["BTC-USDT"])
+    let feed = HandlerHarness(Gate.venue, ["BTC-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"label":"SERVER_ERROR","message":"x"}"#)
     #expect(!feed.handler.isPrepared && feed.gets.isEmpty)
@@ -110,7 +110,7 @@ struct GateHandlerTests {
 
   @Test("a rank: the volumes first, then the list; what is not traded is listed and not chosen")
   func selection() {
-    let feed = HandlerHarness(GateHandler.venue, ["*-USDT:top1"])
+    let feed = HandlerHarness(Gate.venue, ["*-USDT:top1"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v4/spot/tickers"])
     feed.respond(

@@ -9,7 +9,7 @@ struct GateRecordingTests {
     "every spot frame is understood",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func frames() throws {
-    let feed = HandlerHarness(GateHandler.venue, ["ETH-USDT"])
+    let feed = HandlerHarness(Gate.venue, ["ETH-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, GateHandlerTests.list)
     feed.connect()

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Venues
 
-/// Recordings of the API that Gemini has archived (`/v2/marketdata`). No feed reads it any more, so its shapes are read here; the books are
-/// the house's own.
+/// Recordings of the API that Gemini has archived (`/v2/marketdata`). No feed reads it any more, so its shapes are read
+/// here; the books are the house's own.
 @Suite("Gemini's archived protocol")
 struct GeminiRecordingTests {
   private struct Tally {

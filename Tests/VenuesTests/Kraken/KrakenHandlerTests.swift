@@ -15,7 +15,7 @@ struct KrakenHandlerTests {
     #"{"channel":"book","type":"update","data":[{"symbol":"ETH/USD","bids":[],"asks":[{"price":1797.29,"qty":0.00000000},{"price":1797.52,"qty":1.56601318}],"checksum":3329440863,"timestamp":"2025-05-06T09:17:26.208075Z"}]}"#
 
   private func connected(_ symbols: [String] = ["ETH-USD", "ETH-BTC"]) -> HandlerHarness {
-    let feed = HandlerHarness(KrakenHandler.venue, symbols)
+    let feed = HandlerHarness(Kraken.venue, symbols)
     feed.prepare()
     feed.connect()
     return feed

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Venues
 
-/// The checksum on recorded books. The recording is of the old protocol (arrays, strings), so its shapes are read here; book and
-/// checksum are the ones in use.
+/// The checksum on recorded books. The recording is of the old protocol (arrays, strings), so its shapes are read here;
+/// book and checksum are the ones in use.
 @Suite("Kraken's checksum on recorded books")
 struct KrakenRecordingTests {
   @Test(
@@ -76,7 +76,7 @@ struct KrakenRecordingTests {
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"),
     arguments: ["kraken-mixed-20260702-frames-nautilus", "kraken-mixed-20260723-frames-jkorf"])
   func frames(_ name: String) throws {
-    let feed = HandlerHarness(KrakenHandler.venue, ["BTC-USD", "ETH-USDT"])
+    let feed = HandlerHarness(Kraken.venue, ["BTC-USD", "ETH-USDT"])
     feed.connect()
     feed.receive(
       #"{"channel":"instrument","type":"snapshot","data":{"pairs":[{"symbol":"BTC/USD","qty_precision":8,"price_precision":1},{"symbol":"ETH/USDT","qty_precision":8,"price_precision":4}]}}"#

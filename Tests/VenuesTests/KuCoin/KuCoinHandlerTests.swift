@@ -11,7 +11,7 @@ struct KuCoinHandlerTests {
   static let welcome = #"{"sessionId":"e8e46556-ae1d-4871-be0b-4efeaa5f2f6a","message":"welcome","pingInterval":18000}"#
 
   static func connected(_ symbols: [String] = ["BTC-USDT", "ETH-USDT"]) -> HandlerHarness {
-    let feed = HandlerHarness(KuCoinHandler.venue, symbols)
+    let feed = HandlerHarness(KuCoin.venue, symbols)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)
     feed.connect()
@@ -38,7 +38,7 @@ struct KuCoinHandlerTests {
 
   @Test("the list; then, after the welcome, a request for each topic, books first, two at a time")
   func subscribes() throws {
-    let feed = HandlerHarness(KuCoinHandler.venue, ["BTC-USDT", "ETH-USDT", "BTC-USTD", "OLD-USDT", "BTC-USDT-PERP"])
+    let feed = HandlerHarness(KuCoin.venue, ["BTC-USDT", "ETH-USDT", "BTC-USTD", "OLD-USDT", "BTC-USDT-PERP"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v2/symbols"] && !feed.handler.isPrepared)
     feed.respond(feed.gets[0].request, 200, Self.list)
@@ -69,7 +69,7 @@ struct KuCoinHandlerTests {
 
   @Test("a welcome that stays away is not waited for for ever")
   func noWelcome() {
-    let feed = HandlerHarness(KuCoinHandler.venue, ["BTC-USDT"])
+    let feed = HandlerHarness(KuCoin.venue, ["BTC-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.list)
     feed.connect()
@@ -85,7 +85,7 @@ struct KuCoinHandlerTests {
     let entries = bases.map {
       #"{"symbol":"\#($0)-USDT","baseCurrency":"\#($0)","quoteCurrency":"USDT","baseIncrement":"0.01","priceIncrement":"0.01"}"#
     }
-    let feed = HandlerHarness(KuCoinHandler.venue, bases.map { "\($0)-USDT" })
+    let feed = HandlerHarness(KuCoin.venue, bases.map { "\($0)-USDT" })
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"code":"200000","data":[\#(entries.joined(separator: ","))]}"#)
     feed.connect()
@@ -107,7 +107,7 @@ struct KuCoinHandlerTests {
 
   @Test("a list that is refused is asked for again; 429 waits a minute")
   func listFails() {
-    let feed = HandlerHarness(KuCoinHandler.venue, ["BTC-USDT"])
+    let feed = HandlerHarness(KuCoin.venue, ["BTC-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"code":"400100","msg":"Parameter Error"}"#)
     #expect(!feed.handler.isPrepared && feed.handler.counts.rejected == 1)
@@ -122,7 +122,7 @@ struct KuCoinHandlerTests {
 
   @Test("a rank: the volumes first, then the list; what is not traded is listed and not chosen")
   func selection() {
-    let feed = HandlerHarness(KuCoinHandler.venue, ["*-USDT:top1"])
+    let feed = HandlerHarness(KuCoin.venue, ["*-USDT:top1"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v1/market/allTickers"])
     feed.respond(

@@ -9,7 +9,7 @@ struct KuCoinRecordingTests {
     "every spot frame of the unified API is understood, and none of the classic one is taken",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func frames() throws {
-    let feed = HandlerHarness(KuCoinHandler.venue, ["ETH-USDT", "BTC-USDT"])
+    let feed = HandlerHarness(KuCoin.venue, ["ETH-USDT", "BTC-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, KuCoinHandlerTests.list)
     feed.connect()

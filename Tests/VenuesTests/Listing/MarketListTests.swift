@@ -25,7 +25,7 @@ struct MarketListTests {
 
   @Test("nothing is kept and nothing more is asked for unless it is wanted")
   func unwanted() {
-    let feed = HandlerHarness(BinanceHandler.spot, ["A-USD"])
+    let feed = HandlerHarness(Binance.spot, ["A-USD"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v3/exchangeInfo?symbols=%5B%22AUSD%22%5D"])
     feed.respond(feed.gets[0].request, 200, Self.markets)
@@ -34,7 +34,7 @@ struct MarketListTests {
 
   @Test("a listing is the whole list, with volumes where they are asked for")
   func listing() {
-    let feed = HandlerHarness(BinanceHandler.spot, [], listing: .volumes)
+    let feed = HandlerHarness(Binance.spot, [], listing: .volumes)
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v3/ticker/24hr?type=MINI"])
     feed.respond(feed.gets[0].request, 200, Self.volumes([("AUSD", "12.50"), ("XUSD", "1")]))
@@ -51,7 +51,7 @@ struct MarketListTests {
 
   @Test("a selection is resolved once volumes and list are there, behind the symbols that were named")
   func selection() {
-    let feed = HandlerHarness(BinanceHandler.spot, ["C-USD", "*-USD:top2"])
+    let feed = HandlerHarness(Binance.spot, ["C-USD", "*-USD:top2"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.volumes([("AUSD", "1"), ("BUSD", "3"), ("CUSD", "2"), ("DUSD", "9")]))
     feed.respond(feed.gets[0].request, 200, Self.markets)
@@ -62,7 +62,7 @@ struct MarketListTests {
 
   @Test("it is resolved again for the next connection; what is carried stays, also when volumes cannot be had")
   func again() {
-    let feed = HandlerHarness(BinanceHandler.spot, ["*-USD:top1"])
+    let feed = HandlerHarness(Binance.spot, ["*-USD:top1"])
     func prepare(_ volumes: String, _ list: String) {
       feed.prepare()
       feed.respond(feed.gets[0].request, 200, volumes)
@@ -85,7 +85,7 @@ struct MarketListTests {
 
   @Test("a rank waits for its volumes, ever longer; a listing does without them after three attempts")
   func failures() {
-    let ranked = HandlerHarness(BinanceHandler.spot, ["*-USD:top1"])
+    let ranked = HandlerHarness(Binance.spot, ["*-USD:top1"])
     ranked.prepare()
     ranked.respond(ranked.gets[0].request, 429, "")
     ranked.wait(59)
@@ -97,7 +97,7 @@ struct MarketListTests {
       ranked.wait(31)
       #expect(ranked.gets.map(\.path) == ["/api/v3/ticker/24hr?type=MINI"])
     }
-    let listing = HandlerHarness(BinanceHandler.spot, [], listing: .volumes)
+    let listing = HandlerHarness(Binance.spot, [], listing: .volumes)
     listing.prepare()
     for _ in 0..<2 {
       listing.respond(listing.gets[0].request, 404, "")
@@ -110,7 +110,7 @@ struct MarketListTests {
 
   @Test("an answer that never comes is asked for again; one that comes late is nothing")
   func late() {
-    let feed = HandlerHarness(BinanceHandler.spot, ["*-USD:top1"])
+    let feed = HandlerHarness(Binance.spot, ["*-USD:top1"])
     feed.prepare()
     let first = feed.gets[0].request
     feed.wait(32)
@@ -122,7 +122,7 @@ struct MarketListTests {
   @Test("more than a connection carries: the first of them, and what to write")
   func tooMany() {
     let names = (0..<300).map { "\(Character(UnicodeScalar(0x4E00 + UInt32($0))!))USD" }
-    let feed = HandlerHarness(BinanceHandler.spot, ["*-USD"])
+    let feed = HandlerHarness(Binance.spot, ["*-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.list(names))
     #expect(feed.market.instruments.count == 256)
@@ -136,12 +136,12 @@ struct MarketListTests {
   @Test("what another connection of the feed carries is not selected; it does not count against the limit either")
   func elsewhere() {
     let names = (0..<300).map { "S\($0)-USD" }
-    let connections = BinanceHandler.spot.connections(for: FeedConfiguration(symbols: names + ["*-USD"]))
+    let connections = Binance.spot.connections(for: FeedConfiguration(symbols: names + ["*-USD"]))
     #expect(connections.map(\.configuration.elsewhere) == [Array(names[150...]), []])
     #expect(connections[0].configuration.symbols == names[..<150] + ["*-USD"])
     var configuration = FeedConfiguration(symbols: ["A-USD", "*-USD"])
     configuration.elsewhere = ["B-USD"]
-    let feed = HandlerHarness(BinanceHandler.spot, configuration)
+    let feed = HandlerHarness(Binance.spot, configuration)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.markets)
     #expect(symbols(feed) == ["A", "C"] && feed.failures.isEmpty)
@@ -149,7 +149,7 @@ struct MarketListTests {
 
   @Test("a selection of nothing is told to be carried when the list has something for it")
   func later() {
-    let feed = HandlerHarness(BinanceHandler.spot, ["*-EUR"])
+    let feed = HandlerHarness(Binance.spot, ["*-EUR"])
     func prepare(_ list: String) {
       feed.prepare()
       feed.respond(feed.gets[0].request, 200, list)
@@ -165,7 +165,7 @@ struct MarketListTests {
 
   @Test("what selects nothing, and what is no selection, is told once")
   func nothing() {
-    let feed = HandlerHarness(BinanceHandler.spot, ["*-EUR", "*-usd"])
+    let feed = HandlerHarness(Binance.spot, ["*-EUR", "*-usd"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.markets)
     #expect(feed.failures["*-EUR"] == "Binance lists no market that is *-EUR")

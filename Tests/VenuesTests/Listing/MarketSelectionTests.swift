@@ -112,7 +112,7 @@ struct MarketSelectionTests {
 
   @Test("a selection reaches each connection that may hold it")
   func parts() {
-    let venue = BinanceHandler.venue
+    let venue = Binance.venue
     func labels(_ symbols: String...) -> [String] {
       venue.connections(for: FeedConfiguration(symbols: symbols)).map(\.venue.label)
     }

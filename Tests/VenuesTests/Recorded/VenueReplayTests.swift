@@ -55,7 +55,7 @@ struct VenueReplayTests {
     #expect(VenueRegistry.replays(venue: "binanceus", market: "spot").map(\.venue.name) == ["binance"])
     #expect(VenueRegistry.notReplayed(venue: "bitmex", market: "perp").contains("Bybit v5 spot and linear"))
     let coin = VenueRegistry.notReplayed(venue: "binance", market: "coinm")
-    #expect(coin == "binance coinm cannot be replayed; of that venue, what can is \(BinanceHandler.replay.title)")
+    #expect(coin == "binance coinm cannot be replayed; of that venue, what can is \(Binance.replay.title)")
   }
 
   @Test("names become symbols, and the list that is made of them is one that the handler reads", arguments: samples)
@@ -136,7 +136,7 @@ struct VenueReplayTests {
 
   @Test("names that are of no use are left out, the others replayed")
   func skips() throws {
-    let replay = try #require(BinanceHandler.venue.replay)
+    let replay = try #require(Binance.venue.replay)
     let start = try #require(
       replay.start(RecordedStart(market: "spot", names: ["BTCUSDT", "ABCXYZ", "XRPPAX", "BTCUSDT"])))
     #expect(start.symbols == ["BTC-USDT", "XRP-PAX"] && Array(start.skipped.keys) == ["ABCXYZ"])
@@ -154,7 +154,7 @@ struct VenueReplayTests {
     }
     #expect(
       names(
-        KrakenHandler.venue,
+        Kraken.venue,
         [#"{"channel":"book","data":[{"symbol":"BTC/USD"},{"symbol" : "ETH/USD"},{"symbol":"BTC/USD"}]}"#, ""])
         == ["BTC/USD", "ETH/USD"])
     #expect(
@@ -166,14 +166,14 @@ struct VenueReplayTests {
       #"{"symbol":"a b"}"#,
       #"{"symbol":"\u0041"}"#, #"{"symbol":"\#(String(repeating: "A", count: 41))"}"#,
     ]
-    #expect(names(KrakenHandler.venue, odd) == [])
+    #expect(names(Kraken.venue, odd) == [])
     #expect(
-      names(KrakenHandler.venue, (0..<1_000).map { #"{"symbol":"A\#($0)/USD"}"# }).count == FrameNames.limit)
+      names(Kraken.venue, (0..<1_000).map { #"{"symbol":"A\#($0)/USD"}"# }).count == FrameNames.limit)
   }
 
   @Test("a protocol that is not read any more is told by its frames or its address")
   func retired() throws {
-    let kraken = try #require(KrakenHandler.venue.replay)
+    let kraken = try #require(Kraken.venue.replay)
     var begin = RecordedStart(market: "spot", names: ["XBT/USD"])
     #expect(kraken.start(begin) == nil)
     begin.marks = Set(kraken.marks)

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Venues
 
-/// What the handlers do when they are to ask again, that of `AskAgainTests` for the other venues: one list, then what was refused, and
-/// nothing of what is carried.
+/// What the handlers do when they are to ask again, that of `AskAgainTests` for the other venues: one list, then what
+/// was refused, and nothing of what is carried.
 extension AskAgainTests {
   private func texts(_ feed: HandlerHarness, _ seconds: Double = 1) -> [String] {
     let sent = feed.sent
@@ -17,7 +17,7 @@ extension AskAgainTests {
     func pair(_ base: String, _ state: String = "tradable") -> String {
       #"{"id":"\#(base)_USDT","base":"\#(base)","quote":"USDT","amount_precision":6,"precision":1,"trade_status":"\#(state)"}"#
     }
-    let feed = HandlerHarness(GateHandler.venue, ["BTC-USDT", "ETH-USDT", "OLD-USDT", "NEW-USDT"])
+    let feed = HandlerHarness(Gate.venue, ["BTC-USDT", "ETH-USDT", "OLD-USDT", "NEW-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, "[\(pair("BTC")),\(pair("ETH")),\(pair("OLD", "untradable"))]")
     #expect(feed.failures.keys.sorted() == ["NEW-USDT", "OLD-USDT"])
@@ -47,7 +47,7 @@ extension AskAgainTests {
       #"{"symbol":"\#(base)-USDT","baseCurrency":"\#(base)","quoteCurrency":"USDT","baseIncrement":"0.00000001","priceIncrement":"0.1"}"#
     }
     let list = #"{"code":"200000","data":[\#(["BTC", "ETH", "SOL"].map(entry).joined(separator: ","))]}"#
-    let feed = HandlerHarness(KuCoinHandler.venue, ["BTC-USDT", "ETH-USDT", "SOL-USDT"])
+    let feed = HandlerHarness(KuCoin.venue, ["BTC-USDT", "ETH-USDT", "SOL-USDT"])
     feed.isAnswered = { !$0.contains("ETH-USDT") || !$0.contains("obu") }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)

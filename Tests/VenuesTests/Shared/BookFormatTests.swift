@@ -16,7 +16,7 @@ final class FormatHandler: SymbolHandler {
     handler: FormatHandler,
     receive: (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
   ) {
-    let handler = FormatHandler(venue: KrakenHandler.venue, configuration: FeedConfiguration(symbols: []))
+    let handler = FormatHandler(venue: Kraken.venue, configuration: FeedConfiguration(symbols: []))
     var first = EventBatch()
     let market = ListedMarket(
       venueSymbol: "BTCUSD", symbol: FeedSymbol(base: "BTC", quote: "USD"), priceScale: priceScale,

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Venues
 
-/// A refusal belongs to the symbol and the channel of its request. One of something beside the book touches no book, is told of, and is
-/// asked for again on its schedule.
+/// A refusal belongs to the symbol and the channel of its request. One of something beside the book touches no book, is
+/// told of, and is asked for again on its schedule.
 @Suite("Channels that are refused beside their book")
 struct ChannelRefusalTests {
   /// Runs for some minutes with data on the book, and gathers what is sent of `word`, by seconds.
@@ -22,7 +22,7 @@ struct ChannelRefusalTests {
   }
 
   private func kraken() -> (HandlerHarness, [String]) {
-    let feed = HandlerHarness(KrakenHandler.venue, ["ETH-USD"])
+    let feed = HandlerHarness(Kraken.venue, ["ETH-USD"])
     feed.isAnswered = { _ in false }
     feed.connect()
     feed.receive(KrakenHandlerTests.pairs)
@@ -113,7 +113,7 @@ struct ChannelRefusalTests {
 
   @Test("Gate: trades that are refused", arguments: [false, true])
   func gate(isLive: Bool) {
-    let feed = HandlerHarness(GateHandler.venue, ["BTC-USDT"])
+    let feed = HandlerHarness(Gate.venue, ["BTC-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, GateHandlerTests.list)
     feed.connect()
@@ -132,7 +132,7 @@ struct ChannelRefusalTests {
 
   @Test("Gate's bridged book: without an answer to its subscription no snapshot is asked for")
   func bridged() {
-    let feed = HandlerHarness(GateHandler.venue(.bridged), ["BTC-USDT"])
+    let feed = HandlerHarness(Gate.venue(.bridged), ["BTC-USDT"])
     feed.isAnswered = { _ in false }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, GateHandlerTests.list)

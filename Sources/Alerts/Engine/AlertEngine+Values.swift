@@ -1,0 +1,300 @@
+import Bytes
+import MarketData
+
+/// Data in.
+extension AlertEngine {
+  /// The price of a live trade, at the source's scale. O(1) if it reaches no rule's level.
+  package func price(_ source: AlertSource, _ price: Int64, at moment: AlertMoment) {
+    let source = Int(source.rawValue)
+    let index = Int(sources[source].price)
+    guard series[index].isLive else { return }
+    if !sources[source].windows.isEmpty { rollWindows(of: source, at: moment.steady) }
+    series[index].value = price
+    if series[index].hasValue, price < series[index].upper.first, ~price < series[index].lower.first {
+      guard !sources[source].windows.isEmpty else { return }
+      changed(windowsOf: source, at: moment)
+      return settle()
+    }
+    look(at: index, at: moment)
+    if !sources[source].windows.isEmpty { changed(windowsOf: source, at: moment) }
+    settle()
+  }
+
+  /// The best bid and ask of a live book, at the source's price scale; a side without orders is 0.
+  package func quote(_ source: AlertSource, bid: Int64, ask: Int64, at moment: AlertMoment) {
+    let source = Int(source.rawValue)
+    guard sources[source].book.isLive else { return }
+    sources[source].bid = bid
+    sources[source].ask = ask
+    for index in [sources[source].spread, sources[source].spreadPercent] {
+      guard let index, takeQuote(into: index, source: source) else { continue }
+      look(at: Int(index), at: moment)
+    }
+    settle()
+  }
+
+  /// The size within so many basis points of the best price of a live book, at the source's size scale.
+  package func depth(
+    _ source: AlertSource, _ side: AlertThreshold.BookSideName, basisPoints: UInt16, size: Int64, at moment: AlertMoment
+  ) {
+    let measure = AlertThreshold.Measure.depth(side, basisPoints: basisPoints)
+    let depths = sources[Int(source.rawValue)].depths
+    guard let index = depths.first(where: { series[Int($0)].measure == measure }).map(Int.init) else { return }
+    guard series[index].isLive else { return }
+    series[index].value = size
+    look(at: index, at: moment)
+    settle()
+  }
+
+  /// A price from before the gap ended, in order of time, while no live price has come since: crossings that it shows
+  /// fire late; rules that ask for a state wait for the first live price to say whether it still holds.
+  package func backfill(_ source: AlertSource, _ price: Int64, time: Timestamp, at moment: AlertMoment) {
+    let index = Int(sources[Int(source.rawValue)].price)
+    guard !series[index].hasValue else { return }
+    self.moment = moment
+    backfilledAt = time.microseconds
+    series[index].value = price
+    defer { backfilledAt = nil }
+    var kept: [UInt32] = []
+    for leaf in removeReached(index, by: price) {
+      if leaves[leaf].kind.rawValue >= Leaf.Kind.crossesUp.rawValue || leaves[leaf].phase == .inside {
+        take(price, leaf)
+      } else {
+        if series[index].reachedAt[leaf] == nil { series[index].reachedAt[leaf] = time.microseconds }
+        kept.append(leaf)
+      }
+    }
+    for leaf in kept { watch(leaf) }
+    settle()
+  }
+
+  /// Prices from before the rules for changes existed (in order of time), so that their windows are known at once.
+  package func prime(_ source: AlertSource, _ samples: [(time: Timestamp, price: Int64)], at moment: AlertMoment) {
+    self.moment = moment
+    let offset = moment.steady - moment.wall.microseconds
+    let steady = samples.map { (steady: $0.time.microseconds + offset, price: $0.price) }
+    for window in sources[Int(source.rawValue)].windows { windows[Int(window)].prime(steady) }
+  }
+
+  /// Whether a source's feed (prices) is live.
+  package func setFeed(_ source: AlertSource, isLive: Bool, at moment: AlertMoment) {
+    let source = Int(source.rawValue)
+    guard sources[source].feed.isLive != isLive else { return }
+    self.moment = moment
+    rollWindows(of: source, at: moment.steady)
+    set(&sources[source].feed, isLive)
+    set(sources[source].price, isLive)
+    for window in sources[source].windows { set(windows[Int(window)].series, isLive) }
+    staleness(of: sources[source].feed)
+    settle()
+  }
+
+  /// Whether a source's book (spread, depth) is live.
+  package func setBook(_ source: AlertSource, isLive: Bool, at moment: AlertMoment) {
+    let source = Int(source.rawValue)
+    guard sources[source].book.isLive != isLive else { return }
+    self.moment = moment
+    set(&sources[source].book, isLive)
+    sources[source].bid = 0
+    sources[source].ask = 0
+    for index in [sources[source].spread, sources[source].spreadPercent] {
+      if let index { set(index, isLive) }
+    }
+    for index in sources[source].depths { set(index, isLive) }
+    staleness(of: sources[source].book)
+    settle()
+  }
+
+  /// After a restart: when the source was last known to be live, so that late firings can say how late they may be.
+  package func wasLive(_ source: AlertSource, until time: Timestamp, at moment: AlertMoment) {
+    let source = Int(source.rawValue)
+    let steady = moment.steady - (moment.wall - time)
+    if !sources[source].feed.isLive { sources[source].feed.left = min(sources[source].feed.left, steady) }
+    if !sources[source].book.isLive { sources[source].book.left = min(sources[source].book.left, steady) }
+  }
+
+  private func set(_ part: inout Source.Part, _ isLive: Bool) {
+    part.isLive = isLive
+    if isLive { part.back = moment.steady } else { part.left = moment.steady }
+  }
+
+  private func set(_ index: UInt32, _ isLive: Bool) {
+    series[Int(index)].isLive = isLive
+    series[Int(index)].hasValue = false
+  }
+
+  /// Writes the spread of the source's quote; false if it has none.
+  func takeQuote(into index: UInt32, source: Int) -> Bool {
+    let (bid, ask) = (sources[source].bid, sources[source].ask)
+    guard bid > 0, ask > 0, series[Int(index)].isLive else { return false }
+    let (spread, overflow) = ask.subtractingReportingOverflow(bid)
+    guard !overflow else { return false }
+    if series[Int(index)].measure == .spread {
+      series[Int(index)].value = spread
+      return true
+    }
+    // Of the mean: 2 (ask − bid) ÷ (ask + bid).
+    let percent = Ratio.divide(Int128(spread) * 2_000_000, by: Int128(bid) + Int128(ask))
+    guard let narrow = Int64(exactly: percent) else { return false }
+    series[Int(index)].value = narrow
+    return true
+  }
+
+  // MARK: Change windows
+
+  func rollWindows(of source: Int, at steady: Int64) {
+    let price = Int(sources[source].price)
+    let last = series[price].hasValue ? series[price].value : nil
+    for window in sources[source].windows { windows[Int(window)].roll(to: steady, last: last) }
+  }
+
+  func changed(windowsOf source: Int, at moment: AlertMoment) {
+    for window in sources[source].windows { changed(window: Int(window), at: moment) }
+  }
+
+  func changed(window: Int, at moment: AlertMoment) {
+    let index = Int(windows[window].series)
+    let price = Int(sources[Int(windows[window].source)].price)
+    guard series[index].isLive, series[price].hasValue, let reference = windows[window].reference else {
+      series[index].hasValue = false
+      return
+    }
+    let (moved, overflow) = series[price].value.subtractingReportingOverflow(reference)
+    guard !overflow, let percent = Ratio.percent(moved, of: reference, digits: 4) else { return }
+    series[index].value = percent.mantissa
+    look(at: index, at: moment)
+  }
+
+  func wakeAtEnd(ofWindow slot: UInt32) {
+    windows[Int(slot)].wake = windows[Int(slot)].end
+    steadyWakes.insert(.init(time: windows[Int(slot)].wake, index: slot, stamp: 0, kind: .window))
+  }
+
+  // MARK: Levels
+
+  /// Looks which rules the present value of a series concerns.
+  func look(at index: Int, at moment: AlertMoment) {
+    self.moment = moment
+    let value = series[index].value
+    let isFirst = !series[index].hasValue
+    if isFirst {
+      series[index].hasValue = true
+      let source = sources[Int(series[index].source)]
+      let part = series[index].measure.isOfBook ? source.book : source.feed
+      gap = (part.left, part.back)
+    }
+    while series[index].upper.count > 0, value >= series[index].upper.first {
+      let entry = series[index].upper.removeFirst()
+      if leaves[entry.leaf].stamp == entry.stamp { take(value, entry.leaf) }
+    }
+    while series[index].lower.count > 0, ~value >= series[index].lower.first {
+      let entry = series[index].lower.removeFirst()
+      if leaves[entry.leaf].stamp == entry.stamp { take(value, entry.leaf) }
+    }
+    if isFirst {
+      // A condition that had come true while another part of its rule was not live counts from now on.
+      unsettled += series[index].treeLeaves
+      series[index].reachedAt = [:]
+      gap = nil
+    }
+  }
+
+  private func removeReached(_ index: Int, by value: Int64) -> [UInt32] {
+    var reached: [UInt32] = []
+    while series[index].upper.count > 0, value >= series[index].upper.first {
+      let entry = series[index].upper.removeFirst()
+      if leaves[entry.leaf].stamp == entry.stamp { reached.append(entry.leaf) }
+    }
+    while series[index].lower.count > 0, ~value >= series[index].lower.first {
+      let entry = series[index].lower.removeFirst()
+      if leaves[entry.leaf].stamp == entry.stamp { reached.append(entry.leaf) }
+    }
+    return reached
+  }
+
+  /// Gives a value to a leaf that waits for it, or looks at its series for the first time.
+  func take(_ value: Int64, _ index: UInt32) {
+    let levels = LeafLevels(leaves[index], scale: series[Int(leaves[index].series)].scale)
+    let before = leaves[index].phase
+    let isTrue = leaves[index].take(value, levels)
+    let rule = leaves[index].rule
+    watch(index, levels)
+    if leaves[index].phase != before { markChanged(rule) }
+    if rules[rule].leaf == index {
+      if isTrue { trigger(rule, because: index) }
+    } else if leaves[index].phase != before {
+      unsettled.append(index)
+    }
+  }
+
+  /// Looks at rules of several conditions once all that one event says is known: between two conditions that it turns,
+  /// one to true and the other to false, both would seem true.
+  func settle() {
+    guard !unsettled.isEmpty else { return }
+    let changed = unsettled
+    unsettled.removeAll(keepingCapacity: true)
+    for leaf in changed { reconsider(leaves[leaf].rule, because: leaf) }
+  }
+
+  func watch(_ index: UInt32) {
+    watch(index, LeafLevels(leaves[index], scale: series[Int(leaves[index].series)].scale))
+  }
+
+  private func watch(_ index: UInt32, _ levels: LeafLevels) {
+    let leaf = leaves[index]
+    let watch = leaf.watch(levels)
+    let stamp = leaf.stamp &+ 1
+    leaves[index].stamp = stamp
+    let at = Int(leaf.series)
+    if let upper = watch.upper {
+      series[at].upper.insert(.init(level: upper, leaf: index, stamp: stamp))
+      if series[at].upper.needsRebuild { series[at].upper.rebuild { leaves[$0.leaf].stamp == $0.stamp } }
+    }
+    if let lower = watch.lower {
+      series[at].lower.insert(.init(level: ~lower, leaf: index, stamp: stamp))
+      if series[at].lower.needsRebuild { series[at].lower.rebuild { leaves[$0.leaf].stamp == $0.stamp } }
+    }
+  }
+
+  /// Schedules the stale leaves of a part that is not live, and ends those of one that is.
+  private func staleness(of part: Source.Part) {
+    for leaf in part.leaves where rules[leaves[leaf].rule].flags.contains(.isWatching) {
+      watchStaleness(leaf, part)
+    }
+  }
+
+  func watchStaleness(_ index: UInt32, _ part: Source.Part) {
+    leaves[index].stamp &+= 1
+    guard part.isLive else {
+      guard leaves[index].phase == .outside else { return }
+      let due = part.left.addingReportingOverflow(leaves[index].bound).partialValue
+      guard due <= moment.steady else { return wake(steady: due, index, stamp: leaves[index].stamp, .stale) }
+      return staleForSoLong(index)
+    }
+    guard leaves[index].phase == .inside else { return }
+    leaves[index].phase = .outside
+    let rule = leaves[index].rule
+    markChanged(rule)
+    if rules[rule].leaf != index { unsettled.append(index) }
+  }
+}
+
+extension AlertEngine {
+  /// A stale leaf's time has come.
+  func staleForSoLong(_ leaf: UInt32) {
+    leaves[leaf].phase = .inside
+    let rule = leaves[leaf].rule
+    markChanged(rule)
+    if rules[rule].leaf == leaf { trigger(rule, because: leaf) } else { unsettled.append(leaf) }
+  }
+}
+
+extension AlertThreshold.Measure {
+  /// Whether it is of the book, not of trades.
+  var isOfBook: Bool {
+    switch self {
+    case .price, .change: false
+    case .spread, .spreadPercent, .depth: true
+    }
+  }
+}

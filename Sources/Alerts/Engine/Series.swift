@@ -1,0 +1,111 @@
+import Bytes
+import MarketData
+
+/// A figure of a market that rules watch.
+struct Series {
+  var source: UInt32
+  var measure: AlertThreshold.Measure
+  var scale: UInt8
+  /// Its feed, or its book, is live.
+  var isLive = false
+  /// `value` came since it is live.
+  var hasValue = false
+  var value: Int64 = 0
+  /// Leaves that watch it.
+  var leafCount: Int32 = 0
+  var upper = LevelHeap()
+  /// Levels are complemented (`~level`), so that the highest is first.
+  var lower = LevelHeap()
+  /// Leaves of rules of several conditions.
+  var treeLeaves: [UInt32] = []
+  /// Leaf → wall time of the back-filled price that reached it first.
+  var reachedAt: [UInt32: Int64] = [:]
+}
+
+/// A market with its feed and its book.
+struct Source {
+  /// When it was last not live.
+  struct Part {
+    var isLive = false
+    /// Steady µs of when it ceased to be live, and of when it became live again.
+    var left: Int64
+    var back: Int64 = .min
+    /// Stale leaves that watch it.
+    var leaves: [UInt32] = []
+  }
+
+  let symbol: String
+  var priceScale: UInt8 = 0
+  var sizeScale: UInt8 = 0
+  let price: UInt32
+  var spread: UInt32?
+  var spreadPercent: UInt32?
+  var depths: [UInt32] = []
+  /// Change windows, as indices of the engine's table.
+  var windows: [UInt32] = []
+  var bid: Int64 = 0
+  var ask: Int64 = 0
+  var feed: Part
+  var book: Part
+}
+
+/// The prices of a window in 60 equal parts, for its change in percent.
+///
+/// The reference is the last price of the part before the oldest: 60 to 61 parts ago. There is none where the feed was
+/// not live at the end of that part.
+struct ChangeWindow {
+  static let parts: Int64 = 60
+  private static let ring = Int(parts) + 2
+
+  let source: UInt32
+  let series: UInt32
+  /// Length of a part, µs.
+  let width: Int64
+  /// The part that `closes` are complete before.
+  private var part: Int64
+  private var closes: ContiguousArray<Int64?>
+  /// Steady time of the next look.
+  var wake: Int64 = .max
+
+  init(source: UInt32, series: UInt32, minutes: UInt16, steady: Int64) {
+    self.source = source
+    self.series = series
+    width = Int64(minutes) * Microseconds.minute / Self.parts
+    part = floorDivide(steady, width)
+    closes = ContiguousArray(repeating: nil, count: Self.ring)
+  }
+
+  /// Ends the parts before `steady` with `last`, the price at the end of each; nil: not known.
+  mutating func roll(to steady: Int64, last: Int64?) {
+    let now = floorDivide(steady, width)
+    guard now > part else { return }
+    for ended in max(part, now - Int64(Self.ring))..<now { closes[slot(ended)] = last }
+    part = now
+  }
+
+  /// When the present part ends.
+  var end: Int64 { (part + 1) * width }
+
+  /// The reference price; nil if it is not known.
+  var reference: Int64? { closes[slot(part - Self.parts - 1)] }
+
+  mutating func rescale(by factor: Int64?) {
+    for index in closes.indices {
+      guard let close = closes[index] else { continue }
+      let product = factor.map { close.multipliedReportingOverflow(by: $0) }
+      closes[index] = product.flatMap { $0.overflow ? nil : $0.partialValue }
+    }
+  }
+
+  /// Takes over prices from before it existed: `samples` in order of time (steady µs).
+  mutating func prime(_ samples: [(steady: Int64, price: Int64)]) {
+    for (index, sample) in samples.enumerated() {
+      let next = index + 1 < samples.count ? floorDivide(samples[index + 1].steady, width) : part
+      let from = max(floorDivide(sample.steady, width), part - Int64(Self.ring) + 1)
+      guard from < min(next, part) else { continue }
+      for ended in from..<min(next, part) where closes[slot(ended)] == nil { closes[slot(ended)] = sample.price }
+    }
+  }
+
+  private func slot(_ part: Int64) -> Int { Int(floorModulo(part, Int64(Self.ring))) }
+}

@@ -1,0 +1,136 @@
+import Bytes
+import MarketData
+
+/// The state of a rule, in the words that clients see.
+package enum AlertState: String, Sendable, CaseIterable {
+  /// Waits for its time: a clock alarm, a rule outside its hours, a snoozed one.
+  case scheduled
+  /// Watches, or counts down.
+  case running
+  case paused
+  /// Has fired and nobody has acknowledged it.
+  case alerting
+  /// Does nothing: the owner disabled it, it fired once and was acknowledged, or it expired.
+  case disabled
+}
+
+/// A rule's number: which entry of the engine's table, and the how-many-eth rule there. Never given twice.
+package struct AlertID: Sendable, Hashable, Comparable, RawRepresentable {
+  package let rawValue: UInt64
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  init(index: UInt32, generation: UInt32) { rawValue = UInt64(generation) << 32 | UInt64(index) }
+  var index: Int { Int(truncatingIfNeeded: rawValue & 0xFFFF_FFFF) }
+  var generation: UInt32 { UInt32(truncatingIfNeeded: rawValue >> 32) }
+
+  package static func < (a: AlertID, b: AlertID) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// Who owns rules: a dense number that the engine's owner gives to a subject.
+package struct AlertOwner: Sendable, Hashable, RawRepresentable {
+  package let rawValue: UInt32
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+}
+
+/// A market, feed and book that rules watch; dense.
+package struct AlertSource: Sendable, Hashable, RawRepresentable {
+  package let rawValue: UInt32
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+}
+
+/// The present in two clocks.
+package struct AlertMoment: Sendable, Hashable {
+  /// µs of a clock that neither stops nor steps (monotonic, from any zero): durations are measured on it.
+  package var steady: Int64
+  /// Wall time: clock alarms, hours and days go by it.
+  package var wall: Timestamp
+
+  package init(steady: Int64, wall: Timestamp) {
+    self.steady = steady
+    self.wall = wall
+  }
+
+  var wallSeconds: Int64 { floorDivide(wall.microseconds, Microseconds.second) }
+}
+
+/// A rule fired.
+package struct AlertFiring: Sendable, Hashable {
+  package var alert: AlertID
+  package var owner: AlertOwner
+  /// 1 for a rule's first firing, without holes: with the rule's id the firing's name, the same however often it is
+  /// delivered.
+  package var number: UInt32
+  /// Wall time of the firing.
+  package var time: Timestamp
+  /// The market, and the figure that made the condition true; nil for clocks and staleness.
+  package var source: AlertSource?
+  package var value: Decimal64?
+  /// By how much at most the firing comes after what it tells, µs; 0: on time.
+  package var lateBy: Int64
+  /// Rings again after a snooze.
+  package var isReminder: Bool
+  /// Earlier times of a clock alarm that passed unrung and are told with this one.
+  package var missed: UInt32
+
+  package init(
+    alert: AlertID, owner: AlertOwner, number: UInt32, time: Timestamp, source: AlertSource? = nil,
+    value: Decimal64? = nil, lateBy: Int64 = 0, isReminder: Bool = false, missed: UInt32 = 0
+  ) {
+    self.alert = alert
+    self.owner = owner
+    self.number = number
+    self.time = time
+    self.source = source
+    self.value = value
+    self.lateBy = lateBy
+    self.isReminder = isReminder
+    self.missed = missed
+  }
+}
+
+/// What is to be kept of a rule beside its text, so that it goes on after a restart as if there had been none.
+package struct AlertProgress: Sendable, Hashable {
+  package var isEnabled = true
+  package var isPaused = false
+  /// Fires no more: once, or expired.
+  package var isFinished = false
+  package var firings: UInt32 = 0
+  /// Firings up to this number are acknowledged.
+  package var acknowledged: UInt32 = 0
+  /// The phase of each threshold, in the order of the rule (`Leaf.Phase`).
+  package var phases: [UInt8] = []
+  /// The condition has been false since it last fired.
+  package var isArmed = true
+  /// Wall time before which it does not fire (cooldown).
+  package var quietUntil: Timestamp?
+  /// Wall time at which it rings again.
+  package var snoozedUntil: Timestamp?
+  /// The local day (`CivilDay`) of the last firing.
+  package var lastDay: Int32?
+  /// The last time of a clock alarm that was told, s UTC.
+  package var lastRing: Int64?
+  /// The next time of a clock alarm, s UTC; if it has passed when the rule comes back from the store, it rings late.
+  package var nextRing: Int64?
+  /// Times of a clock alarm from here to `lastRing` that were only counted as missed, s UTC.
+  package var skippedFrom: Int64?
+  /// Wall time at which a countdown ends, or while it is paused µs that are left of it.
+  package var countdown: Int64?
+
+  package init() {}
+}
+
+/// A rule's present state, for its owner.
+package struct AlertStatus: Sendable, Hashable {
+  package var state: AlertState
+  package var firings: UInt32
+  package var acknowledged: UInt32
+  /// When it rings next, wall time: clock alarms, countdowns, snoozes, hours that begin.
+  package var next: Timestamp?
+
+  package init(state: AlertState, firings: UInt32, acknowledged: UInt32, next: Timestamp?) {
+    self.state = state
+    self.firings = firings
+    self.acknowledged = acknowledged
+    self.next = next
+  }
+}

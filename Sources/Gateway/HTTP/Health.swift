@@ -1,0 +1,98 @@
+import Bytes
+import MarketData
+import PubSub
+
+/// Whether the gateway is of use to its clients, and why not. A value; nothing here asks anybody.
+struct Health: Sendable {
+  enum Status: String, Sendable {
+    /// Every feed is live, and no symbol is refused or out of sync.
+    case ok
+    /// Ready, but a part of what is configured is missing.
+    case degraded
+    /// Not ready: fewer feeds are live than `required`, or clients are being sent away.
+    case failing
+  }
+
+  private let feeds: [FeedStatus]
+  /// Venues that must be live before the gateway counts as ready.
+  private let required: Int
+  private let isDraining: Bool
+  /// Why history is not written; nil while it is, or none is kept. Clients are served all the same.
+  private let historyFailure: String?
+
+  /// - Parameters:
+  ///   - feeds: of the whole gateway.
+  ///   - required: 0 and more; the setting `ready-feeds`.
+  init(feeds: [FeedStatus], required: Int, isDraining: Bool, historyFailure: String? = nil) {
+    self.feeds = feeds
+    self.required = required
+    self.isDraining = isDraining
+    self.historyFailure = historyFailure
+  }
+
+  private var live: Int { feeds.count { $0.state == .live } }
+  var isReady: Bool { !isDraining && live >= required }
+
+  var status: Status { !isReady ? .failing : reasons.isEmpty ? .ok : .degraded }
+
+  /// What is wrong, a sentence each, in the order in which it matters; empty if nothing is.
+  var reasons: [String] {
+    var reasons: [String] = []
+    if isDraining { reasons.append("the gateway sends its clients away") }
+    if live < required {
+      reasons.append("\(live) of \(feeds.count) feeds are live; ready-feeds asks for \(required)")
+    }
+    for feed in feeds where feed.state != .live {
+      reasons.append("\(feed.venue) is \(feed.state.rawValue)\(feed.reason.map { ": \($0)" } ?? "")")
+    }
+    for feed in feeds {
+      if !feed.failed.isEmpty { reasons.append("\(feed.venue) refuses \(Self.words(feed.failed))") }
+      if feed.state == .live, !feed.syncing.isEmpty {
+        reasons.append("\(feed.venue) rebuilds \(Self.words(feed.syncing))")
+      }
+    }
+    if let historyFailure { reasons.append("history is not written: \(historyFailure)") }
+    return reasons
+  }
+
+  /// `2 symbols: kraken:A-B (no such pair), …`, at most three of them by name.
+  private static func words(_ symbols: [String: String]) -> String {
+    let shown = symbols.sorted { $0.key < $1.key }.prefix(3).map { "\($0.key) (\($0.value))" }
+    let rest = symbols.count > shown.count ? ", …" : ""
+    return "\(symbols.count) symbol\(symbols.count == 1 ? "" : "s"): \(shown.joined(separator: ", "))\(rest)"
+  }
+
+  /// For `/readyz`: a word for people, then a line for each feed.
+  var text: String {
+    let first = isDraining ? "draining" : isReady ? "ready" : "not ready"
+    let lines = feeds.map { "\($0.venue): \($0.state.rawValue)\($0.reason.map { " (\($0))" } ?? "")\n" }.joined()
+    return "\(first): \(live) of \(feeds.count) feeds live, \(required) required\n" + lines
+      + (historyFailure.map { "history: not written (\($0))\n" } ?? "")
+  }
+
+  /// For `/healthz`.
+  func append(uptimeSeconds: Int64, to out: inout ByteBuffer) {
+    out.append("{\"status\":")
+    out.append(json: status.rawValue)
+    out.append(isReady ? ",\"ready\":true" : ",\"ready\":false")
+    out.append(isDraining ? ",\"draining\":true" : ",\"draining\":false")
+    out.append(",\"feeds_live\":")
+    out.append(integer: Int64(live))
+    out.append(",\"feeds_required\":")
+    out.append(integer: Int64(required))
+    out.append(",\"feeds\":")
+    out.append(integer: Int64(feeds.count))
+    out.append(",\"uptime_s\":")
+    out.append(integer: uptimeSeconds)
+    out.append(",\"version\":")
+    out.append(json: TidegateVersion.current)
+    out.append(",\"commit\":")
+    out.append(json: TidegateVersion.commit)
+    out.append(",\"reasons\":[")
+    for (index, reason) in reasons.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      out.append(json: reason)
+    }
+    out.append("]}\n")
+  }
+}

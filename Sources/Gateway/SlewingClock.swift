@@ -1,0 +1,42 @@
+import MarketData
+
+/// How a clock that never goes back follows one that is set; see `GatewayClock`.
+struct SlewingClock {
+  /// What is taken back of a backward step with each call of `follow`, µs: 0.05 % at one a second, as adjtime(3) does.
+  private static let slew: Int64 = 500
+  /// The smallest step that is reported, µs.
+  private static let reportedStep: Int64 = 100_000
+
+  /// Microseconds from the monotonic clock to UTC.
+  private var offset: Int64
+  private var last: Int64
+  /// How far the wall clock stands behind, µs, as known.
+  private var lag: Int64 = 0
+
+  /// - Parameters:
+  ///   - wall: µs UTC.
+  ///   - monotonic: µs at the same moment.
+  init(wall: Int64, monotonic: Int64) {
+    offset = wall - monotonic
+    last = wall
+  }
+
+  mutating func now(monotonic: Int64) -> Timestamp {
+    last = max(last, monotonic + offset)
+    return Timestamp(microseconds: last)
+  }
+
+  /// Answers a step of the wall clock by more than 100 ms, in µs, once; one forward is then also a step of `now`.
+  mutating func follow(wall: Int64, monotonic: Int64) -> Int64? {
+    let step = wall - monotonic - offset
+    if step >= 0 {
+      offset += step
+      lag = 0
+      return step > Self.reportedStep ? step : nil
+    }
+    let news = -step - lag
+    offset -= min(-step, Self.slew)
+    lag = max(0, -step - Self.slew)
+    return abs(news) > Self.reportedStep ? -news : nil
+  }
+}

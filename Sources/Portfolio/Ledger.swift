@@ -1,0 +1,227 @@
+import Bytes
+import MarketData
+
+/// What happened to one asset of a portfolio. Sums of money are in the portfolio's currency.
+package struct PortfolioTransaction: Sendable, Hashable {
+  package enum Kind: String, Sendable, Hashable, CaseIterable {
+    case buy, sell, deposit, withdrawal
+    /// A quantity of the asset that was paid as a fee.
+    case fee
+  }
+
+  package var kind: Kind
+  package var asset: String
+  /// Above 0.
+  package var quantity: Decimal64
+  /// Of one unit. Needed for buys and sells; of a deposit what it cost, where that is known.
+  package var price: Decimal64?
+  /// Paid in money on top, 0 or more.
+  package var fee: Decimal64?
+  package var time: Timestamp
+
+  package init(
+    _ kind: Kind, _ asset: String, quantity: Decimal64, price: Decimal64? = nil, fee: Decimal64? = nil, time: Timestamp
+  ) {
+    self.kind = kind
+    self.asset = asset
+    self.quantity = quantity
+    self.price = price
+    self.fee = fee
+    self.time = time
+  }
+}
+
+/// Which of the units bought are sold first.
+package enum CostMethod: String, Sendable, Hashable, CaseIterable {
+  /// All have the mean cost.
+  case average
+  /// The oldest.
+  case fifo
+}
+
+/// Why a transaction was refused.
+package enum LedgerError: Error, Sendable, Equatable {
+  /// A quantity that is not above 0, a price or fee below 0, or a buy or sell without a price.
+  case invalid(field: String, reason: String)
+  /// More is taken out than there is.
+  case oversold(asset: String)
+  /// Beyond 77 digits.
+  case overflow
+}
+
+/// What a portfolio has of one asset, what it cost, and what was made of it: the sum of its transactions in their
+/// order.
+///
+/// Exact, but for the cost of a part of what was bought together, which is rounded half to even to 18 digits after the
+/// point; what is rounded off stays with the rest, so nothing is lost over a series of sales.
+package struct AssetLedger: Sendable, Hashable {
+  struct Lot: Sendable, Hashable {
+    var quantity: WideDecimal
+    var cost: WideDecimal
+  }
+
+  /// Digits after the point of a partial cost.
+  static let costDigits = 18
+
+  package let asset: String
+  package let method: CostMethod
+  /// The asset is the portfolio's currency: a unit costs 1.
+  package let isCurrency: Bool
+  package private(set) var quantity = WideDecimal.zero
+  /// What the quantity cost, fees included.
+  package private(set) var cost = WideDecimal.zero
+  /// Proceeds of sales less fees and less what was sold had cost.
+  package private(set) var realised = WideDecimal.zero
+  /// Fees in money.
+  package private(set) var fees = WideDecimal.zero
+  /// A deposit came without a price, and not all has gone since: `cost` is too low.
+  package private(set) var isCostKnown = true
+  /// Something of unknown cost was sold.
+  package private(set) var isRealisedKnown = true
+  /// The oldest first.
+  private var lots: [Lot] = []
+  private var firstLot = 0
+
+  package init(asset: String, currency: String, method: CostMethod) {
+    self.asset = asset
+    self.method = method
+    isCurrency = asset == currency
+  }
+
+  /// - Throws: and then nothing has changed.
+  package mutating func apply(_ transaction: PortfolioTransaction) throws(LedgerError) {
+    try Self.validate(transaction)
+    var new = self
+    do {
+      try new.add(transaction)
+    } catch .ledger(let error) {
+      throw error
+    } catch {
+      throw .overflow
+    }
+    self = new
+  }
+
+  /// - Throws: `.invalid`.
+  package static func validate(_ transaction: PortfolioTransaction) throws(LedgerError) {
+    guard transaction.quantity.mantissa > 0 else { throw .invalid(field: "quantity", reason: "above 0") }
+    guard transaction.price?.mantissa ?? 0 >= 0 else { throw .invalid(field: "price", reason: "0 or more") }
+    guard transaction.fee?.mantissa ?? 0 >= 0 else { throw .invalid(field: "fee", reason: "0 or more") }
+    if transaction.kind == .buy || transaction.kind == .sell, transaction.price == nil {
+      throw .invalid(field: "price", reason: "a \(transaction.kind.rawValue) needs the price of one unit")
+    }
+  }
+
+  private enum Failure: Error {
+    case ledger(LedgerError)
+    case decimal
+  }
+
+  private mutating func add(_ transaction: PortfolioTransaction) throws(Failure) {
+    let amount = WideDecimal(transaction.quantity)
+    let fee = transaction.fee.map { WideDecimal($0) } ?? .zero
+    fees = try Self.exact { () throws(WideDecimal.Failure) in try fees.plus(fee) }
+    switch transaction.kind {
+    case .buy, .deposit:
+      let price = transaction.price.map { WideDecimal($0) } ?? (isCurrency ? WideDecimal(1) : nil)
+      if price == nil { isCostKnown = false }
+      try Self.exact { () throws(WideDecimal.Failure) in
+        let paid = try (price ?? .zero).times(amount).plus(fee)
+        quantity = try quantity.plus(amount)
+        cost = try cost.plus(paid)
+        if method == .fifo { lots.append(Lot(quantity: amount, cost: paid)) }
+      }
+    case .sell, .withdrawal, .fee:
+      let hadKnownCost = isCostKnown
+      let removed = try remove(amount)
+      try Self.exact { () throws(WideDecimal.Failure) in
+        realised = try realised.minus(fee)
+        switch transaction.kind {
+        case .sell:
+          let proceeds = try (transaction.price.map { WideDecimal($0) } ?? .zero).times(amount)
+          realised = try realised.plus(proceeds).minus(removed)
+        case .fee: realised = try realised.minus(removed)
+        default: break
+        }
+      }
+      if !hadKnownCost, transaction.kind != .withdrawal { isRealisedKnown = false }
+    }
+  }
+
+  /// Takes units out; answers what they had cost.
+  private mutating func remove(_ amount: WideDecimal) throws(Failure) -> WideDecimal {
+    let rest = try Self.exact { () throws(WideDecimal.Failure) in try quantity.minus(amount) }
+    guard !rest.isBelowZero else { throw .ledger(.oversold(asset: asset)) }
+    let removed: WideDecimal
+    if rest.isZero {
+      removed = cost
+      lots = []
+      firstLot = 0
+      isCostKnown = true
+    } else if method == .average {
+      removed = try Self.part(of: cost, amount, quantity)
+    } else {
+      removed = try removeOldest(amount)
+    }
+    cost = try Self.exact { () throws(WideDecimal.Failure) in try cost.minus(removed) }
+    quantity = rest
+    return removed
+  }
+
+  private mutating func removeOldest(_ amount: WideDecimal) throws(Failure) -> WideDecimal {
+    var wanted = amount
+    var removed = WideDecimal.zero
+    while !wanted.isZero {
+      let lot = lots[firstLot]
+      let left = try Self.exact { () throws(WideDecimal.Failure) in try lot.quantity.minus(wanted) }
+      let isWhole = left.isBelowZero || left.isZero
+      let taken = isWhole ? lot.cost : try Self.part(of: lot.cost, wanted, lot.quantity)
+      try Self.exact { () throws(WideDecimal.Failure) in
+        removed = try removed.plus(taken)
+        lots[firstLot].quantity = left
+        lots[firstLot].cost = try lot.cost.minus(taken)
+        wanted = isWhole ? try wanted.minus(lot.quantity) : .zero
+      }
+      if isWhole { firstLot += 1 }
+    }
+    if firstLot > 64, firstLot > lots.count / 2 {
+      lots.removeFirst(firstLot)
+      firstLot = 0
+    }
+    return removed
+  }
+
+  private static func part(
+    of cost: WideDecimal, _ amount: WideDecimal, _ whole: WideDecimal
+  ) throws(Failure) -> WideDecimal {
+    try exact { () throws(WideDecimal.Failure) in try cost.times(amount).divided(by: whole, digits: costDigits) }
+  }
+
+  private static func exact<T>(_ body: () throws(WideDecimal.Failure) -> T) throws(Failure) -> T {
+    do { return try body() } catch { throw .decimal }
+  }
+}
+
+/// The transactions of a portfolio, summed by asset.
+package struct PortfolioLedger: Sendable, Hashable {
+  package let currency: String
+  package let method: CostMethod
+  /// In the order in which the assets first came.
+  package private(set) var assets: [AssetLedger] = []
+  private var indices: [String: Int] = [:]
+
+  package init(currency: String, method: CostMethod) {
+    self.currency = currency
+    self.method = method
+  }
+
+  /// Transactions are applied in the order in which they happened: the caller sorts them.
+  /// - Throws: and then nothing has changed.
+  package mutating func apply(_ transaction: PortfolioTransaction) throws(LedgerError) {
+    if let index = indices[transaction.asset] { return try assets[index].apply(transaction) }
+    var ledger = AssetLedger(asset: transaction.asset, currency: currency, method: method)
+    try ledger.apply(transaction)
+    indices[transaction.asset] = assets.count
+    assets.append(ledger)
+  }
+}

@@ -1,0 +1,137 @@
+import MarketData
+
+/// How one book comes into sync and stays there, whatever the venue: by a snapshot in the stream, which updates are
+/// linked to or not, or joined to a REST snapshot; a message that is the whole book is a snapshot each time. Checksums
+/// are the market's to look at (`Market.Configuration`), and come back as a wish to rebuild.
+///
+/// It never says that a book is live because something was asked for: only what came makes it so.
+struct BookKeeper {
+  /// What becomes of a book message.
+  enum Verdict: Equatable {
+    /// It is the whole book.
+    case whole
+    /// It follows what was there, or needs no link.
+    case applied
+    case followed
+    /// It joins a REST snapshot.
+    case joined
+    /// It was in the snapshot already.
+    case old
+    /// It changes nothing: the last one again, or of a book that is not live.
+    case nothing
+    /// Kept, until a REST snapshot is there.
+    case kept
+    /// Something is missing before it: the book is out of sync.
+    case gap
+    /// Of a shallower book than the one that is there.
+    case shallower
+  }
+
+  private(set) var stream = StreamedBook()
+  var bridge: SnapshotBridge
+  /// Whether the book is joined to REST snapshots.
+  private(set) var isBridged: Bool
+  private let isBridgedFirst: Bool
+  private let rule: SequenceRule?
+  private var last: Int64 = 0
+  private var isJoined = false
+
+  init(_ facts: DialectFacts) {
+    if case .streamed(let rule) = facts.book {
+      self.rule = rule
+      isBridgedFirst = false
+    } else {
+      rule = nil
+      isBridgedFirst = true
+    }
+    isBridged = isBridgedFirst
+    // A book that is never bridged keeps nothing, whatever its rule.
+    bridge = SnapshotBridge(rule: facts.bridge?.rule ?? .binanceSpot)
+  }
+
+  var isLive: Bool { isBridged ? bridge.isLive : stream.isLive }
+  var isQueued: Bool { stream.isQueued }
+  var silentAttempts: Int { stream.silentAttempts }
+
+  /// Why a streamed book counts as failed; nil if it does not.
+  var trouble: BookTrouble? { stream.trouble }
+
+  /// A request for its subscription waits, or was sent.
+  mutating func queued(now: Timestamp) { if !isBridged { stream.queued(now: now) } }
+  mutating func subscribed(now: Timestamp) { if !isBridged { stream.subscribed(now: now) } }
+
+  /// Whether a streamed book is to be subscribed again.
+  func isDue(now: Timestamp) -> Bool { !isBridged && stream.isDue(now: now) }
+
+  /// Takes a message of the book. Nil numbers: nothing links it.
+  mutating func take(
+    _ event: BookEvent, _ numbers: Hearing.Numbers?, _ batch: borrowing EventBatch, now: Timestamp
+  ) -> Verdict {
+    if isBridgedFirst || numbers?.isBridged == true { return takeBridged(event, numbers, batch) }
+    if event.kind == .snapshot {
+      isBridged = false
+      isJoined = false
+      last = numbers?.numbers.last ?? 0
+      stream.snapshotArrived(now: now)
+      return .whole
+    }
+    guard stream.isLive, !isBridged else { return .nothing }
+    guard let numbers = numbers?.numbers, let rule else { return .applied }
+    if rule.follows(numbers, last) {
+      last = numbers.last
+      isJoined = true
+      return .followed
+    }
+    if !isJoined, rule.isOld(numbers, last) { return .old }
+    return rule.isRepeat(numbers, last) ? .nothing : .gap
+  }
+
+  private mutating func takeBridged(
+    _ event: BookEvent, _ numbers: Hearing.Numbers?, _ batch: borrowing EventBatch
+  ) -> Verdict {
+    guard let numbers = numbers?.numbers else { preconditionFailure("an update that is joined by no number") }
+    if !isBridgedFirst {
+      // The deeper book is there.
+      guard !stream.isLive else { return .shallower }
+      isBridged = true
+      // Nothing is subscribed again for the sake of the other book.
+      stream.disconnected()
+    }
+    if event.kind == .snapshot {
+      bridge.reset()
+      _ = bridge.bridge(numbers.last) { _, _, _, _ in }
+      return .whole
+    }
+    switch bridge.receive(
+      numbers, bids: batch.bids[event.bidRange], asks: batch.asks[event.askRange], time: event.time)
+    {
+    case .joined: return .joined
+    case .followed: return .followed
+    case .old: return .old
+    case .buffered: return .kept
+    case .gap: return .gap
+    }
+  }
+
+  /// The book must be rebuilt; true if that takes it out of sync now.
+  mutating func lose(now: Timestamp) -> Bool {
+    guard isBridged else { return stream.resync(now: now) }
+    guard bridge.isLive else { return false }
+    bridge.reset()
+    return true
+  }
+
+  /// The subscription was refused: nothing more is expected.
+  mutating func stop() {
+    stream.disconnected()
+    bridge.reset()
+  }
+
+  /// The connection is gone. What failed before is remembered.
+  mutating func disconnected() {
+    stop()
+    isBridged = isBridgedFirst
+    last = 0
+    isJoined = false
+  }
+}

@@ -1,0 +1,97 @@
+import Bytes
+import MarketData
+
+/// A venue: its facts, how its requests are spelled, how its messages and lists are read. All of the life of a
+/// subscription is the engine's (`FeedEngine`): a dialect knows no deadline, no retry, and no state of a book.
+///
+/// A class with overridden methods, so that a message costs one dynamic call and no existential. What a dialect keeps
+/// of its own (the numbers of a connection, quotes that come in parts) it keeps by place, and forgets in `forget`.
+package class Dialect {
+  let facts: DialectFacts
+
+  init(_ facts: DialectFacts) { self.facts = facts }
+
+  /// The text of a request; nil if the venue has no such request. `id` is this request's alone.
+  func spell(_ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable) -> String? {
+    preconditionFailure("a dialect without requests")
+  }
+
+  /// Reads one message: market events go to `batch` in their order, everything else to `hearing`. On an error both are
+  /// taken back, and the message may be read again at a wider scale: nothing of the dialect's own is changed before
+  /// the last thing that can fail.
+  func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {}
+
+  /// The connection is gone, and with it what the dialect kept of it.
+  func forget() {}
+
+  /// About four times a second while connected: what a dialect watches beyond the engine's own watches.
+  func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {}
+
+  // MARK: Lists
+
+  /// The path of the venue's list of markets, or of the part of it that is next; nil where it comes in the stream.
+  func listPath(_ query: ListQuery) -> String? { nil }
+
+  /// Reads an answer to `listPath`.
+  func readList(_ body: RawSpan) throws(FeedError) -> ListPage { preconditionFailure("a list that nobody asks for") }
+
+  /// Reads the answer to `facts.volumePaths[index]`: volumes of 24 h in the quote currency, by the venue's own names.
+  func readVolumes(_ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]) throws(FeedError) {}
+
+  // MARK: Books that are bridged
+
+  /// The path of a book's snapshot, of so many levels a side.
+  func snapshotPath(_ instrument: Instrument, levels: Int) -> String {
+    preconditionFailure("snapshots that nobody asks for")
+  }
+
+  /// Reads a book's snapshot: its levels go to the end of `batch`, the number or time that it stands at is returned.
+  func readSnapshot(
+    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    preconditionFailure("snapshots that nobody asks for")
+  }
+}
+
+/// A channel of a symbol: its place, and the place of the channel in `DialectFacts.channels`.
+struct Topic: Hashable {
+  var place: Int
+  var channel: Int
+}
+
+/// What the engine asks a dialect to spell.
+enum FeedRequest {
+  case subscribe([Topic])
+  case unsubscribe([Topic])
+  /// The list of markets, where it is a channel of the stream: its beginning or its end.
+  case list(isEnd: Bool)
+  case ping
+  /// A market of the canary, by the venue's name.
+  case canary(String)
+  /// The first message on a connection, before all subscriptions.
+  case greeting
+}
+
+/// What is asked for of the venue's list.
+struct ListQuery {
+  /// The symbols that were named, as far as they are symbols.
+  var symbols: [FeedSymbol]
+  /// Whether all markets are wanted, as a selection or a listing does.
+  var isWhole: Bool
+  /// The kinds of market that are wanted.
+  var families: Set<Instrument.Kind.Family>
+  /// With what status the last request for it failed; nil if it did not, or a new round begins.
+  var failed: Int?
+}
+
+/// A part of the venue's list, or all of it.
+struct ListPage {
+  /// Of all parts so far.
+  var markets: [ListedMarket]
+  /// Whether there are more parts: then the path of the next is asked for.
+  var goesOn = false
+  /// What an address may spend in a minute by REST, where the list says it.
+  var weightPerMinute: Int?
+}

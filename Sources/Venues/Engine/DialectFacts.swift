@@ -1,0 +1,123 @@
+import MarketData
+
+/// What is fixed about how a venue's connection lives. Data: whatever differs between venues in it is a value here and
+/// no code there.
+struct DialectFacts {
+  /// A channel that each symbol is followed on.
+  struct Channel {
+    /// By the venue's own name.
+    var name: String
+    /// The longest time between two messages of it that lives, market or no market, µs; nil where nothing is promised.
+    /// A channel that is dead by that is subscribed again (`SilenceWatch`).
+    var every: Int64?
+
+    init(_ name: String, every: Int64? = nil) {
+      self.name = name
+      self.every = every
+    }
+  }
+
+  /// What goes into one request.
+  enum Grouping {
+    /// One channel of one symbol. The first channel of all symbols comes before the second of any.
+    case topic
+    /// One channel of several symbols. What is sent in one go is joined.
+    case channel(symbols: Int)
+    /// All channels of several symbols.
+    case symbols(Int)
+  }
+
+  /// How requests go out: at most `atOnce` in one go, one go in `every` µs.
+  struct Pacing {
+    var grouping: Grouping
+    var atOnce: Int
+    var every: Int64
+    /// Requests that wait, and requests whose answers are awaited. Bounds memory; a few for each symbol are enough.
+    var limit: Int
+    /// Whether the limit is an address's: then connections share it.
+    var isShared = false
+  }
+
+  struct Ping {
+    enum Since {
+      /// At this pace, whatever else there is.
+      case ping
+      /// So long after the last word from here.
+      case sent
+      /// So long after the last word from the venue.
+      case heard
+    }
+    var after: Int64
+    var since: Since
+  }
+
+  /// Where a book that is not whole in the stream gets its beginning from.
+  struct Bridge {
+    var rule: SequenceRule
+    /// Snapshots that can be asked for, the deepest first: levels a side, and what a request costs of the weight.
+    var snapshots: [(levels: Int, weight: Int)]
+    /// Weight a minute for all connections of an address.
+    var weightPerMinute: Int
+    var concurrency: Int
+    /// How much of the weight limit the snapshots of all symbols may take at the start, in minutes of it: with more
+    /// symbols they are less deep.
+    var startMinutes = 2
+    /// Bytes that a snapshot has at most.
+    var bodyLimit: Int
+    /// A book that never changes still wants a snapshot, this long after its subscription was acknowledged, µs.
+    var quietAfter = 5 * Microseconds.second
+  }
+
+  enum Book {
+    /// A snapshot comes in the stream. The rule links what follows to it; nil where nothing is numbered.
+    case streamed(SequenceRule?)
+    /// Updates in the stream are joined to a REST snapshot.
+    case bridged
+  }
+
+  /// How the book is told that a message was of which could not be read: it has `mark` in it, and the symbol in the
+  /// text at `key`.
+  struct Salvaged {
+    var mark: StaticString
+    var key: StaticString
+    var prefix: StaticString = ""
+    var suffix: StaticString = ""
+  }
+
+  /// The book's comes first.
+  var channels: [Channel]
+  var book: Book
+  /// Also where a streamed book may turn out to be bridged.
+  var bridge: Bridge?
+  var pacing: Pacing
+  var ping: Ping?
+  /// How the list comes: by REST, or as a channel of the stream that is asked for again if it has not come after this
+  /// long, µs.
+  var listTimeout: Int64?
+  var volumePaths: [String] = []
+  var listLimit = 16 << 20
+  /// Subscriptions wait so long for the venue's welcome, µs; 0 where there is none.
+  var welcomeWithin: Int64 = 0
+  /// A symbol of which nothing came for so long after subscribing is told, µs: where any name is acknowledged. Nil
+  /// where none is.
+  var silenceLimit: Int64?
+  /// Whether a market is carried that is listed and not matched now. False where it would be acknowledged and silent.
+  var carriesHalted = true
+  /// Subscriptions in a row without a snapshot, of a book that has been live, after which the connection is made anew;
+  /// nil where a subscription can be relied on to bring one.
+  var silentAttempts: Int?
+  /// Whether the trades of a symbol are counted without holes.
+  var countsTrades = false
+  var salvage: [Salvaged]
+  /// Better words for a symbol that is not listed, for one who knows the venue's other names.
+  var unlisted: (@Sendable (_ wanted: FeedSymbol, _ markets: [ListedMarket]) -> String?)?
+
+  init(
+    channels: [Channel], book: Book, pacing: Pacing, salvage: [Salvaged]
+  ) {
+    self.channels = channels
+    self.book = book
+    self.pacing = pacing
+    self.salvage = salvage
+  }
+}

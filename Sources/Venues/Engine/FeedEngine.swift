@@ -1,0 +1,566 @@
+import Bytes
+import MarketData
+
+/// The life of a connection, for every venue: lists, subscriptions, books, refusals, silence, pings. It is the only
+/// owner of all of that state; what a venue is like stands in its dialect. Sans-IO, as every `FeedHandler`.
+///
+/// What holds for every dialect:
+/// 1. A book is live only when its data has come. A REST snapshot is asked for only when its subscription was
+///    acknowledged, or an update has come: without that it would say nothing of what follows.
+/// 2. Every request has a deadline. One that is not answered is sent again, then told of, then the connection is
+///    exchanged.
+/// 3. A refusal belongs to the symbol and the channel of its request and touches nothing else. It is retried on its
+///    schedule, or told as the symbol's.
+/// 4. A book that leaves `live` says so by a reset.
+/// 5. One pacing for a connection, and one budget for an address.
+package final class FeedEngine: SymbolHandler {
+  /// A symbol's state on this connection.
+  struct Line {
+    var book: BookKeeper
+    /// When its book was first subscribed on this connection.
+    var subscribed = Timestamp.distantFuture
+    /// When its book was acknowledged, or first spoke.
+    var acknowledged: Timestamp?
+    var isHeard = false
+    var isToldSilent = false
+    /// Whether its book has been live on this connection.
+    var wasLive = false
+    /// Whether the newest list has it, and it can be carried.
+    var isListed = true
+    var isRefused = false
+    /// Whether its channels have been asked for on this connection.
+    var isAsked = false
+    var lastTrade: Int64 = 0
+    var isCarried: Bool { isListed && !isRefused }
+  }
+
+  let dialect: Dialect
+  let facts: DialectFacts
+  var lines: [Line] = []
+  var desk: SubscriptionDesk
+  var pacer: RequestPacer
+  /// Levels of the snapshots that are asked for.
+  var snapshotLevels = 0
+  /// By topic, for the channels that promise something.
+  private var watches: [SilenceWatch?] = []
+  private(set) var isConnected = false
+  private var isLeaving = false
+  var inMaintenance = false
+  /// When a list that comes in the stream is overdue; nil if none is awaited.
+  var listDue: Timestamp?
+  private var listAttempts = 0
+  var hasStreamList = false
+  private var hasAllVolumes = false
+  private var listFailure: Int?
+  var pingAfter: Int64
+  private var lastPing = Timestamp.distantPast
+  private var lastSent = Timestamp.distantPast
+  private var hearing = Hearing()
+
+  init(_ dialect: Dialect, venue: Venue, configuration: FeedConfiguration) {
+    self.dialect = dialect
+    facts = dialect.facts
+    desk = SubscriptionDesk(facts, connections: configuration.connections)
+    let bridge = facts.bridge
+    pacer = RequestPacer(
+      weightPerMinute: max(1, (bridge?.weightPerMinute ?? 60) / configuration.connections),
+      requestWeight: bridge?.snapshots[0].weight ?? 1, concurrency: bridge?.concurrency ?? 1)
+    snapshotLevels = bridge?.snapshots[0].levels ?? 0
+    pingAfter = facts.ping?.after ?? .max
+    super.init(venue: venue, configuration: configuration)
+  }
+
+  // MARK: Connection
+
+  package override func connected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = true
+    isLeaving = false
+    lastPing = now
+    if let greeting = spell(.greeting, now) { send(greeting, now) }
+    if facts.welcomeWithin > 0 { desk.outbox.pause(until: now + facts.welcomeWithin) }
+    if facts.listTimeout != nil {
+      hasStreamList = false
+      listAttempts = 0
+      askForStreamList(now)
+    } else {
+      subscribeMissing(now)
+      flush(now)
+    }
+  }
+
+  package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
+    isConnected = false
+    listDue = nil
+    hasAllVolumes = false
+    listRequest.restart()
+    listFailure = nil
+    desk.removeAll()
+    pacer.removeAll()
+    dialect.forget()
+    pingAfter = facts.ping?.after ?? .max
+    for place in lines.indices {
+      var book = lines[place].book
+      book.disconnected()
+      lines[place] = Line(book: book)
+    }
+    for topic in watches.indices { watches[topic]?.disconnected() }
+  }
+
+  package override func tick(now: Timestamp, into batch: inout EventBatch) {
+    if facts.listTimeout == nil ? !listRequest.isDone : !isConnected && !isPrepared { prepare(now: now, into: &batch) }
+    guard isConnected else { return }
+    if let due = listDue, now >= due {
+      listAttempts += 1
+      unanswered(listAttempts, "the list of markets", now: now)
+      askForStreamList(now)
+    }
+    watch(now, into: &batch)
+    renewBooks(now)
+    for place in lines.indices where lines[place].isCarried { watchSilence(of: place, now) }
+    repeatUnanswered(now)
+    flush(now)
+    ping(now)
+    pacer.expire(now: now)
+    pump(now)
+  }
+
+  /// The dialect's own watch, and the channels that promise something.
+  private func watch(_ now: Timestamp, into batch: inout EventBatch) {
+    hearing.begin(now: now)
+    dialect.tick(known, &hearing)
+    for report in hearing.reports { try? act(report, now: now, into: &batch) }
+    guard !watches.isEmpty else { return }
+    for code in watches.indices {
+      let topic = desk.topic(code)
+      guard lines[topic.place].isCarried,
+        watches[code]?.isDead(now: now, connectionHeard: marketHeard) ?? false
+      else { continue }
+      if topic.channel == 0 {
+        take(topic.place, outOfSync: .stale, now: now, into: &batch)
+      } else {
+        desk.renew([topic.place], channel: topic.channel)
+      }
+    }
+  }
+
+  private func ping(_ now: Timestamp) {
+    guard let ping = facts.ping else { return }
+    let since =
+      switch ping.since {
+      case .ping: lastPing
+      case .sent: lastSent
+      case .heard: max(connectionHeard, lastPing)
+      }
+    guard now - since >= pingAfter else { return }
+    lastPing = now
+    if let text = spell(.ping, now) { send(text, now) }
+  }
+
+  private func spell(_ request: FeedRequest, _ now: Timestamp) -> String? {
+    requestID += 1
+    let text = dialect.spell(request, id: requestID, now: now, known)
+    if text == nil { requestID -= 1 }
+    return text
+  }
+
+  func send(_ text: String, _ now: Timestamp) {
+    actions.append(.send(text))
+    lastSent = now
+  }
+
+  func leave(_ reason: String, within: Int64) {
+    guard !isLeaving else { return }
+    isLeaving = true
+    actions.append(.renew(reason: reason, within: within))
+  }
+
+  override func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {
+    dialect.spell(.canary(market), id: id, now: now, known) ?? ""
+  }
+
+  // MARK: Lists
+
+  package override var isPrepared: Bool {
+    facts.listTimeout == nil ? listRequest.hasList : hasAllVolumes || !marketList.wantsVolumes
+  }
+
+  package override func prepare(now: Timestamp, into batch: inout EventBatch) {
+    if facts.listTimeout != nil {
+      hasAllVolumes = hasVolumes(now: now)
+    } else {
+      super.prepare(now: now, into: &batch)
+    }
+  }
+
+  override var listPath: String? {
+    defer { listFailure = nil }
+    return dialect.listPath(
+      ListQuery(
+        symbols: marketList.named.compactMap(FeedSymbol.init), isWhole: wantsWholeList, families: wantedFamilies,
+        failed: listFailure))
+  }
+  override var listLimit: Int { facts.listLimit }
+
+  override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    let page = try dialect.readList(body)
+    if let weight = page.weightPerMinute, let bridge = facts.bridge {
+      pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
+    }
+    guard !page.goesOn else { return false }
+    take(page.markets, into: &batch)
+    return true
+  }
+
+  override func listFailed(status: Int) { listFailure = status }
+
+  override func hasListed(now: Timestamp) {
+    guard isConnected else { return }
+    subscribeMissing(now)
+    flush(now)
+  }
+
+  func take(_ markets: [ListedMarket], into batch: inout EventBatch) {
+    let carried = carry(markets, into: &batch)
+    while lines.count < known.count { lines.append(Line(book: BookKeeper(facts))) }
+    for place in lines.indices { lines[place].isListed = carried.contains(place) }
+    desk.grow(to: lines.count)
+    if facts.channels.contains(where: { $0.every != nil }) {
+      while watches.count < desk.states.count {
+        watches.append(facts.channels[desk.topic(watches.count).channel].every.map { SilenceWatch(every: $0) })
+      }
+    }
+    chooseDepth()
+  }
+
+  private func askForStreamList(_ now: Timestamp) {
+    guard let timeout = facts.listTimeout, let text = spell(.list(isEnd: false), now) else { return }
+    send(text, now)
+    listDue = now + timeout
+  }
+
+  override var volumeRequests: [String] { facts.volumePaths }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try dialect.readVolumes(body, of: index, into: &volumes)
+  }
+
+  override func isLive(_ place: Int) -> Bool { lines[place].book.isLive }
+
+  override var carriesHalted: Bool { facts.carriesHalted }
+
+  override func unlisted(_ wanted: FeedSymbol, among markets: [ListedMarket]) -> String {
+    facts.unlisted?(wanted, markets) ?? super.unlisted(wanted, among: markets)
+  }
+
+  override var asksAgain: Bool { true }
+
+  /// What stayed silent is subscribed again, too: a name that is none may be acknowledged, and whether one that has
+  /// become one is heard of by itself is not known.
+  override func askAgain(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
+    if facts.listTimeout != nil {
+      guard isConnected, hasStreamList, !desk.outbox.isPaused(at: now) else { return }
+    }
+    for place in lines.indices where symbols.contains(configuredName(place)) && !lines[place].book.isLive {
+      guard lines[place].isRefused || lines[place].isToldSilent else { continue }
+      var book = lines[place].book
+      book.stop()
+      lines[place] = Line(book: book)
+      desk.forget(place)
+    }
+    guard facts.listTimeout != nil else {
+      listRequest.again()
+      return prepare(now: now, into: &batch)
+    }
+    hasStreamList = false
+    if let text = spell(.list(isEnd: true), now) { send(text, now) }
+    askForStreamList(now)
+  }
+
+  // MARK: Subscriptions
+
+  /// What is carried and has not been asked for on this connection.
+  private func subscribeMissing(_ now: Timestamp) {
+    let places = lines.indices.filter { lines[$0].isCarried && !lines[$0].isAsked }
+    guard !places.isEmpty else { return }
+    desk.subscribe(places)
+    for place in places {
+      lines[place].isAsked = true
+      lines[place].book.queued(now: now)
+    }
+  }
+
+  /// Subscribes the books again whose time has come: those that have been live before whatever else waits.
+  private func renewBooks(_ now: Timestamp) {
+    guard !desk.outbox.isPaused(at: now) else { return }
+    var due = lines.indices.filter { lines[$0].isCarried && lines[$0].book.isDue(now: now) }
+    guard !due.isEmpty else { return }
+    if let limit = facts.silentAttempts,
+      let hopeless = due.first(where: { lines[$0].wasLive && lines[$0].book.silentAttempts >= limit })
+    {
+      // That a subscription brings a snapshot is said of a first one only: where it does not, only another connection
+      // helps.
+      leave("\(known[hopeless].venueSymbol) got no snapshot by subscribing again", within: RequestDeadline.renewal)
+      due.removeAll { lines[$0].wasLive && lines[$0].book.silentAttempts >= limit }
+    }
+    for place in due { lines[place].book.queued(now: now) }
+    // The ones that are put before all others last, in their order.
+    desk.renew(due.filter { !lines[$0].wasLive }, channel: 0)
+    for place in groupsFirst(due.filter { lines[$0].wasLive }) { desk.renew(place, channel: 0, isFirst: true) }
+  }
+
+  /// What goes before all others is put there one after the other, the last first.
+  private func groupsFirst(_ places: [Int]) -> [[Int]] {
+    if case .topic = facts.pacing.grouping { return places.reversed().map { [$0] } }
+    return places.isEmpty ? [] : [places]
+  }
+
+  func flush(_ now: Timestamp) {
+    guard isConnected else { return }
+    if desk.outbox.isEmpty, !desk.outbox.isPaused(at: now), facts.listTimeout == nil { followCanary(now) }
+    for request in desk.take(now: now) { send(request, now) }
+  }
+
+  private func send(_ request: SubscriptionDesk.Request, _ now: Timestamp) {
+    var request = request
+    // Of a symbol that was refused nothing is asked for, and a book whose snapshot has come after all is left as it is.
+    request.places.removeAll {
+      let topic = desk.topic($0)
+      let line = lines[topic.place]
+      return !line.isCarried || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
+    }
+    guard !request.places.isEmpty else { return }
+    let topics = desk.topics(request)
+    guard let text = spell(request.isEnd ? .unsubscribe(topics) : .subscribe(topics), now) else { return }
+    send(text, now)
+    desk.sent(request, as: requestID, now: now)
+    guard !request.isEnd else { return }
+    for topic in topics where topic.channel == 0 {
+      if lines[topic.place].subscribed == .distantFuture { lines[topic.place].subscribed = now }
+      lines[topic.place].book.subscribed(now: now)
+    }
+  }
+
+  /// Sends the requests again whose answers are overdue, tells of them, and has the connection exchanged in the end.
+  private func repeatUnanswered(_ now: Timestamp) {
+    for var request in desk.takeOverdue(now: now) {
+      guard !isMoot(&request, now) else { continue }
+      request.attempts += 1
+      unanswered(request.attempts, words(request), now: now)
+      desk.again(
+        request, due: request.attempts < RequestDeadline.attempts ? nil : now + RequestDeadline.hopeless)
+    }
+  }
+
+  /// Whether a request that was not answered need not be sent again.
+  private func isMoot(_ request: inout SubscriptionDesk.Request, _ now: Timestamp) -> Bool {
+    var silent: [Int] = []
+    request.places.removeAll { code in
+      let topic = desk.topic(code)
+      let line = lines[topic.place]
+      // What comes is as good as an acknowledgement.
+      if !line.isCarried || desk.states[code] == .acknowledged { return true }
+      guard topic.channel == 0, !line.book.isBridged else { return false }
+      // A streamed book asks again by itself, until its data comes.
+      if !line.book.isLive { silent.append(topic.place) }
+      return true
+    }
+    if let attempts = silent.map({ lines[$0].book.silentAttempts }).max() {
+      unanswered(
+        attempts, words(SubscriptionDesk.Request(places: silent.map { desk.code(Topic(place: $0, channel: 0)) })),
+        now: now)
+    }
+    return request.places.isEmpty
+  }
+
+  /// Names a request for people.
+  func words(_ request: SubscriptionDesk.Request) -> String {
+    let topics = desk.topics(request)
+    let channels = Set(topics.map(\.channel)).sorted().map { facts.channels[$0].name }
+    let symbols = desk.symbols(of: request)
+    let names =
+      symbols.count > 20 ? "\(symbols.count) symbols" : symbols.map { known[$0].venueSymbol }.joined(separator: " ")
+    return "\(channels.joined(separator: " ")) of \(names)"
+  }
+
+  private func watchSilence(of place: Int, _ now: Timestamp) {
+    let line = lines[place]
+    if line.book.isBridged, !line.book.isLive, let acknowledged = line.acknowledged, let bridge = facts.bridge,
+      now - acknowledged >= bridge.quietAfter
+    {
+      pacer.want(place)
+    }
+    guard let limit = facts.silenceLimit else { return }
+    if line.isHeard || line.book.isLive {
+      guard line.isToldSilent else { return }
+      lines[place].isToldSilent = false
+      actions.append(.symbolAccepted(symbol: configuredName(place)))
+    } else if !line.isToldSilent, now - line.subscribed >= limit {
+      lines[place].isToldSilent = true
+      let what = line.book.isBridged ? "nothing" : "no book"
+      refuse(configuredName(place), "\(what) came for it in \(limit / Microseconds.second) s of subscription")
+    }
+  }
+
+  // MARK: Messages
+
+  override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    let start = batch.events.count
+    hearing.begin(now: now)
+    try dialect.read(message, &known, &hearing, into: &batch)
+    if hearing.mayBeCanary, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
+    isAnswer = hearing.isAnswer
+    counts.ignored += hearing.ignored
+    take(from: start, now: now, into: &batch)
+    guard !hearing.reports.isEmpty else { return }
+    for report in hearing.reports { try act(report, now: now, into: &batch) }
+  }
+
+  /// Takes the market events of a message that could be read. O(events).
+  private func take(from start: Int, now: Timestamp, into batch: inout EventBatch) {
+    var index = start
+    var book = 0
+    var hasLost = false
+    while index < batch.events.count {
+      switch batch.events[index] {
+      case .trade(let trade):
+        let place = trade.instrument.index
+        count(trade)
+        if facts.countsTrades {
+          let id = Int64(clamping: trade.id.number ?? 0)
+          if !trade.isBacklog {
+            // One sequence per book: a jump means trades that never came.
+            seen[place].missedTrades &+= TradeSequence.missed(after: lines[place].lastTrade, before: id)
+          }
+          lines[place].lastTrade = max(lines[place].lastTrade, id)
+        }
+        hear(place)
+      case .book(let event):
+        let numbers = hearing.numbers.indices.contains(book) ? hearing.numbers[book] : nil
+        book += 1
+        guard take(event, numbers, at: index, now: now, &hasLost, into: &batch) else {
+          batch.events.remove(at: index)
+          continue
+        }
+      case .quote(let quote): hear(quote.instrument.index)
+      case .ticker(let ticker): hear(ticker.instrument.index)
+      default: break
+      }
+      index += 1
+    }
+    if hasLost { tick(now: now, into: &batch) }
+  }
+
+  /// Something came of a symbol beside its book.
+  private func hear(_ place: Int) {
+    if lines[place].book.isBridged { lines[place].isHeard = true }
+  }
+
+  /// Takes a book's message; false if its event is to be left out.
+  private func take(
+    _ event: BookEvent, _ numbers: Hearing.Numbers?, at index: Int, now: Timestamp, _ hasLost: inout Bool,
+    into batch: inout EventBatch
+  ) -> Bool {
+    let place = event.instrument.index
+    let verdict = lines[place].book.take(event, numbers, batch, now: now)
+    if verdict == .shallower {
+      counts.ignored += 1
+      return false
+    }
+    if event.kind == .snapshot { seen[place].snapshots += 1 } else { seen[place].deltas += 1 }
+    let isBridged = lines[place].book.isBridged
+    if event.kind == .snapshot || isBridged { lines[place].isHeard = true }
+    if isBridged {
+      if lines[place].acknowledged == nil { lines[place].acknowledged = now }
+      desk.flows(Topic(place: place, channel: 0))
+    }
+    if !watches.isEmpty { watches[place * facts.channels.count]?.heard(now: now) }
+    switch verdict {
+    case .whole:
+      lines[place].wasLive = true
+      desk.flows(Topic(place: place, channel: 0))
+    case .applied: break
+    case .followed: seen[place].sequenceOK += 1
+    case .joined: seen[place].bridged += 1
+    case .old: seen[place].dropped += 1
+    case .nothing, .shallower: break
+    case .kept:
+      // What is kept may have to be widened, as what is applied.
+      note(event, batch)
+      pacer.want(place)
+      pump(now)
+    case .gap:
+      note(event, batch)
+      seen[place].gaps += 1
+      if isBridged { pacer.lost(place, now: now) } else { _ = lines[place].book.lose(now: now) }
+      batch.events[index] = .bookReset(event.instrument, .gap)
+      hasLost = true
+      return true
+    }
+    switch verdict {
+    case .whole, .applied, .followed, .joined:
+      note(event, batch)
+      return true
+    default: return false
+    }
+  }
+
+  private func note(_ event: BookEvent, _ batch: borrowing EventBatch) {
+    known.note(event.instrument.index, batch.bids[event.bidRange])
+    known.note(event.instrument.index, batch.asks[event.askRange])
+  }
+
+  /// Of a message that could not be read only a book loses something.
+  override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    for fact in facts.salvage where Salvage.contains(message, fact.mark) {
+      let places = Salvage.symbols(
+        message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
+      for place in places { take(place, outOfSync: .malformed, now: now, into: &batch) }
+      return tick(now: now, into: &batch)
+    }
+  }
+
+  // MARK: Books
+
+  /// Takes a live book out of sync, and says so.
+  func take(_ place: Int, outOfSync reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
+    guard lines[place].book.lose(now: now) else { return }
+    if reason == .gap { seen[place].gaps += 1 }
+    if lines[place].book.isBridged { pacer.lost(place, now: now) }
+    batch.events.append(.bookReset(InstrumentID(place), reason))
+  }
+
+  package override func resync(
+    _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
+  ) {
+    let place = instrument.index
+    guard isConnected, lines.indices.contains(place), lines[place].book.lose(now: now) else { return }
+    if lines[place].book.isBridged { pacer.lost(place, now: now) }
+    tick(now: now, into: &batch)
+  }
+
+  override func trouble(ofBook place: Int) -> BookTrouble? {
+    lines[place].book.isBridged ? pacer.trouble(of: place) : lines[place].book.trouble
+  }
+
+  override func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
+    guard lines.indices.contains(place) else { return }
+    lines[place].book.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy)
+  }
+
+  override func answered(
+    _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard let place = pacer.answered(request) else { return }
+    takeSnapshot(place, status: status, body: body, now: now, into: &batch)
+    pump(now)
+  }
+
+  override func readSnapshot(
+    _ body: RawSpan, _ place: Int, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    known.begin()
+    return try dialect.readSnapshot(body, place, &known, into: &batch)
+  }
+}

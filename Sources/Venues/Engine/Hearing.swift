@@ -1,0 +1,85 @@
+import MarketData
+
+/// What a message said beside market events, for the engine to act on once all of it has been read.
+struct Hearing {
+  /// The numbers of a book event.
+  struct Numbers {
+    var numbers: UpdateNumbers
+    /// Whether the event is to be joined to a REST snapshot.
+    var isBridged = false
+  }
+
+  /// A subscription was refused. Which one: by the number of the request, the symbol, the channel, as far as the venue
+  /// says it.
+  struct Refusal {
+    enum Effect {
+      /// It will not be. A book is its symbol's; another channel is asked for again, slowly and for ever. Of several
+      /// symbols in one request, which is to blame shows when the halves are asked for.
+      case final
+      /// The same, where the venue has looked at every symbol of the request.
+      case finalForAll
+      /// There is such a subscription already.
+      case already
+      /// The venue could not, this once: the same again after so many µs.
+      case again(after: Int64)
+      /// Too many requests: nothing is sent for so many µs, or ever longer if the venue does not say, and then the
+      /// same again.
+      case pause(Int64?)
+    }
+    var id: Int?
+    var place: Int?
+    var channel: Int?
+    /// The venue's words, for people.
+    var reason: String
+    var effect = Effect.final
+    /// What was refused, where no request is known.
+    var what = "request"
+  }
+
+  enum Report {
+    /// A subscription was carried out, or what ends one was. `place` nil: all of the request.
+    case acknowledged(id: Int?, place: Int?, channel: Int?)
+    case refused(Refusal)
+    /// The venue is ready for subscriptions, and wants a ping this often, µs.
+    case welcome(pingAfter: Int64?)
+    case maintenance(Bool)
+    /// The connection ends soon, by the venue's plan, within so many µs.
+    case leave(String, within: Int64)
+    /// The connection is of no more use.
+    case reconnect(String)
+    /// The list of markets, where it comes in the stream.
+    case listed([ListedMarket])
+    /// A book is contradicted by what else was said; all of them if `place` is nil.
+    case lost(place: Int?, ResyncReason)
+    /// An answer that the venue waits for, outside all pacing.
+    case send(String)
+  }
+
+  private(set) var now = Timestamp.distantPast
+  /// Whether the message only answers something that was asked: it proves a socket and no market.
+  var isAnswer = false
+  /// Messages, or parts of one, that are of no use here.
+  var ignored = 0
+  /// Whether the message is of no use, and such as the canary brings: of a symbol's channel, and another depth of it.
+  var mayBeCanary = false
+  /// One for each book event of the message, in their order, where the venue numbers them.
+  private(set) var numbers: [Numbers] = []
+  private(set) var reports: [Report] = []
+
+  /// A message begins to be read; the memory of the one before is kept.
+  mutating func begin(now: Timestamp) {
+    self.now = now
+    isAnswer = false
+    mayBeCanary = false
+    ignored = 0
+    numbers.removeAll(keepingCapacity: true)
+    reports.removeAll(keepingCapacity: true)
+  }
+
+  mutating func report(_ report: Report) { reports.append(report) }
+
+  /// The numbers of the book event that has just been appended.
+  mutating func number(_ numbers: UpdateNumbers, isBridged: Bool = false) {
+    self.numbers.append(Numbers(numbers: numbers, isBridged: isBridged))
+  }
+}

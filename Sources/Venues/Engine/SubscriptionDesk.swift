@@ -1,0 +1,229 @@
+import MarketData
+
+/// Where every subscription of a connection stands, by symbol and channel, and what is still to be sent: pacing,
+/// batches, deadlines and answers, for all venues alike. A value; time is a parameter.
+///
+/// Bounded: a state for each topic, and the requests that wait or are awaited by `DialectFacts.Pacing.limit`.
+struct SubscriptionDesk {
+  /// Where one subscription stands. Whether its data flows is its book's, or its watch's, to know.
+  enum State: Equatable {
+    /// Not asked for on this connection.
+    case idle
+    /// In a request that waits for its turn.
+    case queued
+    /// Sent; an answer is awaited for `RequestDeadline.answer`.
+    case sent
+    case acknowledged
+    /// Refused; nothing is asked for until somebody wants it anew.
+    case refused
+    /// Refused, and asked for again by itself, at a time.
+    case resting(until: Timestamp)
+  }
+
+  /// The beginning or the end of some topics, which stand in `places`.
+  struct Request: SymbolRequest, RepeatedRequest {
+    var places: [Int]
+    var isEnd = false
+    var attempts = 0
+    var refusals = 0
+  }
+
+  private let channels: Int
+  private let grouping: DialectFacts.Grouping
+  private(set) var states: [State] = []
+  var outbox: RequestOutbox<Request>
+  private var rateBackoff = Backoff(first: 5 * Microseconds.second, limit: Microseconds.minute)
+
+  init(_ facts: DialectFacts, connections: Int) {
+    channels = facts.channels.count
+    grouping = facts.pacing.grouping
+    outbox = RequestOutbox(
+      atOnce: facts.pacing.atOnce, every: facts.pacing.every * Int64(facts.pacing.isShared ? connections : 1),
+      limit: facts.pacing.limit)
+  }
+
+  // MARK: Topics
+
+  func code(_ topic: Topic) -> Int { topic.place * channels + topic.channel }
+  func topic(_ code: Int) -> Topic { Topic(place: code / channels, channel: code % channels) }
+  func topics(_ request: Request) -> [Topic] { request.places.map(topic) }
+  func state(_ topic: Topic) -> State { states[code(topic)] }
+
+  /// Makes room for so many symbols.
+  mutating func grow(to symbols: Int) {
+    while states.count < symbols * channels { states.append(.idle) }
+  }
+
+  private mutating func set(_ state: State, _ codes: [Int]) { for code in codes { states[code] = state } }
+
+  // MARK: Wishes
+
+  /// Wants all channels of some symbols.
+  mutating func subscribe(_ places: [Int]) {
+    switch grouping {
+    case .topic:
+      for channel in 0..<channels { for place in places { append([place * channels + channel]) } }
+    case .channel(let count):
+      for channel in 0..<channels {
+        for some in Self.groups(of: places, count) { append(some.map { $0 * channels + channel }) }
+      }
+    case .symbols(let count):
+      for some in Self.groups(of: places, count) {
+        append(some.flatMap { place in (0..<channels).map { place * channels + $0 } })
+      }
+    }
+  }
+
+  /// Wants a channel of some symbols ended and begun again, as one piece.
+  /// - Parameter isFirst: before whatever else waits.
+  mutating func renew(_ places: [Int], channel: Int, isFirst: Bool = false) {
+    let count =
+      switch grouping {
+      case .topic: 1
+      case .channel(let count), .symbols(let count): count
+      }
+    for some in Self.groups(of: places, count) {
+      let codes = some.map { $0 * channels + channel }
+      set(.queued, codes)
+      outbox.append(together: Request(places: codes, isEnd: true), Request(places: codes), isFirst: isFirst)
+    }
+  }
+
+  /// The same request again: behind all others, or as soon as it is `due`.
+  mutating func again(_ request: Request, due: Timestamp? = nil) {
+    set(.queued, request.places)
+    if let due { outbox.append(request, due: due) } else { outbox.append(request) }
+  }
+
+  /// The same before all others; in halves, where it is not known which of its symbols is to blame.
+  mutating func putBack(_ request: Request, inHalves: Bool = false) {
+    set(.queued, request.places)
+    guard inHalves else { return outbox.putBack(request) }
+    // Topics of one symbol stay together.
+    let places = symbols(of: request)
+    let middle = Set(places.prefix(places.count / 2))
+    var (first, second) = (request, request)
+    first.places = request.places.filter { middle.contains($0 / channels) }
+    second.places = request.places.filter { !middle.contains($0 / channels) }
+    outbox.putBack(first, second)
+  }
+
+  /// Asks again later, ever more rarely, for what was refused beside a book.
+  mutating func rest(_ request: Request, now: Timestamp) {
+    guard !request.places.isEmpty else { return }
+    var request = request
+    request.attempts = 0
+    request.refusals += 1
+    let due = now + RequestDeadline.refusalWait(request.refusals)
+    set(.resting(until: due), request.places)
+    outbox.append(request, due: due)
+  }
+
+  /// A symbol was refused: nothing of it is asked for.
+  mutating func refuse(_ place: Int) { set(.refused, Array((place * channels)..<((place + 1) * channels))) }
+
+  /// A symbol is to be asked for anew.
+  mutating func forget(_ place: Int) { set(.idle, Array((place * channels)..<((place + 1) * channels))) }
+
+  /// The symbols of a request, each once, in their order.
+  func symbols(of request: Request) -> [Int] {
+    request.places.reduce(into: []) { places, code in
+      if places.last != code / channels, !places.contains(code / channels) { places.append(code / channels) }
+    }
+  }
+
+  private mutating func append(_ codes: [Int]) {
+    set(.queued, codes)
+    outbox.append(Request(places: codes))
+  }
+
+  private static func groups(of places: [Int], _ count: Int) -> [[Int]] {
+    guard places.count > count else { return places.isEmpty ? [] : [places] }
+    return stride(from: 0, to: places.count, by: count).map { Array(places[$0..<min($0 + count, places.count)]) }
+  }
+
+  // MARK: Sending
+
+  /// What may be sent now. Requests about one channel are joined where the venue takes several symbols in one. No
+  /// allocation if there is nothing.
+  mutating func take(now: Timestamp) -> [Request] {
+    let taken = outbox.take(now: now)
+    guard taken.count > 1, case .channel = grouping else { return taken }
+    var joined: [Request] = []
+    for request in taken {
+      let channel = request.places[0] % channels
+      let last = joined.lastIndex { $0.places[0] % channels == channel }
+      if let last, joined[last].isEnd == request.isEnd {
+        joined[last].places += request.places.filter { !joined[last].places.contains($0) }
+        joined[last].attempts = max(joined[last].attempts, request.attempts)
+        joined[last].refusals = max(joined[last].refusals, request.refusals)
+      } else {
+        joined.append(request)
+      }
+    }
+    return joined
+  }
+
+  /// A request was sent with this number. The end of a subscription is answered by what follows it.
+  mutating func sent(_ request: Request, as id: Int, now: Timestamp) {
+    guard !request.isEnd else { return }
+    set(.sent, request.places)
+    outbox.sent(request, as: id, now: now)
+  }
+
+  /// The requests whose answers are overdue; they are not awaited any more.
+  mutating func takeOverdue(now: Timestamp) -> [Request] { outbox.takeOverdue(now: now) }
+
+  // MARK: Answers
+
+  /// Takes the request that an answer is to, or the part of it that the answer is about; nil if none awaits it.
+  mutating func answered(id: Int?, place: Int?, channel: Int?) -> Request? {
+    guard place != nil || channel != nil else { return id.flatMap { outbox.answered($0) } }
+    return outbox.answered(id) { code in
+      (place == nil || code / channels == place) && (channel == nil || code % channels == channel)
+    }
+  }
+
+  /// Something was carried out: the topics that this acknowledges.
+  mutating func acknowledged(id: Int?, place: Int?, channel: Int?) -> [Topic] {
+    rateBackoff.reset()
+    guard let request = answered(id: id, place: place, channel: channel) else { return [] }
+    set(.acknowledged, request.places)
+    return topics(request)
+  }
+
+  /// What comes is as good as an acknowledgement: of the channel, and of all that was asked for with it.
+  mutating func flows(_ topic: Topic) {
+    if case .symbols = grouping {
+      for code in (topic.place * channels)..<((topic.place + 1) * channels) where states[code] == .sent {
+        states[code] = .acknowledged
+      }
+    } else if states[code(topic)] == .sent {
+      states[code(topic)] = .acknowledged
+    }
+  }
+
+  /// Too many requests: a pause of so many µs, or ever longer ones.
+  mutating func pause(_ wait: Int64?, now: Timestamp) { outbox.pause(until: now + (wait ?? rateBackoff.next())) }
+
+  /// The connection is gone.
+  mutating func removeAll() {
+    outbox.removeAll()
+    for code in states.indices { states[code] = .idle }
+  }
+}
+
+extension RequestOutbox where Request: SymbolRequest {
+  /// Takes the part of a request that an answer is about, which the rest goes on without: of the oldest that has any,
+  /// where the answer has no number. Nil if none awaits it. O(awaited).
+  mutating func answered(_ id: Int?, where matches: (Int) -> Bool) -> Request? {
+    takeAwaited {
+      (id == nil || $0 == id) && $1.places.contains(where: matches)
+    } part: {
+      var part = $0
+      part.places = $0.places.filter(matches)
+      $0.places.removeAll(where: matches)
+      return (part, $0.places.isEmpty)
+    }
+  }
+}

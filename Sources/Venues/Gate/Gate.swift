@@ -1,0 +1,176 @@
+import Bytes
+import MarketData
+
+/// Gate spot, WebSocket v4, without a key: `spot.obu` (a snapshot of 400 levels a side in the stream, then changes
+/// every 100 ms), `spot.trades`, `spot.book_ticker` as quotes and `spot.tickers`. Facts and their evidence:
+/// <doc:Gate>.
+///
+/// Of the venue's two books `spot.obu` is the one that needs no REST: its snapshot comes on subscribing, it is four
+/// times as deep as what `spot.order_book_update` reports, and each message says which numbers it covers. The other is
+/// still read, since recordings from before 2025 have it: as soon as it comes for a symbol, that symbol's book is
+/// bridged to a REST snapshot.
+package final class Gate: Dialect {
+  /// Which of the venue's books is subscribed.
+  package enum Books: Sendable { case streamed, bridged }
+
+  /// Levels a side of `spot.obu`, to which the book is cut: whether the venue says what falls out is known of its
+  /// futures only.
+  static let depth = 400
+  /// Levels a side of a REST snapshot: the most that the venue answers with.
+  static let snapshotLimit = 1_000
+  /// Room for 1,000 levels a side: about 60 KB.
+  static let snapshotBodyLimit = 1 << 20
+  /// A socket without a word from the client has been seen to close after 30 s.
+  static let pingAfter = 15 * Microseconds.second
+  /// How long a connection may last after its end was announced: "soon", and nobody has seen how soon.
+  static let upgradeNotice = 10 * Microseconds.second
+  /// A subscription that the venue could not carry out is sent again after this long.
+  static let retryAfter = 5 * Microseconds.second
+  package static let venue: Venue = venue(.streamed)
+
+  /// The venue with one or the other book.
+  package static func venue(_ books: Books) -> Venue {
+    Venue(
+      name: "gate", title: "Gate", separator: "_", endpoint: "wss://api.gateio.ws/ws/v4/",
+      restEndpoint: "https://api.gateio.ws",
+      // Pings are answered within a moment.
+      cadence: .canary("spot.tickers", of: ["BTC_USDT"], every: Microseconds.second),
+      // The largest is a snapshot of 400 levels a side: about 25 KB.
+      messageLimit: 2 << 20,
+      // None is documented; 150 streams on a connection have been measured, on futures.
+      symbolLimit: 150,
+      market: Market.Configuration(
+        quotesFromBook: false, bookDepthLimit: books == .streamed ? depth : nil, checksum: nil),
+      profile: VenueProfile(
+        channels: [
+          .init("spot.obu", .book, silence: .linked, .contradicted), .init("spot.trades", .trades),
+          .init("spot.book_ticker", .quote), .init("spot.tickers", .ticker),
+        ],
+        bookDepth: depth, bookCheck: "U and u link each update to the one before",
+        requests: [.instruments, .volumes],
+        limits: ["50 subscriptions in one go, five times a second"]),
+      replay: replay,
+      makeHandler: { FeedEngine(Gate(books), venue: Gate.venue(books), configuration: $0) })
+  }
+
+  init(_ books: Books) {
+    // 150 at once have been taken.
+    var facts = DialectFacts(
+      channels: [
+        .init(books == .streamed ? "spot.obu" : "spot.order_book_update"), .init("spot.trades"),
+        .init("spot.book_ticker"), .init("spot.tickers"),
+      ],
+      book: books == .streamed ? .streamed(.gateStream) : .bridged,
+      // One request for each stream, as what a bad name does to the others of its request is not documented.
+      pacing: .init(grouping: .topic, atOnce: 50, every: 200 * Microseconds.millisecond, limit: 4_096),
+      salvage: [
+        .init(mark: "\"spot.obu\"", key: "\"s\"", prefix: "ob.", suffix: ".400"),
+        .init(mark: "\"spot.order_book_update\"", key: "\"s\""),
+      ])
+    // A fifth of what the venue allows an address on one endpoint (200 in 10 s).
+    facts.bridge = .init(
+      rule: .gate, snapshots: [(levels: Self.snapshotLimit, weight: 1)], weightPerMinute: 240, concurrency: 4,
+      bodyLimit: Self.snapshotBodyLimit)
+    facts.ping = .init(after: Self.pingAfter, since: .ping)
+    facts.volumePaths = ["/api/v4/spot/tickers"]
+    // `spot.obu` may acknowledge any name.
+    facts.silenceLimit = Microseconds.minute
+    facts.carriesHalted = false
+    super.init(facts)
+  }
+
+  /// A time that is more than 60 s off is refused.
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    let time = now.rawValue / Microseconds.second
+    let (event, channel, payload): (String, String, [String])
+    switch request {
+    case .subscribe(let topics), .unsubscribe(let topics):
+      if case .subscribe = request { event = "subscribe" } else { event = "unsubscribe" }
+      channel = facts.channels[topics[0].channel].name
+      let name = instruments[topics[0].place].venueSymbol
+      payload =
+        switch channel {
+        case "spot.obu": ["ob.\(name).\(Self.depth)"]
+        case "spot.order_book_update": [name, "100ms"]
+        default: [name]
+        }
+    case .canary(let market): (event, channel, payload) = ("subscribe", "spot.tickers", [market])
+    case .ping: return #"{"time":\#(time),"channel":"spot.ping"}"#
+    case .list, .greeting: return nil
+    }
+    return
+      #"{"time":\#(time),"id":\#(id),"channel":"\#(channel)","event":"\#(event)","payload":\#(JSONText.array(payload))}"#
+  }
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  override func listPath(_ query: ListQuery) -> String? { "/api/v4/spot/currency_pairs" }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage { ListPage(markets: try readMarkets(body)) }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
+  }
+
+  override func snapshotPath(_ instrument: Instrument, levels: Int) -> String {
+    let symbol = URLText.percentEncoded(instrument.venueSymbol)
+    return "/api/v4/spot/order_book?currency_pair=\(symbol)&limit=\(levels)&with_id=true"
+  }
+
+  override func readSnapshot(
+    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    try readOrderBook(body, place, &instruments, into: &batch)
+  }
+
+  // MARK: Replies
+
+  /// The answer to a subscription, or to its end.
+  static func report(_ reply: GateReply) -> Hearing.Report {
+    // Subscribed or unsubscribed already: what was wanted is so.
+    guard reply.failed, !reply.isEnd, !reply.message.hasPrefix("Alert sub") else {
+      return .acknowledged(id: reply.id ?? 0, place: nil, channel: nil)
+    }
+    // Others than 2 are the server's own trouble: the same again, later.
+    return .refused(
+      Hearing.Refusal(
+        id: reply.id, reason: reply.message, effect: reply.code == 2 ? .final : .again(after: retryAfter),
+        what: "\(reply.channel): code \(reply.code)"))
+  }
+}
+
+/// The answer to a request.
+struct GateReply {
+  var channel = ""
+  var id: Int?
+  /// Of an end of a subscription.
+  var isEnd = false
+  var failed = false
+  var code: Int64 = 0
+  var message = "no reason given"
+}
+
+extension SequenceRule {
+  /// Gate, "How to maintain local order book": drop `u <= id`; first `U <= id+1 <= u`; then `U == last+1`. Numbers
+  /// rise by one with every change of a book.
+  static let gate = SequenceRule(
+    isOld: { update, snapshot in update.last <= snapshot },
+    joins: { update, snapshot in update.first <= snapshot &+ 1 && update.last >= snapshot &+ 1 },
+    isRepeat: { update, last in update.last == last },
+    follows: { update, last in update.first == last &+ 1 })
+
+  /// `full` replaces the book whenever it comes; a change must follow by one. One without levels only moves the number
+  /// on.
+  static let gateStream = SequenceRule(
+    isOld: { _, _ in false }, joins: { update, snapshot in update.first == snapshot &+ 1 },
+    isRepeat: { update, last in update.last == last },
+    follows: { update, last in update.first == last &+ 1 })
+}

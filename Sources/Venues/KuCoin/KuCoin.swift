@@ -1,0 +1,142 @@
+import Bytes
+import MarketData
+
+/// KuCoin spot on the socket of its unified API, without a key or a token: `obu` at depth `increment@10ms` (a snapshot
+/// of 500 levels a side in the stream, then changes every 10 ms) and `trade`. Facts and their evidence: <doc:KuCoin>.
+///
+/// The venue's classic socket needs a token from a POST, and its changes of the whole book can be joined without a key
+/// to a REST snapshot of 100 levels only: everything below them stays unknown until it changes, and as the market
+/// moves, the known part runs out. `obu` is exact to its depth at all times, which is why it is used.
+///
+/// Quotes are made from the book, which comes as often as the venue's own. 24 h figures are made from the trades: this
+/// socket has none.
+package final class KuCoin: Dialect {
+  /// Levels a side, to which the book is cut: a level that falls out comes as a removal, but some messages late.
+  static let depth = 500
+  /// Without a ping for its `pingInterval` of 18 s the venue may close; more than one a second is forbidden.
+  static let pingAfter = 15 * Microseconds.second
+  static let shortestPing = 2 * Microseconds.second
+  /// A subscription that was one too many is sent again after this long.
+  static let retryAfter = 10 * Microseconds.second
+
+  package static let venue: Venue = Venue(
+    name: "kucoin", title: "KuCoin", separator: "-", endpoint: "wss://x-push-spot.kucoin.com/",
+    restEndpoint: "https://api.kucoin.com",
+    // Pings are answered within a moment.
+    // Five levels are sent again each 100 ms, changed or not.
+    cadence: .canary("obu", of: ["BTC-USDT"], every: Microseconds.second),
+    // The largest is a snapshot of 500 levels a side: about 30 KB.
+    messageLimit: 2 << 20,
+    // Two topics each; 200 topics a connection is the smallest number in use, 600 the documented one.
+    symbolLimit: 100,
+    // The smallest of the documented numbers.
+    connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
+    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: depth, checksum: nil),
+    profile: VenueProfile(
+      channels: [.init("obu", .book, silence: .linked, .contradicted), .init("trade", .trades)],
+      bookDepth: depth, bookCheck: "O and C link each update to the one before",
+      requests: [.instruments, .volumes],
+      limits: ["8 requests a second", "200 topics a connection"]),
+    replay: replay,
+    makeHandler: { FeedEngine(KuCoin(), venue: KuCoin.venue, configuration: $0) })
+
+  init() {
+    var facts = DialectFacts(
+      channels: [.init("obu"), .init("trade")], book: .streamed(.kuCoin),
+      // Requests are limited to 100 in ten seconds by some of the documentation, and to 300 by other: eight a second
+      // keep both.
+      pacing: .init(grouping: .topic, atOnce: 2, every: 250 * Microseconds.millisecond, limit: 1_024),
+      salvage: [.init(mark: "\"obu.SPOT\"", key: "\"s\"")])
+    facts.ping = .init(after: Self.pingAfter, since: .ping)
+    facts.volumePaths = ["/api/v1/market/allTickers"]
+    facts.welcomeWithin = 3 * Microseconds.second
+    // Any name is acknowledged.
+    facts.silenceLimit = Microseconds.minute
+    facts.carriesHalted = false
+    // That a subscription brings a snapshot is what the documentation says of a first one.
+    facts.silentAttempts = 2
+    super.init(facts)
+  }
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    switch request {
+    case .subscribe(let topics): return Self.text("subscribe", topics[0], id, instruments)
+    case .unsubscribe(let topics): return Self.text("unsubscribe", topics[0], id, instruments)
+    case .ping: return #"{"id":"\#(id)","type":"ping"}"#
+    case .canary(let market): return Self.text("subscribe", "obu", market, depth: "5", id)
+    case .list, .greeting: return nil
+    }
+  }
+
+  private static func text(
+    _ action: String, _ topic: Topic, _ id: Int, _ instruments: InstrumentTable
+  ) -> String {
+    let name = instruments[topic.place].venueSymbol
+    return topic.channel == 0
+      ? text(action, "obu", name, depth: "increment@10ms", id) : text(action, "trade", name, depth: nil, id)
+  }
+
+  private static func text(
+    _ action: String, _ channel: String, _ symbol: String, depth: String?, _ id: Int
+  ) -> String {
+    let depth = depth.map { #","depth":"\#($0)""# } ?? ""
+    return
+      #"{"id":"\#(id)","action":"\#(action)","channel":"\#(channel)","tradeType":"SPOT","symbol":\#(JSONText.quoted(symbol))\#(depth)}"#
+  }
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  override func listPath(_ query: ListQuery) -> String? { "/api/v2/symbols" }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage { ListPage(markets: try readMarkets(body)) }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
+  }
+
+  // MARK: Replies
+
+  /// `{"sessionId":…,"message":"welcome","pingInterval":18000}`
+  static func welcome(pingInterval milliseconds: Int64?) -> Hearing.Report {
+    guard let milliseconds, (1...3_600_000).contains(milliseconds) else { return .welcome(pingAfter: nil) }
+    // Some room before it runs out, and never more than one a second.
+    return .welcome(pingAfter: max(shortestPing, milliseconds * Microseconds.millisecond * 5 / 6))
+  }
+
+  static func report(_ reply: KuCoinReply) -> Hearing.Report? {
+    guard let id = reply.id else {
+      return reply.failed ? .refused(Hearing.Refusal(reason: reply.message)) : nil
+    }
+    guard reply.failed else { return .acknowledged(id: id, place: nil, channel: nil) }
+    let text = reply.message.lowercased()
+    // One too many is no word about the symbol: the same again, later.
+    let isTooMuch = ["exceed", "too many", "limit"].contains { text.contains($0) }
+    return .refused(
+      Hearing.Refusal(id: id, reason: reply.message, effect: isTooMuch ? .again(after: retryAfter) : .final))
+  }
+}
+
+/// The answer to a request.
+struct KuCoinReply {
+  var id: Int?
+  var failed = false
+  var message = "no reason given"
+}
+
+extension SequenceRule {
+  /// A change is applied if `O <= last + 1` and `C > last`, as documented. In two years' captures `O` was always `last
+  /// + 1`. What the snapshot has already may come after it and is nothing.
+  static let kuCoin = SequenceRule(
+    isOld: { update, snapshot in update.last <= snapshot },
+    joins: { update, snapshot in update.first <= snapshot &+ 1 && update.last > snapshot },
+    isRepeat: { update, last in update.last == last },
+    follows: { update, last in update.first <= last &+ 1 && update.last > last })
+}

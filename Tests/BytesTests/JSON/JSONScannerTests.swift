@@ -1,0 +1,309 @@
+import Bytes
+import Foundation
+import TestSupport
+import TestTraits
+import Testing
+
+/// The error that reading the whole text as one value gives, nil if there is none.
+private func error(in text: [UInt8]) -> JSONError? {
+  var json = JSONScanner(text.span.bytes)
+  do throws(JSONError) {
+    try json.skipValue()
+    try json.end()
+    return nil
+  } catch {
+    return error
+  }
+}
+
+/// The grammar of RFC 8259, written down as it stands there, to compare with; escapes are checked by length only, as
+/// the scanner leaves their meaning to `decoded`.
+private enum Grammar {
+  static func accepts(_ text: [UInt8]) -> Bool {
+    var rest = text[...]
+    return value(&rest) && rest.isEmpty
+  }
+
+  private static func space(_ rest: inout ArraySlice<UInt8>) {
+    rest = rest.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+  }
+
+  private static func take(_ wanted: String, _ rest: inout ArraySlice<UInt8>) -> Bool {
+    guard rest.starts(with: wanted.utf8) else { return false }
+    rest = rest.dropFirst(wanted.utf8.count)
+    return true
+  }
+
+  private static func value(_ rest: inout ArraySlice<UInt8>) -> Bool {
+    space(&rest)
+    defer { space(&rest) }
+    if take("{", &rest) { return list(&rest, end: "}", item: member) }
+    if take("[", &rest) { return list(&rest, end: "]", item: value) }
+    if rest.first == UInt8(ascii: "\"") { return string(&rest) }
+    return take("true", &rest) || take("false", &rest) || take("null", &rest) || number(&rest)
+  }
+
+  private static func member(_ rest: inout ArraySlice<UInt8>) -> Bool {
+    space(&rest)
+    guard string(&rest) else { return false }
+    space(&rest)
+    return take(":", &rest) && value(&rest)
+  }
+
+  private static func list(
+    _ rest: inout ArraySlice<UInt8>, end: String, item: (inout ArraySlice<UInt8>) -> Bool
+  ) -> Bool {
+    space(&rest)
+    if take(end, &rest) { return true }
+    repeat { guard item(&rest) else { return false } } while take(",", &rest)
+    return take(end, &rest)
+  }
+
+  private static func string(_ rest: inout ArraySlice<UInt8>) -> Bool {
+    guard take("\"", &rest) else { return false }
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\"") { return true }
+      if byte < 0x20 { return false }
+      if byte == UInt8(ascii: "\\") { guard let escaped = rest.popFirst(), escaped >= 0x20 else { return false } }
+    }
+    return false
+  }
+
+  private static func digits(_ rest: inout ArraySlice<UInt8>) -> Int {
+    let count = rest.prefix { (0x30...0x39).contains($0) }.count
+    rest = rest.dropFirst(count)
+    return count
+  }
+
+  private static func number(_ rest: inout ArraySlice<UInt8>) -> Bool {
+    _ = take("-", &rest)
+    if !take("0", &rest) { guard digits(&rest) > 0 else { return false } }
+    if take(".", &rest) { guard digits(&rest) > 0 else { return false } }
+    if take("e", &rest) || take("E", &rest) {
+      if !take("-", &rest) { _ = take("+", &rest) }
+      guard digits(&rest) > 0 else { return false }
+    }
+    return true
+  }
+}
+
+private func decimal(_ text: String, scale: UInt8) -> Result<Int64, JSONError> {
+  let bytes = Array(text.utf8)
+  var json = JSONScanner(bytes.span.bytes)
+  do throws(JSONError) {
+    let value = try json.decimal(scale: scale)
+    return .success(value)
+  } catch {
+    return .failure(error)
+  }
+}
+
+@Suite struct JSONScannerTests {
+  @Test(
+    "malformed texts are refused",
+    arguments: [
+      "", " ", "{", "}", "[", "]", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{,}", "{a:1}",
+      "{\"a\" 1}",
+      "tru", "nul", "falsy", "\"", "\"\\", "\"a", "\"\u{1}\"", "01", "-", "+1", ".5", "5.", "1e", "1e+", "-01", "--1",
+      "1.e5", "0x1",
+      "1 2", "[1]]", "{\"a\":1}}", "[1", "{\"a\":1", "NaN", "'a'", "\u{FEFF}1",
+    ])
+  func malformed(text: String) {
+    #expect(error(in: Array(text.utf8)) != nil)
+    #expect(!Grammar.accepts(Array(text.utf8)))
+  }
+
+  @Test("what JSONSerialization writes is accepted", arguments: testSeeds(4))
+  func foundation(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    func value(_ depth: Int) -> Any {
+      switch random.next() % (depth > 4 ? 5 : 7) {
+      case 0: return Int(truncatingIfNeeded: random.next())
+      case 1: return Double(Int64(bitPattern: random.next())) / 1_048_576
+      case 2: return random.next() % 2 == 0
+      case 3: return NSNull()
+      case 4:
+        return String((0..<Int(random.next() % 20)).map { _ in Character(Unicode.Scalar(UInt8(random.next() % 255))) })
+      case 5: return (0..<Int(random.next() % 5)).map { _ in value(depth + 1) }
+      default:
+        return Dictionary((0..<Int(random.next() % 5)).map { _ in ("k\(random.next())", value(depth + 1)) }) { a, _ in a
+        }
+      }
+    }
+    for _ in 0..<300 {
+      let options: JSONSerialization.WritingOptions = random.next() % 2 == 0 ? [] : .prettyPrinted
+      let data = try JSONSerialization.data(withJSONObject: [value(0)], options: options)
+      #expect(error(in: Array(data)) == nil, "seed \(seed): \(String(decoding: data, as: UTF8.self))")
+    }
+  }
+
+  @Test("nesting beyond the limit is refused, not followed")
+  func depth() {
+    let deep = Array(repeating: UInt8(ascii: "["), count: 100_000)
+    #expect(error(in: deep)?.reason == .tooDeep)
+    let allowed = String(repeating: "[", count: 63) + String(repeating: "]", count: 63)
+    #expect(error(in: Array(allowed.utf8)) == nil)
+  }
+
+  @Test("a message is read key by key, with what is not wanted skipped")
+  func message() throws {
+    let bytes = Array(
+      """
+       { "e" : "trade", "skip" : [ {"x":[1,2,{"y":"}]"}]}, null, true ] , "p":"61737.63000000","q": 0.5,"T":1723161255208,
+      "id":"18446744073709551615","m":false,"n":null,"esc":"a\\"b\\u20ac\\ud83d\\ude00\\n" }
+      """.utf8)
+    var json = JSONScanner(bytes.span.bytes)
+    var seen: [String] = []
+    try json.objectStart()
+    while let key = try json.nextKey() {
+      if json.equals(key, "p") {
+        seen.append("\(try json.decimal(scale: 2))")
+      } else if json.equals(key, "q") {
+        let value = try json.decimal64()
+        seen.append("\(value.mantissa)e-\(value.scale)")
+      } else if json.equals(key, "T") {
+        seen.append("\(try json.int64())")
+      } else if json.equals(key, "id") {
+        seen.append("\(try json.uint64())")
+      } else if json.equals(key, "m") {
+        seen.append("\(try json.bool())")
+      } else if json.equals(key, "n") {
+        seen.append("\(try json.null())")
+      } else if json.equals(key, "esc") {
+        let slice = try json.string()
+        seen.append(try json.decoded(slice))
+      } else {
+        try json.skipValue()
+      }
+    }
+    try json.end()
+    #expect(seen == ["6173763", "5e-1", "1723161255208", "18446744073709551615", "false", "true", "a\"b€😀\n"])
+  }
+
+  @Test("keys are told apart at every length")
+  func keys() throws {
+    let names: [(StaticString, String)] = [
+      ("", ""), ("a", "a"), ("ab", "ab"), ("abc", "abc"), ("abcd", "abcd"), ("abcdefg", "abcdefg"),
+      ("abcdefgh", "abcdefgh"),
+      ("abcdefghijklmnop", "abcdefghijklmnop"), ("abcdefghijklmnopqrs", "abcdefghijklmnopqrs"),
+    ]
+    for (literal, text) in names {
+      for place in 0..<max(text.utf8.count, 1) {
+        var other = Array(text.utf8)
+        if !other.isEmpty { other[place] = UInt8(ascii: "Z") } else { other = [UInt8(ascii: "Z")] }
+        for (bytes, isSame) in [(Array(text.utf8), true), (other, false)] {
+          let quoted = [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")]
+          var json = JSONScanner(quoted.span.bytes)
+          let slice = try json.string()
+          let same = json.equals(slice, literal)
+          #expect(same == isSame, "\(text) at \(place)")
+        }
+      }
+    }
+  }
+
+  @Test("the fast reading of decimals and the slow one agree, at every distance from the end", arguments: testSeeds(4))
+  func decimals(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let alphabet = Array("0000123456789999..-+eE\" ".unicodeScalars)
+    for _ in 0..<12_000 {
+      var text = ""
+      if random.next() % 4 > 0 {
+        if random.next() % 8 == 0 { text += "-" }
+        for _ in 0..<(random.next() % 12 + 1) { text.unicodeScalars.append(alphabet[Int(random.next() % 16)]) }
+        if random.next() % 4 > 0 {
+          text += "."
+          for _ in 0..<(random.next() % 11) { text.unicodeScalars.append(alphabet[Int(random.next() % 16)]) }
+        }
+      } else {
+        for _ in 0..<(random.next() % 10) {
+          text.unicodeScalars.append(alphabet[Int(random.next() % UInt64(alphabet.count))])
+        }
+      }
+      if random.next() % 3 > 0 { text = "\"\(text)\"" }
+      let scale = UInt8(random.next() % 13)
+      // Within ten bytes of the end only the slow reading works; with room after it the fast one does.
+      let slow = decimal(text, scale: scale)
+      let fast = decimal(text + ",                    ", scale: scale)
+      switch (slow, fast) {
+      case (.success(let a), .success(let b)): #expect(a == b, "\(text) at scale \(scale), seed \(seed)")
+      case (.failure, .failure): break
+      default: Issue.record("\(text) at scale \(scale): \(slow) alone, \(fast) with room after it; seed \(seed)")
+      }
+    }
+  }
+
+  @Test("unsigned integers are read to their limit, bare or quoted, and nothing else is one")
+  func unsigned() throws {
+    func read(_ text: String) -> UInt64? {
+      let bytes = Array((text + ",                   ").utf8)
+      var json = JSONScanner(bytes.span.bytes)
+      return try? json.uint64()
+    }
+    for value in [0, 7, 12_345_678, 123_456_789, 123_456_789_012_345, 1_234_567_890_123_456, UInt64.max] {
+      #expect(read("\(value)") == value)
+      #expect(read("\"\(value)\"") == value)
+    }
+    for text in ["-1", "1.0", "1e3", "\"\"", "\"1.5\"", "18446744073709551616", "007", "\"12a\""] {
+      #expect(read(text) == nil)
+    }
+  }
+
+  @Test("pairs are read as element by element, with what follows the two skipped")
+  func pairs() throws {
+    let text = "[[\"61737.63000000\",\"0.50000000\"], [ 1.5 , \"2\", 9, {\"x\":[]} ],[\"-0.01\",3e2]] "
+    for padding in ["", String(repeating: " ", count: 30)] {
+      let bytes = Array((text + padding).utf8)
+      var json = JSONScanner(bytes.span.bytes)
+      var got: [[Int64]] = []
+      try json.decimalPairs(first: 2, second: 8) { got.append([$0, $1]) }
+      try json.end()
+      #expect(got == [[6_173_763, 50_000_000], [150, 200_000_000], [-1, 30_000_000_000]])
+    }
+    for bad in [
+      "[[\"1\"]]", "[[]]", "[1,2]", "[[\"1\",\"2\"]", "[[\"1\",\"2\"],]", "[[\"1\" \"2\"]]", "[[\"x\",\"2\"]]", "{}",
+    ] {
+      let bytes = Array(bad.utf8)
+      var json = JSONScanner(bytes.span.bytes)
+      let failed: Bool
+      do throws(JSONError) {
+        try json.decimalPairs(first: 2, second: 2) { _, _ in }
+        failed = false
+      } catch {
+        failed = true
+      }
+      #expect(failed, "\(bad)")
+    }
+  }
+
+  @Test(
+    "mutated messages are accepted exactly when the grammar of RFC 8259 has them", .longComputation,
+    arguments: testSeeds(4))
+  func mutations(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let original = Array(
+      "{\"stream\":\"btcusdt@depth\",\"E\":1723161255208,\"b\":[[\"61737.63000000\",\"0.5\"],[1.5e3,-2]],\"a\":[],\"x\":{\"y\":[null,true,false]}}"
+        .utf8)
+    let bytes = Array("{}[]\",:\\0123456789.-+eEtfn \u{1}".utf8)
+    for step in 0..<25_000 {
+      var text = original
+      for _ in 0..<(random.next() % 3 + 1) {
+        let place = Int(random.next() % UInt64(text.count))
+        switch random.next() % 4 {
+        case 0: text[place] = bytes[Int(random.next() % UInt64(bytes.count))]
+        case 1: text.insert(bytes[Int(random.next() % UInt64(bytes.count))], at: place)
+        case 2: text.remove(at: place)
+        default: text.removeSubrange(place...)
+        }
+        if text.isEmpty { text = [UInt8(ascii: "1")] }
+      }
+      let accepted = error(in: text) == nil
+      guard accepted == Grammar.accepts(text) else {
+        Issue.record("seed \(seed), step \(step): \(String(decoding: text, as: UTF8.self)), accepted \(accepted)")
+        return
+      }
+      var json = JSONScanner(text.span.bytes)
+      _ = try? json.decimalPairs(first: 8, second: 8) { _, _ in }
+    }
+  }
+}

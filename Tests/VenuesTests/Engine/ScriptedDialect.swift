@@ -1,0 +1,118 @@
+import Bytes
+import MarketData
+
+@testable import Venues
+
+/// A venue that exists only here: its messages are a few words each, so that a test says exactly what came.
+///
+///     ack 3               the request 3 was carried out
+///     refuse 3 final      it was refused: `final`, `again`, `pause`, `already`
+///     whole A 7           the book of A, at number 7
+///     next A 8            a change of it, of which the number is 8
+///     trade A             a trade
+///     broken A            a message of A's book that cannot be read
+final class ScriptedDialect: Dialect {
+  enum Books { case streamed, bridged }
+  static let symbols = ["A", "B", "C"]
+  static let rule = SequenceRule(
+    isOld: { $0.last <= $1 }, joins: { $0.first <= $1 &+ 1 && $0.last > $1 }, isRepeat: { $0.last == $1 },
+    follows: { $0.first == $1 &+ 1 })
+
+  init(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) {
+    var facts = DialectFacts(
+      channels: [.init("book"), .init("trade")], book: books == .streamed ? .streamed(Self.rule) : .bridged,
+      pacing: .init(grouping: grouping, atOnce: 2, every: Microseconds.second, limit: 256),
+      salvage: [.init(mark: "broken", key: "\"s\"")])
+    if books == .bridged {
+      facts.bridge = .init(
+        rule: Self.rule, snapshots: [(levels: 10, weight: 1)], weightPerMinute: 60, concurrency: 2, bodyLimit: 1_024)
+    }
+    super.init(facts)
+  }
+
+  static func venue(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) -> Venue {
+    Venue(
+      name: "scripted", title: "Scripted", separator: "-", endpoint: "wss://scripted.example",
+      restEndpoint: "https://scripted.example", cadence: .promised("heartbeat", every: Microseconds.second),
+      messageLimit: 1_024, symbolLimit: 10,
+      market: Market.Configuration(quotesFromBook: false, bookDepthLimit: nil, checksum: nil),
+      makeHandler: {
+        FeedEngine(ScriptedDialect(books, grouping), venue: venue(books, grouping), configuration: $0)
+      })
+  }
+
+  static func engine(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) -> FeedEngine {
+    let venue = venue(books, grouping)
+    let configuration = FeedConfiguration(symbols: symbols.map { "\($0)-USD" })
+    return FeedEngine(ScriptedDialect(books, grouping), venue: venue, configuration: configuration)
+  }
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    switch request {
+    case .subscribe(let topics): "sub \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
+    case .unsubscribe(let topics): "end \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
+    case .list, .ping, .canary, .greeting: nil
+    }
+  }
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let text = message.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    let words = text.split(separator: " ").map(String.init)
+    func place() throws(FeedError) -> InstrumentID {
+      guard words.count > 1, let place = instruments.place(named: words[1]) else { throw FeedError(.shape, text) }
+      return InstrumentID(place)
+    }
+    switch words[0] {
+    case "ack": hearing.report(.acknowledged(id: Int(words[1]), place: nil, channel: nil))
+    case "refuse":
+      let effect: Hearing.Refusal.Effect =
+        switch words[2] {
+        case "again": .again(after: 5 * Microseconds.second)
+        case "pause": .pause(nil)
+        case "already": .already
+        default: .final
+        }
+      hearing.report(.refused(Hearing.Refusal(id: Int(words[1]), reason: words[2], effect: effect)))
+    case "whole", "next":
+      guard words.count == 3, let number = Int64(words[2]) else { throw FeedError(.shape, text) }
+      let start = batch.bids.count
+      batch.bids.append(PriceLevel(price: 1, size: 1))
+      let event = BookEvent(
+        instrument: try place(), kind: words[0] == "whole" ? .snapshot : .delta, bidRange: start..<(start + 1),
+        askRange: 0..<0, time: hearing.now)
+      batch.events.append(.book(event))
+      hearing.number(UpdateNumbers(first: number, last: number))
+    case "trade":
+      batch.events.append(
+        .trade(
+          Trade(
+            instrument: try place(), id: TradeID(1), price: 1, size: 1, side: .buy,
+            time: hearing.now, isBacklog: false)))
+    default: throw FeedError(.shape, text)
+    }
+  }
+
+  override func listPath(_ query: ListQuery) -> String? { "/list" }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
+    ListPage(
+      markets: Self.symbols.map {
+        ListedMarket(venueSymbol: $0, symbol: FeedSymbol(base: $0, quote: "USD"))
+      })
+  }
+
+  override func snapshotPath(_ instrument: Instrument, levels: Int) -> String { "/book/\(instrument.venueSymbol)" }
+
+  override func readSnapshot(
+    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    let text = body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    guard let number = Int64(text) else { throw FeedError(.shape, text) }
+    batch.bids.append(PriceLevel(price: 1, size: 1))
+    return number
+  }
+}
