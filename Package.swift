@@ -99,8 +99,8 @@ var package = Package(
     house(
       "Gateway",
       [
-        "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib",
-        "Console", "CBuild", log, configuration,
+        "History", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
+        "CZlib", "Console", "CBuild", log, configuration,
       ],
       settings: confinedSettings),
     house("TidegateClient", ["WebSocket", "HTTP1", "Transport", "Bytes"]),
@@ -108,8 +108,8 @@ var package = Package(
     .executableTarget(
       name: "tidegate",
       dependencies: [
-        "Gateway", "VenueSimulator", "TidegateClient", "Recordings", "Access", "PubSub", "Venues", "MarketData",
-        "Transport", "Bytes", arguments, log,
+        "Gateway", "VenueSimulator", "TidegateClient", "History", "Recordings", "Access", "PubSub", "Venues",
+        "MarketData", "Transport", "Bytes", arguments, log,
       ],
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
@@ -147,8 +147,8 @@ var package = Package(
     tests(
       "Gateway",
       [
-        "Gateway", "VenueSimulator", "TidegateClient", "Recordings", "Access", "PubSub", "Venues", "MarketData",
-        "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets",
+        "Gateway", "VenueSimulator", "TidegateClient", "History", "Recordings", "Access", "PubSub", "Venues",
+        "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets",
       ]),
     .target(
       name: "Simulation",

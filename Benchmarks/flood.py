@@ -244,7 +244,8 @@ def start(program, extra):
     process = subprocess.Popen(
         [program, "serve", "--demo", "--rate", "20", "--listen", f"127.0.0.1:{ports[0]}",
          "--internal-listen", f"127.0.0.1:{ports[1]}", *extra],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, "TIDEGATE_DATA_DIRECTORY": "none"})
     for _ in range(600):
         try:
             peer = http.client.HTTPConnection("127.0.0.1", ports[1], timeout=5)

@@ -14,6 +14,6 @@ struct Tidegate: AsyncParsableCommand {
     version: TidegateVersion.full,
     subcommands: [
       ServeCommand.self, WatchCommand.self, ReplayCommand.self, RecordCommand.self, SimulateCommand.self,
-      VenuesCommand.self, InstrumentsCommand.self, CheckConfigCommand.self, KeyCommand.self,
+      VenuesCommand.self, InstrumentsCommand.self, CheckConfigCommand.self, HistoryCommand.self, KeyCommand.self,
     ])
 }

@@ -30,29 +30,34 @@ package final class Gateway: Sendable {
   let ending = GatewayEnd()
   private let startedAt: Int64
   let access: Authenticator?
+  let history: HistoryKeeper?
   private let recordings = RecordingList()
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
-  /// - Parameter access: whose tokens are good; nil: anybody may come in.
+  /// - Parameters:
+  ///   - access: whose tokens are good; nil: anybody may come in.
+  ///   - history: what survives a restart; nil: nothing does.
   /// - Throws: `TransportError` with the address, file or limit that could not be had.
   package convenience init(
-    configuration: GatewayConfiguration, access: Authenticator? = nil, log: Logger
+    configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger
   ) throws(TransportError) {
     var loops: [EventLoop] = []
     for index in 0..<configuration.loops {
       loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)"))
     }
-    try self.init(configuration: configuration, access: access, log: log, loops: loops)
+    try self.init(configuration: configuration, access: access, history: history, log: log, loops: loops)
   }
 
   /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their
   /// order, and `configuration.loops` does not count. `stop` ends them.
   package init(
-    configuration: GatewayConfiguration, access: Authenticator? = nil, log: Logger, loops: [EventLoop]
+    configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
+    loops: [EventLoop]
   ) throws(TransportError) {
     precondition(!loops.isEmpty, "a gateway needs a loop")
     let kernel = loops[0].kernel
     self.access = access
+    self.history = history
     self.configuration = configuration
     self.log = log
     self.startedAt = kernel.monotonicMicroseconds
@@ -81,7 +86,8 @@ package final class Gateway: Sendable {
         proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
         report: { refusalLog.refused($0, $1) }),
-      access: access, log: log, tlsLog: tlsLog, refusalLog: refusalLog)
+      access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
+      tlsLog: tlsLog, refusalLog: refusalLog)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
@@ -122,7 +128,7 @@ package final class Gateway: Sendable {
     let internalAPI = nodes.map {
       InternalAPI(
         node: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount },
-        recorders: { recordings.figures })
+        recorders: { recordings.figures }, history: history)
     }
     self.internalListener = try Listener(
       address: configuration.internalListen, loops: [loops[0]], limits: limits, sharesPort: configuration.reusePort
@@ -154,9 +160,11 @@ package final class Gateway: Sendable {
       let node = nodes[number % nodes.count]
       let recording = recorder(venue, settings)
       if let recording { recordings.append(recording) }
+      let share = connections.count { $0.venue.name == venue.name }
       node.loop.execute {
         node.add(
-          feed: venue, configuration: settings, number: number, tls: tls, schedule: schedule, recorder: recording)
+          feed: venue, configuration: settings, number: number, tls: tls, schedule: schedule, recorder: recording,
+          share: share)
       }
     }
     for (index, replayer) in replayers.enumerated() {

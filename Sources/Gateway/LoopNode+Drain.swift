@@ -47,6 +47,7 @@ extension LoopNode {
   /// Ends the feeds for good: the connections that go with the loops are then no failures. On the loop.
   func stopFeeds() {
     loop.assertOnLoop()
+    history?.stop()
     for feed in feeds { feed.stop() }
   }
 

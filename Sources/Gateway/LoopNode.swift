@@ -52,6 +52,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private var watchCursor = 0
   private var advances: UInt = 0
   var isDraining = false
+  /// Nil where nothing is kept.
+  private(set) var history: LoopHistory?
   /// Of its end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
@@ -71,6 +73,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       hub.anonymousGrant = access.policy.anonymous
     }
     self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
+    self.history = settings.history.map { LoopHistory(node: self, keeper: $0) }
   }
 
   // MARK: Life
@@ -89,18 +92,20 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   /// Adds a feed of this loop; `number` is its place among all feeds of the gateway. On the loop.
+  /// - Parameter share: connections to the venue, this one included.
   func add(
     feed venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?,
-    schedule: ConnectSchedule?, recorder: (any FeedRecorder)?
+    schedule: ConnectSchedule?, recorder: (any FeedRecorder)?, share: Int = 1
   ) {
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
     let slot = publisher.add(market: pipeline.market, venue: venue.name)
-    begin(
-      FeedSession(
-        pipeline: pipeline, slot: slot, owner: self, loop: loop,
-        parts: FeedParts(
-          tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
-          source: settings.source, log: settings.log), now: clock.now()), number: number)
+    let session = FeedSession(
+      pipeline: pipeline, slot: slot, owner: self, loop: loop,
+      parts: FeedParts(
+        tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
+        source: settings.source, log: settings.log), now: clock.now())
+    history?.add(session, configuration: configuration, tls: tls, share: share)
+    begin(session, number: number)
   }
 
   /// Adds a recording as a feed of this loop, which begins with `origin`. On the loop.
@@ -140,6 +145,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       publisher.clockStepped(by: jump)
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
+    history?.everySecond(clock.now())
   }
 
   /// What is too much, and who is too slow (`LoopNode+Limits.swift`).
@@ -154,6 +160,12 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {
     metrics.feedBatches += 1
     publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
+    history?.note(feed, changes, at: now)
+  }
+
+  /// Publishes what did not come from the feed itself. On the loop.
+  func publish(_ changes: borrowing MarketChanges, slot: Int, now: Timestamp) {
+    publisher.publish(changes, market: slot, now: now, into: &outgoing)
   }
 
   func feedStatusChanged(_ feed: any Feed) { dirtyFeeds.insert(feed.slot) }
@@ -196,9 +208,16 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     for slot in slots {
       let feed = feeds[slot]
       let changed = feed.takeChangedInstruments()
-      let ids =
-        untold.remove(slot) == nil
-        ? changed.sorted { $0.index < $1.index } : feed.pipeline.market.instruments.map(\.instrument.id)
+      let ids: [InstrumentID]
+      if history?.isHolding(slot) ?? false {
+        // Nobody is to see an instrument without its past; when that is there, all are told.
+        untold.insert(slot)
+        ids = []
+      } else if untold.remove(slot) == nil {
+        ids = changed.sorted { $0.index < $1.index }
+      } else {
+        ids = feed.pipeline.market.instruments.map(\.instrument.id)
+      }
       let entries = ids.map { id in
         let state = feed.pipeline.market[id]
         return DirectoryEntry(loop: loop.index, market: slot, instrument: state.instrument, bookState: state.bookState)

@@ -29,6 +29,10 @@ struct NodeSettings: Sendable {
   var admission: Admission
   /// Whose tokens are good; nil: none is asked for.
   var access: Authenticator?
+  /// What survives a restart; nil where nothing is kept.
+  var history: HistoryKeeper?
+  /// Whether venues are asked for candles that are missing.
+  var backfills = false
   var log: Logger
   /// Logs clients whose TLS fails.
   var tlsLog: TLSLog?

@@ -29,8 +29,9 @@ package final class DataFile: Sendable {
 
   /// Opens the file at `path`, makes it and its directory if they do not exist, and migrates every part to its newest
   /// version. A damaged file is set aside first: `setAside` names it. Takes milliseconds, and longer after a migration.
-  /// - Parameter stamp: what the name of a damaged file ends with, such as the time: `20261122T191500Z`.
-  package init(path: String, parts: [SchemaPart], stamp: String) throws(DataFileError) {
+  /// - Parameter stamp: what the name of a damaged file ends with, such as the time: `20261122T191500Z`. Nil: a damaged
+  ///   file stays where it is.
+  package init(path: String, parts: [SchemaPart], stamp: String?) throws(DataFileError) {
     precondition(Set(parts.map(\.name)).count == parts.count, "two parts of the schema have one name")
     self.path = path
     self.parts = parts
@@ -44,9 +45,10 @@ package final class DataFile: Sendable {
     }
     var setAside: [String] = []
     let pool: DatabasePool
-    do {
+    do throws(DataFileError) {
       pool = try Self.open(path, parts)
-    } catch .damaged {
+    } catch {
+      guard case .damaged = error, let stamp else { throw error }
       setAside.append(try Self.rename(path, stamp))
       pool = try Self.open(path, parts)
     }

@@ -2,6 +2,18 @@ import MarketData
 
 /// What is written in one transaction.
 package struct HistoryBatch: Sendable {
+  /// An instrument that is new, or whose description changed.
+  package struct Description: Sendable {
+    /// What it is kept under: its symbol, or something longer where prices are not the venue's own.
+    package var symbol: String
+    package var instrument: Instrument
+
+    package init(symbol: String, instrument: Instrument) {
+      self.symbol = symbol
+      self.instrument = instrument
+    }
+  }
+
   /// A minute that has closed.
   package struct ClosedMinute: Sendable {
     package var symbol: String
@@ -43,8 +55,8 @@ package struct HistoryBatch: Sendable {
     }
   }
 
-  /// Instruments that are new, or whose description changed. They come before all else that names them.
-  package var instruments: [Instrument] = []
+  /// They come before all else that names them.
+  package var instruments: [Description] = []
   package var observations: [Observation] = []
   package var minutes: [ClosedMinute] = []
   package var deliveries: [Delivery] = []
@@ -52,6 +64,21 @@ package struct HistoryBatch: Sendable {
   package var latest: [LatestState] = []
 
   package init() {}
+
+  /// How many items there are, those of deliveries counted each.
+  package var count: Int {
+    instruments.count + observations.count + minutes.count
+      + deliveries.reduce(deliveries.count) { $0 + $1.candles.count }
+      + latest.count
+  }
+
+  package mutating func append(_ other: HistoryBatch) {
+    instruments += other.instruments
+    observations += other.observations
+    minutes += other.minutes
+    deliveries += other.deliveries
+    latest += other.latest
+  }
 
   package var isEmpty: Bool {
     instruments.isEmpty && observations.isEmpty && minutes.isEmpty && deliveries.isEmpty && latest.isEmpty

@@ -87,6 +87,11 @@ extension HistoryStore {
     return result
   }
 
+  /// What an instrument is, as it was last described; nil if nothing is kept of the symbol.
+  package func instrument(_ symbol: String) throws(DataFileError) -> Instrument? {
+    try file.read { try InstrumentTable.instrument(symbol, $0) }
+  }
+
   /// What is kept, by symbol and resolution, in their order. O(candles).
   package func kept() throws(DataFileError) -> [KeptSeries] {
     try file.read { db in
@@ -120,6 +125,29 @@ extension HistoryStore {
     guard let id = id(symbol) else { return false }
     try file.read { try CandleTable(resolution: resolution).forEach(id, range, $0, body) }
     return true
+  }
+
+  /// What SQLite cannot know to be wrong: rows of no instrument, candles that cannot be, gaps that overlap. O(rows).
+  package func inconsistencies() throws(DataFileError) -> [String] {
+    try file.read { db in
+      var problems: [String] = []
+      func count(_ sql: String, _ problem: String) throws {
+        let count = try Int.fetchOne(db, sql: sql) ?? 0
+        if count > 0 { problems.append("\(count) \(problem)") }
+      }
+      for resolution in Resolution.allCases {
+        try count(
+          "SELECT count(*) FROM \(resolution.table) WHERE instrument NOT IN (SELECT id FROM instrument)",
+          "candles of \(resolution.name) belong to no instrument")
+        try count(
+          "SELECT count(*) FROM \(resolution.table) WHERE low > open OR low > close OR high < open OR high < close",
+          "candles of \(resolution.name) have a high or low that cannot be")
+      }
+      try count(
+        "SELECT count(*) FROM gap a JOIN gap b USING (instrument) WHERE b.start > a.start AND b.start < a.end",
+        "gaps overlap")
+      return problems
+    }
   }
 
   private static func range(

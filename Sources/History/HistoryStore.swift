@@ -41,6 +41,9 @@ package final class HistoryStore: Sendable {
   /// The instruments of which something is kept.
   package var symbols: Set<String> { state.withLock { Set($0.ids.keys) } }
 
+  /// Whether anything is kept of an instrument. O(1).
+  package func knows(_ symbol: String) -> Bool { id(symbol) != nil }
+
   private func reload() throws(DataFileError) {
     let ids = try file.read { try InstrumentTable.all($0) }
     state.withLock { state in
@@ -62,7 +65,13 @@ package final class HistoryStore: Sendable {
       let last = try Int64.fetchOne(db, sql: "SELECT max(coalesce(ended, alive)) FROM run")
         .map(Timestamp.init(rawValue:))
       if let last {
-        for id in try InstrumentTable.all(db).values.sorted() { try GapTable.open(id, at: min(last, now), db) }
+        for (symbol, id) in try InstrumentTable.all(db).sorted(by: { $0.value < $1.value }) {
+          try GapTable.open(id, at: min(last, now), db)
+          // The minute that was open then is worth more than nothing.
+          if let minute = try LatestTable.state(id, symbol: symbol, db)?.minute {
+            try CandleTable(resolution: .minute).putIfMissing(minute, instrument: id, db)
+          }
+        }
       }
       try db.execute(sql: "DELETE FROM run WHERE id <= (SELECT max(id) FROM run) - 1000")
       try db.execute(
@@ -153,8 +162,9 @@ private struct Writing {
   }
 
   mutating func write(_ batch: HistoryBatch) throws {
-    for instrument in batch.instruments {
-      ids[instrument.symbol] = try InstrumentTable.put(instrument, now: now, db)
+    for description in batch.instruments {
+      ids[description.symbol] = try InstrumentTable.put(
+        description.instrument, as: description.symbol, now: now, db)
     }
     for observation in batch.observations {
       guard let id = id(observation.symbol) else { continue }

@@ -45,7 +45,8 @@ final class TidegateProcess: Sendable {
     process.executableURL = try Self.executable
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("TIDEGATE_") }
-      .merging(environment) { $1 }
+      // Nothing that is run here leaves anything behind.
+      .merging(["TIDEGATE_DATA_DIRECTORY": "none"]) { $1 }.merging(environment) { $1 }
     process.standardInput = standardInput
     process.standardOutput = Self.pipe(into: output)
     process.standardError = Self.pipe(into: errors)

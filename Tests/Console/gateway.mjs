@@ -15,7 +15,7 @@ export class Program {
     program.output = "";
     // What tests are told in `TIDEGATE_…` is no setting of the gateway, which refuses what it does not know.
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TIDEGATE_")));
-    Object.assign(env, settings);
+    Object.assign(env, { TIDEGATE_DATA_DIRECTORY: "none" }, settings);
     program.process = spawn(executable, args, { stdio: ["ignore", "pipe", "pipe"], env });
     for (const stream of [program.process.stdout, program.process.stderr]) {
       stream.on("data", (data) => { program.output = (program.output + data).slice(-20_000); });

@@ -33,7 +33,7 @@ enum StoreWorld {
 extension HistoryBatch {
   static func observed(_ name: String, _ second: Int, _ isObserved: Bool = true) -> HistoryBatch {
     var batch = HistoryBatch()
-    batch.instruments = [StoreWorld.instrument(name)]
+    batch.instruments = [Description(symbol: StoreWorld.symbol(name), instrument: StoreWorld.instrument(name))]
     batch.observations = [
       Observation(symbol: StoreWorld.symbol(name), time: StoreWorld.time(second), isObserved: isObserved)
     ]

@@ -4,6 +4,7 @@
 # PEER_SECONDS (default 4) is how long each client watches.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export TIDEGATE_DATA_DIRECTORY=none
 export PEER_SECONDS="${PEER_SECONDS:-4}"
 export PEER_SYMBOLS="kraken:BTC-USD,kraken:ZEC-USD,coinbase:BTC-USD,coinbase:ZEC-USD,binance:BTC-USDT,binance:ZEC-USDT"
 binary="${PEER_BINARY:-$(swift build --show-bin-path)/tidegate}"

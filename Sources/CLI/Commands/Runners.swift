@@ -2,6 +2,7 @@ import Access
 import Dispatch
 import Foundation
 import Gateway
+import History
 import Logging
 import Transport
 import VenueSimulator
@@ -69,7 +70,8 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
   }
   let memory = HeapTrimmer(log)
   defer { withExtendedLifetime(memory) {} }
-  let gateway = try Gateway(configuration: configuration, access: access, log: log)
+  let gateway = try Gateway(
+    configuration: configuration, access: access, history: try openHistory(configuration, log), log: log)
   let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log)
   try gateway.start { recorders.make($0, $1) }
   let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
@@ -102,6 +104,24 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
   defer { watchdog.cancel() }
   await waitForEnd(of: gateway, signals, drainSeconds: configuration.drainSeconds, manager: manager, log: log)
   await recorders.finish()
+}
+
+/// Opens what survives a restart. A file that cannot be used for reasons of the machine costs history alone; one that another
+/// version or program has written ends the command, so that nobody notices it weeks later.
+private func openHistory(_ configuration: GatewayConfiguration, _ log: Logger) throws -> HistoryKeeper? {
+  // Replayed prices are not of now.
+  guard let directory = configuration.data.directory, configuration.replay.isEmpty else { return nil }
+  do throws(DataFileError) {
+    return try HistoryKeeper(
+      directory: directory, isSimulated: configuration.demo, retention: configuration.data.retention, log: log)
+  } catch {
+    switch error {
+    case .newer, .foreign: throw CommandFailure(error.description)
+    case .damaged, .full, .busy, .inaccessible, .failed:
+      log.error("history is not kept in this run", metadata: ["reason": "\(error.description)"])
+      return nil
+    }
+  }
 }
 
 extension ServiceManager? {

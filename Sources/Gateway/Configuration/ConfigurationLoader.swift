@@ -94,6 +94,7 @@ package struct ConfigurationLoader: Sendable {
   ) throws(ConfigurationProblems) -> LoadedConfiguration {
     var loader = ConfigurationLoader(
       venues: venues, isReadable: isReadable, tlsProblems: tlsProblems, files: .system)
+    loader.configuration.data.directory = GatewayConfiguration.DataSettings.usualDirectory(environment)
     if let file { loader.read(file: file) }
     loader.read(environment: environment)
     loader.read(flags: flags)

@@ -1,6 +1,8 @@
 import Access
 import Foundation
+import History
 import Logging
+import MarketData
 import Recordings
 import Transport
 import Venues
@@ -123,6 +125,35 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package init() {}
   }
 
+  /// What is kept for charts and the next start.
+  package struct DataSettings: Sendable, Equatable {
+    /// The folder; nil: nothing is kept.
+    package var directory: String?
+    /// Days that candles are kept, 1…36,500, by their length; 0: for ever.
+    package var keepMinutes = 30
+    package var keepQuarters = 366
+    package var keepHours = 0
+    package var keepDays = 0
+    /// Whether venues are asked for candles that are missing.
+    package var backfill = true
+    package init() {}
+
+    /// The same in the store's words.
+    package var retention: Retention {
+      func span(_ days: Int) -> Int64? { days == 0 ? nil : Int64(days) * Microseconds.day }
+      return Retention(
+        minute: span(keepMinutes), quarter: span(keepQuarters), hour: span(keepHours), day: span(keepDays))
+    }
+
+    /// Where services and people keep such data: `STATE_DIRECTORY` (systemd), `XDG_STATE_HOME`, `~/.local/state`.
+    package static func usualDirectory(_ environment: [String: String]) -> String? {
+      func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+      if let folders = value("STATE_DIRECTORY") { return folders.split(separator: ":").first.map(String.init) }
+      if let home = value("XDG_STATE_HOME"), home.hasPrefix("/") { return "\(home)/tidegate" }
+      return value("HOME").map { "\($0)/.local/state/tidegate" }
+    }
+  }
+
   /// Where clients connect.
   package var listen = SocketAddress(host: "127.0.0.1", port: 8080)
   /// Where metrics and health are served.
@@ -155,6 +186,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// The pace that HTTP clients must keep.
   package var http = HTTPConnectionLimits()
   package var compression = Compression()
+  package var data = DataSettings()
   /// Feeds that must be live before the gateway counts as ready: at most as many as are configured.
   package var readyFeeds = 1
   /// Feeds of the demo: Kraken, Coinbase and Binance.

@@ -85,6 +85,17 @@ struct Setting: Sendable {
     integer("compression.threshold-bytes", 64...(1 << 20), \.compression.thresholdBytes),
     integer("compression.level", 1...9, \.compression.level),
     integer("compression.window-bits", 9...15, \.compression.windowBits),
+    Setting(
+      key: "data.directory", allowed: "a folder, or none",
+      set: { configuration, values in
+        configuration.data.directory = values[0] == "none" ? nil : values[0]
+        return !values[0].isEmpty
+      }, show: { $0.data.directory ?? "none" }),
+    integer("data.keep-1m-days", 0...36_500, \.data.keepMinutes),
+    integer("data.keep-15m-days", 0...36_500, \.data.keepQuarters),
+    integer("data.keep-1h-days", 0...36_500, \.data.keepHours),
+    integer("data.keep-1d-days", 0...36_500, \.data.keepDays),
+    bool("data.backfill", \.data.backfill),
     integer("ready-feeds", 0...100, \.readyFeeds),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),

@@ -2,7 +2,8 @@ import Bytes
 import HTTP1
 import Transport
 
-/// One GET on a connection of its own: instrument lists and book snapshots, a few a minute. Owned by one loop.
+/// One request on a connection of its own: instrument lists, book snapshots and candles, a few a minute. Owned by one
+/// loop.
 ///
 /// The connection is not kept: venues hand out snapshots seconds apart at the least, and a fresh connection has no
 /// stale state.
@@ -15,6 +16,8 @@ final class RESTRequest: ConnectionHandler {
   private static let headLimit = 32 << 10
 
   private let target: String
+  /// A JSON text that is sent with POST; nil: it is a GET.
+  private let body: String?
   private let endpoint: EndpointURL
   private var parser: HTTPResponseParser
   private var completion: Completion?
@@ -23,18 +26,23 @@ final class RESTRequest: ConnectionHandler {
   private var timer: LoopTimer?
 
   /// Asks for `path` under `endpoint` within `timeout` ns and calls `completion` once, on `loop`, unless cancelled.
+  /// - Parameter body: a JSON text that is sent with POST; nil: it is a GET.
   static func get(
-    _ path: String, from endpoint: EndpointURL, bodyLimit: Int, tls: TLSClientContext?, loop: EventLoop,
+    _ path: String, body: String? = nil, from endpoint: EndpointURL, bodyLimit: Int, tls: TLSClientContext?,
+    loop: EventLoop,
     timeout: UInt64 = 15_000_000_000, completion: @escaping Completion
   ) -> RESTRequest {
     let request = RESTRequest(
-      target: endpoint.target(of: path), endpoint: endpoint, bodyLimit: bodyLimit, completion: completion)
+      target: endpoint.target(of: path), body: body, endpoint: endpoint, bodyLimit: bodyLimit, completion: completion)
     request.start(tls: tls, loop: loop, timeout: timeout)
     return request
   }
 
-  private init(target: String, endpoint: EndpointURL, bodyLimit: Int, completion: @escaping Completion) {
+  private init(
+    target: String, body: String?, endpoint: EndpointURL, bodyLimit: Int, completion: @escaping Completion
+  ) {
     self.target = target
+    self.body = body
     self.endpoint = endpoint
     self.parser = HTTPResponseParser(
       limits: HTTPLimits(headBytes: RESTRequest.headLimit, lineBytes: RESTRequest.headLimit, bodyBytes: bodyLimit))
@@ -56,14 +64,16 @@ final class RESTRequest: ConnectionHandler {
       switch result {
       case .success(let connection):
         self.connection = connection
-        let head = HTTPRequestHead(
-          method: "GET", target: target,
-          fields: HTTPFields([
-            HTTPField("Host", endpoint.authority), HTTPField("Accept", "application/json"),
-            HTTPField("User-Agent", "tidegate/\(TidegateVersion.current)"), HTTPField("Connection", "close"),
-          ]))
+        var fields = [
+          HTTPField("Host", endpoint.authority), HTTPField("Accept", "application/json"),
+          HTTPField("User-Agent", "tidegate/\(TidegateVersion.current)"), HTTPField("Connection", "close"),
+        ]
+        if body != nil { fields.append(HTTPField("Content-Type", "application/json")) }
+        let head = HTTPRequestHead(method: body == nil ? "GET" : "POST", target: target, fields: HTTPFields(fields))
         var bytes = ByteBuffer(capacity: 512)
-        HTTPEncoder.append(head, bodyLength: 0, to: &bytes)
+        let content = Array((body ?? "").utf8)
+        HTTPEncoder.append(head, bodyLength: content.count, to: &bytes)
+        bytes.append(content.span.bytes)
         connection.write(bytes.bytes)
       case .failure(let error): finish(0, error.description)
       }

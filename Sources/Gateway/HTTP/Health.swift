@@ -17,14 +17,17 @@ struct Health: Sendable {
   /// Venues that must be live before the gateway counts as ready.
   private let required: Int
   private let isDraining: Bool
+  /// Why history is not written; nil while it is, or none is kept. Clients are served all the same.
+  private let historyFailure: String?
 
   /// - Parameters:
   ///   - feeds: of the whole gateway.
   ///   - required: 0 and more; the setting `ready-feeds`.
-  init(feeds: [FeedStatus], required: Int, isDraining: Bool) {
+  init(feeds: [FeedStatus], required: Int, isDraining: Bool, historyFailure: String? = nil) {
     self.feeds = feeds
     self.required = required
     self.isDraining = isDraining
+    self.historyFailure = historyFailure
   }
 
   private var live: Int { feeds.count { $0.state == .live } }
@@ -48,6 +51,7 @@ struct Health: Sendable {
         reasons.append("\(feed.venue) rebuilds \(Self.words(feed.syncing))")
       }
     }
+    if let historyFailure { reasons.append("history is not written: \(historyFailure)") }
     return reasons
   }
 
@@ -63,6 +67,7 @@ struct Health: Sendable {
     let first = isDraining ? "draining" : isReady ? "ready" : "not ready"
     let lines = feeds.map { "\($0.venue): \($0.state.rawValue)\($0.reason.map { " (\($0))" } ?? "")\n" }.joined()
     return "\(first): \(live) of \(feeds.count) feeds live, \(required) required\n" + lines
+      + (historyFailure.map { "history: not written (\($0))\n" } ?? "")
   }
 
   /// For `/healthz`.

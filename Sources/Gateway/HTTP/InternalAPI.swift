@@ -20,6 +20,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private var connections = 0
   private let shedCount: () -> Int
   private let recorders: () -> [RecordingFigures]
+  private let history: HistoryKeeper?
 
   /// - Parameters:
   ///   - tls: what the client port speaks TLS with.
@@ -27,8 +28,9 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   ///   - recorders: what recorders have done.
   init(
     node: LoopNode, startedAt: Int64, tls: TLSServerContext? = nil, shedCount: @escaping () -> Int,
-    recorders: @escaping () -> [RecordingFigures] = { [] }
+    recorders: @escaping () -> [RecordingFigures] = { [] }, history: HistoryKeeper? = nil
   ) {
+    self.history = history
     self.node = node
     self.recorders = recorders
     self.shedCount = shedCount
@@ -94,7 +96,9 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   }
 
   private var health: Health {
-    Health(feeds: node.feedStatuses, required: node.settings.readyFeeds, isDraining: node.isDraining)
+    Health(
+      feeds: node.feedStatuses, required: node.settings.readyFeeds, isDraining: node.isDraining,
+      historyFailure: history?.figures.failure)
   }
 
   private func ready() -> HTTPResponse {
@@ -130,10 +134,11 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     let count = node.loopCount
     for loop in 0..<count {
       node.ask(loop) { node in
-        (node.currentMetrics, node.feedMetrics())
+        (node.currentMetrics, node.feedMetrics(), node.history?.backfillFigures ?? .init())
       } then: { [unowned self] part in
         total.metrics.add(part.0)
         total.feeds += part.1
+        total.backfill.add(part.2)
         total.parts += 1
         guard total.parts == count else { return }
         let uptime = Double(node.loop.moment - startedAt) / 1e6
@@ -144,7 +149,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
               queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
               now: node.clock.now())
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
-              + RecordingMetricsText.render(recorders()) + processFigures,
+              + RecordingMetricsText.render(recorders())
+              + HistoryMetricsText.render(history?.figures, total.backfill) + processFigures,
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }
@@ -181,5 +187,6 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     var parts = 0
     var metrics = NodeMetrics()
     var feeds: [FeedMetrics] = []
+    var backfill = CandleBackfill.Figures()
   }
 }

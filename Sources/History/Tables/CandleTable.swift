@@ -32,6 +32,12 @@ struct CandleTable {
     ])
   }
 
+  /// Stores a candle where there is none.
+  func putIfMissing(_ candle: StoredCandle, instrument: Int64, _ db: Database) throws {
+    let end = candle.start + resolution.length
+    if try candles(instrument, candle.start..<end, db).isEmpty { try put(candle, instrument: instrument, db) }
+  }
+
   /// The candles that begin in `range`, in the order of time. Where there are more than `limit`, the oldest or the
   /// newest.
   func candles(

@@ -5,7 +5,9 @@ import MarketData
 /// The instruments that anything is kept of.
 enum InstrumentTable {
   /// Adds an instrument or takes over its new description; returns its row.
-  static func put(_ instrument: Instrument, now: Timestamp, _ db: Database) throws -> Int64 {
+  static func put(
+    _ instrument: Instrument, as symbol: String, now: Timestamp, _ db: Database
+  ) throws -> Int64 {
     var expiry: String?
     if case .future(let day) = instrument.kind { expiry = day }
     let statement = try db.cachedStatement(
@@ -22,7 +24,7 @@ enum InstrumentTable {
     let id = try Int64.fetchOne(
       statement,
       arguments: [
-        instrument.symbol, instrument.venue, instrument.venueSymbol, instrument.base, instrument.quote,
+        symbol, instrument.venue, instrument.venueSymbol, instrument.base, instrument.quote,
         instrument.kind.family.rawValue, expiry, instrument.contractSize.mantissa,
         Int64(instrument.contractSize.scale), Int64(instrument.priceScale), Int64(instrument.sizeScale), now.rawValue,
       ])
@@ -38,11 +40,24 @@ enum InstrumentTable {
     return result
   }
 
-  /// The scales of prices and sizes as they were last described.
-  static func scales(_ id: Int64, _ db: Database) throws -> (price: UInt8, size: UInt8)? {
-    let statement = try db.cachedStatement(sql: "SELECT price_scale, size_scale FROM instrument WHERE id = ?")
-    return try Row.fetchOne(statement, arguments: [id]).map {
-      (UInt8(clamping: $0[0] as Int64), UInt8(clamping: $0[1] as Int64))
-    }
+  /// What an instrument is, as it was last described; nil where nothing is kept of the symbol.
+  static func instrument(_ symbol: String, _ db: Database) throws -> Instrument? {
+    let row = try Row.fetchOne(
+      db,
+      sql: """
+        SELECT venue, venue_symbol, base, quote, family, expiry, contract_mantissa, contract_scale, price_scale,
+          size_scale FROM instrument WHERE symbol = ?
+        """, arguments: [symbol])
+    guard let row else { return nil }
+    let kind: Instrument.Kind =
+      switch Instrument.Kind.Family(rawValue: row[4]) {
+      case .perpetual: .perpetual
+      case .future: .future(expiry: row[5] ?? "")
+      case .spot, nil: .spot
+      }
+    return Instrument(
+      id: InstrumentID(0), venue: row[0], venueSymbol: row[1], base: row[2], quote: row[3], kind: kind,
+      contractSize: Decimal64(mantissa: row[6], scale: UInt8(clamping: row[7] as Int64)),
+      priceScale: UInt8(clamping: row[8] as Int64), sizeScale: UInt8(clamping: row[9] as Int64))
   }
 }

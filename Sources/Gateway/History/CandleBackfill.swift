@@ -1,0 +1,219 @@
+import HTTP1
+import History
+import Logging
+import MarketData
+import Transport
+import Venues
+
+/// A time of which candles are missing.
+struct MissingCandles: Sendable {
+  var resolution: Resolution
+  var range: Range<Timestamp>
+}
+
+/// What a venue answered for one window.
+struct CandlePage: Sendable {
+  var instrument: Instrument
+  /// What the instrument is kept under.
+  var symbol: String
+  var resolution: Resolution
+  var candles: [Candle]
+  /// The window, if the venue has answered for all of it.
+  var covers: Range<Timestamp>?
+}
+
+/// Asks one venue over REST for candles that are missing, one request at a time, within the venue's pace: instruments
+/// that somebody subscribes to first, then shorter candles before longer ones. Owned by one loop.
+///
+/// - A venue that says "too often" is left alone for as long as it asks, or a minute.
+/// - A page that does not come is asked for three times; one that is refused, once. What is missing then is asked for
+///   again with the next plan: after a reconnect, or the next start.
+final class CandleBackfill {
+  /// Pages that may wait: seven for each of 2,000 instruments.
+  static let limit = 14_000
+  private static let attempts = 3
+
+  struct Figures: Sendable, Equatable {
+    var requests = 0
+    var candles = 0
+    var failures = 0
+    var waiting = 0
+
+    mutating func add(_ other: Figures) {
+      requests += other.requests
+      candles += other.candles
+      failures += other.failures
+      waiting += other.waiting
+    }
+  }
+
+  private struct Page {
+    var instrument: Instrument
+    var symbol: String
+    var resolution: Resolution
+    var window: Range<Timestamp>
+    var attempts = 0
+  }
+
+  private struct Key: Hashable {
+    var symbol: String
+    var resolution: Resolution
+    var start: Int64
+  }
+
+  private let format: CandleFormat
+  private let endpoint: EndpointURL
+  private let tls: TLSClientContext?
+  private let loop: EventLoop
+  /// The least time between requests, µs.
+  private let pace: Int64
+  private let log: Logger
+  private let deliver: (CandlePage) -> Void
+  private var isWatched: (InstrumentID) -> Bool = { _ in false }
+  private var pages: [Page] = []
+  private var known: Set<Key> = []
+  private var request: RESTRequest?
+  private var timer: LoopTimer?
+  private var isStopped = false
+  private var isFailureTold = false
+  private var beganAt: Int64?
+  private(set) var figures = Figures()
+
+  init(
+    format: CandleFormat, endpoint: EndpointURL, tls: TLSClientContext?, loop: EventLoop, share: Int, log: Logger,
+    deliver: @escaping (CandlePage) -> Void
+  ) {
+    self.format = format
+    self.endpoint = endpoint
+    self.tls = tls
+    self.loop = loop
+    self.pace = format.pace * Int64(max(1, share))
+    self.log = log
+    self.deliver = deliver
+  }
+
+  /// What is wanted of every instrument: what its charts show. Days are computed from hours where the venue has none of
+  /// its own.
+  func ranges(now: Timestamp) -> [(Resolution, Range<Timestamp>)] {
+    let spans: [(Resolution, Int64)] = [
+      (.minute, Microseconds.day), (.quarter, 7 * Microseconds.day),
+      (.hour, (format.has(.day) ? 90 : 366) * Microseconds.day), (.day, 366 * Microseconds.day),
+    ]
+    return spans.compactMap { resolution, span in
+      guard format.has(resolution.interval) else { return nil }
+      let end = CandleFormat.newest(resolution.interval, now: now)
+      let start = resolution.interval.start(of: now - span)
+      return start < end ? (resolution, start..<end) : nil
+    }
+  }
+
+  /// Asks for what is missing of an instrument, unless it is being asked for already.
+  func ask(
+    for missing: [MissingCandles], of instrument: Instrument, as symbol: String, now: Timestamp,
+    isWatched: @escaping (InstrumentID) -> Bool
+  ) {
+    loop.assertOnLoop()
+    self.isWatched = isWatched
+    for part in missing {
+      for window in format.pages(part.range, part.resolution.interval, now: now) {
+        let key = Key(symbol: symbol, resolution: part.resolution, start: window.lowerBound.rawValue)
+        guard pages.count < Self.limit, known.insert(key).inserted else { continue }
+        pages.append(Page(instrument: instrument, symbol: symbol, resolution: part.resolution, window: window))
+      }
+    }
+    figures.waiting = pages.count
+    if beganAt == nil, !pages.isEmpty { beganAt = loop.moment }
+    if request == nil, timer == nil { next() }
+  }
+
+  func stop() {
+    isStopped = true
+    request?.cancel()
+    request = nil
+    timer?.cancel()
+    timer = nil
+    pages.removeAll()
+  }
+
+  private func next() {
+    loop.assertOnLoop()
+    guard !isStopped, request == nil, let index = choose() else { return }
+    let page = pages.remove(at: index)
+    let query = CandleQuery(instrument: page.instrument, interval: page.resolution.interval, window: page.window)
+    let asked = format.request(query)
+    figures.requests += 1
+    figures.waiting = pages.count + 1
+    request = RESTRequest.get(
+      asked.target, body: asked.body, from: endpoint, bodyLimit: CandleFormat.bodyLimit, tls: tls, loop: loop
+    ) { [weak self] status, body, retryAfter in
+      self?.answered(page, query, status, body, retryAfter)
+    }
+  }
+
+  /// The page to ask for next: of an instrument that somebody watches, then of the shortest candles, then the one that
+  /// came first. O(pages).
+  private func choose() -> Int? {
+    var best: (index: Int, rank: Int)?
+    for (index, page) in pages.enumerated() {
+      let rank = page.resolution.rawValue + (isWatched(page.instrument.id) ? 0 : 10)
+      if best.map({ rank < $0.rank }) ?? true { best = (index, rank) }
+      if rank == 0 { break }
+    }
+    return best?.index
+  }
+
+  private func answered(
+    _ page: Page, _ query: CandleQuery, _ status: Int, _ body: [UInt8], _ retryAfter: String?
+  ) {
+    request = nil
+    let now = Timestamp(microseconds: loop.kernel.wallMicroseconds())
+    var wait = pace
+    do throws(CandleError) {
+      let answer = try format.read(body.span.bytes, status: status, to: query, now: now)
+      figures.candles += answer.candles.count
+      forget(page)
+      deliver(
+        CandlePage(
+          instrument: page.instrument, symbol: page.symbol, resolution: page.resolution, candles: answer.candles,
+          covers: answer.isComplete ? page.window : nil))
+    } catch {
+      figures.failures += 1
+      var again = page
+      again.attempts += 1
+      switch error.kind {
+      case .limited:
+        let seconds = retryAfter.flatMap { RetryAfter.seconds($0, now: now.microseconds / Microseconds.second) } ?? 60
+        wait = max(pace, min(seconds, 3_600) * Microseconds.second)
+        pages.append(again)
+      case .unanswered where again.attempts < Self.attempts:
+        wait = max(pace, Int64(again.attempts) * 2 * Microseconds.second)
+        pages.append(again)
+      case .refused, .unanswered: forget(page)
+      }
+      if !isFailureTold {
+        isFailureTold = true
+        log.warning(
+          "candles could not be had; the first failure of this connection",
+          metadata: ["symbol": "\(page.symbol)", "interval": "\(page.resolution.name)", "reason": "\(error.detail)"])
+      }
+    }
+    figures.waiting = pages.count
+    if pages.isEmpty, let began = beganAt {
+      beganAt = nil
+      log.info(
+        "missing candles were asked for",
+        metadata: [
+          "requests": "\(figures.requests)", "candles": "\(figures.candles)", "failures": "\(figures.failures)",
+          "seconds": "\((loop.moment - began) / Microseconds.second)",
+        ])
+    }
+    timer = loop.schedule(after: UInt64(wait) * 1_000) { [weak self] in
+      self?.timer = nil
+      self?.next()
+    }
+  }
+
+  private func forget(_ page: Page) {
+    known.remove(Key(symbol: page.symbol, resolution: page.resolution, start: page.window.lowerBound.rawValue))
+  }
+}

@@ -1,0 +1,321 @@
+import Dispatch
+import Foundation
+import History
+import Logging
+import MarketData
+import Synchronization
+import Transport
+
+/// Calls on a queue about once a second, from `start` until it is cancelled or dropped.
+private final class SecondTimer: @unchecked Sendable {
+  // `@unchecked`: constant after `init`, and a dispatch source may be used from any thread (dispatch_source_create(3)).
+  private let source: any DispatchSourceTimer
+
+  init(queue: DispatchQueue) {
+    source = DispatchSource.makeTimerSource(queue: queue)
+    source.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(50))
+  }
+
+  /// To be called once.
+  func start(_ body: @escaping @Sendable () -> Void) {
+    source.setEventHandler { @Sendable in body() }
+    source.activate()
+  }
+
+  func cancel() { source.cancel() }
+
+  deinit { source.cancel() }
+}
+
+/// Carries what the loops observe to the store of history, and what is kept back to them.
+///
+/// Loops hand over in passing: their items wait in a mailbox of `limit`, and once a second a queue of its own writes
+/// them in one transaction. A disk that is full, slow or gone costs history alone: the mailbox fills, what finds no
+/// room is counted and becomes a gap, the log says so once, and writing goes on as soon as it can. Reading has two
+/// queues, so that a restart with hundreds of instruments uses two cores.
+package final class HistoryKeeper: Sendable {
+  /// Items that may wait: closed minutes of 2,000 instruments for half an hour.
+  static let limit = 60_000
+  /// Rows of venues' candles that may wait beside them.
+  static let deliveryLimit = 200_000
+  private static let readerCount = 2
+
+  /// What it has done so far.
+  package struct Figures: Sendable, Equatable {
+    package var written = 0
+    package var transactions = 0
+    package var queued = 0
+    /// Items that found no room while nothing could be written.
+    package var lost = 0
+    /// The longest that a transaction took, µs, and all of them together.
+    package var slowest: Int64 = 0
+    package var spent: Int64 = 0
+    package var restored = 0
+    package var fileBytes: Int64 = 0
+    /// Damaged files that were set aside.
+    package var setAside = 0
+    /// Why nothing can be written at present.
+    package var failure: String?
+  }
+
+  private struct Mailbox {
+    var batch = HistoryBatch()
+    var items = 0
+    var rows = 0
+    /// At most one of an instrument.
+    var latest: [String: LatestState] = [:]
+    /// What every instrument is and whether it is observed, for a file that has to be begun anew.
+    var instruments: [String: Instrument] = [:]
+    var observed: [String: Bool] = [:]
+    var lost = 0
+    var lostSince: Timestamp?
+  }
+
+  private struct Progress {
+    /// What could not be written, to be tried again.
+    var retry: HistoryBatch?
+    var failure: DataFileError?
+    var figures = Figures()
+    var hasEnded = false
+    /// Counted lost in the log already.
+    var lostTold = 0
+    var lostSince: Timestamp?
+  }
+
+  package let store: HistoryStore
+  private let kernel: any Kernel
+  private let log: Logger
+  private let mailbox = Mutex(Mailbox())
+  private let progress: Mutex<Progress>
+  private let queue = DispatchQueue(label: "tidegate.history", qos: .utility)
+  private let readers: [DispatchQueue]
+  private let turn = Atomic<Int>(0)
+  private let timer: SecondTimer
+
+  /// Opens the data file of a folder and begins a run.
+  /// - Parameters:
+  ///   - isSimulated: prices that are not real have a file of their own.
+  /// - Throws: `DataFileError` in words.
+  package init(
+    directory: String, isSimulated: Bool, retention: Retention, log: Logger, kernel: any Kernel = SystemKernel.shared
+  ) throws(DataFileError) {
+    let now = Timestamp(microseconds: kernel.wallMicroseconds())
+    let path = directory + (directory.hasSuffix("/") ? "" : "/") + Self.fileName(isSimulated: isSimulated)
+    let file = try DataFile(path: path, parts: SchemaPart.all, stamp: Self.stamp(now))
+    store = try HistoryStore(file: file, retention: retention)
+    let last = try store.begin(now: now)
+    self.kernel = kernel
+    self.log = log
+    var figures = Progress().figures
+    figures.setAside = file.setAside.count
+    figures.fileBytes = file.byteCount
+    progress = Mutex(Progress(figures: figures))
+    readers = (0..<Self.readerCount).map { DispatchQueue(label: "tidegate.history.reader.\($0)", qos: .userInitiated) }
+    timer = SecondTimer(queue: queue)
+    for name in file.setAside {
+      log.error("the data file was damaged and set aside; history begins anew", metadata: ["file": "\(name)"])
+    }
+    log.notice(
+      "history is kept",
+      metadata: [
+        "file": "\(path)", "instruments": "\(store.symbols.count)",
+        "last_run_ended_s_ago": "\(last.map { "\((now - $0) / Microseconds.second)" } ?? "never")",
+      ])
+    timer.start { [weak self] in self?.flush() }
+  }
+
+  /// The name of the data file in its folder.
+  package static func fileName(isSimulated: Bool) -> String { isSimulated ? "simulated.sqlite" : "history.sqlite" }
+
+  /// `20261122T191500Z`.
+  package static func stamp(_ now: Timestamp) -> String {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(identifier: "UTC")
+    formatter.dateFormat = "yyyyMMdd'T'HHmmss'Z'"
+    return formatter.string(from: Date(timeIntervalSince1970: Double(now.microseconds) / 1e6))
+  }
+
+  private var now: Timestamp { Timestamp(microseconds: kernel.wallMicroseconds()) }
+
+  package var figures: Figures {
+    let queued = mailbox.withLock { ($0.items + $0.rows + $0.latest.count, $0.lost) }
+    return progress.withLock { progress in
+      var figures = progress.figures
+      figures.queued = queued.0 + (progress.retry?.count ?? 0)
+      figures.lost += queued.1
+      figures.failure = progress.failure?.description
+      return figures
+    }
+  }
+
+  // MARK: From the loops
+
+  /// Takes what a loop observed; never waits.
+  func add(_ batch: HistoryBatch, now: Timestamp) {
+    mailbox.withLock { mailbox in
+      for description in batch.instruments { mailbox.instruments[description.symbol] = description.instrument }
+      for observation in batch.observations { mailbox.observed[observation.symbol] = observation.isObserved }
+      for state in batch.latest { mailbox.latest[state.symbol] = state }
+      var kept = batch
+      kept.latest = []
+      let rows = kept.deliveries.reduce(0) { $0 + $1.candles.count + 1 }
+      let items = kept.count - rows
+      // A venue can be asked again.
+      if mailbox.rows + rows > Self.deliveryLimit { kept.deliveries = [] } else { mailbox.rows += rows }
+      guard mailbox.items + items <= Self.limit else {
+        mailbox.lost += items
+        mailbox.lostSince = mailbox.lostSince ?? now
+        return
+      }
+      mailbox.items += items
+      mailbox.batch.append(kept)
+    }
+  }
+
+  /// Whether anything is kept of an instrument. O(1).
+  func knows(_ symbol: String) -> Bool { store.knows(symbol) }
+
+  /// Reads what is kept on a queue aside and calls `body` there; nil if nothing is, or nothing can be read.
+  func read<Value: Sendable>(
+    _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then body: @escaping @Sendable (Value?) -> Void
+  ) {
+    let (number, _) = turn.add(1, ordering: .relaxed)
+    readers[number % readers.count].async { [self] in
+      do {
+        body(try work(store))
+      } catch {
+        log.error("history cannot be read", metadata: ["reason": "\(error)"])
+        body(nil)
+      }
+    }
+  }
+
+  func countRestored() { progress.withLock { $0.figures.restored += 1 } }
+
+  // MARK: Writing
+
+  /// Writes what waits. On the queue.
+  private func flush() {
+    let now = now
+    guard !progress.withLock({ $0.hasEnded }) else { return }
+    if let retry = progress.withLock({ $0.retry }) {
+      guard write(retry, now) else { return }
+      progress.withLock { $0.retry = nil }
+    }
+    let batch = take(now)
+    if !write(batch, now) { progress.withLock { $0.retry = batch } }
+  }
+
+  private func take(_ now: Timestamp) -> HistoryBatch {
+    let (batch, lost, since) = mailbox.withLock { mailbox in
+      var batch = mailbox.batch
+      batch.latest = mailbox.latest.values.sorted { $0.symbol < $1.symbol }
+      if let since = mailbox.lostSince {
+        // What is not there is a gap, and can be asked of the venues.
+        for (symbol, isObserved) in mailbox.observed.sorted(by: { $0.key < $1.key }) where isObserved {
+          batch.observations.append(.init(symbol: symbol, time: since - 2 * Microseconds.minute, isObserved: false))
+          batch.observations.append(.init(symbol: symbol, time: now, isObserved: true))
+        }
+      }
+      let result = (batch, mailbox.lost, mailbox.lostSince)
+      mailbox.batch = HistoryBatch()
+      mailbox.latest.removeAll(keepingCapacity: true)
+      (mailbox.items, mailbox.rows, mailbox.lost, mailbox.lostSince) = (0, 0, 0, nil)
+      return result
+    }
+    if lost > 0 {
+      progress.withLock { $0.figures.lost += lost }
+      log.error(
+        "history lost what found no room; it is marked as a gap",
+        metadata: ["items": "\(lost)", "since_s": "\(since.map { (now - $0) / Microseconds.second } ?? 0)"])
+    }
+    return batch
+  }
+
+  private func write(_ batch: HistoryBatch, _ now: Timestamp) -> Bool {
+    let start = kernel.monotonicMicroseconds
+    do throws(DataFileError) {
+      let ignored = try store.write(batch, now: now)
+      let spent = kernel.monotonicMicroseconds - start
+      let bytes = store.file.byteCount
+      let hadFailed = progress.withLock { progress in
+        defer { progress.failure = nil }
+        progress.figures.written += batch.count - ignored
+        progress.figures.transactions += 1
+        progress.figures.slowest = max(progress.figures.slowest, spent)
+        progress.figures.spent += spent
+        progress.figures.fileBytes = bytes
+        return progress.failure != nil
+      }
+      if hadFailed { log.notice("history is written again") }
+      return true
+    } catch {
+      failed(error, now)
+      return false
+    }
+  }
+
+  private func failed(_ error: DataFileError, _ now: Timestamp) {
+    if case .damaged = error {
+      do throws(DataFileError) {
+        let name = try store.replaceDamaged(stamp: Self.stamp(now), now: now)
+        log.error(
+          "the data file was damaged and set aside; history begins anew",
+          metadata: ["file": "\(name)", "reason": "\(error.description)"])
+        describeAgain(now)
+        progress.withLock { $0.figures.setAside += 1 }
+        return
+      } catch {
+        return note(error)
+      }
+    }
+    note(error)
+  }
+
+  private func note(_ error: DataFileError) {
+    let isNew = progress.withLock { progress in
+      defer { progress.failure = error }
+      return progress.failure == nil
+    }
+    if isNew {
+      log.error("history is not written; all else goes on", metadata: ["reason": "\(error.description)"])
+    }
+  }
+
+  /// Everything that an empty file has to know first.
+  private func describeAgain(_ now: Timestamp) {
+    mailbox.withLock { mailbox in
+      var batch = HistoryBatch()
+      batch.instruments = mailbox.instruments.sorted { $0.key < $1.key }
+        .map { .init(symbol: $0.key, instrument: $0.value) }
+      batch.observations = mailbox.observed.sorted { $0.key < $1.key }.filter(\.value)
+        .map { .init(symbol: $0.key, time: now, isObserved: true) }
+      batch.append(mailbox.batch)
+      mailbox.batch = batch
+    }
+    progress.withLock { $0.retry = nil }
+  }
+
+  /// Writes what waits, ends the run and closes the file; then calls `completion`.
+  package func finish(_ completion: @escaping @Sendable () -> Void) {
+    queue.async { [self] in
+      timer.cancel()
+      flush()
+      let isFirst = progress.withLock { progress in
+        defer { progress.hasEnded = true }
+        return !progress.hasEnded
+      }
+      if isFirst {
+        do throws(DataFileError) {
+          try store.end(now: now)
+        } catch {
+          log.error("the end of the run could not be noted in history", metadata: ["reason": "\(error.description)"])
+        }
+        for reader in readers { reader.sync {} }
+        store.file.close()
+      }
+      completion()
+    }
+  }
+}

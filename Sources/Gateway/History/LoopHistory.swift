@@ -1,0 +1,298 @@
+import Bytes
+import History
+import Logging
+import MarketData
+import PubSub
+import Transport
+import Venues
+
+/// The history of the feeds of one loop: hands what closes and changes to the keeper, and gives each instrument its
+/// past before any client can ask for it. Owned by its node's loop.
+final class LoopHistory {
+  /// How long a feed's instruments are kept from clients at most, until their past is there, µs.
+  private static let patience = 15 * Microseconds.second
+  /// How long after the beginning of an observation its first minute has ended, and can be asked for.
+  private static let secondPlan = 75 * Microseconds.second
+
+  private struct InstrumentEntry {
+    /// What it is kept under.
+    var symbol: String
+    var isObserved = false
+    /// When the newest trade that was handed over was made.
+    var tradeTime = Timestamp.distantPast
+    /// Whether its past has been asked for and is not there yet.
+    var waits = false
+    /// When the venue is asked for what is missing, and how often still: once at the beginning of an observation, and
+    /// once when the minute in which it began has ended.
+    var planAt = Timestamp.distantFuture
+    var plans = 0
+  }
+
+  private struct FeedEntry {
+    /// What symbols end with where the endpoint is not the venue's own.
+    var suffix: String
+    var instruments: [InstrumentEntry] = []
+    var waiting = 0
+    /// From when on the feed's instruments are shown without their past.
+    var deadline = Timestamp.distantFuture
+    var backfill: CandleBackfill?
+  }
+
+  private unowned let node: LoopNode
+  private let keeper: HistoryKeeper
+  private var feeds: [Int: FeedEntry] = [:]
+  private var batch = HistoryBatch()
+
+  init(node: LoopNode, keeper: HistoryKeeper) {
+    self.node = node
+    self.keeper = keeper
+  }
+
+  /// Whether the instruments of a feed are not to be announced yet, as their past is on its way.
+  func isHolding(_ slot: Int) -> Bool { (feeds[slot]?.waiting ?? 0) > 0 }
+
+  /// Follows a feed.
+  /// - Parameter share: connections of the venue that ask for candles, this one included.
+  func add(_ feed: FeedSession, configuration: FeedConfiguration, tls: TLSClientContext?, share: Int) {
+    let isOwn = node.settings.source == .simulated || configuration.endpoint == nil
+    var entry = FeedEntry(suffix: isOwn ? "" : "@\(configuration.endpoint ?? "")")
+    let venue = feed.pipeline.venue
+    if node.settings.backfills, let format = CandleFormat.format(of: venue),
+      let endpoint = EndpointURL(configuration.restEndpoint ?? venue.restEndpoint)
+    {
+      entry.backfill = CandleBackfill(
+        format: format, endpoint: endpoint, tls: tls, loop: node.loop, share: share, log: feed.log
+      ) { [unowned self, slot = feed.slot] page in take(page, slot) }
+    }
+    feeds[feed.slot] = entry
+  }
+
+  // MARK: From the market
+
+  /// Takes what a batch of changes means for history.
+  func note(_ feed: any Feed, _ changes: borrowing MarketChanges, at now: Timestamp) {
+    guard feeds[feed.slot] != nil else { return }
+    for item in changes.items {
+      switch item {
+      case .instrument(let id): describe(id, of: feed, now)
+      case .candles(let id, let range):
+        let state = feed.pipeline.market[id]
+        guard let symbol = symbol(id, feed.slot) else { continue }
+        for candle in changes.candles[range]
+        where candle.interval == .minute && candle.isClosed && candle.source != .venue && candle.volume > 0 {
+          batch.minutes.append(.init(symbol: symbol, candle: StoredCandle(candle, of: state.instrument)))
+        }
+      default: break
+      }
+    }
+    send(now)
+  }
+
+  private func symbol(_ id: InstrumentID, _ slot: Int) -> String? {
+    guard let entry = feeds[slot], id.index < entry.instruments.count else { return nil }
+    return entry.instruments[id.index].symbol
+  }
+
+  private func describe(_ id: InstrumentID, of feed: any Feed, _ now: Timestamp) {
+    let instrument = feed.pipeline.market[id].instrument
+    guard var entry = feeds[feed.slot] else { return }
+    let symbol = instrument.symbol + entry.suffix
+    batch.instruments.append(.init(symbol: symbol, instrument: instrument))
+    guard id.index >= entry.instruments.count else { return }
+    while entry.instruments.count <= id.index {
+      let next = feed.pipeline.market.instruments[entry.instruments.count].instrument
+      entry.instruments.append(InstrumentEntry(symbol: next.symbol + entry.suffix))
+    }
+    if keeper.knows(symbol) {
+      entry.instruments[id.index].waits = true
+      if entry.waiting == 0 { entry.deadline = now + Self.patience }
+      entry.waiting += 1
+    }
+    feeds[feed.slot] = entry
+    if entry.instruments[id.index].waits { restore(id, instrument, symbol, feed.slot, now) }
+  }
+
+  /// Hands over what is new of every instrument: whether it is observed, and its newest trade. Once a second.
+  /// O(instruments).
+  func everySecond(_ now: Timestamp) {
+    for slot in feeds.keys.sorted() {
+      guard var entry = feeds[slot] else { continue }
+      let feed = node.feeds[slot]
+      for index in entry.instruments.indices {
+        let state = feed.pipeline.market.instruments[index]
+        let symbol = entry.instruments[index].symbol
+        if state.chart.isObserved != entry.instruments[index].isObserved {
+          entry.instruments[index].isObserved = state.chart.isObserved
+          let time = state.chart.isObserved ? now : feed.status.lastMessage ?? now
+          batch.observations.append(.init(symbol: symbol, time: time, isObserved: state.chart.isObserved))
+          if state.chart.isObserved {
+            entry.instruments[index].planAt = now
+            entry.instruments[index].plans = 2
+          }
+        }
+        if let trade = state.lastTrade, trade.time != entry.instruments[index].tradeTime {
+          entry.instruments[index].tradeTime = trade.time
+          batch.latest.append(Self.latest(symbol, state, trade, now))
+        }
+        if now >= entry.instruments[index].planAt, !entry.instruments[index].waits {
+          entry.instruments[index].plans -= 1
+          entry.instruments[index].planAt =
+            entry.instruments[index].plans > 0 ? now + Self.secondPlan : .distantFuture
+          plan(state.instrument, symbol, slot, now)
+        }
+      }
+      if entry.waiting > 0, now >= entry.deadline {
+        entry.waiting = 0
+        node.settings.log.warning(
+          "instruments are served before their past is there", metadata: ["venue": "\(feed.pipeline.venue.label)"])
+        node.feedStatusChanged(feed)
+      }
+      feeds[slot] = entry
+    }
+    send(now)
+  }
+
+  private static func latest(
+    _ symbol: String, _ state: InstrumentState, _ trade: Trade, _ now: Timestamp
+  ) -> LatestState {
+    let instrument = state.instrument
+    let minute = state.openCandle(.minute, now: now).flatMap { candle -> StoredCandle? in
+      guard candle.volume > 0 else { return nil }
+      var stored = StoredCandle(candle, of: instrument)
+      stored.quality = .partial
+      return stored
+    }
+    return LatestState(
+      symbol: symbol, time: now, priceScale: instrument.priceScale, sizeScale: instrument.sizeScale,
+      trade: .init(
+        id: trade.id.text, price: trade.price, size: trade.size, isBuy: trade.side == .buy, time: trade.time),
+      minute: minute)
+  }
+
+  private func send(_ now: Timestamp) {
+    guard !batch.isEmpty else { return }
+    keeper.add(batch, now: now)
+    batch = HistoryBatch()
+  }
+
+  // MARK: To the market
+
+  private func restore(_ id: InstrumentID, _ instrument: Instrument, _ symbol: String, _ slot: Int, _ now: Timestamp) {
+    let node: LoopNode = node
+    keeper.read { store in
+      try store.restore(symbol, now: now).map { kept in
+        let candles = Resolution.allCases.reversed().flatMap { resolution -> [Candle] in
+          kept.ranges[resolution]?.filled(resolution, until: Self.end(of: kept, now))
+            .compactMap { $0.candle(of: instrument, resolution.interval) } ?? []
+        }
+        return (candles, kept.latest)
+      }
+    } then: { (past: ([Candle], LatestState?)?) in
+      node.loop.execute { node.history?.restored(id, instrument, symbol, slot, past) }
+    }
+  }
+
+  /// Up to when intervals without a candle are known to have had no trade.
+  private static func end(of kept: RestoredInstrument, _ now: Timestamp) -> Timestamp {
+    let gap = kept.ranges[.minute]?.gaps.last
+    return gap?.end == .distantFuture ? gap?.start ?? now : now
+  }
+
+  private func restored(
+    _ id: InstrumentID, _ instrument: Instrument, _ symbol: String, _ slot: Int, _ past: ([Candle], LatestState?)?
+  ) {
+    guard var entry = feeds[slot], entry.instruments[id.index].waits else { return }
+    let now = node.clock.now()
+    let state = node.feeds[slot].pipeline.market[id]
+    let present = state.instrument
+    guard present.priceScale == instrument.priceScale, present.sizeScale == instrument.sizeScale else {
+      return restore(id, present, symbol, slot, now)
+    }
+    entry.instruments[id.index].waits = false
+    entry.waiting = max(0, entry.waiting - 1)
+    feeds[slot] = entry
+    if let (candles, latest) = past {
+      keeper.countRestored()
+      node.restore(candles, latest, of: id, slot: slot, now: now)
+    }
+    if entry.waiting == 0 { node.feedStatusChanged(node.feeds[slot]) }
+  }
+
+  // MARK: From the venue
+
+  private func plan(_ instrument: Instrument, _ symbol: String, _ slot: Int, _ now: Timestamp) {
+    guard let backfill = feeds[slot]?.backfill else { return }
+    let wanted = backfill.ranges(now: now)
+    let node: LoopNode = node
+    keeper.read { store in
+      try wanted.flatMap { resolution, range in
+        try store.missing(symbol, resolution, in: range).map { MissingCandles(resolution: resolution, range: $0) }
+      }
+    } then: { (missing: [MissingCandles]?) in
+      guard let missing, !missing.isEmpty else { return }
+      node.loop.execute {
+        node.history?.feeds[slot]?.backfill?.ask(
+          for: missing, of: instrument, as: symbol, now: node.clock.now(),
+          isWatched: { [unowned node] in node.publisher.hasSubscribers(of: $0, market: slot) })
+      }
+    }
+  }
+
+  private func take(_ page: CandlePage, _ slot: Int) {
+    let now = node.clock.now()
+    let state = node.feeds[slot].pipeline.market[page.instrument.id]
+    if state.instrument.priceScale == page.instrument.priceScale,
+      state.instrument.sizeScale == page.instrument.sizeScale
+    {
+      node.restore(page.candles, nil, of: page.instrument.id, slot: slot, now: now)
+    }
+    var batch = HistoryBatch()
+    batch.deliveries = [
+      .init(
+        symbol: page.symbol, resolution: page.resolution,
+        candles: page.candles.map { StoredCandle($0, of: page.instrument) }, covers: page.covers)
+    ]
+    keeper.add(batch, now: now)
+  }
+
+  /// Ends all requests.
+  func stop() {
+    everySecond(node.clock.now())
+    for slot in feeds.keys.sorted() { feeds[slot]?.backfill?.stop() }
+  }
+
+  /// Of all feeds. For metrics.
+  var backfillFigures: CandleBackfill.Figures {
+    feeds.keys.sorted().compactMap { feeds[$0]?.backfill?.figures }.reduce(into: .init()) { $0.add($1) }
+  }
+}
+
+extension LoopNode {
+  /// Gives an instrument candles from elsewhere, and its last trade. On the loop.
+  func restore(_ candles: [Candle], _ latest: LatestState?, of id: InstrumentID, slot: Int, now: Timestamp) {
+    loop.assertOnLoop()
+    let market = feeds[slot].pipeline.market
+    var changes = MarketChanges()
+    _ = market.restore(candles, of: id, now: now, into: &changes)
+    if let latest, let trade = latest.lastTrade(of: market[id].instrument) {
+      if market.restore(lastTrade: trade) { publisher.restore(trade, market: slot) }
+    }
+    publish(changes, slot: slot, now: now)
+  }
+}
+
+extension LatestState {
+  /// The last trade at the instrument's scales; nil if there was none, or it has more digits than those.
+  func lastTrade(of instrument: Instrument) -> Trade? {
+    guard let trade, instrument.priceScale >= priceScale, instrument.sizeScale >= sizeScale else { return nil }
+    let (price, isPriceLarge) = trade.price.multipliedReportingOverflow(
+      by: Int64(DecimalText.power(instrument.priceScale - priceScale)))
+    let (size, isSizeLarge) = trade.size.multipliedReportingOverflow(
+      by: Int64(DecimalText.power(instrument.sizeScale - sizeScale)))
+    guard !isPriceLarge, !isSizeLarge else { return nil }
+    let id = Array(trade.id.utf8)
+    return Trade(
+      instrument: instrument.id, id: TradeID(id.span.bytes), price: price, size: size,
+      side: trade.isBuy ? .buy : .sell, time: trade.time, isBacklog: true)
+  }
+}

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Kills a gateway with SIGKILL at random moments under load, starts it again, and looks at what its history has kept.
+
+    Tests/Peers/kill.py [--rounds 100] [--seed N] [--binary .build/debug/tidegate]
+
+After each kill, read from the data file with Python's own SQLite:
+- every minute that the run watched from its first second to its last, and that had closed 2 s before the kill, is there,
+- no candle is there twice, and the file is whole,
+- the newest trade of each market is from at most 2 s before the kill.
+After each start, from the gateway and the file:
+- it is ready within the limit, and every instrument has its past back before it is shown,
+- the time between the two runs is marked as a gap of every market, unless a venue has closed it already.
+Exits with 1 if any of it does not hold.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+MINUTE = 60
+# Grace before a minute closes, and what may be lost.
+GRACE, LOSS = 1.0, 2.0
+# What a machine that is busy adds to both.
+SLACK = 0.5
+MARKETS = ["BTC-USD", "ETH-USD", "SOL-USD", "ZEC-USD", "XRP-USD", "ADA-USD", "DOGE-USD", "LTC-USD"]
+
+
+def free_port():
+    with socket.socket() as peer:
+        peer.bind(("127.0.0.1", 0))
+        return peer.getsockname()[1]
+
+
+def fetch(port, path):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            return answer.read().decode()
+    except OSError:
+        return None
+
+
+class Trial:
+    def __init__(self, options):
+        self.options = options
+        self.random = random.Random(options.seed)
+        self.work = tempfile.mkdtemp(prefix="tidegate-kill-")
+        self.file = os.path.join(self.work, "data", "history.sqlite")
+        self.venue_port, self.port, self.internal = free_port(), free_port(), free_port()
+        self.failures = []
+        self.ready_times = []
+        self.closed_minutes = 0
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TIDEGATE_")}
+        self.environment["TIDEGATE_DATA_DIRECTORY"] = os.path.join(self.work, "data")
+
+    def fail(self, text):
+        self.failures.append(text)
+        print(f"FAILED {text}", flush=True)
+
+    def start_venue(self):
+        log = open(os.path.join(self.work, "venue.log"), "w")
+        self.venue = subprocess.Popen(
+            [self.options.binary, "simulate", "--venue", "kraken", "--seed", str(self.options.seed), "--rate",
+             str(self.options.rate), "--listen", f"127.0.0.1:{self.venue_port}"],
+            stdout=log, stderr=log, env=self.environment)
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", self.venue_port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise SystemExit("the simulated venue did not start")
+
+    def start_gateway(self, number):
+        log = open(os.path.join(self.work, f"gateway-{number}.log"), "w")
+        began = time.time()
+        gateway = subprocess.Popen(
+            [self.options.binary, "serve", "--feed", "kraken=" + ",".join(MARKETS), "--endpoint",
+             f"kraken=ws://127.0.0.1:{self.venue_port}", "--listen", f"127.0.0.1:{self.port}", "--internal-listen",
+             f"127.0.0.1:{self.internal}"], stdout=log, stderr=log, env=self.environment)
+        while time.time() - began < 30:
+            if (fetch(self.internal, "/readyz") or "").startswith("ready"):
+                break
+            time.sleep(0.05)
+        else:
+            raise SystemExit(f"the gateway did not get ready; see {log.name}")
+        ready = time.time()
+        self.ready_times.append(ready - began)
+        if number > 0:
+            if ready - began > self.options.ready_limit:
+                self.fail(f"round {number}: ready after {ready - began:.2f} s")
+            listed = json.loads(fetch(self.port, "/v1/instruments?venue=kraken") or "{}").get("instruments", [])
+            restored = self.metric("tidegate_history_instruments_restored_total")
+            if listed and restored < len(MARKETS):
+                self.fail(f"round {number}: {len(listed)} instruments are shown and {restored} have their past")
+        return gateway, ready
+
+    def metric(self, name):
+        for line in (fetch(self.internal, "/metrics") or "").splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+        return -1
+
+    def rows(self, sql, *values):
+        # Read only: what a kill left in the log is read, and nothing is changed before the next start.
+        database = sqlite3.connect(f"file:{self.file}?mode=ro", uri=True)
+        try:
+            return database.execute(sql, values).fetchall()
+        finally:
+            database.close()
+
+    def after_kill(self, number, ready, killed):
+        problems = [row[0] for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
+        if problems:
+            self.fail(f"round {number}: the file is damaged: {problems[0]}")
+        instruments = dict(self.rows("SELECT id, symbol FROM instrument"))
+        if len(instruments) != len(MARKETS):
+            self.fail(f"round {number}: {len(instruments)} instruments are kept")
+        first = int(ready // MINUTE) + 1
+        last = int((killed - GRACE - LOSS - SLACK) // MINUTE) - 1
+        for minute in range(first, last + 1):
+            kept = {row[0] for row in self.rows("SELECT instrument FROM candle_1m WHERE start = ?", minute)}
+            self.closed_minutes += 1
+            for missing in sorted(set(instruments) - kept):
+                self.fail(f"round {number}: {instruments[missing]} has no candle of minute {minute}")
+        for table in ("candle_1m", "candle_15m", "candle_1h", "candle_1d"):
+            double = self.rows(
+                f"SELECT count(*) FROM (SELECT 1 FROM {table} GROUP BY instrument, start HAVING count(*) > 1)")
+            if double[0][0]:
+                self.fail(f"round {number}: {double[0][0]} candles of {table} are there twice")
+        if killed - ready > 3:
+            for instrument, when in self.rows("SELECT instrument, time FROM latest"):
+                if killed - when / 1e6 > LOSS + SLACK:
+                    self.fail(
+                        f"round {number}: the newest state of {instruments[instrument]} is {killed - when / 1e6:.2f} s old")
+        alive = self.rows("SELECT max(alive) FROM run")[0][0] / 1e6
+        if killed - alive > LOSS + SLACK:
+            self.fail(f"round {number}: the run was last noted {killed - alive:.2f} s before the kill")
+        return alive
+
+    def after_start(self, number, alive, ready):
+        """The gap of every market reaches from the end of the last run to the beginning of this one."""
+        time.sleep(2.5)
+        gaps = self.rows("SELECT instrument, start, end, filled FROM gap")
+        for instrument, symbol in self.rows("SELECT id, symbol FROM instrument"):
+            mine = [(s / 1e6, e / 1e6) for i, s, e, _ in gaps if i == instrument]
+            # Parts of it may have been closed by the venue's candles; together they cover it.
+            covered = alive
+            for start, end in sorted(mine):
+                if start <= covered + 0.001 and end > covered:
+                    covered = end
+            if covered < ready - SLACK - 2:
+                self.fail(f"round {number}: of the gap of {symbol} {ready - covered:.2f} s are not marked")
+
+    def run(self):
+        self.start_venue()
+        alive = None
+        try:
+            for number in range(self.options.rounds):
+                gateway, ready = self.start_gateway(number)
+                if alive is not None:
+                    self.after_start(number, alive, ready)
+                # Some rounds are long enough for minutes to close in them.
+                wait = self.random.uniform(0, 8) if self.random.random() < 0.8 else self.random.uniform(60, 75)
+                time.sleep(wait)
+                gateway.send_signal(signal.SIGKILL)
+                killed = time.time()
+                gateway.wait()
+                alive = self.after_kill(number, ready, killed)
+                if number % 10 == 9:
+                    print(f"{number + 1} kills, {self.closed_minutes} closed minutes, {len(self.failures)} failures",
+                          flush=True)
+        finally:
+            self.venue.kill()
+            self.venue.wait()
+        times = sorted(self.ready_times)
+        print(f"{self.options.rounds} kills, {self.closed_minutes} closed minutes of {len(MARKETS)} markets; ready after "
+              f"{times[len(times) // 2]:.2f} s in the middle, {times[-1]:.2f} s at most; {len(self.failures)} failures")
+        return 1 if self.failures else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rate", type=int, default=50, help="messages per second and market")
+    parser.add_argument("--ready-limit", type=float, default=10)
+    parser.add_argument("--binary", default=".build/debug/tidegate")
+    sys.exit(Trial(parser.parse_args()).run())
+
+
+if __name__ == "__main__":
+    main()
