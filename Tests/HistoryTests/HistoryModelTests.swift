@@ -156,8 +156,13 @@ struct HistoryModelTests {
       model.filled[second] = min(model.filled[second] ?? resolution, resolution)
     }
     for coarse in Resolution.allCases where coarse >= resolution {
-      guard let covered = model.covered[coarse] else { continue }
-      if range.lowerBound < covered, range.upperBound >= covered { model.covered[coarse] = range.lowerBound }
+      guard let covered = model.covered[coarse], range.lowerBound < covered else { continue }
+      let finer = coarse.finer.flatMap { model.covered[$0] } ?? covered
+      if range.upperBound < min(covered, finer) {
+        guard coarse == .minute else { continue }
+        for second in range.upperBound..<covered { model.observed[second] = false }
+      }
+      model.covered[coarse] = range.lowerBound
     }
   }
 

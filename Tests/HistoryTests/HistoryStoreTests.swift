@@ -55,6 +55,22 @@ struct HistoryStoreTests {
     #expect(try store.missing(zec, .minute, in: StoreWorld.time(-120)..<StoreWorld.time(240)) == [])
   }
 
+  @Test("a venue's candles that end before the gateway began leave a gap of that moment, and are not asked for again")
+  func joined() throws {
+    try store.write(.observed("ZEC", 7_256), now: StoreWorld.time(7_256))
+    try store.write(.delivery("ZEC", .minute, [], covers: 3_600..<7_200), now: StoreWorld.time(7_260))
+    try store.write(.delivery("ZEC", .minute, [], covers: 0..<3_600), now: StoreWorld.time(7_261))
+    try store.write(.delivery("ZEC", .quarter, [], covers: -9_000..<7_200), now: StoreWorld.time(7_262))
+    try store.write(.delivery("ZEC", .hour, [], covers: -90_000..<3_600), now: StoreWorld.time(7_263))
+    func missing(_ resolution: Resolution, from start: Int) throws -> [Range<Timestamp>] {
+      try store.missing(zec, resolution, in: StoreWorld.time(start)..<StoreWorld.time(7_260))
+    }
+    #expect(try missing(.minute, from: 0) == [StoreWorld.time(7_200)..<StoreWorld.time(7_260)])
+    #expect(try missing(.quarter, from: -9_000) == [StoreWorld.time(7_200)..<StoreWorld.time(8_100)])
+    #expect(try missing(.hour, from: -90_000) == [StoreWorld.time(7_200)..<StoreWorld.time(10_800)])
+    #expect(try all(.hour).coveredFrom == StoreWorld.time(-90_000))
+  }
+
   @Test("a late trade's candle replaces the one before, and what was computed from it is computed again")
   func revised() throws {
     try store.write(.observed("ZEC", 0), now: StoreWorld.time(0))

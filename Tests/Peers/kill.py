@@ -6,10 +6,12 @@
 After each kill, read from the data file with Python's own SQLite:
 - every minute that the run watched from its first second to its last, and that had closed 2 s before the kill, is there,
 - no candle is there twice, and the file is whole,
-- the newest trade of each market is from at most 2 s before the kill.
+- the newest trade that was kept of any market is from at most 2 s before the kill.
 After each start, from the gateway and the file:
 - it is ready within the limit, and every instrument has its past back before it is shown,
 - the time between the two runs is marked as a gap of every market, unless a venue has closed it already.
+In the end a run is left alone for a minute and a half:
+- the venue's candles have closed every gap, and there is a candle of every minute since the first start.
 Exits with 1 if any of it does not hold.
 """
 
@@ -137,10 +139,9 @@ class Trial:
             if double[0][0]:
                 self.fail(f"round {number}: {double[0][0]} candles of {table} are there twice")
         if killed - ready > 3:
-            for instrument, when in self.rows("SELECT instrument, time FROM latest"):
-                if killed - when / 1e6 > LOSS + SLACK:
-                    self.fail(
-                        f"round {number}: the newest state of {instruments[instrument]} is {killed - when / 1e6:.2f} s old")
+            newest = self.rows("SELECT max(time) FROM latest")[0][0] / 1e6
+            if killed - newest > LOSS + SLACK:
+                self.fail(f"round {number}: the newest trade that was kept is {killed - newest:.2f} s old")
         alive = self.rows("SELECT max(alive) FROM run")[0][0] / 1e6
         if killed - alive > LOSS + SLACK:
             self.fail(f"round {number}: the run was last noted {killed - alive:.2f} s before the kill")
@@ -160,16 +161,33 @@ class Trial:
             if covered < ready - SLACK - 2:
                 self.fail(f"round {number}: of the gap of {symbol} {ready - covered:.2f} s are not marked")
 
+    def in_the_end(self, first):
+        time.sleep(95)
+        now = time.time()
+        for instrument, symbol in self.rows("SELECT id, symbol FROM instrument"):
+            minutes = {row[0] for row in self.rows("SELECT start FROM candle_1m WHERE instrument = ?", instrument)}
+            wanted = range(int(first // MINUTE), int((now - 20) // MINUTE))
+            missing = [minute for minute in wanted if minute not in minutes]
+            if missing:
+                self.fail(f"in the end {symbol} has no candle of minutes {missing}")
+            gaps = self.rows(
+                "SELECT start, end FROM gap WHERE instrument = ? AND filled > 0 AND start < ?", instrument,
+                int((now - 30) * 1e6))
+            if gaps:
+                self.fail(f"in the end {len(gaps)} gaps of {symbol} are open: {gaps[:3]}")
+
     def run(self):
         self.start_venue()
         alive = None
+        began = time.time()
         try:
             for number in range(self.options.rounds):
                 gateway, ready = self.start_gateway(number)
                 if alive is not None:
                     self.after_start(number, alive, ready)
                 # Some rounds are long enough for minutes to close in them.
-                wait = self.random.uniform(0, 8) if self.random.random() < 0.8 else self.random.uniform(60, 75)
+                is_long = self.random.random() < self.options.long
+                wait = self.random.uniform(60, 75) if is_long else self.random.uniform(0, 5)
                 time.sleep(wait)
                 gateway.send_signal(signal.SIGKILL)
                 killed = time.time()
@@ -178,6 +196,10 @@ class Trial:
                 if number % 10 == 9:
                     print(f"{number + 1} kills, {self.closed_minutes} closed minutes, {len(self.failures)} failures",
                           flush=True)
+            gateway, _ = self.start_gateway(self.options.rounds)
+            self.in_the_end(began)
+            gateway.kill()
+            gateway.wait()
         finally:
             self.venue.kill()
             self.venue.wait()
@@ -192,6 +214,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=50, help="messages per second and market")
+    parser.add_argument("--long", type=float, default=0.05, help="part of the rounds that last for a minute")
     parser.add_argument("--ready-limit", type=float, default=10)
     parser.add_argument("--binary", default=".build/debug/tidegate")
     sys.exit(Trial(parser.parse_args()).run())

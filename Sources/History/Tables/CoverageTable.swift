@@ -16,16 +16,21 @@ enum CoverageTable {
     }
   }
 
-  /// A venue's candles reach back to the beginning of `range`. It counts where they join what is there.
+  /// A venue's candles reach back to the beginning of `range`. It counts where they join what is there: the candles of
+  /// the same length, or those that this length is computed from. Minutes always do; the time between is then a gap.
   static func extend(_ instrument: Int64, _ range: Range<Timestamp>, at resolution: Resolution, _ db: Database) throws {
-    for resolution in Resolution.allCases[resolution.rawValue...] {
-      guard let present = try start(instrument, resolution, db) else {
-        try set(instrument, resolution, range.lowerBound, db)
+    for coarse in Resolution.allCases[resolution.rawValue...] {
+      guard let present = try start(instrument, coarse, db) else {
+        try set(instrument, coarse, range.lowerBound, db)
         continue
       }
-      if range.lowerBound < present, range.upperBound >= present {
-        try set(instrument, resolution, range.lowerBound, db)
+      guard range.lowerBound < present else { continue }
+      let finer = try coarse.finer.flatMap { try start(instrument, $0, db) } ?? present
+      if range.upperBound < min(present, finer) {
+        guard coarse == .minute else { continue }
+        try GapTable.insert(instrument, range.upperBound..<present, db)
       }
+      try set(instrument, coarse, range.lowerBound, db)
     }
   }
 

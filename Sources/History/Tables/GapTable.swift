@@ -39,6 +39,18 @@ enum GapTable {
     if time > gap.start { try put(HistoryGap(start: gap.start, end: time, filled: nil), instrument, db) }
   }
 
+  /// Adds a gap where there is none yet.
+  static func insert(_ instrument: Int64, _ range: Range<Timestamp>, _ db: Database) throws {
+    var start = range.lowerBound
+    for gap in try gaps(instrument, in: range, db) {
+      if start < gap.start { try put(HistoryGap(start: start, end: gap.start, filled: nil), instrument, db) }
+      start = max(start, gap.end)
+    }
+    if start < range.upperBound {
+      try put(HistoryGap(start: start, end: range.upperBound, filled: nil), instrument, db)
+    }
+  }
+
   /// Marks what lies in `range` as closed at `resolution`; a gap that reaches beyond is cut.
   static func fill(_ instrument: Int64, _ range: Range<Timestamp>, at resolution: Resolution, _ db: Database) throws {
     for gap in try gaps(instrument, in: range, db) where gap.isOpen(at: resolution) {
