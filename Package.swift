@@ -148,7 +148,7 @@ var package = Package(
       "Gateway",
       [
         "Gateway", "VenueSimulator", "TidegateClient", "History", "Recordings", "Access", "PubSub", "Venues",
-        "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets",
+        "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite, log,
       ]),
     .target(
       name: "Simulation",

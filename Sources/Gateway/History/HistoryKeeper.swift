@@ -182,11 +182,18 @@ package final class HistoryKeeper: Sendable {
   ) {
     let (number, _) = turn.add(1, ordering: .relaxed)
     readers[number % readers.count].async { [self] in
+      let replaced = progress.withLock { $0.figures.setAside }
       do {
         body(try work(store))
       } catch {
         log.error("history cannot be read", metadata: ["reason": "\(error)"])
         body(nil)
+        guard let error = error as? DataFileError, case .damaged = error else { return }
+        queue.async { [self] in
+          // Others may have met the same damage before.
+          guard progress.withLock({ $0.figures.setAside == replaced && !$0.hasEnded }) else { return }
+          failed(error, now)
+        }
       }
     }
   }
@@ -206,6 +213,9 @@ package final class HistoryKeeper: Sendable {
     let batch = take(now)
     if !write(batch, now) { progress.withLock { $0.retry = batch } }
   }
+
+  /// The same, and waits for it; for tests.
+  func flushNow() { queue.sync { flush() } }
 
   private func take(_ now: Timestamp) -> HistoryBatch {
     let (batch, lost, since) = mailbox.withLock { mailbox in
