@@ -20,19 +20,6 @@ package struct ClientCore {
     var symbol: String
   }
 
-  struct Stream {
-    var item: Item
-    var priceIncrement: ExactDecimal?
-    /// Of the numbering that `seq` belongs to.
-    var epoch: String?
-    var seq: UInt64?
-    /// A book or sparkline that has a snapshot to be changed; all others are whole in each message.
-    var hasSnapshot = false
-    /// When to subscribe again if no snapshot came after a gap.
-    var gapDeadline: UInt64?
-    var sparkline: Sparkline?
-  }
-
   enum Phase: Equatable {
     case idle, connecting, open, waiting, stopped
   }
