@@ -115,7 +115,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   /// Whether every loop turns.
   private func alive(_ reply: @escaping (HTTPResponse) -> Void) {
-    let reply = LoopBound(value: reply)
+    let reply = UncheckedTransfer(value: reply)
     let home = node.loop
     LoopProbe.run(node.nodes.map(\.loop), from: home) { silent in
       home.execute {
