@@ -190,7 +190,7 @@ extension SubscriberHub {
     resumeWaiting(client, state, now: now, into: &actions)
   }
 
-  /// Says no to a token. A client that has a grant keeps it and is told; one that has none is closed.
+  /// Refuses a token. A client that has a grant keeps it and gets an error; one that has none is closed.
   /// - Parameters:
   ///   - why: for the client; at most 100 bytes, and nothing of the token.
   ///   - code: 4001, or 4129 if it may come back.

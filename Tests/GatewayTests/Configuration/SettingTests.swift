@@ -36,7 +36,7 @@ struct SettingTests {
       let indented = text.hasPrefix("  ")
       guard let colon = text.firstIndex(of: ":") else { continue }
       let key = text[..<colon].drop { $0 == " " || $0 == "#" }
-      guard key.allSatisfy({ $0.isLetter || $0 == "-" }) else { continue }
+      guard key.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" }) else { continue }
       if indented { keys.insert("\(parent).\(key)") } else { (parent, _) = (String(key), keys.insert(String(key))) }
     }
     let missing = Setting.all.map(\.key).filter { !keys.contains($0) }
