@@ -255,7 +255,10 @@ struct ClientQueues: ~Copyable {
         frames.append(bytes)
       }
     }
-    if hadQueue { state.queue.release(to: &spares) }
+    if hadQueue {
+      state.queue.release(to: &spares)
+      state.releaseQueue()
+    }
     // What was replayed is the oldest: the lane's last bytes are of it at most.
     if state.flow.replayedBytes > 0 {
       state.flow.replayedBytes = min(state.flow.replayedBytes, state.queue.events.bytes)
