@@ -70,7 +70,7 @@ extension SubscriberHub {
     if asksForTokens {
       if case .hello(let hello) = request, let token = hello.token {
         desk.charge(ClientAllowance.tokenWork, to: &state.requests, state.grant, now: now)
-        state.requests.greeting = (hello, parsed.id)
+        state.requests.greeting = .init(hello, id: parsed.id)
         actions.append(.authenticate(client, token: token))
         return
       }
