@@ -3,10 +3,11 @@ import MarketData
 import PubSub
 import Transport
 
-/// Asks the loops that own markets what these show, and says of each whether its feed is live. Owned by the asking loop.
+/// Asks the loops that own markets what these show, and says of each whether its feed is live. Owned by the asking
+/// loop.
 ///
-/// A composite market and a table of conversions have no state of their own: each answer is worked out from one moment's
-/// markets, so that a venue that is stale has left with the answer that follows.
+/// A composite market and a table of conversions have no state of their own: each answer is worked out from one
+/// moment's markets, so that a venue that is stale has left with the answer that follows.
 final class QuoteGathering {
   private let node: LoopNode
   private let depth: Int

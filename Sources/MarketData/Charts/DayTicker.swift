@@ -1,7 +1,8 @@
 /// The 24 h figures of an instrument, the same for every venue, with whose they are.
 ///
-/// The venue's figure comes first; then one that follows from the venue's others; then the gateway's own. Volumes and their
-/// average fit together: beside a venue's volume the gateway puts its average price, and the quote volume that follows.
+/// The venue's figure comes first; then one that follows from the venue's others; then the gateway's own. Volumes and
+/// their average fit together: beside a venue's volume the gateway puts its average price, and the quote volume that
+/// follows.
 package struct DayTicker: Sendable {
   /// Whose the 24 h figures are.
   package enum Source: String, Sendable {

@@ -24,8 +24,8 @@ package struct CompositeBook: Sendable, Equatable {
   package var bids: [PriceLevel]
   package var asks: [PriceLevel]
 
-  /// Merges `parts` to at most `depth` levels a side. Each part must have its best `depth` levels, or all. A level that does
-  /// not fit at the common scales is left out, and a size saturates. O(levels × parts).
+  /// Merges `parts` to at most `depth` levels a side. Each part must have its best `depth` levels, or all. A level
+  /// that does not fit at the common scales is left out, and a size saturates. O(levels × parts).
   package init(_ parts: [Part], depth: Int) {
     priceScale = parts.map(\.priceScale).max() ?? 0
     sizeScale = parts.map(\.sizeScale).max() ?? 0

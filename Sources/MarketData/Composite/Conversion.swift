@@ -2,7 +2,8 @@ import Bytes
 
 /// From one asset to another through live markets, at most three of them.
 package struct Conversion: Sendable, Equatable {
-  /// How many units of the quote asset one unit of the base asset is; at most 12 significant digits, rounded half to even.
+  /// How many units of the quote asset one unit of the base asset is; at most 12 significant digits, rounded half to
+  /// even.
   package var rate: Decimal64
   /// The symbols of the markets on the way, from the base to the quote; empty from an asset to itself.
   package var path: [String]
@@ -12,9 +13,9 @@ package struct Conversion: Sendable, Equatable {
 
 /// The markets that conversions go through, as they are at one moment.
 ///
-/// Of all ways of at most three markets the cheapest counts: a market costs its spread, or 1 % where a side is empty, and
-/// 0.05 % for being a step. Of equal costs the way with fewer markets counts; beyond that the symbols decide. A price
-/// is the middle of bid and ask, or the last trade's where a side is empty.
+/// Of all ways of at most three markets the cheapest counts: a market costs its spread, or 1 % where a side is empty,
+/// and 0.05 % for being a step. Of equal costs the way with fewer markets counts; beyond that the symbols decide. A
+/// price is the middle of bid and ask, or the last trade's where a side is empty.
 package struct ConversionTable: Sendable {
   /// Markets on a way at most.
   package static let longest = 3

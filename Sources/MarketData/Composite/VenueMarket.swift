@@ -1,7 +1,7 @@
 import Bytes
 
-/// What one venue's market shows at a moment: a member of a composite market, and a leg of a conversion. A value, so that
-/// the loop that owns the market can hand it to another.
+/// What one venue's market shows at a moment: a member of a composite market, and a leg of a conversion. A value, so
+/// that the loop that owns the market can hand it to another.
 package struct VenueMarket: Sendable {
   package var instrument: Instrument
   /// Whether its feed is live, and its book where quotes are read from it. What is not live takes part in nothing.

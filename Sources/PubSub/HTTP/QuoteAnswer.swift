@@ -11,8 +11,8 @@ package struct QuotePart: Sendable {
 }
 
 extension StreamPublisher {
-  /// What a market shows now; nil if there is no such market. Whether its feed is live is for the caller to say: here it is
-  /// whether its book is in sync. O(depth).
+  /// What a market shows now; nil if there is no such market. Whether its feed is live is for the caller to say: here
+  /// it is whether its book is in sync. O(depth).
   /// - Parameters:
   ///   - depth: levels a side, 0 for none.
   ///   - hasFigures: whether the 24 h volumes are wanted.
@@ -39,8 +39,8 @@ extension SubscriberHub {
   /// The venue part of symbols that stand for all venues: `composite:BTC-USD`.
   package static let compositeVenue = "composite"
 
-  /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or the
-  /// symbol is another.
+  /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or
+  /// the symbol is another.
   package func members(ofComposite symbol: String) -> [DirectoryEntry] {
     let prefix = Self.compositeVenue + ":"
     guard symbol.hasPrefix(prefix), !symbol.utf8.contains(UInt8(ascii: "*")) else { return [] }
@@ -72,8 +72,8 @@ package enum QuoteAnswer {
   /// Levels a side at most.
   package static let depthLimit = 100
 
-  /// The quote of one symbol or of all venues together: best bid and ask, last trade, 24 h volumes, and on request levels.
-  /// Nil if no part is live.
+  /// The quote of one symbol or of all venues together: best bid and ask, last trade, 24 h volumes, and on request
+  /// levels. Nil if no part is live.
   /// - Parameters:
   ///   - parts: those of a composite, or the one of the symbol.
   ///   - depth: levels a side, 0 for none.
@@ -125,7 +125,7 @@ package enum QuoteAnswer {
     return out.takeBytes()
   }
 
-  /// `{"base":"ZEC","quote":"USD","rate":"48","path":["kraken:ZEC-BTC","coinbase:BTC-USD"],"age_ms":120,"state":"live"}`
+  /// `{"base":"ZEC","quote":"USD","rate":"48","path":["kraken:ZEC-BTC",…],"age_ms":120,"state":"live"}`
   package static func rate(
     _ conversion: Conversion, base: String, quote: String, source: DataSource, now: Timestamp
   ) -> [UInt8] {
