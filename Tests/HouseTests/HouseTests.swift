@@ -42,7 +42,7 @@ struct HouseTests {
       "Bytes": ["Synchronization"], "HTTP1": ["Bytes"], "WebSocket": ["HTTP1", "Bytes", "CZlib"],
       "MarketData": ["Bytes"],
       // Files and SQLite, but no clock, and no queue of its own.
-      "History": ["MarketData", "Bytes", "GRDB", "Foundation", "Synchronization"],
+      "History": ["Alerts", "MarketData", "Bytes", "GRDB", "Foundation", "Synchronization"],
       "Venues": ["MarketData", "Bytes"], "Alerts": ["MarketData", "Bytes"], "Portfolio": ["MarketData", "Bytes"],
       "PubSub": ["MarketData", "WebSocket", "Bytes"],
       // The files of recordings are read and written where they are understood.
