@@ -30,6 +30,8 @@ struct NodeSettings: Sendable {
   var log: Logger
   /// Where clients that get TLS wrong are told of.
   var tlsLog: TLSLog?
+  /// What operators publish; one for all nodes.
+  var topics = PublishedTopics()
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?
 }

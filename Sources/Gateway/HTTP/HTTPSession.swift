@@ -6,7 +6,11 @@ import Transport
 protocol HTTPResponder: AnyObject {
   /// Answers `request` by calling `reply` once, on the same loop, now or later.
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
-  /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False: `respond` answers.
+  /// The same with the body that came with the request, which most answers do not depend on.
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
+  /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False:
+  /// `respond` answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
   /// The connection is gone.
   func ended(_ connection: Connection)
@@ -18,20 +22,30 @@ protocol HTTPResponder: AnyObject {
   var answersOrigins: Bool { get }
 }
 
+extension HTTPResponder {
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
+  ) {
+    respond(to: request, on: connection, reply: reply)
+  }
+}
+
 /// The HTTP/1.1 side of one client connection: one request at a time, in order. Owned by one loop.
 ///
-/// Answers depend on heads alone, so a client that waits for a status before it sends a body (`Expect: 100-continue`) gets the final
-/// one at once (RFC 9110 section 10.1.1), and its connection is closed, since nobody knows whether the body will come.
+/// Hardly an answer depends on more than the head, so a client that waits for a status before it sends a body
+/// (`Expect: 100-continue`) gets the final one at once (RFC 9110 section 10.1.1), and its connection is closed, since
+/// nobody knows whether the body will come.
 ///
-/// While an answer is owed, or the client does not take those it got, nothing is read: what it sends on waits in the kernel.
-/// So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` and one answer.
+/// While an answer is owed, or the client does not take those it got, nothing is read: what it sends on waits in the
+/// kernel. So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` and one answer.
 final class HTTPSession: ConnectionHandler {
   /// Unsent bytes of answers above which no further request is read.
   static let unsentLimit = 64 << 10
   /// Bytes of requests that may wait behind the one that is being answered. A client that sends more at once has its
   /// connection closed after that answer, and asks again for what it got none to (RFC 9112 section 9.3.2).
   static let pipelineLimit = 64 << 10
-  /// Requests answered in one turn; those that were sent with them have to wait, so that a pipeline keeps nobody else waiting.
+  /// Requests answered in one turn; those that were sent with them have to wait, so that a pipeline keeps nobody else
+  /// waiting.
   static let requestsPerTurn = 4
   /// How long nothing is read after a 429, ns: who goes on asking is answered four times a second.
   static let restAfterRefusal: UInt64 = 250_000_000
@@ -119,7 +133,8 @@ final class HTTPSession: ConnectionHandler {
 
   /// Closes now, or after the answer that is under way.
   ///
-  /// - Parameter atOnce: false lets a connection that has not asked for anything yet have its first answer: a probe's question may be on
+  /// - Parameter atOnce: false lets a connection that has not asked for anything yet have its first answer: a probe's
+  /// question may be on
   ///   its way.
   func closeForDrain(atOnce: Bool = true) {
     isDraining = true
@@ -172,16 +187,16 @@ final class HTTPSession: ConnectionHandler {
     var input = UnsafeRawBufferPointer(bytes)
     var served = 0
     do throws(HTTPError) {
-      while canRead, let (head, _) = try parser.next(&input) {
+      while canRead, let (head, body) = try parser.next(&input) {
         let behind = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...])
-        if serve(head, rest: behind) { return bytes.count }
+        if serve(head, body: body, rest: behind) { return bytes.count }
         served += 1
         if served == HTTPSession.requestsPerTurn, input.count > 0, canRead { rest(for: 0) }
       }
       if canRead, let head = parser.takeExpectation() {
         isDraining = true
         let nothing = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-        if serve(head, rest: nothing) { return bytes.count }
+        if serve(head, body: [], rest: nothing) { return bytes.count }
       }
     } catch {
       var message = error.reason
@@ -198,13 +213,13 @@ final class HTTPSession: ConnectionHandler {
   }
 
   /// Upgrades or answers. True if the connection is someone else's now.
-  private func serve(_ head: HTTPRequestHead, rest: UnsafeMutableRawBufferPointer) -> Bool {
+  private func serve(_ head: HTTPRequestHead, body: [UInt8], rest: UnsafeMutableRawBufferPointer) -> Bool {
     // Whoever takes the connection over decides about its reading.
     connection.resumeReading()
     // Every request's time begins anew, also of those that came in one read.
     watch.enter(.answering, at: connection.loop.moment)
     guard responder.upgrade(head, on: connection, rest: rest) else {
-      answer(head)
+      answer(head, body)
       return false
     }
     isFinished = true
@@ -220,7 +235,7 @@ final class HTTPSession: ConnectionHandler {
     }
   }
 
-  private func answer(_ head: HTTPRequestHead) {
+  private func answer(_ head: HTTPRequestHead, _ body: [UInt8]) {
     requests += 1
     isAnswering = true
     // After CONNECT the client may already speak to someone else (RFC 9110 section 9.3.6).
@@ -228,7 +243,7 @@ final class HTTPSession: ConnectionHandler {
     let isHead = head.method == "HEAD"
     let ifNoneMatch = head.fields.values("If-None-Match")
     var isLate = false
-    responder.respond(to: head, on: connection) { [self] response in
+    responder.respond(to: head, body: body, on: connection) { [self] response in
       guard !isFinished else { return }
       isAnswering = false
       let keepAlive = keepsAlive && !isDraining
@@ -266,8 +281,8 @@ final class HTTPSession: ConnectionHandler {
 }
 
 extension HTTPResponse {
-  /// The refusal of `method` where only `allowed` are served: 405 for one that is registered, 501 for one that nobody knows
-  /// (RFC 9110 sections 15.5.6 and 15.6.2); nil if it is among them.
+  /// The refusal of `method` where only `allowed` are served: 405 for one that is registered, 501 for one that nobody
+  /// knows (RFC 9110 sections 15.5.6 and 15.6.2); nil if it is among them.
   static func refusal(of method: String, allowed: [String]) -> HTTPResponse? {
     guard !allowed.contains(method) else { return nil }
     let allow = HTTPField("Allow", allowed.joined(separator: ", "))

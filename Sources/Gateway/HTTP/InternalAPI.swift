@@ -63,6 +63,15 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   /// What stands here is for operators: no page that somebody has open may read it.
   var answersOrigins: Bool { false }
 
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
+  ) {
+    guard request.method == "POST", hosts.allows(request.fields["Host"]),
+      let name = PublishedTopics.name(in: request.path)
+    else { return respond(to: request, on: connection, reply: reply) }
+    reply(node.settings.topics.publish(body, to: name, request, now: node.clock.now()))
+  }
+
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
     guard hosts.allows(request.fields["Host"]) else {
       return reply(
@@ -89,6 +98,10 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     case .ready, .healthy: reply(ready())
     case .metrics: metrics(reply)
     case .feedErrors: feedErrors(venue, reply)
+    case .topic:
+      reply(
+        node.settings.topics.read(
+          venue, after: nil, limit: PublishedTopics.pageLimit, epoch: node.settings.epoch))
     }
   }
 
@@ -126,7 +139,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
-  /// What the machine's kernel says of this process; a simulated one has none to tell of, and its runs must be the same each time.
+  /// What the machine's kernel says of this process; a simulated one has none to tell of, and its runs must be the
+  /// same each time.
   private var processFigures: String {
     node.loop.kernel is SystemKernel ? ProcessMetricsText.render(.current) : ""
   }
