@@ -91,7 +91,7 @@ var package = Package(
     house("Alerts", ["MarketData", "Bytes"], settings: confinedSettings),
     house("Portfolio", ["MarketData", "Bytes"]),
     // Level 4
-    house("History", ["MarketData", "Bytes", sqlite]),
+    house("History", ["Alerts", "MarketData", "Bytes", sqlite]),
     house("PubSub", ["MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
     house("Recordings", ["PubSub", "Venues", "MarketData", "Bytes", "CZlib"], settings: confinedSettings),
     house("Access", ["PubSub", "MarketData", "HTTP1", "Transport", "Bytes"], settings: confinedSettings),
@@ -135,7 +135,11 @@ var package = Package(
     tests("Transport", ["Transport", "Bytes"]),
     tests("WebSocket", ["WebSocket", "HTTP1", "Bytes"]),
     tests("MarketData", ["MarketData", "Bytes"]),
-    tests("History", ["History", "MarketData", "Bytes", sqlite]),
+    // Watches for alerts on behalf of tests that kill it.
+    .executableTarget(
+      name: "alert-trial", dependencies: ["Alerts", "History", "MarketData", "Bytes"], path: "Tests/AlertTrial",
+      swiftSettings: settings),
+    tests("History", ["History", "Alerts", "MarketData", "Bytes", "alert-trial", sqlite]),
     tests("Venues", ["Venues", "MarketData", "Bytes"]),
     tests("Alerts", ["Alerts", "MarketData", "Bytes"]),
     .testTarget(

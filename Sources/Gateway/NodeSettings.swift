@@ -36,6 +36,8 @@ struct NodeSettings: Sendable {
   var log: Logger
   /// Logs clients whose TLS fails.
   var tlsLog: TLSLog?
+  /// What operators publish; one for all nodes.
+  var topics = PublishedTopics()
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?
 }

@@ -156,10 +156,10 @@ extension AlertRule {
       throw .invalid(field: "every_s", reason: "a cooldown is 1 to 2592000 seconds")
     }
     if let hours {
-      guard !isClock else { throw .invalid(field: "schedule", reason: "a clock alarm has its own days and time") }
+      guard !isClock else { throw .invalid(field: "hours", reason: "a clock alarm has its own days and time") }
       guard !hours.days.isEmpty else { throw .invalid(field: "days", reason: "name at least one weekday") }
       guard (0..<CivilDay.seconds).contains(hours.from), (0...CivilDay.seconds).contains(hours.until) else {
-        throw .invalid(field: "schedule", reason: "hours are 00:00 to 24:00")
+        throw .invalid(field: "hours", reason: "hours are 00:00 to 24:00")
       }
     }
   }

@@ -20,8 +20,8 @@ package struct AlertID: Sendable, Hashable, Comparable, RawRepresentable {
   package init(rawValue: UInt64) { self.rawValue = rawValue }
 
   init(index: UInt32, generation: UInt32) { rawValue = UInt64(generation) << 32 | UInt64(index) }
-  var index: Int { Int(truncatingIfNeeded: rawValue & 0xFFFF_FFFF) }
-  var generation: UInt32 { UInt32(truncatingIfNeeded: rawValue >> 32) }
+  package var index: Int { Int(truncatingIfNeeded: rawValue & 0xFFFF_FFFF) }
+  package var generation: UInt32 { UInt32(truncatingIfNeeded: rawValue >> 32) }
 
   package static func < (a: AlertID, b: AlertID) -> Bool { a.rawValue < b.rawValue }
 }

@@ -6,6 +6,9 @@ import Transport
 protocol HTTPResponder: AnyObject {
   /// Answers `request` by calling `reply` once, on the same loop, now or later.
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
+  /// The same with the body that came with the request, which most answers do not depend on.
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
   /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False:
   /// `respond` answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
@@ -19,11 +22,19 @@ protocol HTTPResponder: AnyObject {
   var answersOrigins: Bool { get }
 }
 
+extension HTTPResponder {
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
+  ) {
+    respond(to: request, on: connection, reply: reply)
+  }
+}
+
 /// The HTTP/1.1 side of one client connection: one request at a time, in order. Owned by one loop.
 ///
-/// Answers depend on heads alone, so a client that waits for a status before it sends a body (`Expect: 100-continue`)
-/// gets the final one at once (RFC 9110 section 10.1.1), and its connection is closed, since nobody knows whether the
-/// body will come.
+/// Hardly an answer depends on more than the head, so a client that waits for a status before it sends a body
+/// (`Expect: 100-continue`) gets the final one at once (RFC 9110 section 10.1.1), and its connection is closed, since
+/// nobody knows whether the body will come.
 ///
 /// While an answer is owed, or the client does not take those it got, nothing is read: what it sends on waits in the
 /// kernel. So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` and one answer.
@@ -175,16 +186,16 @@ final class HTTPSession: ConnectionHandler {
     var input = UnsafeRawBufferPointer(bytes)
     var served = 0
     do throws(HTTPError) {
-      while canRead, let (head, _) = try parser.next(&input) {
+      while canRead, let (head, body) = try parser.next(&input) {
         let behind = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...])
-        if serve(head, rest: behind) { return bytes.count }
+        if serve(head, body: body, rest: behind) { return bytes.count }
         served += 1
         if served == HTTPSession.requestsPerTurn, input.count > 0, canRead { rest(for: 0) }
       }
       if canRead, let head = parser.takeExpectation() {
         isDraining = true
         let nothing = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-        if serve(head, rest: nothing) { return bytes.count }
+        if serve(head, body: [], rest: nothing) { return bytes.count }
       }
     } catch {
       var message = error.reason
@@ -201,13 +212,13 @@ final class HTTPSession: ConnectionHandler {
   }
 
   /// Upgrades or answers. True if the connection is someone else's now.
-  private func serve(_ head: HTTPRequestHead, rest: UnsafeMutableRawBufferPointer) -> Bool {
-    // The next handler of the connection decides when to read.
+  private func serve(_ head: HTTPRequestHead, body: [UInt8], rest: UnsafeMutableRawBufferPointer) -> Bool {
+    // Whoever takes the connection over decides about its reading.
     connection.resumeReading()
     // Every request's time begins anew, also of those that came in one read.
     watch.enter(.answering, at: connection.loop.moment)
     guard responder.upgrade(head, on: connection, rest: rest) else {
-      answer(head)
+      answer(head, body)
       return false
     }
     isFinished = true
@@ -223,7 +234,7 @@ final class HTTPSession: ConnectionHandler {
     }
   }
 
-  private func answer(_ head: HTTPRequestHead) {
+  private func answer(_ head: HTTPRequestHead, _ body: [UInt8]) {
     requests += 1
     isAnswering = true
     // After CONNECT the client may already speak to someone else (RFC 9110 section 9.3.6).
@@ -231,7 +242,7 @@ final class HTTPSession: ConnectionHandler {
     let isHead = head.method == "HEAD"
     let ifNoneMatch = head.fields.values("If-None-Match")
     var isLate = false
-    responder.respond(to: head, on: connection) { [self] response in
+    responder.respond(to: head, body: body, on: connection) { [self] response in
       guard !isFinished else { return }
       isAnswering = false
       let keepAlive = keepsAlive && !isDraining

@@ -65,6 +65,15 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   /// What stands here is for operators: no page that somebody has open may read it.
   var answersOrigins: Bool { false }
 
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
+  ) {
+    guard request.method == "POST", hosts.allows(request.fields["Host"]),
+      let name = PublishedTopics.name(in: request.path)
+    else { return respond(to: request, on: connection, reply: reply) }
+    reply(node.settings.topics.publish(body, to: name, request, now: node.clock.now()))
+  }
+
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
     guard hosts.allows(request.fields["Host"]) else {
       return reply(
@@ -92,6 +101,10 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     case .healthy: reply(healthy())
     case .metrics: metrics(reply)
     case .feedErrors: feedErrors(venue, reply)
+    case .topic:
+      reply(
+        node.settings.topics.read(
+          venue, after: nil, limit: PublishedTopics.pageLimit, epoch: node.settings.epoch))
     }
   }
 

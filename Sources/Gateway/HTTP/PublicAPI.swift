@@ -211,6 +211,11 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     case .book:
       let depth = try query.number("depth", 1...5000, default: 25, words: ["full": 0])
       try market(symbol, .book, .book(depth: depth), "its book is not in sync", grant, known, reply, charge)
+    case .topic:
+      let limit = try query.number("limit", 1...PublishedTopics.pageLimit, default: 1)
+      let after = query.text("after") == nil ? nil : try query.number("after", 0...Int.max, default: 0)
+      reply(
+        node.settings.topics.read(symbol, after: after.map(UInt64.init), limit: limit, epoch: node.settings.epoch))
     }
   }
 

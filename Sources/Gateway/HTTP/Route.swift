@@ -2,7 +2,7 @@ import MarketData
 
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
-  case welcome, stream, instruments, status, snapshot, ticker, quote, trades, sparkline, candles, rates, book
+  case welcome, stream, instruments, status, snapshot, ticker, quote, trades, sparkline, candles, rates, book, topic
 
   /// A parameter of a route's query.
   struct Parameter: Sendable {
@@ -28,6 +28,7 @@ enum Route: CaseIterable, Sendable {
     case .quote: "/v1/quotes/{symbol}"
     case .rates: "/v1/rates"
     case .book: "/v1/books/{symbol}"
+    case .topic: PublishedTopics.prefix + "{name}"
     }
   }
 
@@ -61,18 +62,23 @@ enum Route: CaseIterable, Sendable {
         Parameter(name: "limit", allowed: "1 to 1440"),
       ]
     case .book: [Parameter(name: "depth", allowed: "1 to 5000 or full")]
+    case .topic:
+      [
+        Parameter(name: "after", allowed: "the number of a document"),
+        Parameter(name: "limit", allowed: "1 to \(PublishedTopics.pageLimit)"),
+      ]
     }
   }
 
-  /// The route of a path, and the symbol in it; nil if there is none.
+  /// The route of a path, and the symbol or name in it; nil if there is none.
   static func find(_ path: String) -> (route: Route, symbol: String)? {
     for route in allCases {
       let pattern = route.path
-      guard pattern.hasSuffix("{symbol}") else {
+      guard pattern.hasSuffix("}"), let brace = pattern.lastIndex(of: "{") else {
         if path == pattern { return (route, "") }
         continue
       }
-      let prefix = pattern.dropLast("{symbol}".count)
+      let prefix = pattern[..<brace]
       if path.hasPrefix(prefix) { return (route, String(path.dropFirst(prefix.count))) }
     }
     return nil
@@ -81,9 +87,9 @@ enum Route: CaseIterable, Sendable {
 
 /// A route of the internal port; none takes parameters.
 enum InternalRoute: CaseIterable, Sendable {
-  case alive, ready, healthy, metrics, feedErrors
+  case alive, ready, healthy, metrics, feedErrors, topic
 
-  /// The path, with `{venue}` for what changes.
+  /// The path, with `{venue}` or `{name}` for what changes.
   var path: String {
     switch self {
     case .alive: "/livez"
@@ -91,12 +97,14 @@ enum InternalRoute: CaseIterable, Sendable {
     case .healthy: "/healthz"
     case .metrics: "/metrics"
     case .feedErrors: "/v1/feeds/{venue}/errors"
+    case .topic: PublishedTopics.prefix + "{name}"
     }
   }
 
-  /// The route of a path, and the venue in it; nil if there is none.
+  /// The route of a path, and the venue or name in it; nil if there is none.
   static func find(_ path: String) -> (route: InternalRoute, venue: String)? {
     if let venue = FeedErrorsBody.venue(in: path) { return (.feedErrors, venue) }
+    if let name = PublishedTopics.name(in: path) { return (.topic, name) }
     return allCases.first { $0.path == path }.map { ($0, "") }
   }
 }

@@ -28,7 +28,7 @@ final class HTTPProbe: ConnectionHandler {
   ///   - closes: whether it says `Connection: close`.
   static func send(
     _ method: String, _ target: String, to address: SocketAddress, host: String? = nil, fields: [HTTPField] = [],
-    tls: TLSClientContext? = nil, closes: Bool = true, loop: EventLoop
+    body: [UInt8] = [], tls: TLSClientContext? = nil, closes: Bool = true, loop: EventLoop
   ) async throws -> Answer {
     try await withCheckedThrowingContinuation { continuation in
       loop.execute {
@@ -41,7 +41,9 @@ final class HTTPProbe: ConnectionHandler {
               [HTTPField("Host", host ?? address.description)] + (closes ? [HTTPField("Connection", "close")] : [])
               + fields
             HTTPEncoder.append(
-              HTTPRequestHead(method: method, target: target, fields: HTTPFields(all)), bodyLength: 0, to: &out)
+              HTTPRequestHead(method: method, target: target, fields: HTTPFields(all)), bodyLength: body.count, to: &out
+            )
+            out.append(body)
             connection.write(out.bytes)
           case .failure(let error): probe.finish(.failure(ProbeError(description: error.description)))
           }

@@ -1,0 +1,73 @@
+import Bytes
+import HTTP1
+import MarketData
+import PubSub
+import Synchronization
+
+/// The topics of a gateway: written on the internal port, read on both, on every loop.
+final class PublishedTopics: Sendable {
+  static let prefix = "/v1/topics/"
+  /// Documents in one answer at most.
+  static let pageLimit = 100
+
+  private let board: Mutex<TopicBoard>
+
+  init(limits: TopicBoard.Limits = .init()) { board = Mutex(TopicBoard(limits: limits)) }
+
+  /// The name in a path; nil if it is another route's.
+  static func name(in path: String) -> String? {
+    path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
+  }
+
+  /// Answers a `POST` with the number that the document got.
+  func publish(_ body: [UInt8], to name: String, _ request: HTTPRequestHead, now: Timestamp) -> HTTPResponse {
+    // A page that somebody has open may send a form here, but not this type without asking first.
+    let type = request.fields["Content-Type"]?.prefix { $0 != ";" }
+    guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
+      return .error(
+        415, code: "unsupported_type", message: "a document is JSON", hint: "send Content-Type: application/json")
+    }
+    let number: UInt64
+    do throws(TopicError) {
+      number = try board.withLock { board throws(TopicError) in try board.publish(body, to: name, now: now) }
+    } catch {
+      return Self.refusal(error)
+    }
+    var out = ByteBuffer()
+    out.append("{\"topic\":")
+    out.append(json: name)
+    out.append(",\"number\":")
+    out.append(integer: number)
+    out.append("}")
+    return .json(out.takeBytes(), status: 201)
+  }
+
+  /// Answers a `GET`.
+  func read(_ name: String, after: UInt64?, limit: Int, epoch: String) -> HTTPResponse {
+    guard let page = board.withLock({ $0.read(name, after: after, limit: limit) }) else {
+      return .error(
+        404, code: "unknown_topic", message: "nothing has been published to \(name.prefix(64))",
+        hint: "operators publish with POST /v1/topics/{name} on the internal port")
+    }
+    var out = ByteBuffer()
+    page.append(topic: name, epoch: epoch, to: &out)
+    let first = page.documents.first?.number ?? 0
+    return .json(out.takeBytes(), tag: "\"\(epoch)-\(first)-\(page.number)-\(page.documents.count)-\(page.lost)\"")
+  }
+
+  private static func refusal(_ error: TopicError) -> HTTPResponse {
+    switch error {
+    case .name:
+      .error(
+        400, code: "bad_topic", message: "that is no name of a topic", hint: "1 to 64 letters of a-z 0-9 . _ -")
+    case .tooLarge(let limit):
+      .error(413, code: "too_large", message: "the document has more than \(limit) bytes")
+    case .malformed(let offset):
+      .error(
+        400, code: "bad_document", message: "the body is not one JSON value: see byte \(offset)",
+        hint: "send one JSON value in UTF-8, and send it without waiting for 100 Continue")
+    case .tooMany(let limit):
+      .error(409, code: "too_many_topics", message: "there are \(limit) topics already")
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import GRDB
+
+extension SchemaPart {
+  /// Owners, their rules with what is kept of them, and firings.
+  ///
+  /// A firing's key is its rule and its number, so that it is there once however often it is written. `id` is
+  /// `AlertID.rawValue`, the same bits as a signed integer.
+  package static let alerts = SchemaPart(
+    "alerts",
+    [
+      Migration("tables") { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE alert_owner (id INTEGER PRIMARY KEY, subject TEXT NOT NULL UNIQUE) STRICT;
+            CREATE TABLE alert_rule (
+              id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, name TEXT NOT NULL, rule TEXT NOT NULL,
+              progress TEXT NOT NULL, revision INTEGER NOT NULL, created INTEGER NOT NULL
+            ) STRICT;
+            CREATE TABLE alert_firing (
+              alert INTEGER NOT NULL, number INTEGER NOT NULL, time INTEGER NOT NULL, symbol TEXT,
+              value INTEGER, value_scale INTEGER, late_by INTEGER NOT NULL, missed INTEGER NOT NULL,
+              PRIMARY KEY (alert, number)
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE alert_source (symbol TEXT PRIMARY KEY, live_until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+            CREATE TABLE alert_generation (next INTEGER NOT NULL) STRICT;
+            INSERT INTO alert_generation VALUES (1);
+            """)
+      }
+    ])
+}

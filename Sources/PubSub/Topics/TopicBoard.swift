@@ -1,0 +1,149 @@
+import Bytes
+import MarketData
+
+/// Why a document was not published.
+package enum TopicError: Error, Sendable, Equatable {
+  /// Not 1 to 64 letters `a-z 0-9 . _ -`.
+  case name
+  /// Larger than `TopicBoard.Limits.documentBytes`.
+  case tooLarge(limit: Int)
+  /// Not one JSON value in UTF-8.
+  case malformed(offset: Int)
+  /// There are as many topics as there may be.
+  case tooMany(limit: Int)
+}
+
+/// Documents that operators publish under a name: a supply, a shielded pool, the state of a risk desk, the posts of a
+/// feed.
+///
+/// Each topic numbers its documents from 1 and keeps the newest of them, so that a reader who comes later has them,
+/// and one who comes back asks for what followed. Numbers start over with the process: readers compare the epoch.
+package struct TopicBoard: Sendable {
+  package struct Limits: Sendable {
+    /// Topics at a time; one that is published to stays.
+    package var topics = 256
+    /// Bytes of a document.
+    package var documentBytes = 64 << 10
+    /// Documents that a topic keeps.
+    package var kept = 100
+    /// Bytes of all documents that a topic keeps; the newest is always kept.
+    package var topicBytes = 256 << 10
+
+    package init() {}
+  }
+
+  /// A document as it was published, its text unchanged.
+  package struct Document: Sendable {
+    package var number: UInt64
+    package var time: Timestamp
+    package var text: SharedBytes
+  }
+
+  /// What a reader gets.
+  package struct Page: Sendable {
+    /// Of the newest document.
+    package var number: UInt64
+    /// In order of their numbers.
+    package var documents: [Document]
+    /// Documents after the one that was asked for that are not kept any more.
+    package var lost: UInt64
+  }
+
+  private struct Topic {
+    var newest: UInt64 = 0
+    var bytes = 0
+    /// In order of their numbers.
+    var documents: [Document] = []
+  }
+
+  package let limits: Limits
+  private var topics: [String: Topic] = [:]
+
+  package init(limits: Limits = Limits()) { self.limits = limits }
+
+  /// The names of all topics, in order.
+  package var names: [String] { topics.keys.sorted() }
+
+  /// Keeps a document as the newest of its topic, and answers its number. O(bytes).
+  package mutating func publish(_ text: [UInt8], to name: String, now: Timestamp) throws(TopicError) -> UInt64 {
+    guard Self.isName(name) else { throw .name }
+    guard text.count <= limits.documentBytes else { throw .tooLarge(limit: limits.documentBytes) }
+    try Self.check(text)
+    guard topics[name] != nil || topics.count < limits.topics else { throw .tooMany(limit: limits.topics) }
+    var topic = topics[name] ?? Topic()
+    // A copy of the documents' list is of at most `kept` references.
+    topic.newest += 1
+    topic.bytes += text.count
+    topic.documents.append(Document(number: topic.newest, time: now, text: SharedBytes(text)))
+    while topic.documents.count > limits.kept || (topic.bytes > limits.topicBytes && topic.documents.count > 1) {
+      topic.bytes -= topic.documents.removeFirst().text.count
+    }
+    topics[name] = topic
+    return topic.newest
+  }
+
+  /// The newest `limit` documents; with `after`, the first `limit` of those that follow it. Nil if nothing was
+  /// published. A number that has not been reached is taken for one of an earlier run: the answer begins with the
+  /// oldest document.
+  package func read(_ name: String, after: UInt64? = nil, limit: Int) -> Page? {
+    guard let topic = topics[name], let oldest = topic.documents.first?.number else { return nil }
+    guard let after else {
+      return Page(number: topic.newest, documents: topic.documents.suffix(limit), lost: 0)
+    }
+    let from = after > topic.newest ? oldest : max(after + 1, oldest)
+    let documents = topic.documents.drop { $0.number < from }.prefix(limit)
+    let lost = after > topic.newest ? 0 : from - after - 1
+    return Page(number: topic.newest, documents: Array(documents), lost: lost)
+  }
+
+  package static func isName(_ name: String) -> Bool {
+    (1...64).contains(name.utf8.count)
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."),
+          UInt8(ascii: "_"), UInt8(ascii: "-"):
+          true
+        default: false
+        }
+      }
+  }
+
+  private static func check(_ text: [UInt8]) throws(TopicError) {
+    guard String(validating: text, as: UTF8.self) != nil else { throw .malformed(offset: 0) }
+    do {
+      var json = JSONScanner(text.span.bytes)
+      try json.skipValue()
+      try json.end()
+    } catch {
+      throw .malformed(offset: error.offset)
+    }
+  }
+}
+
+extension TopicBoard.Page {
+  /// Appends `{"topic":…,"epoch":…,"number":…,"documents":[{"number":…,"time":…,"document":…}]}`.
+  package func append(topic name: String, epoch: String, to out: inout ByteBuffer) {
+    out.append("{\"topic\":")
+    out.append(json: name)
+    out.append(",\"epoch\":")
+    out.append(json: epoch)
+    out.append(",\"number\":")
+    out.append(integer: number)
+    if lost > 0 {
+      out.append(",\"lost\":")
+      out.append(integer: lost)
+    }
+    out.append(",\"documents\":[")
+    for (index, document) in documents.enumerated() {
+      if index > 0 { out.append(",") }
+      out.append("{\"number\":")
+      out.append(integer: document.number)
+      out.append(",\"time\":")
+      out.append(integer: document.time.microseconds)
+      out.append(",\"document\":")
+      out.append(document.text.unsafeBytes)
+      out.append("}")
+    }
+    out.append("]}")
+  }
+}

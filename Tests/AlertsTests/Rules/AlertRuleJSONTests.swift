@@ -1,0 +1,100 @@
+import Alerts
+import Bytes
+import TestSupport
+import Testing
+
+@Suite("Alert rules as JSON")
+struct AlertRuleJSONTests {
+  private func read(_ text: String) throws(AlertRuleError) -> AlertRule {
+    let bytes = Array(text.utf8)
+    return try AlertRule(json: bytes.span.bytes)
+  }
+
+  @Test("what is written is read as the same rule, whatever it asks for", arguments: testSeeds(5))
+  func roundTrip(seed: UInt64) throws {
+    var world = try MarketModelTests.world(seed)
+    for _ in 0..<400 {
+      let rule = MarketModelTests.rule(&world)
+      // Numbers lose zeros at their ends on the way: written twice they are the same.
+      let again = try read(rule.json)
+      #expect(try read(again.json) == again, "seed \(seed): \(rule.json)")
+      #expect(again.json.count <= rule.json.count)
+    }
+  }
+
+  @Test(
+    "examples of every type",
+    arguments: [
+      #"{"condition":{"type":"price","symbol":"a:B-C","is":"above","value":"70000","hysteresis":"50"},"frequency":"once"}"#,
+      #"{"condition":{"type":"change","window_min":60,"symbol":"a:B-C","is":"below","percent":"-5"},"frequency":"daily"}"#,
+      #"{"condition":{"type":"depth","side":"asks","within_percent":"1.50","symbol":"a:B-C","is":"below","value":"2"},"#
+        + #""frequency":{"every_s":60}}"#,
+      #"{"condition":{"type":"alarm","at":"06:30","days":["mon","fri"]},"frequency":"daily","#
+        + #""time_zone":"Europe/Berlin"}"#,
+      #"{"condition":{"type":"all","of":[{"type":"stale","symbol":"a:B-C","part":"book","for_s":30},"#
+        + #"{"type":"spread","symbol":"a:B-C","is":"above","percent":"0.5"}]},"frequency":"once","#
+        + #""hours":{"days":["mon"],"from":"22:00","until":"24:00"}}"#,
+    ])
+  func examples(text: String) throws { #expect(try read(text).json == text) }
+
+  @Test("an alarm without a frequency rings on each of its days; anything else rings once")
+  func defaults() throws {
+    #expect(try read(#"{"condition":{"type":"alarm","at":"06:30"}}"#).frequency == .daily)
+    #expect(try read(#"{"condition":{"type":"countdown","for_s":5}}"#).frequency == .once)
+  }
+
+  /// A condition of a price with more fields.
+  private static func price(_ more: String) -> String {
+    #"{"condition":{"type":"price","symbol":"a:B-C","is":"above","value":"1""# + more + "}}"
+  }
+
+  @Test(
+    "what is wrong is named",
+    arguments: [
+      (#"{}"#, "condition"), (#"{"condition":{"type":"rain"}}"#, "type"), (price(#","vlaue":"2""#), "vlaue"),
+      (price(#","window_min":2"#), "window_min"), (price(#","value":"2""#), "value"),
+      (#"{"condition":{"type":"price","symbol":"a","is":"over","value":"1"}}"#, "is"),
+      (#"{"condition":{"type":"price","symbol":"a","is":"above","value":"1e40"}}"#, "value"),
+      (#"{"condition":{"type":"price","symbol":"","is":"above","value":"1"}}"#, "symbol"),
+      (price(#","hysteresis":"-1""#), "hysteresis"), (#"{"condition":{"type":"alarm","at":"25:00"}}"#, "at"),
+      (#"{"condition":{"type":"alarm","at":"24:00"}}"#, "at"),
+      (#"{"condition":{"type":"alarm","at":"06:30","days":[]}}"#, "days"),
+      (#"{"condition":{"type":"alarm","at":"06:30","days":["sunday"]}}"#, "days"),
+      (
+        #"{"condition":{"type":"depth","symbol":"a","side":"bids","within_percent":"0.001","is":"above","value":"1"}}"#,
+        "within_percent"
+      ),
+      (#"{"condition":{"type":"countdown","for_s":0}}"#, "for_s"),
+      (#"{"condition":{"type":"countdown","for_s":5},"frequency":{"every_s":0}}"#, "every_s"),
+      (#"{"condition":{"type":"countdown","for_s":5},"hours":{"from":"09:00"}}"#, "hours"),
+      (#"{"condition":{"type":"all","of":[{"type":"countdown","for_s":5}]}}"#, "condition"),
+      (#"{"condition":{"type":"all","of":[]}}"#, "of"), (#"{"condition":{"type":"countdown","for_s":5}} x"#, "body"),
+    ])
+  func refusals(text: String, field: String) {
+    do {
+      _ = try read(text)
+      Issue.record("it was read")
+    } catch .invalid(let named, _) {
+      #expect(named == field)
+    } catch {
+      Issue.record("\(error)")
+    }
+  }
+
+  @Test("nesting without end and damaged texts are refused, and never trap")
+  func hostile() throws {
+    let deep = String(repeating: #"{"type":"all","of":["#, count: 1_000)
+    #expect(throws: AlertRuleError.self) { try read(#"{"condition":"# + deep) }
+    let text = Array(
+      (#"{"condition":{"type":"any","of":[{"type":"price","symbol":"a","is":"above","value":"1"}]},"#
+        + #""frequency":{"every_s":60}}"#).utf8)
+    var random = SeededGenerator(seed: 5)
+    for _ in 0..<20_000 {
+      var bytes = text
+      for _ in 0...Int.random(in: 0...2, using: &random) {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...127, using: &random)
+      }
+      _ = try? AlertRule(json: bytes.span.bytes)
+    }
+  }
+}
