@@ -437,7 +437,7 @@ package final class FeedEngine: SymbolHandler {
         }
         hear(place)
       case .book(let event):
-        let numbers = hearing.numbers.indices.contains(book) ? hearing.numbers[book] : nil
+        let numbers = hearing.numbers(book)
         book += 1
         guard take(event, numbers, at: index, now: now, &hasLost, into: &batch) else {
           batch.events.remove(at: index)
@@ -471,8 +471,8 @@ package final class FeedEngine: SymbolHandler {
     if event.kind == .snapshot { seen[place].snapshots += 1 } else { seen[place].deltas += 1 }
     let isBridged = lines[place].book.isBridged
     if event.kind == .snapshot || isBridged { lines[place].isHeard = true }
-    if isBridged {
-      if lines[place].acknowledged == nil { lines[place].acknowledged = now }
+    if isBridged, lines[place].acknowledged == nil {
+      lines[place].acknowledged = now
       desk.flows(Topic(place: place, channel: 0))
     }
     if !watches.isEmpty { watches[place * facts.channels.count]?.heard(now: now) }
