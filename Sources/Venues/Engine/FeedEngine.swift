@@ -42,7 +42,7 @@ package final class FeedEngine: SymbolHandler {
   /// Levels of the snapshots that are asked for.
   var snapshotLevels = 0
   /// By topic, for the channels that promise something.
-  private var watches: [SilenceWatch?] = []
+  var watches: [SilenceWatch?] = []
   private(set) var isConnected = false
   private var isLeaving = false
   var inMaintenance = false
@@ -55,7 +55,7 @@ package final class FeedEngine: SymbolHandler {
   var pingAfter: Int64
   private var lastPing = Timestamp.distantPast
   private var lastSent = Timestamp.distantPast
-  private var hearing = Hearing()
+  var hearing = Hearing()
 
   init(_ dialect: Dialect, venue: Venue, configuration: FeedConfiguration) {
     self.dialect = dialect
@@ -156,7 +156,7 @@ package final class FeedEngine: SymbolHandler {
     if let text = spell(.ping, now) { send(text, now) }
   }
 
-  private func spell(_ request: FeedRequest, _ now: Timestamp) -> String? {
+  func spell(_ request: FeedRequest, _ now: Timestamp) -> String? {
     requestID += 1
     let text = dialect.spell(request, id: requestID, now: now, known)
     if text == nil { requestID -= 1 }
@@ -278,131 +278,6 @@ package final class FeedEngine: SymbolHandler {
     askForStreamList(now)
   }
 
-  // MARK: Subscriptions
-
-  /// What is carried and has not been asked for on this connection.
-  private func subscribeMissing(_ now: Timestamp) {
-    let places = lines.indices.filter { lines[$0].isCarried && !lines[$0].isAsked }
-    guard !places.isEmpty else { return }
-    desk.subscribe(places)
-    for place in places {
-      lines[place].isAsked = true
-      lines[place].book.queued(now: now)
-    }
-  }
-
-  /// Subscribes the books again whose time has come: those that have been live before whatever else waits.
-  private func renewBooks(_ now: Timestamp) {
-    guard !desk.outbox.isPaused(at: now) else { return }
-    var due = lines.indices.filter { lines[$0].isCarried && lines[$0].book.isDue(now: now) }
-    guard !due.isEmpty else { return }
-    if let limit = facts.silentAttempts,
-      let hopeless = due.first(where: { lines[$0].wasLive && lines[$0].book.silentAttempts >= limit })
-    {
-      // That a subscription brings a snapshot is said of a first one only: where it does not, only another connection
-      // helps.
-      leave("\(known[hopeless].venueSymbol) got no snapshot by subscribing again", within: RequestDeadline.renewal)
-      due.removeAll { lines[$0].wasLive && lines[$0].book.silentAttempts >= limit }
-    }
-    for place in due { lines[place].book.queued(now: now) }
-    // The ones that are put before all others last, in their order.
-    desk.renew(due.filter { !lines[$0].wasLive }, channel: 0)
-    for place in groupsFirst(due.filter { lines[$0].wasLive }) { desk.renew(place, channel: 0, isFirst: true) }
-  }
-
-  /// What goes before all others is put there one after the other, the last first.
-  private func groupsFirst(_ places: [Int]) -> [[Int]] {
-    if case .topic = facts.pacing.grouping { return places.reversed().map { [$0] } }
-    return places.isEmpty ? [] : [places]
-  }
-
-  func flush(_ now: Timestamp) {
-    guard isConnected else { return }
-    if desk.outbox.isEmpty, !desk.outbox.isPaused(at: now), facts.listTimeout == nil { followCanary(now) }
-    for request in desk.take(now: now) { send(request, now) }
-  }
-
-  private func send(_ request: SubscriptionDesk.Request, _ now: Timestamp) {
-    var request = request
-    // Of a symbol that was refused nothing is asked for, and a book whose snapshot has come after all is left as it is.
-    request.places.removeAll {
-      let topic = desk.topic($0)
-      let line = lines[topic.place]
-      return !line.isCarried || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
-    }
-    guard !request.places.isEmpty else { return }
-    let topics = desk.topics(request)
-    guard let text = spell(request.isEnd ? .unsubscribe(topics) : .subscribe(topics), now) else { return }
-    send(text, now)
-    desk.sent(request, as: requestID, now: now)
-    guard !request.isEnd else { return }
-    for topic in topics where topic.channel == 0 {
-      if lines[topic.place].subscribed == .distantFuture { lines[topic.place].subscribed = now }
-      lines[topic.place].book.subscribed(now: now)
-    }
-  }
-
-  /// Sends the requests again whose answers are overdue, tells of them, and has the connection exchanged in the end.
-  private func repeatUnanswered(_ now: Timestamp) {
-    for var request in desk.takeOverdue(now: now) {
-      guard !isMoot(&request, now) else { continue }
-      request.attempts += 1
-      unanswered(request.attempts, words(request), now: now)
-      desk.again(
-        request, due: request.attempts < RequestDeadline.attempts ? nil : now + RequestDeadline.hopeless)
-    }
-  }
-
-  /// Whether a request that was not answered need not be sent again.
-  private func isMoot(_ request: inout SubscriptionDesk.Request, _ now: Timestamp) -> Bool {
-    var silent: [Int] = []
-    request.places.removeAll { code in
-      let topic = desk.topic(code)
-      let line = lines[topic.place]
-      // What comes is as good as an acknowledgement.
-      if !line.isCarried || desk.states[code] == .acknowledged { return true }
-      guard topic.channel == 0, !line.book.isBridged else { return false }
-      // A streamed book asks again by itself, until its data comes.
-      if !line.book.isLive { silent.append(topic.place) }
-      return true
-    }
-    if let attempts = silent.map({ lines[$0].book.silentAttempts }).max() {
-      unanswered(
-        attempts, words(SubscriptionDesk.Request(places: silent.map { desk.code(Topic(place: $0, channel: 0)) })),
-        now: now)
-    }
-    return request.places.isEmpty
-  }
-
-  /// Names a request for people.
-  func words(_ request: SubscriptionDesk.Request) -> String {
-    let topics = desk.topics(request)
-    let channels = Set(topics.map(\.channel)).sorted().map { facts.channels[$0].name }
-    let symbols = desk.symbols(of: request)
-    let names =
-      symbols.count > 20 ? "\(symbols.count) symbols" : symbols.map { known[$0].venueSymbol }.joined(separator: " ")
-    return "\(channels.joined(separator: " ")) of \(names)"
-  }
-
-  private func watchSilence(of place: Int, _ now: Timestamp) {
-    let line = lines[place]
-    if line.book.isBridged, !line.book.isLive, let acknowledged = line.acknowledged, let bridge = facts.bridge,
-      now - acknowledged >= bridge.quietAfter
-    {
-      pacer.want(place)
-    }
-    guard let limit = facts.silenceLimit else { return }
-    if line.isHeard || line.book.isLive {
-      guard line.isToldSilent else { return }
-      lines[place].isToldSilent = false
-      actions.append(.symbolAccepted(symbol: configuredName(place)))
-    } else if !line.isToldSilent, now - line.subscribed >= limit {
-      lines[place].isToldSilent = true
-      let what = line.book.isBridged ? "nothing" : "no book"
-      refuse(configuredName(place), "\(what) came for it in \(limit / Microseconds.second) s of subscription")
-    }
-  }
-
   // MARK: Messages
 
   override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
@@ -415,100 +290,6 @@ package final class FeedEngine: SymbolHandler {
     take(from: start, now: now, into: &batch)
     guard !hearing.reports.isEmpty else { return }
     for report in hearing.reports { try act(report, now: now, into: &batch) }
-  }
-
-  /// Takes the market events of a message that could be read. O(events).
-  private func take(from start: Int, now: Timestamp, into batch: inout EventBatch) {
-    var index = start
-    var book = 0
-    var hasLost = false
-    while index < batch.events.count {
-      switch batch.events[index] {
-      case .trade(let trade):
-        let place = trade.instrument.index
-        count(trade)
-        if facts.countsTrades {
-          let id = Int64(clamping: trade.id.number ?? 0)
-          if !trade.isBacklog {
-            // One sequence per book: a jump means trades that never came.
-            seen[place].missedTrades &+= TradeSequence.missed(after: lines[place].lastTrade, before: id)
-          }
-          lines[place].lastTrade = max(lines[place].lastTrade, id)
-        }
-        hear(place)
-      case .book(let event):
-        let numbers = hearing.numbers.indices.contains(book) ? hearing.numbers[book] : nil
-        book += 1
-        guard take(event, numbers, at: index, now: now, &hasLost, into: &batch) else {
-          batch.events.remove(at: index)
-          continue
-        }
-      case .quote(let quote): hear(quote.instrument.index)
-      case .ticker(let ticker): hear(ticker.instrument.index)
-      default: break
-      }
-      index += 1
-    }
-    if hasLost { tick(now: now, into: &batch) }
-  }
-
-  /// Something came of a symbol beside its book.
-  private func hear(_ place: Int) {
-    if lines[place].book.isBridged { lines[place].isHeard = true }
-  }
-
-  /// Takes a book's message; false if its event is to be left out.
-  private func take(
-    _ event: BookEvent, _ numbers: Hearing.Numbers?, at index: Int, now: Timestamp, _ hasLost: inout Bool,
-    into batch: inout EventBatch
-  ) -> Bool {
-    let place = event.instrument.index
-    let verdict = lines[place].book.take(event, numbers, batch, now: now)
-    if verdict == .shallower {
-      counts.ignored += 1
-      return false
-    }
-    if event.kind == .snapshot { seen[place].snapshots += 1 } else { seen[place].deltas += 1 }
-    let isBridged = lines[place].book.isBridged
-    if event.kind == .snapshot || isBridged { lines[place].isHeard = true }
-    if isBridged {
-      if lines[place].acknowledged == nil { lines[place].acknowledged = now }
-      desk.flows(Topic(place: place, channel: 0))
-    }
-    if !watches.isEmpty { watches[place * facts.channels.count]?.heard(now: now) }
-    switch verdict {
-    case .whole:
-      lines[place].wasLive = true
-      desk.flows(Topic(place: place, channel: 0))
-    case .applied: break
-    case .followed: seen[place].sequenceOK += 1
-    case .joined: seen[place].bridged += 1
-    case .old: seen[place].dropped += 1
-    case .nothing, .shallower: break
-    case .kept:
-      // What is kept may have to be widened, as what is applied.
-      note(event, batch)
-      pacer.want(place)
-      pump(now)
-    case .gap:
-      note(event, batch)
-      seen[place].gaps += 1
-      if isBridged { pacer.lost(place, now: now) } else { _ = lines[place].book.lose(now: now) }
-      batch.events[index] = .bookReset(event.instrument, .gap)
-      hasLost = true
-      return true
-    }
-    switch verdict {
-    case .whole, .applied, .followed, .joined:
-      note(event, batch)
-      return true
-    default: return false
-    }
-  }
-
-  private func note(_ event: BookEvent, _ batch: borrowing EventBatch) {
-    known.note(event.instrument.index, batch.bids[event.bidRange])
-    known.note(event.instrument.index, batch.asks[event.askRange])
   }
 
   /// Of a message that could not be read only a book loses something.

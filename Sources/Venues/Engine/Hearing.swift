@@ -62,8 +62,9 @@ struct Hearing {
   var ignored = 0
   /// Whether the message is of no use, and such as the canary brings: of a symbol's channel, and another depth of it.
   var mayBeCanary = false
-  /// One for each book event of the message, in their order, where the venue numbers them.
-  private(set) var numbers: [Numbers] = []
+  /// Those of the book events of the message, in their order, where the venue numbers them: nearly always one.
+  private var first: Numbers?
+  private var others: [Numbers] = []
   private(set) var reports: [Report] = []
 
   /// A message begins to be read; the memory of the one before is kept.
@@ -72,14 +73,21 @@ struct Hearing {
     isAnswer = false
     mayBeCanary = false
     ignored = 0
-    numbers.removeAll(keepingCapacity: true)
-    reports.removeAll(keepingCapacity: true)
+    first = nil
+    if !others.isEmpty { others.removeAll(keepingCapacity: true) }
+    if !reports.isEmpty { reports.removeAll(keepingCapacity: true) }
   }
 
   mutating func report(_ report: Report) { reports.append(report) }
 
   /// The numbers of the book event that has just been appended.
   mutating func number(_ numbers: UpdateNumbers, isBridged: Bool = false) {
-    self.numbers.append(Numbers(numbers: numbers, isBridged: isBridged))
+    let numbers = Numbers(numbers: numbers, isBridged: isBridged)
+    if first == nil { first = numbers } else { others.append(numbers) }
+  }
+
+  /// The numbers of the book event that is the `index`th of the message; nil where the venue numbers nothing.
+  func numbers(_ index: Int) -> Numbers? {
+    index == 0 ? first : index <= others.count ? others[index - 1] : nil
   }
 }

@@ -1,0 +1,98 @@
+import MarketData
+
+/// What market events do.
+extension FeedEngine {
+  /// Takes the market events of a message that could be read. O(events).
+  func take(from start: Int, now: Timestamp, into batch: inout EventBatch) {
+    var index = start
+    var book = 0
+    var hasLost = false
+    while index < batch.events.count {
+      switch batch.events[index] {
+      case .trade(let trade):
+        let place = trade.instrument.index
+        count(trade)
+        if facts.countsTrades {
+          let id = Int64(clamping: trade.id.number ?? 0)
+          if !trade.isBacklog {
+            // One sequence per book: a jump means trades that never came.
+            seen[place].missedTrades &+= TradeSequence.missed(after: lines[place].lastTrade, before: id)
+          }
+          lines[place].lastTrade = max(lines[place].lastTrade, id)
+        }
+        hear(place)
+      case .book(let event):
+        let numbers = hearing.numbers(book)
+        book += 1
+        guard take(event, numbers, at: index, now: now, &hasLost, into: &batch) else {
+          batch.events.remove(at: index)
+          continue
+        }
+      case .quote(let quote): hear(quote.instrument.index)
+      case .ticker(let ticker): hear(ticker.instrument.index)
+      default: break
+      }
+      index += 1
+    }
+    if hasLost { tick(now: now, into: &batch) }
+  }
+
+  /// Something came of a symbol beside its book.
+  func hear(_ place: Int) {
+    if lines[place].book.isBridged { lines[place].isHeard = true }
+  }
+
+  /// Takes a book's message; false if its event is to be left out.
+  func take(
+    _ event: BookEvent, _ numbers: Hearing.Numbers?, at index: Int, now: Timestamp, _ hasLost: inout Bool,
+    into batch: inout EventBatch
+  ) -> Bool {
+    let place = event.instrument.index
+    let verdict = lines[place].book.take(event, numbers, batch, now: now)
+    if verdict == .shallower {
+      counts.ignored += 1
+      return false
+    }
+    if event.kind == .snapshot { seen[place].snapshots += 1 } else { seen[place].deltas += 1 }
+    let isBridged = lines[place].book.isBridged
+    if event.kind == .snapshot || isBridged { lines[place].isHeard = true }
+    if isBridged, lines[place].acknowledged == nil {
+      lines[place].acknowledged = now
+      desk.flows(Topic(place: place, channel: 0))
+    }
+    if !watches.isEmpty { watches[place * facts.channels.count]?.heard(now: now) }
+    switch verdict {
+    case .whole:
+      lines[place].wasLive = true
+      desk.flows(Topic(place: place, channel: 0))
+    case .applied: break
+    case .followed: seen[place].sequenceOK += 1
+    case .joined: seen[place].bridged += 1
+    case .old: seen[place].dropped += 1
+    case .nothing, .shallower: break
+    case .kept:
+      // What is kept may have to be widened, as what is applied.
+      note(event, batch)
+      pacer.want(place)
+      pump(now)
+    case .gap:
+      note(event, batch)
+      seen[place].gaps += 1
+      if isBridged { pacer.lost(place, now: now) } else { _ = lines[place].book.lose(now: now) }
+      batch.events[index] = .bookReset(event.instrument, .gap)
+      hasLost = true
+      return true
+    }
+    switch verdict {
+    case .whole, .applied, .followed, .joined:
+      note(event, batch)
+      return true
+    default: return false
+    }
+  }
+
+  func note(_ event: BookEvent, _ batch: borrowing EventBatch) {
+    known.note(event.instrument.index, batch.bids[event.bidRange])
+    known.note(event.instrument.index, batch.asks[event.askRange])
+  }
+}

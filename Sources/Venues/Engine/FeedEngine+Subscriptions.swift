@@ -1,0 +1,127 @@
+import MarketData
+
+/// What is asked for, again where it was not answered, and told of where nothing comes.
+extension FeedEngine {
+  /// What is carried and has not been asked for on this connection.
+  func subscribeMissing(_ now: Timestamp) {
+    let places = lines.indices.filter { lines[$0].isCarried && !lines[$0].isAsked }
+    guard !places.isEmpty else { return }
+    desk.subscribe(places)
+    for place in places {
+      lines[place].isAsked = true
+      lines[place].book.queued(now: now)
+    }
+  }
+
+  /// Subscribes the books again whose time has come: those that have been live before whatever else waits.
+  func renewBooks(_ now: Timestamp) {
+    guard !desk.outbox.isPaused(at: now) else { return }
+    var due = lines.indices.filter { lines[$0].isCarried && lines[$0].book.isDue(now: now) }
+    guard !due.isEmpty else { return }
+    if let limit = facts.silentAttempts,
+      let hopeless = due.first(where: { lines[$0].wasLive && lines[$0].book.silentAttempts >= limit })
+    {
+      // That a subscription brings a snapshot is said of a first one only: where it does not, only another connection
+      // helps.
+      leave("\(known[hopeless].venueSymbol) got no snapshot by subscribing again", within: RequestDeadline.renewal)
+      due.removeAll { lines[$0].wasLive && lines[$0].book.silentAttempts >= limit }
+    }
+    for place in due { lines[place].book.queued(now: now) }
+    // The ones that are put before all others last, in their order.
+    desk.renew(due.filter { !lines[$0].wasLive }, channel: 0)
+    for place in groupsFirst(due.filter { lines[$0].wasLive }) { desk.renew(place, channel: 0, isFirst: true) }
+  }
+
+  /// What goes before all others is put there one after the other, the last first.
+  func groupsFirst(_ places: [Int]) -> [[Int]] {
+    if case .topic = facts.pacing.grouping { return places.reversed().map { [$0] } }
+    return places.isEmpty ? [] : [places]
+  }
+
+  func flush(_ now: Timestamp) {
+    guard isConnected else { return }
+    if desk.outbox.isEmpty, !desk.outbox.isPaused(at: now), facts.listTimeout == nil { followCanary(now) }
+    for request in desk.take(now: now) { send(request, now) }
+  }
+
+  func send(_ request: SubscriptionDesk.Request, _ now: Timestamp) {
+    var request = request
+    // Of a symbol that was refused nothing is asked for, and a book whose snapshot has come after all is left as it is.
+    request.places.removeAll {
+      let topic = desk.topic($0)
+      let line = lines[topic.place]
+      return !line.isCarried || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
+    }
+    guard !request.places.isEmpty else { return }
+    let topics = desk.topics(request)
+    guard let text = spell(request.isEnd ? .unsubscribe(topics) : .subscribe(topics), now) else { return }
+    send(text, now)
+    desk.sent(request, as: requestID, now: now)
+    guard !request.isEnd else { return }
+    for topic in topics where topic.channel == 0 {
+      if lines[topic.place].subscribed == .distantFuture { lines[topic.place].subscribed = now }
+      lines[topic.place].book.subscribed(now: now)
+    }
+  }
+
+  /// Sends the requests again whose answers are overdue, tells of them, and has the connection exchanged in the end.
+  func repeatUnanswered(_ now: Timestamp) {
+    for var request in desk.takeOverdue(now: now) {
+      guard !isMoot(&request, now) else { continue }
+      request.attempts += 1
+      unanswered(request.attempts, words(request), now: now)
+      desk.again(
+        request, due: request.attempts < RequestDeadline.attempts ? nil : now + RequestDeadline.hopeless)
+    }
+  }
+
+  /// Whether a request that was not answered need not be sent again.
+  func isMoot(_ request: inout SubscriptionDesk.Request, _ now: Timestamp) -> Bool {
+    var silent: [Int] = []
+    request.places.removeAll { code in
+      let topic = desk.topic(code)
+      let line = lines[topic.place]
+      // What comes is as good as an acknowledgement.
+      if !line.isCarried || desk.states[code] == .acknowledged { return true }
+      guard topic.channel == 0, !line.book.isBridged else { return false }
+      // A streamed book asks again by itself, until its data comes.
+      if !line.book.isLive { silent.append(topic.place) }
+      return true
+    }
+    if let attempts = silent.map({ lines[$0].book.silentAttempts }).max() {
+      unanswered(
+        attempts, words(SubscriptionDesk.Request(places: silent.map { desk.code(Topic(place: $0, channel: 0)) })),
+        now: now)
+    }
+    return request.places.isEmpty
+  }
+
+  /// Names a request for people.
+  func words(_ request: SubscriptionDesk.Request) -> String {
+    let topics = desk.topics(request)
+    let channels = Set(topics.map(\.channel)).sorted().map { facts.channels[$0].name }
+    let symbols = desk.symbols(of: request)
+    let names =
+      symbols.count > 20 ? "\(symbols.count) symbols" : symbols.map { known[$0].venueSymbol }.joined(separator: " ")
+    return "\(channels.joined(separator: " ")) of \(names)"
+  }
+
+  func watchSilence(of place: Int, _ now: Timestamp) {
+    let line = lines[place]
+    if line.book.isBridged, !line.book.isLive, let acknowledged = line.acknowledged, let bridge = facts.bridge,
+      now - acknowledged >= bridge.quietAfter
+    {
+      pacer.want(place)
+    }
+    guard let limit = facts.silenceLimit else { return }
+    if line.isHeard || line.book.isLive {
+      guard line.isToldSilent else { return }
+      lines[place].isToldSilent = false
+      actions.append(.symbolAccepted(symbol: configuredName(place)))
+    } else if !line.isToldSilent, now - line.subscribed >= limit {
+      lines[place].isToldSilent = true
+      let what = line.book.isBridged ? "nothing" : "no book"
+      refuse(configuredName(place), "\(what) came for it in \(limit / Microseconds.second) s of subscription")
+    }
+  }
+}
