@@ -11,8 +11,8 @@ package enum SimulatedOutput: Sendable {
   case close(code: UInt16, reason: String)
   /// Cut the connection at once.
   case abort
-  /// For whoever checks a client against the venue (`SimulatedVenue.isWitnessed`): about the text that comes next, or about one
-  /// that does not come. Nothing is sent.
+  /// For whoever checks a client against the venue (`SimulatedVenue.isWitnessed`): about the text that comes next, or
+  /// about one that does not come. Nothing is sent.
   case witness(SimulatedWitness)
 }
 
@@ -20,7 +20,8 @@ package enum SimulatedOutput: Sendable {
 package enum SimulatedWitness: Sendable {
   /// The next text brings a client's book to this state.
   case book(SimulatedTruth)
-  /// A fault strikes a book message here: it is left out, changed, doubled or held back. `updateID` is the book's that it tells of.
+  /// A fault strikes a book message here: it is left out, changed, doubled or held back. `updateID` is the book's that
+  /// it tells of.
   case struck(Fault.Kind, instrument: Int, updateID: Int64)
   /// The next text is one whose successor has been sent.
   case late(instrument: Int)
@@ -147,11 +148,6 @@ package class SimulatedSession {
     }
   }
 
-  /// Encodes one message and sends it.
-  final func send(_ kind: SimulatedFrameKind = .control, instrument: Int = -1, _ body: (inout ByteBuffer) -> Void) {
-    send(SharedBytes.encoding(body), kind, instrument: instrument)
-  }
-
   final func ping(_ payload: [UInt8]) {
     guard !isEnded, !isHalfOpen else { return }
     output.append(.ping(payload))
@@ -176,14 +172,5 @@ package class SimulatedSession {
     arrivals.append(now)
     if arrivals.count > limit + 1 { arrivals.removeFirst() }
     return arrivals.count > limit
-  }
-}
-
-extension SharedBytes {
-  /// The bytes that `body` appends.
-  static func encoding(_ body: (inout ByteBuffer) -> Void) -> SharedBytes {
-    var buffer = ByteBuffer(capacity: 512)
-    body(&buffer)
-    return SharedBytes(buffer.bytes)
   }
 }

@@ -58,41 +58,6 @@ extension ByteBuffer {
     append(number)
     append(UInt8(ascii: "\""))
   }
-
-  /// Appends `levels` as an array of pairs without zeros at the end of numbers.
-  mutating func append(shortestPairs levels: some Sequence<PriceLevel>, _ instrument: SimulatedInstrument) {
-    append("[")
-    append(separated: levels) { level, out in
-      out.append("[")
-      out.append(shortest: level.price, scale: instrument.priceScale)
-      out.append(",")
-      out.append(shortest: level.size, scale: instrument.sizeScale)
-      out.append("]")
-    }
-    append("]")
-  }
-
-  /// Appends what was traded in the last 24 h in the quote currency, in quotes, with eight digits at most.
-  mutating func append(quoteVolumeOf state: InstrumentMarket) {
-    let volume = state.quoteVolume
-    append(quoted: volume.mantissa, scale: volume.scale)
-  }
-
-  /// Appends `["PRICE","SIZE"]`.
-  mutating func append(pair level: PriceLevel, _ instrument: SimulatedInstrument) {
-    append("[")
-    append(quoted: level.price, scale: instrument.priceScale)
-    append(",")
-    append(quoted: level.size, scale: instrument.sizeScale)
-    append("]")
-  }
-
-  /// Appends `levels` as an array of pairs.
-  mutating func append(pairs levels: some Sequence<PriceLevel>, _ instrument: SimulatedInstrument) {
-    append("[")
-    append(separated: levels) { level, out in out.append(pair: level, instrument) }
-    append("]")
-  }
 }
 
 extension InstrumentMarket {

@@ -18,7 +18,8 @@ package enum SimulatorError: Error, Sendable, Equatable, CustomStringConvertible
   }
 }
 
-/// A simulated exchange without its sockets: market, protocol, sessions and faults under one clock that the caller moves.
+/// A simulated exchange without its sockets: market, protocol, sessions and faults under one clock that the caller
+/// moves.
 ///
 /// The same seed, calls and times give the same bytes. Confined to one queue.
 package final class SimulatedVenue {

@@ -28,7 +28,8 @@ package struct SimulatedRefusal: Error, Sendable, Equatable {
   package let reason: String
 }
 
-/// One exchange's protocol: how its market reads on the wire. Sans-IO; subclassed once per venue, driven by `SimulatedVenue`.
+/// One exchange's protocol: how its market reads on the wire. Sans-IO; subclassed once per venue, driven by
+/// `SimulatedVenue`.
 package class VenueProtocol {
   /// `kraken`.
   package final let name: String
@@ -73,8 +74,8 @@ package class VenueProtocol {
   }
   /// Answers a POST.
   func respond(path: String, body: RawSpan) -> SimulatedResponse { SimulatedResponse(status: 405, body: "{}") }
-  /// Which faults that not every venue can have are to be had here: `.checksum` where messages have one that is checked,
-  /// `.plannedShutdown` where it is announced, `.staleSnapshot` where books are had by REST.
+  /// Which faults that not every venue can have are to be had here: `.checksum` where messages have one that is
+  /// checked, `.plannedShutdown` where it is announced, `.staleSnapshot` where books are had by REST.
   class var special: Set<Fault.Kind> { [] }
   /// Why a fault cannot be had from this venue; nil if it can.
   package static func objection(to kind: Fault.Kind) -> String? {
@@ -92,35 +93,4 @@ package class VenueProtocol {
   func announceShutdown(to session: SimulatedSession) {}
 
   final func isRefused(_ instrument: Int) -> Bool { faults.refused.contains(instrument) }
-}
-
-/// The sessions of one stream, in order of subscription.
-struct Subscribers<Session: SimulatedSession> {
-  private(set) var sessions: [Session] = []
-  var isEmpty: Bool { sessions.isEmpty }
-
-  func contains(_ session: Session) -> Bool { sessions.contains { $0 === session } }
-
-  /// False if it was there.
-  @discardableResult
-  mutating func insert(_ session: Session) -> Bool {
-    guard !contains(session) else { return false }
-    sessions.append(session)
-    return true
-  }
-
-  /// False if it was not there.
-  @discardableResult
-  mutating func remove(_ session: Session) -> Bool {
-    let count = sessions.count
-    sessions.removeAll { $0 === session }
-    return sessions.count < count
-  }
-
-  /// Encodes a message once, if anyone is there, and sends it to all.
-  func send(_ kind: SimulatedFrameKind, instrument: Int, _ body: (inout ByteBuffer) -> Void) {
-    guard !sessions.isEmpty else { return }
-    let payload = SharedBytes.encoding(body)
-    for session in sessions { session.send(payload, kind, instrument: instrument) }
-  }
 }

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// The events of Binance's streams of one instrument as JSON. Futures add the time of the matching engine (`T`) and, for books, the
-/// number before (`pu`), and print each market with digits of its own.
+/// The events of Binance's streams of one instrument as JSON. Futures add the time of the matching engine (`T`) and,
+/// for books, the number before (`pu`), and print each market with digits of its own.
 struct BinanceEvents {
   let state: InstrumentMarket
   let now: Timestamp
@@ -17,7 +17,8 @@ struct BinanceEvents {
     return #"{"e":"\#(event)","E":\#(self.time(time))\#(engine),"s":"\#(i.name)""#
   }
 
-  /// A number of a book as the venue has it: futures count for a whole matching engine, so that a market's own numbers jump.
+  /// A number of a book as the venue has it: futures count for a whole matching engine, so that a market's own numbers
+  /// jump.
   private func number(_ id: Int64) -> Int64 { isSpot ? id : id * 3 }
 
   /// `m` is true if the buyer was the maker: the taker sold.
@@ -33,7 +34,8 @@ struct BinanceEvents {
   /// Every trade is its own aggregate.
   func aggregateTrade(_ trade: SimulatedTrade) -> JSONText {
     #"""
-    \#(head("aggTrade", trade.time + (isSpot ? 850 : 3_000))),"a":\#(trade.id - 100_000_000),"p":\#(i.price(trade.price)),\#
+    \#(head("aggTrade", trade.time + (isSpot ? 850 : 3_000))),"a":\#(trade.id - 100_000_000),\#
+    "p":\#(i.price(trade.price)),\#
     "q":\#(i.size(trade.size)),"f":\#(trade.id),"l":\#(trade.id)\#(end(trade))
     """#
   }

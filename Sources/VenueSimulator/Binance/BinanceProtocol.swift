@@ -28,9 +28,9 @@ enum BinanceRoute: String {
   case market = "/market"
 }
 
-/// Binance's market streams: `/ws` raw and `/stream` combined, live SUBSCRIBE and its kin; pings every 20 s, five client
-/// messages a second, 1,024 streams. REST in `BinanceREST`. USD-M futures by the routes `/public` and `/market`, with pings every 3
-/// minutes and ten messages a second.
+/// Binance's market streams: `/ws` raw and `/stream` combined, live SUBSCRIBE and its kin; pings every 20 s, five
+/// client messages a second, 1,024 streams. REST in `BinanceREST`. USD-M futures by the routes `/public` and `/market`,
+/// with pings every 3 minutes and ten messages a second.
 ///
 /// Numbers are strings, on spot with eight digits. A name that is no stream is acknowledged and stays silent.
 final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {

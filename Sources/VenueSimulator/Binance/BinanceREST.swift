@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// The REST calls that a client of Binance's streams needs: `ping`, `time`, `exchangeInfo`, `depth`, `ticker/24hr` of all markets, `klines`;
-/// of futures all but the first two, which have a weight limit of their own.
+/// The REST calls that a client of Binance's streams needs: `ping`, `time`, `exchangeInfo`, `depth`, `ticker/24hr` of
+/// all markets, `klines`; of futures all but the first two, which have a weight limit of their own.
 extension BinanceProtocol {
   static let weightLimit = 6_000
   static let futuresWeightLimit = 2_400
@@ -144,7 +144,8 @@ extension BinanceProtocol {
     return #"""
       {"symbol":"\#(i.name)","status":"TRADING","baseAsset":"\#(instrument.base)","baseAssetPrecision":8,\#
       "quoteAsset":"\#(instrument.quote)","quotePrecision":8,"quoteAssetPrecision":8,"baseCommissionPrecision":8,\#
-      "quoteCommissionPrecision":8,"orderTypes":["LIMIT","LIMIT_MAKER","MARKET","STOP_LOSS_LIMIT","TAKE_PROFIT_LIMIT"],\#
+      "quoteCommissionPrecision":8,"orderTypes":["LIMIT","LIMIT_MAKER","MARKET","STOP_LOSS_LIMIT",\#
+      "TAKE_PROFIT_LIMIT"],\#
       "icebergAllowed":true,"ocoAllowed":true,"quoteOrderQtyMarketAllowed":true,"isSpotTradingAllowed":true,\#
       "isMarginTradingAllowed":true,"filters":[{"filterType":"PRICE_FILTER","minPrice":\#(i.tick),\#
       "maxPrice":\#(i.price(Int64(instrument.reference * 1e9))),"tickSize":\#(i.tick)},{"filterType":"LOT_SIZE",\#

@@ -1,144 +1,130 @@
-import Bytes
 import MarketData
 
-/// The texts of Bitfinex: events, which are objects, and data, which are arrays of bare numbers.
+/// The data of Bitfinex, which are arrays of bare numbers, and its REST answers: `conf`, the figures of all pairs,
+/// candles.
 extension BitfinexProtocol {
-  // MARK: - Events
-
-  func inform(_ code: Int64, _ message: String, _ session: SimulatedSession) {
-    session.send { out in
-      out.append(#"{"event":"info","code":"#)
-      out.append(integer: code)
-      out.append(#","msg":"#)
-      out.append(json: message)
-      out.append("}")
-    }
-  }
-
-  func fail(_ message: String, _ code: Int64, _ request: BitfinexRequest, _ session: BitfinexSession) {
-    session.send { out in
-      out.append("{")
-      if request.event == "subscribe" {
-        out.append(#""channel":"#)
-        out.append(json: request.channel)
-        out.append(#","symbol":"#)
-        out.append(json: request.symbol)
-        if request.channel == "book" {
-          out.append(#","prec":"#)
-          out.append(json: request.precision)
-          out.append(#","len":"#)
-          out.append(json: request.length)
-        }
-        out.append(",")
-      }
-      out.append(#""event":"error","msg":"#)
-      out.append(json: message)
-      out.append(#","code":"#)
-      out.append(integer: code)
-      if request.event == "subscribe" {
-        out.append(#","pair":"#)
-        out.append(json: String(request.symbol.dropFirst()))
-      }
-      out.append("}")
-    }
-  }
-
-  func acknowledge(
-    _ channel: BitfinexSession.Channel, _ request: BitfinexRequest, _ session: BitfinexSession
-  ) {
-    session.send { out in
-      out.append(#"{"event":"subscribed","channel":"#)
-      out.append(json: request.channel)
-      out.append(#","chanId":"#)
-      out.append(integer: channel.number)
-      out.append(#","symbol":"#)
-      out.append(json: request.symbol)
-      if request.channel == "book" {
-        out.append(#","prec":"P0","freq":"F0","len":"#)
-        out.append(json: request.length)
-      }
-      out.append(#","pair":"#)
-      out.append(json: String(request.symbol.dropFirst()))
-      out.append("}")
-    }
-  }
-
-  // MARK: - Data
-
-  func appendBook(_ index: Int, _ length: Int, to out: inout ByteBuffer) {
-    let book = market.instruments[index].book
-    out.append("[")
-    let bids = book.top(.bid, length)
-    for (position, level) in bids.enumerated() {
-      if position > 0 { out.append(",") }
-      append(level, sign: 1, index, to: &out)
-    }
-    for (position, level) in book.top(.ask, length).enumerated() {
-      if position > 0 || !bids.isEmpty { out.append(",") }
-      append(level, sign: -1, index, to: &out)
-    }
-    out.append("]")
+  func book(_ index: Int, _ length: Int) -> JSONText {
+    let book = state(index).book
+    let levels =
+      book.top(.bid, length).map { (level: $0, sign: Int64(1)) }
+      + book.top(.ask, length).map { (level: $0, sign: Int64(-1)) }
+    return "[\(JSONText.list(levels) { level($0.level, $0.sign, index) })]"
   }
 
   /// `[price,orders,amount]`; a removal has no orders, and an amount of 1 that only says the side.
-  func append(_ level: PriceLevel, sign: Int64, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append("[")
-    out.append(script: level.price, scale: instrument.priceScale)
-    out.append(",")
-    out.append(integer: level.size == 0 ? 0 : 1 + level.size % 5)
-    out.append(",")
-    if level.size == 0 {
-      out.append(integer: sign)
-    } else {
-      out.append(script: level.size * sign, scale: instrument.sizeScale)
+  func level(_ level: PriceLevel, _ sign: Int64, _ index: Int) -> JSONText {
+    let i = spell(index)
+    guard level.size > 0 else { return "[\(i.price(level.price)),0,\(sign)]" }
+    return "[\(i.price(level.price)),\(1 + level.size % 5),\(i.size(level.size * sign))]"
+  }
+
+  func trade(_ trade: SimulatedTrade, _ index: Int) -> JSONText {
+    let i = spell(index)
+    let amount = trade.side == .buy ? trade.size : -trade.size
+    return "[\(trade.id),\(ms: trade.time),\(i.size(amount)),\(i.price(trade.price))]"
+  }
+
+  /// Fields have been added behind these.
+  func ticker(_ index: Int) -> JSONText { "[\(figures(index)),null]" }
+
+  private func figures(_ index: Int) -> JSONText {
+    let (state, i) = (state(index), spell(index))
+    let (book, day) = (state.book, state.day)
+    func sum(_ side: BookSide) -> Spelled { i.size(book.top(side, 25).reduce(0) { $0 + $1.size }) }
+    return #"""
+      \#(i.price(book.bestBid)),\#(sum(.bid)),\#(i.price(book.bestAsk)),\#(sum(.ask)),\#
+      \#(i.price(day.last - day.open)),\#
+      \#(i.number(day.rise(in: 10_000), 4)),\#(i.price(day.last)),\#(i.size(day.volume)),\#(i.price(day.high)),\#
+      \#(i.price(day.low))
+      """#
+  }
+
+  // MARK: - REST
+
+  func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+    if let candles = candles(request) { return candles }
+    if request.path == "/v2/tickers" { return allTickers }
+    let prefix = "/v2/conf/"
+    guard request.path.hasPrefix(prefix) else { return refuse("path", status: 404) }
+    // An array with the answer to each.
+    let answers = JSONText.list(request.path.dropFirst(prefix.count).split(separator: ","), configuration)
+    return SimulatedResponse("[\(answers)]")
+  }
+
+  private func refuse(_ subject: String, status: Int = 500) -> SimulatedResponse {
+    SimulatedResponse(status: status, #"["error",10020,"\#(subject): invalid"]"#)
+  }
+
+  private func configuration(_ name: Substring) -> JSONText {
+    let listed = indices.filter { !isRefused($0) }.map { state($0).instrument }
+    switch name {
+    case "pub:list:pair:exchange": return "[\(names: listed.map { String($0.venueSymbol.dropFirst()) })]"
+    case "pub:list:currency":
+      var names: [String] = []
+      for name in listed.flatMap({ [$0.base, $0.quote] }).map({ $0 == "USDT" ? "UST" : $0 }) {
+        if !names.contains(name) { names.append(name) }
+      }
+      return "[\(names: names)]"
+    case "pub:map:currency:sym": return #"[["UST","USDt"],["ALG","ALGO"]]"#
+    case "pub:info:pair":
+      let rows = JSONText.list(listed) { instrument in
+        #"""
+        [\#(json: String(instrument.venueSymbol.dropFirst())),[null,null,null,\#
+        "\#(Self.spelling.of(instrument).minimum)","100000.0",null,null,null,null,null,null,null]]
+        """#
+      }
+      return "[\(rows)]"
+    default: return "[]"
     }
-    out.append("]")
   }
 
-  func append(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append("[")
-    out.append(integer: trade.id)
-    out.append(",")
-    out.append(integer: trade.time.rawValue / 1_000)
-    out.append(",")
-    out.append(script: trade.side == .buy ? trade.size : -trade.size, scale: instrument.sizeScale)
-    out.append(",")
-    out.append(script: trade.price, scale: instrument.priceScale)
-    out.append("]")
+  /// Of all pairs: as a ticker in the stream, behind the name.
+  private var allTickers: SimulatedResponse {
+    let listed = indices.filter { !isRefused($0) }
+    let rows = JSONText.list(listed) { "[\(json: state($0).instrument.venueSymbol),\(figures($0))]" }
+    return SimulatedResponse(
+      #"""
+      [\#(rows)\#(listed.isEmpty ? "" : ",")["fUSD",0.0003,0.0002,30,3939629.6,0.00019,2,307776.1,-0.00005,-0.2344,\#
+      0.00019,122156333.4,0.0002,6.8e-7]]
+      """#)
   }
 
-  func appendTicker(_ index: Int, to out: inout ByteBuffer) {
-    out.append("[")
-    appendFigures(index, to: &out)
-    // Fields have been added behind these.
-    out.append(",null]")
-  }
+  // MARK: - Candles
 
-  func appendFigures(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    let day = state.day
-    func sum(_ side: BookSide) -> Int64 { state.book.top(side, 25).reduce(0) { $0 + $1.size } }
-    out.append(script: state.book.bestBid?.price ?? 0, scale: price)
-    out.append(",")
-    out.append(script: sum(.bid), scale: size)
-    out.append(",")
-    out.append(script: state.book.bestAsk?.price ?? 0, scale: price)
-    out.append(",")
-    out.append(script: sum(.ask), scale: size)
-    out.append(",")
-    out.append(script: day.last - day.open, scale: price)
-    out.append(",")
-    out.append(script: day.rise(in: 10_000), scale: 4)
-    out.append(",")
-    out.append(script: day.last, scale: price)
-    out.append(",")
-    out.append(script: day.volume, scale: size)
-    out.append(",")
-    out.append(script: day.high, scale: price)
-    out.append(",")
-    out.append(script: day.low, scale: price)
+  private static let candleLimit = 10_000
+
+  /// The close before the high, the newest first unless sorted, none where nothing was traded.
+  private func candles(_ request: SimulatedRequest) -> SimulatedResponse? {
+    let parts = request.path.replacing("%3A", with: ":").split(separator: "/")
+    guard parts.count == 4, parts[0] == "v2", parts[1] == "candles", ["hist", "last"].contains(parts[3]) else {
+      return nil
+    }
+    let fault = faults.takeCandleFault()
+    guard fault != .limited, candleBudget.take(at: now) else {
+      return SimulatedResponse(status: 429, #"{"error":"ERR_RATE_LIMIT"}"#)
+    }
+    let key = parts[2].split(separator: ":", maxSplits: 2).map(String.init)
+    guard key.count == 3, key[0] == "trade",
+      let interval = CandleInterval.named(key[1], ["1m", "5m", "15m", "1h", nil, "1D"])
+    else { return refuse("time_interval") }
+    let limit = request["limit"].map { Int($0) ?? 0 } ?? 100
+    guard (1...Self.candleLimit).contains(limit) else { return refuse("limit") }
+    // An unknown name has been answered like one that was never traded.
+    guard let index = index(of: key[2]) else { return SimulatedResponse("[]") }
+    let isLast = parts[3] == "last"
+    let isSorted = request["sort"] == "1"
+    var window = CandleWindow(
+      limit: isLast ? 1 : limit, keepsOldest: isSorted, isNewestFirst: !isSorted, isFilled: false)
+    if let start = request.time("start", unit: Microseconds.millisecond) { window.from = start }
+    if let end = request.time("end", unit: Microseconds.millisecond) { window.to = end }
+    let i = spell(index)
+    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
+      let bar = candle.bar
+      return #"""
+        [\#(candle.milliseconds),\#(i.price(bar.open)),\#(i.price(bar.close)),\#(i.price(bar.high)),\#
+        \#(i.price(bar.low)),\#(i.size(bar.volume))]
+        """#
+    }
+    return SimulatedResponse(isLast ? list : "[\(list)]")
   }
 }

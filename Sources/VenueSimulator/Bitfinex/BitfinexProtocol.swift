@@ -3,16 +3,9 @@ import MarketData
 
 /// A client of the simulated Bitfinex.
 final class BitfinexSession: SimulatedSession {
-  enum Kind: Hashable {
-    /// Which of `BitfinexProtocol.lengths`.
-    case book(length: Int)
-    case trades
-    case ticker
-  }
-
   struct Channel {
     let number: Int64
-    let kind: Kind
+    let kind: BitfinexChannel
     let instrument: Int
     var heartbeat: Timestamp
   }
@@ -20,6 +13,7 @@ final class BitfinexSession: SimulatedSession {
   var flags: Int64 = 0
   /// Data messages since the flag was set that asks for their count.
   var count: Int64 = 0
+  /// The numbers of what it has subscribed to.
   var channels: [Channel] = []
   var idleSince: Timestamp
   var subscriptions = 0
@@ -34,12 +28,19 @@ final class BitfinexSession: SimulatedSession {
   func has(_ flag: Int64) -> Bool { flags & flag != 0 }
 }
 
-/// Bitfinex' public v2 socket: `book` (P0, F0) of 1, 25, 100 and 250 levels, `trades`, `ticker`, ping, `conf` with counts, times and
-/// checksums; REST `conf`.
+enum BitfinexChannel: Hashable {
+  /// Which of `BitfinexProtocol.lengths`.
+  case book(length: Int)
+  case trades
+  case ticker
+}
+
+/// Bitfinex' public v2 socket: `book` (P0, F0) of 1, 25, 100 and 250 levels, `trades`, `ticker`, ping, `conf` with
+/// counts, times and checksums; REST `conf`.
 ///
-/// A message carries one level. Every channel has a number of the connection and a heartbeat each 15 s. Levels that fall out of the
-/// window come as removals.
-final class BitfinexProtocol: VenueProtocol {
+/// A message carries one level. Every channel has a number of the connection and a heartbeat each 15 s. Levels that
+/// fall out of the window come as removals.
+final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
   static let timeFlag: Int64 = 32_768
   static let countFlag: Int64 = 65_536
   static let checksumFlag: Int64 = 131_072
@@ -58,17 +59,14 @@ final class BitfinexProtocol: VenueProtocol {
   static let maintenance = 500 * Microseconds.millisecond
 
   /// A book of one length, as its subscribers know it.
-  private struct Stream {
+  private struct Book {
     var window: BookWindow
     var isChanged = false
     var checked = Timestamp.distantPast
-    var subscribers = Subscribers<BitfinexSession>()
   }
 
   /// By instrument × lengths.
-  private var books: [Stream]
-  private var trades: [Subscribers<BitfinexSession>]
-  private var tickers: [Subscribers<BitfinexSession>]
+  private var books: [Book]
   /// Trades that were told with `te` and are still to be told with `tu`.
   private var untold: [(instrument: Int, trade: SimulatedTrade)] = []
   private var tickerDue: Timestamp
@@ -82,247 +80,214 @@ final class BitfinexProtocol: VenueProtocol {
   var candleBudget = RequestBudget(30, perSecond: 0.5, penalty: Microseconds.minute)
 
   init(market: SimulatedMarket, faults: FaultInjector) {
-    let count = market.instruments.count
-    books = market.instruments.flatMap { _ in Self.lengths.map { Stream(window: BookWindow(depth: $0)) } }
-    trades = Array(repeating: Subscribers(), count: count)
-    tickers = Array(repeating: Subscribers(), count: count)
+    books = market.instruments.flatMap { _ in Self.lengths.map { Book(window: BookWindow(depth: $0)) } }
     tickerDue = faults.now + Self.tickerInterval
     super.init(name: "bitfinex", market: market, faults: faults)
   }
 
-  override var webSocketPath: String { "/ws/2" }
-
+  override class var spelling: Spelling { .script }
+  override class var paths: [String] { ["/ws/2", "/ws/2/"] }
   override class var special: Set<Fault.Kind> { [.checksum, .plannedShutdown] }
-
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(path: path, query: query)
-  }
+  override var webSocketPath: String { "/ws/2" }
 
   // MARK: - Connections
 
-  override func open(
-    id: Int, path: String, query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> SimulatedSession {
-    guard path == "/ws/2" || path == "/ws/2/" else { throw SimulatedRefusal(status: 404, reason: "Not Found") }
-    let now = faults.now
+  override func accept(
+    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
+  ) throws(SimulatedRefusal) -> BitfinexSession {
+    let now = now
     opened.removeAll { now - $0 >= Microseconds.minute }
     if opened.count >= Self.connectionLimit { shutUntil = now + Microseconds.minute }
     guard now >= shutUntil else { throw SimulatedRefusal(status: 429, reason: "Too Many Requests") }
     opened.append(now)
     let session = BitfinexSession(id: id, faults: faults)
-    session.send { out in
-      out.append(
-        #"{"event":"info","version":2,"serverId":"fb5877a3-6a46-4b4d-a7f1-6d8d1d9c3b52","platform":{"status":"#)
-      out.append(maintainedUntil == nil ? "1}}" : "0}}")
-    }
+    session.say(
+      #"""
+      {"event":"info","version":2,"serverId":"fb5877a3-6a46-4b4d-a7f1-6d8d1d9c3b52",\#
+      "platform":{"status":\#(maintainedUntil == nil ? 1 : 0)}}
+      """#)
     return session
-  }
-
-  override func closed(_ session: SimulatedSession) {
-    guard let session = session as? BitfinexSession else { return }
-    for channel in session.channels { leave(channel, session) }
   }
 
   /// A restart one time, maintenance and its end the other.
   override func announceShutdown(to session: SimulatedSession) {
-    if announcedAt != faults.now { announcements += 1 }
-    announcedAt = faults.now
+    if announcedAt != now { announcements += 1 }
+    announcedAt = now
     if announcements % 2 == 1 {
       inform(20_051, "Stopping. Please try to reconnect", session)
     } else {
       inform(20_060, "Entering in Maintenance mode. Please pause any activity", session)
-      maintainedUntil = faults.now + Self.maintenance
+      maintainedUntil = now + Self.maintenance
     }
   }
 
   /// What happened meanwhile is told to nobody: whoever goes on with the old books has wrong ones.
   private func endMaintenance(_ sessions: [SimulatedSession]) {
     maintainedUntil = nil
-    for stream in books.indices { _ = books[stream].window.move(to: book(of: stream)) }
+    for place in books.indices { _ = books[place].window.move(to: state(place / Self.lengths.count).book) }
     for session in sessions { inform(20_061, "Maintenance ended. You can resume normal activity", session) }
+  }
+
+  private func inform(_ code: Int, _ message: String, _ session: SimulatedSession) {
+    session.say(#"{"event":"info","code":\#(code),"msg":\#(json: message)}"#)
   }
 
   // MARK: - Requests
 
-  override func receive(_ text: RawSpan, from session: SimulatedSession) {
-    guard let session = session as? BitfinexSession else { return }
+  override func receive(_ text: RawSpan, _ session: BitfinexSession) {
     // What is no JSON is not answered.
-    guard let request = try? BitfinexRequest(text) else { return }
-    switch request.event {
+    guard let request = try? ClientMessage(text) else { return }
+    switch request["event"].text {
     case "ping":
-      session.send { out in
-        out.append(#"{"event":"pong","ts":"#)
-        out.append(integer: faults.now.rawValue / 1_000)
-        if let id = request.id {
-          out.append(#","cid":"#)
-          out.append(id)
-        }
-        out.append("}")
-      }
+      let id: JSONText = request["cid"].integer.map { #","cid":\#($0)"# } ?? ""
+      session.say(#"{"event":"pong","ts":\#(ms: now)\#(id)}"#)
     case "conf":
-      session.flags = request.flags
-      session.send { out in
-        out.append(#"{"event":"conf","status":"OK","flags":"#)
-        out.append(integer: request.flags)
-        out.append("}")
-      }
+      session.flags = request["flags"].integer ?? 0
+      session.say(#"{"event":"conf","status":"OK","flags":\#(session.flags)}"#)
     case "subscribe": subscribe(request, session)
-    case "unsubscribe": unsubscribe(request, session)
+    case "unsubscribe":
+      let number = request["chanId"].integer ?? 0
+      guard let place = session.channels.firstIndex(where: { $0.number == number }) else {
+        return fail("unsubscribe: invalid", 10_400, request, session)
+      }
+      let channel = session.channels.remove(at: place)
+      desk.remove(session, channel.kind, channel.instrument)
+      session.freed = number
+      session.idleSince = now
+      session.say(#"{"event":"unsubscribed","status":"OK","chanId":\#(number)}"#)
     default: fail("event: unknown", 10_000, request, session)
     }
   }
 
-  private func subscribe(_ request: BitfinexRequest, _ session: BitfinexSession) {
-    let kind: BitfinexSession.Kind
-    switch request.channel {
+  /// As text, or as a number, which is taken too.
+  private static func length(_ request: ClientMessage) -> Int { Int(request["len"].integer ?? 25) }
+  private static func precision(_ request: ClientMessage) -> String {
+    request["prec"].isThere ? request["prec"].text : "P0"
+  }
+
+  private func subscribe(_ request: ClientMessage, _ session: BitfinexSession) {
+    let kind: BitfinexChannel
+    switch request["channel"].text {
     case "book":
-      guard request.precision == "P0", request.frequency == "F0", let length = Int(request.length),
-        let index = Self.lengths.firstIndex(of: length)
+      let frequency = request["freq"].isThere ? request["freq"].text : "F0"
+      guard Self.precision(request) == "P0", frequency == "F0",
+        let length = Self.lengths.firstIndex(of: Self.length(request))
       else { return fail("prec, freq or len: invalid", 10_300, request, session) }
-      kind = .book(length: index)
+      kind = .book(length: length)
     case "trades": kind = .trades
     case "ticker": kind = .ticker
     default: return fail("channel: unknown", 10_300, request, session)
     }
-    guard let index = market.instruments.firstIndex(where: { $0.instrument.venueSymbol == request.symbol }),
-      !isRefused(index)
-    else { return fail("symbol: invalid", 10_300, request, session) }
-    guard !session.channels.contains(where: { $0.kind == kind && $0.instrument == index }) else {
-      return fail("subscribe: dup", 10_301, request, session)
+    guard let index = listed(request["symbol"].text) else {
+      return fail("symbol: invalid", 10_300, request, session)
     }
+    guard !desk.has(session, kind, index) else { return fail("subscribe: dup", 10_301, request, session) }
     guard session.channels.count < Self.channelLimit else {
       return fail("subscribe: limit", 10_305, request, session)
     }
-    add(kind, index, request, session)
+    begin(kind, index, request, session)
   }
 
-  private func add(
-    _ kind: BitfinexSession.Kind, _ index: Int, _ request: BitfinexRequest, _ session: BitfinexSession
-  ) {
+  private func begin(_ kind: BitfinexChannel, _ index: Int, _ request: ClientMessage, _ session: BitfinexSession) {
     session.subscriptions += 1
     var number = 1_000 * Int64(session.id) + 7 * Int64(session.subscriptions)
     if session.subscriptions % 3 == 0, let freed = session.freed {
       number = freed
       session.freed = nil
     }
-    let channel = BitfinexSession.Channel(number: number, kind: kind, instrument: index, heartbeat: faults.now)
+    let channel = BitfinexSession.Channel(number: number, kind: kind, instrument: index, heartbeat: now)
     // A heartbeat has been seen before the acknowledgement of its channel.
-    if session.subscriptions % 4 == 1 { send(channel, .heartbeat, session) { $0.append(#""hb""#) } }
+    if session.subscriptions % 4 == 1 { send(channel, .heartbeat, session, #""hb""#) }
     session.channels.append(channel)
     acknowledge(channel, request, session)
+    let state = state(index)
     switch kind {
     case .book(let length):
-      let stream = index * Self.lengths.count + length
-      if books[stream].subscribers.isEmpty {
-        _ = books[stream].window.move(to: market.instruments[index].book)
-        books[stream].isChanged = false
-        books[stream].checked = faults.now
+      let place = index * Self.lengths.count + length
+      if desk.isEmpty(kind, index) {
+        _ = books[place].window.move(to: state.book)
+        books[place].isChanged = false
+        books[place].checked = now
       }
-      books[stream].subscribers.insert(session)
-      send(channel, .bookSnapshot, session) { appendBook(index, Self.lengths[length], to: &$0) }
+      send(channel, .bookSnapshot, session, book(index, Self.lengths[length]))
     case .trades:
-      trades[index].insert(session)
-      let list = market.instruments[index].recentTrades.suffix(30).reversed()
-      send(channel, .trade, session) { out in
-        out.append("[")
-        for (position, trade) in list.enumerated() {
-          if position > 0 { out.append(",") }
-          append(trade, index, to: &out)
-        }
-        out.append("]")
-      }
-    case .ticker:
-      tickers[index].insert(session)
-      send(channel, .ticker, session) { appendTicker(index, to: &$0) }
+      let rows = JSONText.list(state.recentTrades.suffix(30).reversed()) { trade($0, index) }
+      send(channel, .trade, session, "[\(rows)]")
+    case .ticker: send(channel, .ticker, session, ticker(index))
     }
+    desk.add(session, kind, index)
   }
 
-  private func unsubscribe(_ request: BitfinexRequest, _ session: BitfinexSession) {
-    guard let place = session.channels.firstIndex(where: { $0.number == request.number }) else {
-      return fail("unsubscribe: invalid", 10_400, request, session)
-    }
-    leave(session.channels.remove(at: place), session)
-    session.freed = request.number
-    session.idleSince = faults.now
-    session.send { out in
-      out.append(#"{"event":"unsubscribed","status":"OK","chanId":"#)
-      out.append(integer: request.number)
-      out.append("}")
-    }
+  private func fail(_ message: String, _ code: Int, _ request: ClientMessage, _ session: BitfinexSession) {
+    let symbol = request["symbol"].text
+    let isSubscription = request["event"].text == "subscribe"
+    let book: JSONText =
+      request["channel"].text == "book"
+      ? #","prec":\#(json: Self.precision(request)),"len":\#(json: String(Self.length(request)))"# : ""
+    let subject: JSONText =
+      isSubscription ? #""channel":\#(json: request["channel"].text),"symbol":\#(json: symbol)\#(book),"# : ""
+    let pair: JSONText = isSubscription ? #","pair":\#(json: String(symbol.dropFirst()))"# : ""
+    session.say(#"{\#(subject)"event":"error","msg":\#(json: message),"code":\#(code)\#(pair)}"#)
   }
 
-  private func leave(_ channel: BitfinexSession.Channel, _ session: BitfinexSession) {
-    switch channel.kind {
-    case .book(let length): books[channel.instrument * Self.lengths.count + length].subscribers.remove(session)
-    case .trades: trades[channel.instrument].remove(session)
-    case .ticker: tickers[channel.instrument].remove(session)
-    }
+  private func acknowledge(
+    _ channel: BitfinexSession.Channel, _ request: ClientMessage, _ session: BitfinexSession
+  ) {
+    let (name, symbol) = (request["channel"].text, request["symbol"].text)
+    let book: JSONText =
+      name == "book" ? #","prec":"P0","freq":"F0","len":\#(json: String(Self.length(request)))"# : ""
+    session.say(
+      #"""
+      {"event":"subscribed","channel":\#(json: name),"chanId":\#(channel.number),"symbol":\#(json: symbol)\#(book),\#
+      "pair":\#(json: String(symbol.dropFirst()))}
+      """#)
   }
 
   // MARK: - Data
 
   /// Sends `[number,…]` with the count and the time that the session asked for.
   private func send(
-    _ channel: BitfinexSession.Channel, _ kind: SimulatedFrameKind, _ session: BitfinexSession,
-    _ body: (inout ByteBuffer) -> Void
+    _ channel: BitfinexSession.Channel, _ kind: SimulatedFrameKind, _ session: BitfinexSession, _ text: JSONText
   ) {
     if session.has(Self.countFlag) { session.count += 1 }
-    session.send(kind, instrument: channel.instrument) { out in
-      out.append("[")
-      out.append(integer: channel.number)
-      out.append(",")
-      body(&out)
-      if session.has(Self.countFlag) {
-        out.append(",")
-        out.append(integer: session.count)
-      }
-      if session.has(Self.timeFlag) {
-        out.append(",")
-        out.append(integer: faults.now.rawValue / 1_000)
-      }
-      out.append("]")
-    }
+    let count: JSONText = session.has(Self.countFlag) ? ",\(session.count)" : ""
+    let time: JSONText = session.has(Self.timeFlag) ? ",\(ms: now)" : ""
+    session.send(kind, instrument: channel.instrument, "[\(channel.number),\(text)\(count)\(time)]")
   }
 
   /// Sends to all subscribers of a channel, to each with its own number and count.
-  private func send(
-    _ kind: BitfinexSession.Kind, _ index: Int, _ frame: SimulatedFrameKind,
-    to subscribers: Subscribers<BitfinexSession>,
-    _ body: (inout ByteBuffer) -> Void
+  private func tell(
+    _ kind: BitfinexChannel, _ index: Int, _ frame: SimulatedFrameKind, having flag: Int64 = 0,
+    _ text: @autoclosure () -> JSONText
   ) {
-    for session in subscribers.sessions {
+    for case let session as BitfinexSession in desk.sessions(of: kind, index) where session.flags & flag == flag {
       guard let channel = session.channels.first(where: { $0.kind == kind && $0.instrument == index }) else { continue }
-      send(channel, frame, session, body)
+      send(channel, frame, session, text())
     }
   }
-
-  private func book(of stream: Int) -> SimulatedBook { market.instruments[stream / Self.lengths.count].book }
 
   override func publish(_ change: SimulatedChange) {
     guard maintainedUntil == nil else { return }
     let index = change.instrument
     for trade in change.trades {
       untold.append((index, trade))
-      send(.trades, index, .trade, to: trades[index]) { out in
-        out.append(#""te","#)
-        append(trade, index, to: &out)
-      }
+      tell(.trades, index, .trade, #""te",\#(self.trade(trade, index))"#)
     }
     guard !change.bids.isEmpty || !change.asks.isEmpty else { return }
-    for length in Self.lengths.indices {
-      let stream = index * Self.lengths.count + length
-      guard !books[stream].subscribers.isEmpty else { continue }
-      let (bids, asks) = books[stream].window.move(to: market.instruments[index].book)
+    for length in Self.lengths.indices where !desk.isEmpty(.book(length: length), index) {
+      let place = index * Self.lengths.count + length
+      let (bids, asks) = books[place].window.move(to: state(index).book)
       let changes = bids.map { (level: $0, sign: Int64(1)) } + asks.map { (level: $0, sign: Int64(-1)) }
-      // What has gone before what has come, so that the book is crossed after no message: in the recorded sessions it never is.
+      // What has gone before what has come, so that the book is crossed after no message: in the recorded sessions it
+      // never is.
       let levels = changes.filter { $0.level.size == 0 } + changes.filter { $0.level.size != 0 }
       for (position, item) in levels.enumerated() {
         let isLast = position == levels.count - 1
-        send(
-          .book(length: length), index, isLast ? .book(isVisible: true) : .bookPart, to: books[stream].subscribers
-        ) { append(item.level, sign: item.sign, index, to: &$0) }
+        tell(
+          .book(length: length), index, isLast ? .book(isVisible: true) : .bookPart, level(item.level, item.sign, index)
+        )
       }
-      if !levels.isEmpty { books[stream].isChanged = true }
+      if !levels.isEmpty { books[place].isChanged = true }
     }
   }
 
@@ -331,47 +296,36 @@ final class BitfinexProtocol: VenueProtocol {
       guard now >= until else { return }
       endMaintenance(sessions)
     }
-    for (index, trade) in untold {
-      send(.trades, index, .trade, to: trades[index]) { out in
-        out.append(#""tu","#)
-        append(trade, index, to: &out)
-      }
-    }
+    for (index, trade) in untold { tell(.trades, index, .trade, #""tu",\#(self.trade(trade, index))"#) }
     untold.removeAll(keepingCapacity: true)
-    for stream in books.indices where books[stream].isChanged && now - books[stream].checked >= Self.checksumInterval {
-      sendChecksum(stream, now)
+    for place in books.indices where books[place].isChanged && now - books[place].checked >= Self.checksumInterval {
+      sendChecksum(place)
     }
     if now >= tickerDue {
       tickerDue = now + Self.tickerInterval
-      for index in tickers.indices {
-        send(.ticker, index, .ticker, to: tickers[index]) { appendTicker(index, to: &$0) }
-      }
+      for index in indices { tell(.ticker, index, .ticker, ticker(index)) }
     }
     for case let session as BitfinexSession in sessions {
       for place in session.channels.indices where now - session.channels[place].heartbeat >= Self.heartbeatInterval {
         session.channels[place].heartbeat = now
-        send(session.channels[place], .heartbeat, session) { $0.append(#""hb""#) }
+        send(session.channels[place], .heartbeat, session, #""hb""#)
       }
-      if session.channels.isEmpty, now - session.idleSince >= Self.idleLimit { session.abort() }
+      if isIdle(session, since: session.idleSince, Self.idleLimit) { session.abort() }
     }
   }
 
-  private func sendChecksum(_ stream: Int, _ now: Timestamp) {
-    books[stream].isChanged = false
-    books[stream].checked = now
-    let index = stream / Self.lengths.count
-    let length = stream % Self.lengths.count
+  private func sendChecksum(_ place: Int) {
+    books[place].isChanged = false
+    books[place].checked = now
+    let (index, length) = (place / Self.lengths.count, place % Self.lengths.count)
     // Over what the subscribers have, which may be fewer levels than it would cover.
     guard Self.lengths[length] >= BitfinexChecksum.depth else { return }
-    let checksum = BitfinexChecksum.of(book(of: stream), market.instruments[index].instrument, scratch: &scratch)
-    for session in books[stream].subscribers.sessions where session.has(Self.checksumFlag) {
-      guard
-        let channel = session.channels.first(where: { $0.kind == .book(length: length) && $0.instrument == index })
-      else { continue }
-      send(channel, .book(isVisible: true), session) { out in
-        out.append(#""cs","#)
-        out.append(integer: Int64(checksum))
-      }
-    }
+    let checksum = BitfinexChecksum.of(state(index).book, state(index).instrument, scratch: &scratch)
+    tell(
+      .book(length: length), index, .book(isVisible: true), having: Self.checksumFlag, #""cs",\#(checksum)"#)
+  }
+
+  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    answer(SimulatedRequest(path: path, query: query))
   }
 }

@@ -45,12 +45,12 @@ enum BitgetChannel: Hashable {
   }
 }
 
-/// Bitget v2's public socket of all families: `books`, `books1`, `books5`, `books15`, `trade`, `ticker`, the text `ping`; REST in
-/// `BitgetREST`.
+/// Bitget v2's public socket of all families: `books`, `books1`, `books5`, `books15`, `trade`, `ticker`, the text
+/// `ping`; REST in `BitgetREST`.
 ///
-/// Numbers are strings without trailing zeros. Each argument is acknowledged or refused by itself, and a market asked for under another
-/// family's name is acknowledged and silent. Updates of a book name the number before theirs. There is no checksum, no heartbeat of the
-/// venue's own, and no word before an end.
+/// Numbers are strings without trailing zeros. Each argument is acknowledged or refused by itself, and a market asked
+/// for under another family's name is acknowledged and silent. Updates of a book name the number before theirs. There
+/// is no checksum, no heartbeat of the venue's own, and no word before an end.
 final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
   static let depth = 500
   /// Without a `ping` a connection ends after this long, whatever flows.
@@ -259,7 +259,8 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
     let head: JSONText =
       #"""
       {"instId":"\#(i.name)","lastPr":\#(i.price(day.last)),"open24h":\#(i.price(day.open)),\#
-      "high24h":\#(i.price(day.high)),"low24h":\#(i.price(day.low)),"change24h":\#(i.number(day.rise(in: 100_000), 5)),\#
+      "high24h":\#(i.price(day.high)),"low24h":\#(i.price(day.low)),\#
+      "change24h":\#(i.number(day.rise(in: 100_000), 5)),\#
       "bidPr":\#(i.price(state.book.bestBid)),"askPr":\#(i.price(state.book.bestAsk)),\#
       "bidSz":\#(i.size(state.book.bestBid)),"askSz":\#(i.size(state.book.bestAsk)),\#
       "baseVolume":\#(i.size(day.volume)),"quoteVolume":\#(i.number(state.quoteVolume)),"openUtc":\#(i.price(day.open)),
@@ -267,7 +268,10 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
     let more: JSONText =
       i.instrument.kind == .spot
       ? ""
-      : #""fundingRate":"0.0001","markPrice":\#(i.price(day.last)),"indexPrice":\#(i.price(day.last)),"symbolType":"1","symbol":"\#(i.name)","#
+      : #"""
+      "fundingRate":"0.0001","markPrice":\#(i.price(day.last)),"indexPrice":\#(i.price(day.last)),"symbolType":"1",\#
+      "symbol":"\#(i.name)",
+      """#
     return message(index, .ticker, "snapshot", #"\#(head)\#(more)"ts":"\#(ms: now)"}"#)
   }
 

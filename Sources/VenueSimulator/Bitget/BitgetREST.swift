@@ -1,7 +1,8 @@
 import Bytes
 import MarketData
 
-/// Bitget's REST answers: lists of markets, figures of all of them, books that have no number, candles; twenty a second of each path.
+/// Bitget's REST answers: lists of markets, figures of all of them, books that have no number, candles; twenty a second
+/// of each path.
 extension BitgetProtocol {
   private static let restLimit = 20.0
 
@@ -39,7 +40,10 @@ extension BitgetProtocol {
       let depth = Int(min(max(request.integer("limit") ?? 150, 1), 150))
       let i = spell(state)
       return succeed(
-        #"{"asks":\#(i.pairs(state.book.top(.ask, depth))),"bids":\#(i.pairs(state.book.top(.bid, depth))),"ts":"\#(ms: now)"}"#
+        #"""
+        {"asks":\#(i.pairs(state.book.top(.ask, depth))),"bids":\#(i.pairs(state.book.top(.bid, depth))),\#
+        "ts":"\#(ms: now)"}
+        """#
       )
     case "/api/v2/public/time": return succeed(#"{"serverTime":"\#(ms: now)"}"#)
     case _ where Self.candlePaths.contains(request.path): return candles(request, isSpot: isSpot, states, fault)
@@ -77,8 +81,10 @@ extension BitgetProtocol {
     return #"""
       {"symbol":"\#(i.name)","baseCoin":"\#(instrument.base)","quoteCoin":"\#(instrument.quote)","minTradeAmount":"0",\#
       "maxTradeAmount":"900000000000000000000","takerFeeRate":"0.002","makerFeeRate":"0.002",\#
-      "pricePrecision":"\#(instrument.priceScale)","quantityPrecision":"\#(instrument.sizeScale)","quotePrecision":"8",\#
-      "status":"online","minTradeUSDT":"1","areaSymbol":"no","orderQuantity":"200","openTime":"1532454360000","offTime":""}
+      "pricePrecision":"\#(instrument.priceScale)","quantityPrecision":"\#(instrument.sizeScale)",\#
+      "quotePrecision":"8",\#
+      "status":"online","minTradeUSDT":"1","areaSymbol":"no","orderQuantity":"200","openTime":"1532454360000",\#
+      "offTime":""}
       """#
   }
 
@@ -99,7 +105,8 @@ extension BitgetProtocol {
     let day = state.day
     let head: JSONText =
       #"""
-      {"symbol":"\#(i.name)","lastPr":\#(i.price(day.last)),"open":\#(i.price(day.open)),"high24h":\#(i.price(day.high)),\#
+      {"symbol":"\#(i.name)","lastPr":\#(i.price(day.last)),"open":\#(i.price(day.open)),\#
+      "high24h":\#(i.price(day.high)),\#
       "low24h":\#(i.price(day.low)),"baseVolume":\#(i.size(day.volume)),"quoteVolume":\#(i.number(state.quoteVolume)),\#
       "usdtVolume":\#(i.number(state.quoteVolume)),
       """#
@@ -110,8 +117,8 @@ extension BitgetProtocol {
 
   // MARK: - Candles
 
-  /// The oldest first. `candles` knows a month of minutes and answers an older window with success and nothing; `history-candles` has
-  /// no bar under way, pages of 200, and on spot wants an end. Plain days begin at 16:00 UTC.
+  /// The oldest first. `candles` knows a month of minutes and answers an older window with success and nothing;
+  /// `history-candles` has no bar under way, pages of 200, and on spot wants an end. Plain days begin at 16:00 UTC.
   private func candles(
     _ request: SimulatedRequest, isSpot: Bool, _ states: [InstrumentMarket], _ fault: CandleFault?
   ) -> SimulatedResponse {

@@ -1,146 +1,131 @@
 import Bytes
 import MarketData
 
-/// Bitstamp's REST answers: books that may be some seconds old, lists of markets, and the figures of all of them.
+/// Bitstamp's REST answers: books that may be some seconds old, lists of markets, the figures of all of them, candles.
 extension BitstampProtocol {
-  func answer(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    let now = faults.now.rawValue / Microseconds.minute
-    if now != minute {
-      minute = now
-      requests = 0
-    }
+  /// Requests a minute.
+  private static let requestLimit = 1_000
+  /// Answers with a book come from a cache, and are up to this old.
+  private static let cacheAge = Microseconds.second
+
+  func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+    let minute = now.rawValue / Microseconds.minute
+    if minute != self.minute { (self.minute, requests) = (minute, 0) }
     requests += 1
-    guard requests <= Self.requestLimit else { return Self.tooMany }
-    let parts = path.split(separator: "/").map(String.init)
-    guard parts.count >= 3, parts[0] == "api", parts[1] == "v2" else { return Self.notFound }
+    guard requests <= Self.requestLimit else { return tooMany }
+    let notFound = SimulatedResponse(status: 404, #"{"status":"error","reason":"Not found","code":"404.000"}"#)
+    let parts = request.path.split(separator: "/").map(String.init)
+    guard parts.count >= 3, parts[0] == "api", parts[1] == "v2" else { return notFound }
     switch (parts[2], parts.count) {
-    case ("markets", 3): return list { Self.appendMarket($0, to: &$1) }
-    case ("trading-pairs-info", 3): return list { Self.appendPair($0, to: &$1) }
-    case ("order_book", 4): return listed(parts[3]).map(orderBook) ?? Self.notFound
-    case ("ohlc", 4): return candles(parts[3], SimulatedRequest(path: path, query: query))
-    case ("ticker", 3): return tickers()
-    case ("ticker", 4):
-      guard let index = listed(parts[3]) else { return Self.notFound }
-      var out = ByteBuffer(capacity: 512)
-      appendTicker(index, to: &out)
-      return SimulatedResponse(body: out.description)
-    default: return Self.notFound
+    case ("markets", 3): return list(market)
+    case ("trading-pairs-info", 3): return list(pair)
+    case ("order_book", 4): return listed(parts[3]).map(orderBook) ?? notFound
+    case ("ohlc", 4): return candles(parts[3], request)
+    case ("ticker", 3): return SimulatedResponse("[\(JSONText.list(listedMarkets, ticker))]")
+    case ("ticker", 4): return listed(parts[3]).map { SimulatedResponse(ticker($0)) } ?? notFound
+    default: return notFound
     }
   }
 
-  static let tooMany = SimulatedResponse(
-    status: 429, body: #"{"response_code":"400.002","response_explanation":"Request rate limit exceeded"}"#)
-
-  private static let notFound = SimulatedResponse(
-    status: 404, body: #"{"status":"error","reason":"Not found","code":"404.000"}"#)
-
-  private var listedMarkets: [Int] { market.instruments.indices.filter { !isRefused($0) } }
-
-  private func listed(_ name: String) -> Int? {
-    listedMarkets.first { market.instruments[$0].instrument.venueSymbol == name }
+  private var tooMany: SimulatedResponse {
+    SimulatedResponse(
+      status: 429, #"{"response_code":"400.002","response_explanation":"Request rate limit exceeded"}"#)
   }
+
+  private var listedMarkets: [Int] { indices.filter { !isRefused($0) } }
 
   private func orderBook(_ index: Int) -> SimulatedResponse {
     let book: (truth: SimulatedTruth, time: Timestamp)
-    if let old = kept.removeValue(forKey: index) {
+    if let old = snapshots.take(index) {
       book = old
-    } else if let cached = cache[index], faults.now - cached.time <= Self.cacheAge {
+    } else if let cached = cache[index], now - cached.time <= Self.cacheAge {
       book = cached
     } else {
-      book = (market.truth(index, isSnapshot: true), faults.now)
+      book = (market.truth(index, isSnapshot: true), now)
       cache[index] = book
     }
-    var out = ByteBuffer(capacity: 64 << 10)
-    append(
-      book.truth.book.bids.reversed(), book.truth.book.asks.reversed(), at: book.time,
-      market.instruments[index].instrument, to: &out)
-    var response = SimulatedResponse(body: out.description)
+    let sides = book.truth.book
+    var response = SimulatedResponse(self.sides(sides.bids.reversed(), sides.asks.reversed(), index, at: book.time))
     response.truth = book.truth
     return response
   }
 
-  private func list(_ append: (SimulatedInstrument, inout ByteBuffer) -> Void) -> SimulatedResponse {
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append("[")
-    for index in listedMarkets {
-      append(market.instruments[index].instrument, &out)
-      out.append(",")
-    }
+  private func list(_ row: (SimulatedInstrument) -> JSONText) -> SimulatedResponse {
+    let rows = JSONText.list(listedMarkets) { row(state($0).instrument) }
     // A perpetual, which is on the same socket.
-    out.append(
-      #"{"name":"BTC/USD-PERP","market_symbol":"btcusd-perp","url_symbol":"btcusd-perp","base_currency":"BTC","base_decimals":5,"counter_currency":"USD","counter_decimals":0,"trading":"Enabled","market_type":"PERPETUAL","contract_size":"1"}]"#
-    )
-    return SimulatedResponse(body: out.description)
+    return SimulatedResponse(
+      #"""
+      [\#(rows)\#(listedMarkets.isEmpty ? "" : ","){"name":"BTC/USD-PERP","market_symbol":"btcusd-perp",\#
+      "url_symbol":"btcusd-perp","base_currency":"BTC","base_decimals":5,"counter_currency":"USD",\#
+      "counter_decimals":0,\#
+      "trading":"Enabled","market_type":"PERPETUAL","contract_size":"1"}]
+      """#)
   }
 
-  private static func appendMarket(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"name":""#)
-    out.append(instrument.base)
-    out.append("/")
-    out.append(instrument.quote)
-    out.append(#"","market_symbol":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","base_currency":""#)
-    out.append(instrument.base)
-    out.append(#"","base_decimals":"#)
-    out.append(integer: Int64(instrument.sizeScale))
-    out.append(#","counter_currency":""#)
-    out.append(instrument.quote)
-    out.append(#"","counter_decimals":"#)
-    out.append(integer: Int64(instrument.priceScale))
-    out.append(
-      #","minimum_order_value":"10.00","trading":"Enabled","instant_order_counter_decimals":2,"instant_and_market_orders":"Enabled","market_type":"SPOT"}"#
-    )
+  private func market(_ instrument: SimulatedInstrument) -> JSONText {
+    let (base, quote) = (instrument.base, instrument.quote)
+    return #"""
+      {"name":"\#(base)/\#(quote)","market_symbol":"\#(instrument.venueSymbol)","base_currency":"\#(base)",\#
+      "base_decimals":\#(instrument.sizeScale),"counter_currency":"\#(quote)",\#
+      "counter_decimals":\#(instrument.priceScale),\#
+      "minimum_order_value":"10.00","trading":"Enabled","instant_order_counter_decimals":2,\#
+      "instant_and_market_orders":"Enabled","market_type":"SPOT"}
+      """#
   }
 
-  private static func appendPair(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"name":""#)
-    out.append(instrument.base)
-    out.append("/")
-    out.append(instrument.quote)
-    out.append(#"","url_symbol":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","base_decimals":"#)
-    out.append(integer: Int64(instrument.sizeScale))
-    out.append(#","counter_decimals":"#)
-    out.append(integer: Int64(instrument.priceScale))
-    out.append(#","minimum_order":"10.00 "#)
-    out.append(instrument.quote)
-    out.append(#"","trading":"Enabled","instant_and_market_orders":"Enabled"}"#)
+  private func pair(_ instrument: SimulatedInstrument) -> JSONText {
+    let (base, quote) = (instrument.base, instrument.quote)
+    return #"""
+      {"name":"\#(base)/\#(quote)","url_symbol":"\#(instrument.venueSymbol)","base_decimals":\#(instrument.sizeScale),\#
+      "counter_decimals":\#(instrument.priceScale),"minimum_order":"10.00 \#(quote)","trading":"Enabled",\#
+      "instant_and_market_orders":"Enabled"}
+      """#
   }
 
-  private func tickers() -> SimulatedResponse {
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append("[")
-    out.append(separated: listedMarkets) { appendTicker($0, to: &$1) }
-    out.append("]")
-    return SimulatedResponse(body: out.description)
+  private func ticker(_ index: Int) -> JSONText {
+    let (state, i) = (state(index), spell(index))
+    let day = state.day
+    return #"""
+      {"timestamp":"\#(seconds: now)","open":\#(i.price(day.open)),"high":\#(i.price(day.high)),\#
+      "low":\#(i.price(day.low)),\#
+      "last":\#(i.price(day.last)),"volume":\#(i.size(day.volume)),"vwap":\#(i.price(day.vwap)),\#
+      "bid":\#(i.price(state.book.bestBid)),"ask":\#(i.price(state.book.bestAsk)),"open_24":\#(i.price(day.open)),\#
+      "percent_change_24":\#(i.number(day.rise(in: 10_000), 2)),"pair":"\#(i.instrument.base)/\#(i.instrument.quote)"}
+      """#
   }
 
-  private func appendTicker(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      out.append(quoted: value, scale: scale)
+  // MARK: - Candles
+
+  /// Objects of strings, the oldest first; with both bounds the start is forgotten.
+  private func candles(_ name: String, _ request: SimulatedRequest) -> SimulatedResponse {
+    func refuse(_ reason: String) -> SimulatedResponse {
+      SimulatedResponse(status: 400, #"{"status":"error","reason":"\#(reason)","code":"400.001"}"#)
     }
-    out.append(#"{"timestamp":""#)
-    out.append(integer: faults.now.rawValue / Microseconds.second)
-    out.append("\"")
-    field(#","open":"#, state.day.open, price)
-    field(#","high":"#, state.day.high, price)
-    field(#","low":"#, state.day.low, price)
-    field(#","last":"#, state.day.last, price)
-    field(#","volume":"#, state.day.volume, size)
-    field(#","vwap":"#, state.day.vwap, price)
-    field(#","bid":"#, state.book.bestBid?.price ?? 0, price)
-    field(#","ask":"#, state.book.bestAsk?.price ?? 0, price)
-    field(#","open_24":"#, state.day.open, price)
-    field(#","percent_change_24":"#, state.day.rise(in: 10_000), 2)
-    out.append(#","pair":""#)
-    out.append(state.instrument.base)
-    out.append("/")
-    out.append(state.instrument.quote)
-    out.append(#""}"#)
+    let fault = faults.takeCandleFault()
+    guard fault != .limited else { return tooMany }
+    guard let index = listed(name) else { return SimulatedResponse(status: 404, "") }
+    let names = ["60", "300", "900", "3600", "14400", "86400"]
+    guard let interval = CandleInterval.named(request["step"], names) else { return refuse("step") }
+    guard let limit = request.integer("limit"), (1...1_000).contains(limit) else { return refuse("limit") }
+    var window = CandleWindow(limit: Int(limit), hasRunning: request["exclude_current_candle"] != "true")
+    if let end = request.time("end", unit: Microseconds.second) {
+      window.to = end
+    } else if let start = request.time("start", unit: Microseconds.second) {
+      // The bar that it is in, too.
+      window.from = interval.opening(start)
+      window.keepsOldest = true
+    }
+    // A full page has been seen to lack a row: here of every other market.
+    if index % 2 == 1, limit == 1_000 { window.limit = 999 }
+    let i = spell(index)
+    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
+      let bar = candle.bar
+      return #"""
+        {"timestamp":"\#(candle.seconds)","open":\#(i.price(bar.open)),"high":\#(i.price(bar.high)),\#
+        "low":\#(i.price(bar.low)),"close":\#(i.price(bar.close)),"volume":\#(i.size(bar.volume))}
+        """#
+    }
+    return SimulatedResponse(
+      #"{"data":{"pair":"\#(i.instrument.base)/\#(i.instrument.quote)","ohlc":[\#(list)]}}"#)
   }
 }

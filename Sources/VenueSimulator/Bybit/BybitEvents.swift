@@ -21,7 +21,8 @@ extension BybitProtocol {
     let direction: JSONText = i.instrument.kind == .spot ? "" : #","L":"PlusTick""#
     let rows = JSONText.list(list) { trade in
       #"""
-      {"T":\#(ms: trade.time),"s":"\#(i.name)","S":"\#(trade.side == .buy ? "Buy" : "Sell")","v":\#(i.size(trade.size)),\#
+      {"T":\#(ms: trade.time),"s":"\#(i.name)","S":"\#(trade.side == .buy ? "Buy" : "Sell")",\#
+      "v":\#(i.size(trade.size)),\#
       "p":\#(i.price(trade.price))\#(direction),"i":"\#(orderID: trade.id)","BT":false,"seq":\#(state(index).sequence)}
       """#
     }

@@ -15,11 +15,11 @@ enum BybitChannel: Hashable {
   case ticker
 }
 
-/// Bybit v5's public sockets: `/v5/public/spot` and `/v5/public/linear`, `orderbook` of 1, 50, 200 and 1000 levels, `publicTrade`,
-/// `tickers`, ping; REST `instruments-info`.
+/// Bybit v5's public sockets: `/v5/public/spot` and `/v5/public/linear`, `orderbook` of 1, 50, 200 and 1000 levels,
+/// `publicTrade`, `tickers`, ping; REST `instruments-info`.
 ///
-/// One bad topic refuses the whole request it is in. Books begin with a snapshot, `u` rises by one with every message of a book,
-/// and levels that fall out of the window come as removals.
+/// One bad topic refuses the whole request it is in. Books begin with a snapshot, `u` rises by one with every message
+/// of a book, and levels that fall out of the window come as removals.
 final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
   /// Characters of all topics of a connection.
   static let characterLimit = 21_000

@@ -141,21 +141,6 @@ struct CandleRows {
   }
 }
 
-extension ByteBuffer {
-  /// Appends open, high, low and close in quotes, with commas between: the order of most venues.
-  mutating func append(quotedPrices bar: SimulatedDay.Minute, _ instrument: SimulatedInstrument) {
-    append(separated: [bar.open, bar.high, bar.low, bar.close]) { value, out in
-      out.append(quoted: value, scale: instrument.priceScale)
-    }
-  }
-
-  /// Appends what a bar traded in quote units, in quotes, with eight digits at most.
-  mutating func append(quotedTurnover bar: SimulatedDay.Minute, _ instrument: SimulatedInstrument) {
-    let turnover = instrument.quoteUnits(bar.turnover)
-    append(quoted: turnover.mantissa, scale: turnover.scale)
-  }
-}
-
 extension SimulatedInstrument {
   /// A sum of price × size in quote units, with eight digits at most.
   func quoteUnits(_ turnover: Int128) -> Decimal64 {

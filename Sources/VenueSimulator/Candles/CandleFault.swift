@@ -10,7 +10,7 @@ package enum CandleFault: String, Sendable, CaseIterable {
   case overlapping
   /// Refused as too many requests.
   case limited
-  /// Rows of the window before the one that was asked for, the last of them an interval ahead of the clock, and a clock that is an hour
-  /// ahead where the answer has one.
+  /// Rows of the window before the one that was asked for, the last of them an interval ahead of the clock, and a clock
+  /// that is an hour ahead where the answer has one.
   case lying
 }

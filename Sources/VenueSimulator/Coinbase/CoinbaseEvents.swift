@@ -1,107 +1,51 @@
-import Bytes
 import MarketData
 
 /// The texts of Coinbase's channels.
 extension CoinbaseProtocol {
-  func appendSnapshot(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    out.append(#"{"type":"snapshot","product_id":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append(#"","asks":"#)
-    out.append(pairs: state.book.asks.reversed(), state.instrument)
-    out.append(#","bids":"#)
-    out.append(pairs: state.book.bids.reversed(), state.instrument)
-    out.append("}")
+  func snapshot(_ index: Int) -> JSONText {
+    let (book, i) = (state(index).book, spell(index))
+    return #"""
+      {"type":"snapshot","product_id":"\#(i.name)","asks":\#(i.pairs(book.asks.reversed())),\#
+      "bids":\#(i.pairs(book.bids.reversed()))}
+      """#
   }
 
-  func appendUpdate(_ index: Int, _ now: Timestamp, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"type":"l2update","product_id":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","changes":["#)
-    var isFirst = true
-    func change(_ side: StaticString, _ level: PriceLevel) {
-      if !isFirst { out.append(",") }
-      isFirst = false
-      out.append(side)
-      out.append(quoted: level.price, scale: instrument.priceScale)
-      out.append(",")
-      out.append(quoted: level.size, scale: instrument.sizeScale)
-      out.append("]")
-    }
-    for level in batches[index].sortedBids { change(#"["buy","#, level) }
-    for level in batches[index].sortedAsks { change(#"["sell","#, level) }
-    out.append(#"],"time":""#)
-    out.append(rfc3339: now)
-    out.append(#""}"#)
+  func update(_ index: Int, _ bids: [PriceLevel], _ asks: [PriceLevel]) -> JSONText {
+    let i = spell(index)
+    let levels = bids.map { (side: "buy", level: $0) } + asks.map { (side: "sell", level: $0) }
+    let rows = JSONText.list(levels) { #"["\#($0.side)",\#(i.price($0.level.price)),\#(i.size($0.level.size))]"# }
+    return #"{"type":"l2update","product_id":"\#(i.name)","changes":[\#(rows)],"time":"\#(rfc3339: now)"}"#
   }
 
-  func appendMatch(
-    _ type: StaticString, _ trade: SimulatedTrade, _ sequence: Int64, _ index: Int, to out: inout ByteBuffer
-  ) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"type":""#)
-    out.append(type)
-    out.append(#"","trade_id":"#)
-    out.append(integer: trade.id)
-    out.append(#","maker_order_id":""#)
-    out.append(orderID: UInt64(bitPattern: trade.id &* 2))
-    out.append(#"","taker_order_id":""#)
-    out.append(orderID: UInt64(bitPattern: trade.id &* 2 &+ 1))
-    out.append(trade.side == .buy ? #"","side":"sell","size":"# : #"","side":"buy","size":"#)
-    out.append(quoted: trade.size, scale: instrument.sizeScale)
-    out.append(#","price":"#)
-    out.append(quoted: trade.price, scale: instrument.priceScale)
-    out.append(#","product_id":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","sequence":"#)
-    out.append(integer: sequence)
-    out.append(#","time":""#)
-    out.append(rfc3339: trade.time)
-    out.append(#""}"#)
+  func match(_ type: StaticString, _ trade: SimulatedTrade, _ sequence: Int64, _ index: Int) -> JSONText {
+    let i = spell(index)
+    return #"""
+      {"type":"\#(type)","trade_id":\#(trade.id),"maker_order_id":"\#(orderID: trade.id &* 2)",\#
+      "taker_order_id":"\#(orderID: trade.id &* 2 &+ 1)","side":"\#(trade.side == .buy ? "sell" : "buy")",\#
+      "size":\#(i.size(trade.size)),"price":\#(i.price(trade.price)),"product_id":"\#(i.name)",\#
+      "sequence":\#(sequence),\#
+      "time":"\#(rfc3339: trade.time)"}
+      """#
   }
 
-  func appendHeartbeat(_ index: Int, _ now: Timestamp, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    out.append(#"{"type":"heartbeat","sequence":"#)
-    out.append(integer: state.sequence)
-    out.append(#","last_trade_id":"#)
-    out.append(integer: state.tradeID)
-    out.append(#","product_id":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append(#"","time":""#)
-    out.append(rfc3339: now)
-    out.append(#""}"#)
+  func heartbeat(_ index: Int) -> JSONText {
+    let state = state(index)
+    return #"""
+      {"type":"heartbeat","sequence":\#(state.sequence),"last_trade_id":\#(state.tradeID),\#
+      "product_id":"\#(state.instrument.venueSymbol)","time":"\#(rfc3339: now)"}
+      """#
   }
 
-  func appendTicker(_ index: Int, _ trade: SimulatedTrade, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    let (bid, ask) = (state.book.bestBid, state.book.bestAsk)
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      out.append(quoted: value, scale: scale)
-    }
-    out.append(#"{"type":"ticker","sequence":"#)
-    out.append(integer: state.sequence)
-    out.append(#","product_id":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append("\"")
-    field(#","price":"#, trade.price, price)
-    field(#","open_24h":"#, state.day.open, price)
-    field(#","volume_24h":"#, state.day.volume, size)
-    field(#","low_24h":"#, state.day.low, price)
-    field(#","high_24h":"#, state.day.high, price)
-    field(#","volume_30d":"#, state.day.volume * 30, size)
-    field(#","best_bid":"#, bid?.price ?? 0, price)
-    field(#","best_bid_size":"#, bid?.size ?? 0, size)
-    field(#","best_ask":"#, ask?.price ?? 0, price)
-    field(#","best_ask_size":"#, ask?.size ?? 0, size)
-    out.append(trade.side == .buy ? #","side":"buy","time":""# : #","side":"sell","time":""#)
-    out.append(rfc3339: trade.time)
-    out.append(#"","trade_id":"#)
-    out.append(integer: trade.id)
-    field(#","last_size":"#, trade.size, size)
-    out.append("}")
+  func ticker(_ index: Int, _ trade: SimulatedTrade) -> JSONText {
+    let (state, i) = (state(index), spell(index))
+    let (bid, ask, day) = (state.book.bestBid, state.book.bestAsk, state.day)
+    return #"""
+      {"type":"ticker","sequence":\#(state.sequence),"product_id":"\#(i.name)","price":\#(i.price(trade.price)),\#
+      "open_24h":\#(i.price(day.open)),"volume_24h":\#(i.size(day.volume)),"low_24h":\#(i.price(day.low)),\#
+      "high_24h":\#(i.price(day.high)),"volume_30d":\#(i.size(day.volume * 30)),"best_bid":\#(i.price(bid)),\#
+      "best_bid_size":\#(i.size(bid)),"best_ask":\#(i.price(ask)),"best_ask_size":\#(i.size(ask)),\#
+      "side":"\#(trade.side == .buy ? "buy" : "sell")","time":"\#(rfc3339: trade.time)","trade_id":\#(trade.id),\#
+      "last_size":\#(i.size(trade.size))}
+      """#
   }
 }

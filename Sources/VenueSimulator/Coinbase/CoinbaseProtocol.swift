@@ -3,8 +3,6 @@ import MarketData
 
 /// A client of the simulated Coinbase Exchange.
 final class CoinbaseSession: SimulatedSession {
-  /// What it has subscribed to, as the acknowledgement lists it.
-  var subscriptions: [(channel: CoinbaseChannel, instrument: Int)] = []
   var hasSubscribed = false
 }
 
@@ -23,64 +21,42 @@ enum CoinbaseChannel: String, CaseIterable {
   }
 }
 
-/// The Coinbase Exchange feed: `level2_batch` (50 ms), `matches`, `ticker`, `ticker_batch`, `heartbeat`, `status`; REST `products`.
+/// The Coinbase Exchange feed: `level2_batch` (50 ms), `matches`, `ticker`, `ticker_batch`, `heartbeat`, `status`; REST
+/// `products`.
 ///
-/// Numbers are strings with the digits of the product's increments. `side` in matches is the maker's, in tickers the taker's.
-/// There is no sequence for books: a lost update cannot be noticed.
-final class CoinbaseProtocol: VenueProtocol {
+/// Numbers are strings with the digits of the product's increments. `side` in matches is the maker's, in tickers the
+/// taker's. There is no sequence for books: a lost update cannot be noticed.
+final class CoinbaseProtocol: DeskProtocol<CoinbaseSession, CoinbaseChannel> {
   /// A connection must subscribe within it.
   static let subscribeLimit = 5 * Microseconds.second
   /// Client messages a second.
   static let requestLimit = 100
 
-  /// By channel × instrument.
-  private var streams: [CoinbaseChannel: [Subscribers<CoinbaseSession>]] = [:]
-  var batches: [LevelBatch]
+  private var batches: [LevelBatch]
   /// Instruments with a trade since the last `ticker_batch`.
   private var tradedSinceBatch: [Bool]
-  private var ticks = 0
   /// Of candles.
   var candleBudget = RequestBudget(15, perSecond: 10)
 
   init(market: SimulatedMarket, faults: FaultInjector) {
-    let count = market.instruments.count
-    for channel in CoinbaseChannel.allCases { streams[channel] = Array(repeating: Subscribers(), count: count) }
-    batches = Array(repeating: LevelBatch(), count: count)
-    tradedSinceBatch = Array(repeating: false, count: count)
+    batches = Array(repeating: LevelBatch(), count: market.instruments.count)
+    tradedSinceBatch = Array(repeating: false, count: market.instruments.count)
     super.init(name: "coinbase", market: market, faults: faults)
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(path: path, query: query)
-  }
-
-  // MARK: - Connections
-
-  override func open(
-    id: Int, path: String, query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> SimulatedSession {
-    guard path == "/" || path.isEmpty else { throw SimulatedRefusal(status: 404, reason: "Not Found") }
-    return CoinbaseSession(id: id, faults: faults)
-  }
-
-  override func closed(_ session: SimulatedSession) {
-    guard let session = session as? CoinbaseSession else { return }
-    for (channel, instrument) in session.subscriptions { streams[channel]![instrument].remove(session) }
-  }
+  override class var paths: [String] { ["/", ""] }
 
   override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
     ticks += 1
-    for index in batches.indices where !batches[index].isEmpty { flush(index, now) }
+    for index in indices { flush(index) }
     if ticks % 20 == 0 {
-      for index in batches.indices {
-        streams[.heartbeat]![index].send(.heartbeat, instrument: index) { appendHeartbeat(index, now, to: &$0) }
-      }
+      for index in indices { send(.heartbeat, index, .heartbeat, heartbeat(index)) }
     }
     if ticks % 100 == 0 {
-      for index in batches.indices where tradedSinceBatch[index] {
+      for index in indices where tradedSinceBatch[index] {
         tradedSinceBatch[index] = false
-        guard let trade = market.instruments[index].recentTrades.last else { continue }
-        streams[.tickerBatch]![index].send(.ticker, instrument: index) { appendTicker(index, trade, to: &$0) }
+        guard let trade = state(index).recentTrades.last else { continue }
+        send(.tickerBatch, index, .ticker, ticker(index, trade))
       }
     }
     for case let session as CoinbaseSession in sessions
@@ -91,125 +67,96 @@ final class CoinbaseProtocol: VenueProtocol {
 
   // MARK: - Requests
 
-  override func receive(_ text: RawSpan, from session: SimulatedSession) {
-    guard let session = session as? CoinbaseSession else { return }
+  override func receive(_ text: RawSpan, _ session: CoinbaseSession) {
     if session.exceeds(Self.requestLimit) {
       fail("ErrSlowRead", nil, session)
       return session.close(1008, "too many messages")
     }
-    let request: CoinbaseRequest
-    do throws(JSONError) {
-      request = try CoinbaseRequest(text)
-    } catch {
-      return fail("Malformed JSON", nil, session)
+    guard let request = try? ClientMessage(text) else { return fail("Malformed JSON", nil, session) }
+    switch request["type"].text {
+    case "subscribe": subscribe(Self.channels(request), session)
+    case "unsubscribe": unsubscribe(Self.channels(request), session)
+    default: fail("Type is not valid", "\(request["type"].text) is not a valid type", session)
     }
-    switch request.type {
-    case "subscribe": subscribe(request, session)
-    case "unsubscribe": unsubscribe(request, session)
-    default: fail("Type is not valid", "\(request.type) is not a valid type", session)
+  }
+
+  /// Channels, each with the products it is for: a channel's own products stand beside those of the whole request.
+  private static func channels(_ request: ClientMessage) -> [(name: String, products: [String])] {
+    let common = request["product_ids"].texts
+    return request["channels"].list.map { item in
+      let own = item["product_ids"].texts.filter { !common.contains($0) }
+      return (item.isObject ? item["name"].text : item.text, common + own)
     }
   }
 
   private func fail(_ message: String, _ reason: String?, _ session: CoinbaseSession) {
-    session.send { out in
-      out.append(#"{"type":"error","message":"#)
-      out.append(json: message)
-      if let reason {
-        out.append(#","reason":"#)
-        out.append(json: reason)
-      }
-      out.append("}")
-    }
+    let more: JSONText = reason.map { #","reason":\#(json: $0)"# } ?? ""
+    session.say(#"{"type":"error","message":\#(json: message)\#(more)}"#)
   }
 
-  private func subscribe(_ request: CoinbaseRequest, _ session: CoinbaseSession) {
-    let title = "Failed to subscribe"
+  private func subscribe(_ channels: [(name: String, products: [String])], _ session: CoinbaseSession) {
     // One that is refused is one all the same: its sender may not know yet.
     session.hasSubscribed = true
-    guard !request.channels.isEmpty else { return fail(title, "no channels provided", session) }
-    var wanted: [(CoinbaseChannel, Int)] = []
-    for (name, products) in request.channels {
+    func refuse(_ reason: String) { fail("Failed to subscribe", reason, session) }
+    guard !channels.isEmpty else { return refuse("no channels provided") }
+    var wanted: [Stream] = []
+    for (name, products) in channels {
       if ["level2", "level3", "full", "user"].contains(name) {
-        let reason =
+        return refuse(
           "level2, level3, and full channels now require authentication. "
-          + "https://docs.cloud.coinbase.com/exchange/docs/websocket-auth"
-        return fail(title, reason, session)
+            + "https://docs.cloud.coinbase.com/exchange/docs/websocket-auth")
       }
-      guard let channel = CoinbaseChannel(name: name) else {
-        return fail(title, "\(name) is not a valid channel", session)
-      }
+      guard let channel = CoinbaseChannel(name: name) else { return refuse("\(name) is not a valid channel") }
       if channel == .status {
-        wanted.append((.status, 0))
+        wanted.append(Stream(channel: .status, instrument: 0))
         continue
       }
-      guard !products.isEmpty else { return fail(title, "no product_ids provided for \(name)", session) }
+      guard !products.isEmpty else { return refuse("no product_ids provided for \(name)") }
       for product in products {
-        guard let index = market.instruments.firstIndex(where: { $0.instrument.venueSymbol == product }),
-          !isRefused(index)
-        else { return fail(title, "\(product) is not a valid product", session) }
-        wanted.append((channel, index))
+        guard let index = listed(product) else { return refuse("\(product) is not a valid product") }
+        wanted.append(Stream(channel: channel, instrument: index))
       }
     }
-    for (channel, index) in wanted where streams[channel]![index].insert(session) {
-      session.subscriptions.append((channel, index))
-    }
+    for stream in wanted { desk.add(session, stream.channel, stream.instrument) }
     acknowledge(session)
-    for (channel, index) in wanted { sendInitial(channel, index, session) }
+    for stream in wanted { sendInitial(stream.channel, stream.instrument, session) }
   }
 
-  private func unsubscribe(_ request: CoinbaseRequest, _ session: CoinbaseSession) {
-    for (name, products) in request.channels {
+  private func unsubscribe(_ channels: [(name: String, products: [String])], _ session: CoinbaseSession) {
+    for (name, products) in channels {
       guard let channel = CoinbaseChannel(name: name) else {
         return fail("Failed to unsubscribe", "\(name) is not a valid channel", session)
       }
-      session.subscriptions.removeAll { item in
-        guard item.channel == channel,
-          products.isEmpty || products.contains(market.instruments[item.instrument].instrument.venueSymbol)
-        else { return false }
-        streams[channel]![item.instrument].remove(session)
-        return true
+      for stream in desk.streams(of: session) where stream.channel == channel {
+        guard products.isEmpty || products.contains(spell(stream.instrument).name) else { continue }
+        desk.remove(session, channel, stream.instrument)
       }
     }
     acknowledge(session)
   }
 
   private func acknowledge(_ session: CoinbaseSession) {
-    session.send { out in
-      out.append(#"{"type":"subscriptions","channels":["#)
-      var isFirst = true
-      for channel in CoinbaseChannel.allCases {
-        let instruments = session.subscriptions.filter { $0.channel == channel }.map(\.instrument)
-        guard !instruments.isEmpty else { continue }
-        if !isFirst { out.append(",") }
-        isFirst = false
-        out.append(#"{"name":""#)
-        out.append(channel.rawValue)
-        out.append(#"","product_ids":["#)
-        if channel != .status {
-          for (position, index) in instruments.enumerated() {
-            if position > 0 { out.append(",") }
-            out.append(json: market.instruments[index].instrument.venueSymbol)
-          }
-        }
-        out.append(#"],"account_ids":null}"#)
-      }
-      out.append("]}")
+    let streams = desk.streams(of: session)
+    let held = CoinbaseChannel.allCases.filter { channel in streams.contains { $0.channel == channel } }
+    let rows = JSONText.list(held) { channel in
+      let names = channel == .status ? [] : streams.filter { $0.channel == channel }.map { spell($0.instrument).name }
+      return #"{"name":"\#(channel.rawValue)","product_ids":[\#(names: names)],"account_ids":null}"#
     }
+    session.say(#"{"type":"subscriptions","channels":[\#(rows)]}"#)
   }
 
   private func sendInitial(_ channel: CoinbaseChannel, _ index: Int, _ session: CoinbaseSession) {
-    let state = market.instruments[index]
+    let state = state(index)
     let lastTrade = state.recentTrades[state.recentTrades.count - 1]
     switch channel {
     case .level2:
       // What is gathered belongs to those who were there before; the snapshot has it already.
-      flush(index, faults.now, except: session)
-      session.send(.bookSnapshot, instrument: index) { appendSnapshot(index, to: &$0) }
+      flush(index, except: session)
+      session.send(.bookSnapshot, instrument: index, snapshot(index))
     case .matches:
-      session.send(.trade, instrument: index) { appendMatch("last_match", lastTrade, state.sequence, index, to: &$0) }
-    case .ticker, .tickerBatch:
-      session.send(.ticker, instrument: index) { appendTicker(index, lastTrade, to: &$0) }
-    case .status: session.send(.control) { appendStatus(to: &$0) }
+      session.send(.trade, instrument: index, match("last_match", lastTrade, state.sequence, index))
+    case .ticker, .tickerBatch: session.send(.ticker, instrument: index, ticker(index, lastTrade))
+    case .status: session.say(#"{"type":"status","currencies":[],"products":[\#(products)]}"#)
     case .heartbeat: break
     }
   }
@@ -218,26 +165,26 @@ final class CoinbaseProtocol: VenueProtocol {
 
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
-    if !streams[.level2]![index].isEmpty { batches[index].add(change) }
-    guard !change.trades.isEmpty else { return }
+    if !desk.isEmpty(.level2, index) { batches[index].add(change) }
+    guard let last = change.trades.last else { return }
     tradedSinceBatch[index] = true
     // The trades of a moment have the numbers before the moment's own.
-    let sequence = market.instruments[index].sequence - Int64(change.trades.count)
+    let sequence = state(index).sequence - Int64(change.trades.count)
     for (position, trade) in change.trades.enumerated() {
-      streams[.matches]![index].send(.trade, instrument: index) {
-        appendMatch("match", trade, sequence + Int64(position), index, to: &$0)
-      }
+      send(.matches, index, .trade, match("match", trade, sequence + Int64(position), index))
     }
-    let last = change.trades[change.trades.count - 1]
-    streams[.ticker]![index].send(.ticker, instrument: index) { appendTicker(index, last, to: &$0) }
+    send(.ticker, index, .ticker, ticker(index, last))
   }
 
-  private func flush(_ index: Int, _ now: Timestamp, except newcomer: CoinbaseSession? = nil) {
+  private func flush(_ index: Int, except newcomer: CoinbaseSession? = nil) {
     guard !batches[index].isEmpty else { return }
-    let payload = SharedBytes.encoding { appendUpdate(index, now, to: &$0) }
-    for session in streams[.level2]![index].sessions where session !== newcomer {
-      session.send(payload, .book(isVisible: true), instrument: index)
-    }
+    send(
+      .level2, index, .book(isVisible: true), except: newcomer,
+      update(index, batches[index].sortedBids, batches[index].sortedAsks))
     batches[index].removeAll()
+  }
+
+  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    answer(SimulatedRequest(path: path, query: query))
   }
 }

@@ -3,107 +3,116 @@ import MarketData
 
 /// Coinbase's products, in the stream and by REST, and the REST answers beside them.
 extension CoinbaseProtocol {
-  func appendStatus(to out: inout ByteBuffer) {
-    out.append(#"{"type":"status","currencies":[],"products":["#)
-    for (index, state) in market.instruments.enumerated() {
-      if index > 0 { out.append(",") }
-      appendProduct(state.instrument, to: &out)
-    }
-    out.append("]}")
+  var products: JSONText { .list(market.instruments) { product($0.instrument) } }
+
+  private func product(_ instrument: SimulatedInstrument) -> JSONText {
+    let i = Self.spelling.of(instrument)
+    return #"""
+      {"id":"\#(i.name)","base_currency":"\#(instrument.base)","quote_currency":"USD","quote_increment":\#(i.tick),\#
+      "base_increment":\#(i.lot),"display_name":"\#(i.name)","min_market_funds":"1","margin_enabled":false,\#
+      "post_only":false,"limit_only":false,"cancel_only":false,"status":"online","status_message":"",\#
+      "trading_disabled":false,"fx_stablecoin":false,"max_slippage_percentage":"0.02000000","auction_mode":false,\#
+      "high_bid_limit_percentage":""}
+      """#
   }
 
-  private func appendProduct(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"id":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","base_currency":""#)
-    out.append(instrument.base)
-    out.append(#"","quote_currency":"USD","quote_increment":"#)
-    out.append(quoted: instrument.tick, scale: instrument.priceScale)
-    out.append(#","base_increment":"#)
-    out.append(quoted: instrument.lot, scale: instrument.sizeScale)
-    out.append(#","display_name":""#)
-    out.append(instrument.venueSymbol)
-    out.append(
-      #"","min_market_funds":"1","margin_enabled":false,"post_only":false,"limit_only":false,"cancel_only":false,"#)
-    out.append(#""status":"online","status_message":"","trading_disabled":false,"fx_stablecoin":false,"#)
-    out.append(#""max_slippage_percentage":"0.02000000","auction_mode":false,"high_bid_limit_percentage":""}"#)
+  private func refuse(_ status: Int, _ message: String) -> SimulatedResponse {
+    SimulatedResponse(status: status, #"{"message":"\#(message)"}"#)
   }
 
-  func answer(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
-    let parts = path.split(separator: "/")
-    guard parts.first == "products", parts.count <= 3 else { return Self.notFound }
-    var out = ByteBuffer(capacity: 4 << 10)
-    if parts.count == 1 {
-      out.append("[")
-      for (index, state) in market.instruments.enumerated() {
-        if index > 0 { out.append(",") }
-        appendProduct(state.instrument, to: &out)
-      }
-      out.append("]")
-      return SimulatedResponse(body: out.description)
+  func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+    if let candles = candles(request) { return candles }
+    let parts = request.path.split(separator: "/")
+    guard parts.first == "products", parts.count <= 3 else { return refuse(404, "NotFound") }
+    if parts.count == 1 { return SimulatedResponse("[\(products)]") }
+    if request.path == "/products/stats" {
+      return SimulatedResponse("{\(JSONText.list(market.instruments, statistics))}")
     }
-    if path == "/products/stats" {
-      out.append("{")
-      for (index, state) in market.instruments.enumerated() {
-        if index > 0 { out.append(",") }
-        appendStatistics(state, to: &out)
-      }
-      out.append("}")
-      return SimulatedResponse(body: out.description)
-    }
-    guard let state = market.instruments.first(where: { $0.instrument.venueSymbol == parts[1] }) else {
-      return Self.notFound
-    }
-    if parts.count == 2 {
-      appendProduct(state.instrument, to: &out)
-    } else if parts[2] == "book" {
-      appendRESTBook(state, level: query.first { $0.name == "level" }?.value ?? "1", to: &out)
-    } else {
-      return Self.notFound
-    }
-    return SimulatedResponse(body: out.description)
+    guard let index = index(of: parts[1]) else { return refuse(404, "NotFound") }
+    if parts.count == 2 { return SimulatedResponse(product(state(index).instrument)) }
+    guard parts[2] == "book" else { return refuse(404, "NotFound") }
+    return SimulatedResponse(book(state(index), level: request["level"] ?? "1"))
   }
 
-  private func appendStatistics(_ state: InstrumentMarket, to out: inout ByteBuffer) {
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      out.append(quoted: value, scale: scale)
-    }
-    out.append(json: state.instrument.venueSymbol)
-    field(#":{"stats_30day":{"volume":"#, state.day.volume * 30, size)
-    field(#"},"stats_24hour":{"open":"#, state.day.open, price)
-    field(#","high":"#, state.day.high, price)
-    field(#","low":"#, state.day.low, price)
-    field(#","last":"#, state.day.last, price)
-    field(#","volume":"#, state.day.volume, size)
-    out.append("}}")
+  private func statistics(_ state: InstrumentMarket) -> JSONText {
+    let (i, day) = (spell(state), state.day)
+    return #"""
+      \#(json: i.name):{"stats_30day":{"volume":\#(i.size(day.volume * 30))},\#
+      "stats_24hour":{"open":\#(i.price(day.open)),\#
+      "high":\#(i.price(day.high)),"low":\#(i.price(day.low)),"last":\#(i.price(day.last)),\#
+      "volume":\#(i.size(day.volume))}}
+      """#
   }
-
-  private static let notFound = SimulatedResponse(status: 404, body: #"{"message":"NotFound"}"#)
 
   /// Levels have a third member, the number of orders.
-  private func appendRESTBook(_ state: InstrumentMarket, level: String, to out: inout ByteBuffer) {
+  private func book(_ state: InstrumentMarket, level: String) -> JSONText {
     let depth = level == "1" ? 1 : state.instrument.levels * 2
-    func side(_ levels: [PriceLevel]) {
-      for (index, level) in levels.enumerated() {
-        if index > 0 { out.append(",") }
-        out.append("[")
-        out.append(quoted: level.price, scale: state.instrument.priceScale)
-        out.append(",")
-        out.append(quoted: level.size, scale: state.instrument.sizeScale)
-        out.append(",1]")
-      }
+    func side(_ side: BookSide) -> JSONText { spell(state).pairs(state.book.top(side, depth)) { _ in ",1" } }
+    return #"""
+      {"bids":\#(side(.bid)),"asks":\#(side(.ask)),"sequence":\#(state.sequence),"auction_mode":false,"auction":null,\#
+      "time":"\#(rfc3339: now)"}
+      """#
+  }
+
+  // MARK: - Candles
+
+  /// Rows of a request with both bounds, less one.
+  private static let spanLimit: Int64 = 300
+
+  /// Low and high before open and close, the newest first, none where nothing was traded.
+  private func candles(_ request: SimulatedRequest) -> SimulatedResponse? {
+    guard let name = request.part(after: "/products/", before: "/candles") else { return nil }
+    let fault = faults.takeCandleFault()
+    guard fault != .limited, candleBudget.take(at: now) else { return refuse(429, "Public rate limit exceeded") }
+    guard let index = index(of: name) else { return refuse(404, "NotFound") }
+    let names = ["60", "300", "900", "3600", nil, "86400"]
+    guard let interval = CandleInterval.named(request["granularity"] ?? "60", names) else {
+      return refuse(400, "Unsupported granularity")
     }
-    out.append(#"{"bids":["#)
-    side(state.book.top(.bid, depth))
-    out.append(#"],"asks":["#)
-    side(state.book.top(.ask, depth))
-    out.append(#"],"sequence":"#)
-    out.append(integer: state.sequence)
-    out.append(#","auction_mode":false,"auction":null,"time":""#)
-    out.append(rfc3339: faults.now)
-    out.append(#""}"#)
+    var time = now
+    var window = CandleWindow(limit: 350, isNewestFirst: true, isFilled: false)
+    if let start = request["start"].flatMap(Timestamp.init(iso8601:)),
+      let end = request["end"].flatMap(Timestamp.init(iso8601:))
+    {
+      guard (end - start) / interval.length <= Self.spanLimit else {
+        let reason = "granularity too small for the requested time range."
+        return refuse(400, "\(reason) Count of aggregations requested exceeds \(Self.spanLimit)")
+      }
+      // One row may be from before the start: here of every other market.
+      window.from = start - (index % 2 == 1 ? interval.length : 0)
+      window.to = end
+    } else {
+      // From a cache, five minutes old at most; one bound alone counts for nothing.
+      time = CandleInterval.fiveMinutes.opening(now)
+    }
+    let i = Spelling.script.of(state(index).instrument)
+    let list = JSONText.rows(CandleRows(state(index), interval, window, now: time, fault: fault)) { candle in
+      let bar = candle.bar
+      return #"""
+        [\#(candle.seconds),\#(i.price(bar.low)),\#(i.price(bar.high)),\#(i.price(bar.open)),\#(i.price(bar.close)),\#
+        \#(i.size(bar.volume))]
+        """#
+    }
+    return SimulatedResponse("[\(list)]")
+  }
+}
+
+extension Timestamp {
+  /// `2026-09-01T00:00:00Z`, with or without the Z and a fraction, or seconds since 1970; nil if it is neither.
+  init?(iso8601 text: String) {
+    if let seconds = Int64(text), (0...9_000_000_000).contains(seconds) {
+      self.init(rawValue: seconds * Microseconds.second)
+      return
+    }
+    let digits = text.split(whereSeparator: { !$0.isASCII || !$0.isNumber }).compactMap { Int64($0) }
+    guard digits.count >= 6, text.utf8.count >= 19, (1970...2200).contains(digits[0]), (1...12).contains(digits[1]),
+      (1...31).contains(digits[2]), (0...23).contains(digits[3]), (0...59).contains(digits[4]),
+      (0...59).contains(digits[5])
+    else { return nil }
+    // Days since 1970, in years that begin in March.
+    let year = digits[1] > 2 ? digits[0] : digits[0] - 1
+    let month = (digits[1] + 9) % 12
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + digits[2] - 719_469
+    self.init(rawValue: (days * 86_400 + digits[3] * 3_600 + digits[4] * 60 + digits[5]) * Microseconds.second)
   }
 }

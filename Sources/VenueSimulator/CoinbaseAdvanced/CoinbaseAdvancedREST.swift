@@ -1,67 +1,92 @@
 import Bytes
 import MarketData
 
-/// Advanced Trade's list of products.
+/// Advanced Trade's list of products, and its candles.
 extension CoinbaseAdvancedProtocol {
-  func answer(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
-    guard path == Self.productsPath else {
+  static let productsPath = "/api/v3/brokerage/market/products"
+
+  func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+    if let candles = candles(request) { return candles }
+    guard request.path == Self.productsPath else {
       return SimulatedResponse(
-        status: 404, body: #"{"error":"NOT_FOUND","error_details":"not found","message":"not found"}"#)
+        status: 404, #"{"error":"NOT_FOUND","error_details":"not found","message":"not found"}"#)
     }
-    let type = query.first { $0.name == "product_type" }?.value
-    var out = ByteBuffer(capacity: 4 << 10)
-    var count: Int64 = 0
-    out.append(#"{"products":["#)
+    let type = request["product_type"]
+    var products: [JSONText] = []
     if type != "FUTURE" {
       for state in market.instruments {
-        append(productOf: state, isAlias: false, isFirst: count == 0, to: &out)
-        append(productOf: state, isAlias: true, isFirst: false, to: &out)
-        count += 2
+        products.append(product(state, isAlias: false))
+        products.append(product(state, isAlias: true))
       }
     }
     if type != "SPOT" {
-      if count > 0 { out.append(",") }
-      out.append(
-        #"{"product_id":"BIP-20DEC30-CDE","base_increment":"1","quote_increment":"0.01","price_increment":"5","status":"","product_type":"FUTURE","base_currency_id":"","quote_currency_id":"USD","alias":"","alias_to":[],"display_name":"BTC PERP"}"#
-      )
-      count += 1
+      products.append(
+        #"""
+        {"product_id":"BIP-20DEC30-CDE","base_increment":"1","quote_increment":"0.01","price_increment":"5",\#
+        "status":"",\#
+        "product_type":"FUTURE","base_currency_id":"","quote_currency_id":"USD","alias":"","alias_to":[],\#
+        "display_name":"BTC PERP"}
+        """#)
     }
-    out.append(#"],"num_products":"#)
-    out.append(integer: count)
-    out.append("}")
-    return SimulatedResponse(body: out.description)
+    return SimulatedResponse(
+      #"{"products":[\#(JSONText.list(products) { $0 })],"num_products":\#(products.count)}"#)
   }
 
-  func append(productOf state: InstrumentMarket, isAlias: Bool, isFirst: Bool, to out: inout ByteBuffer) {
-    let instrument = state.instrument
-    let quote = isAlias ? "USDC" : instrument.quote
-    out.append(isFirst ? #"{"product_id":""# : #",{"product_id":""#)
-    out.append("\(instrument.base)-\(quote)")
-    out.append(#"","price":"#)
-    out.append(quoted: state.day.last, scale: instrument.priceScale)
-    out.append(#","volume_24h":"#)
-    out.append(quoted: state.day.volume, scale: instrument.sizeScale)
-    out.append(#","approximate_quote_24h_volume":"#)
-    out.append(quoteVolumeOf: state)
-    out.append(#","base_increment":"#)
-    out.append(quoted: instrument.lot, scale: instrument.sizeScale)
-    out.append(#","quote_increment":"#)
-    out.append(quoted: instrument.tick, scale: instrument.priceScale)
-    out.append(#","base_name":""#)
-    out.append(instrument.base)
-    out.append(
-      #"","is_disabled":false,"new":false,"status":"online","cancel_only":false,"limit_only":false,"post_only":false,"trading_disabled":false,"view_only":false,"product_type":"SPOT","quote_currency_id":""#
-    )
-    out.append(quote)
-    out.append(#"","base_currency_id":""#)
-    out.append(instrument.base)
-    out.append(#"","mid_market_price":"","alias":""#)
-    if isAlias { out.append(instrument.venueSymbol) }
-    out.append(#"","alias_to":["#)
-    if !isAlias { out.append("\"\(Self.alias(instrument))\"") }
-    out.append(#"],"price_increment":"#)
-    out.append(quoted: instrument.tick, scale: instrument.priceScale)
-    out.append("}")
+  private func product(_ state: InstrumentMarket, isAlias: Bool) -> JSONText {
+    let (i, base) = (spell(state), state.instrument.base)
+    let quote = isAlias ? "USDC" : state.instrument.quote
+    let aliases = isAlias ? [] : [Self.alias(state.instrument)]
+    return #"""
+      {"product_id":"\#(base)-\#(quote)","price":\#(i.price(state.day.last)),\#
+      "volume_24h":\#(i.size(state.day.volume)),\#
+      "approximate_quote_24h_volume":\#(i.number(state.quoteVolume)),"base_increment":\#(i.lot),\#
+      "quote_increment":\#(i.tick),"base_name":"\#(base)","is_disabled":false,"new":false,"status":"online",\#
+      "cancel_only":false,"limit_only":false,"post_only":false,"trading_disabled":false,"view_only":false,\#
+      "product_type":"SPOT","quote_currency_id":"\#(quote)","base_currency_id":"\#(base)","mid_market_price":"",\#
+      "alias":"\#(isAlias ? i.name : "")","alias_to":[\#(names: aliases)],"price_increment":\#(i.tick)}
+      """#
+  }
+
+  // MARK: - Candles
+
+  private static let spanLimit: Int64 = 350
+
+  /// Objects of strings, the newest first, with both bounds in seconds.
+  private func candles(_ request: SimulatedRequest) -> SimulatedResponse? {
+    guard let name = request.part(after: Self.productsPath + "/", before: "/candles") else { return nil }
+    func refuse(_ status: Int, _ error: String, _ message: String) -> SimulatedResponse {
+      SimulatedResponse(
+        status: status,
+        #"{"error":"\#(error)","error_details":\#(json: message),"message":\#(json: message)}"#)
+    }
+    let fault = faults.takeCandleFault()
+    guard fault != .limited, candleBudget.take(at: now) else {
+      return refuse(429, "RATE_LIMIT_EXCEEDED", "too many requests")
+    }
+    guard let index = instrument(named: name) else {
+      return refuse(404, "NOT_FOUND", "Product \(name) not supported")
+    }
+    let names = ["ONE_MINUTE", "FIVE_MINUTE", "FIFTEEN_MINUTE", "ONE_HOUR", "FOUR_HOUR", "ONE_DAY"]
+    guard let interval = CandleInterval.named(request["granularity"], names) else {
+      return refuse(400, "INVALID_ARGUMENT", "\"\(request["granularity"] ?? "")\" is not a valid value")
+    }
+    guard let start = request.time("start", unit: Microseconds.second),
+      let end = request.time("end", unit: Microseconds.second)
+    else { return refuse(400, "INVALID_ARGUMENT", "start and end are required") }
+    let limit = request.integer("limit") ?? Self.spanLimit
+    guard (end - start) / interval.length <= Self.spanLimit, (1...Self.spanLimit).contains(limit) else {
+      let reason = "start and end argument is invalid - number of candles requested should be less than 350"
+      return refuse(400, "INVALID_ARGUMENT", reason)
+    }
+    let window = CandleWindow(from: start, to: end - 1, limit: Int(limit), isNewestFirst: true, isFilled: false)
+    let i = Spelling.shortest.of(state(index).instrument)
+    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
+      let bar = candle.bar
+      return #"""
+        {"start":"\#(candle.seconds)","low":\#(i.price(bar.low)),"high":\#(i.price(bar.high)),\#
+        "open":\#(i.price(bar.open)),"close":\#(i.price(bar.close)),"volume":\#(i.size(bar.volume))}
+        """#
+    }
+    return SimulatedResponse(#"{"candles":[\#(list)]}"#)
   }
 }

@@ -2,167 +2,156 @@ import Bytes
 import MarketData
 
 /// What Deribit sends and answers, as JSON.
-enum DeribitEvents {
-  static func list(_ names: [String], to out: inout ByteBuffer) {
-    out.append("[")
-    for (index, name) in names.enumerated() {
-      if index > 0 { out.append(",") }
-      out.append(json: name)
-    }
-    out.append("]")
-  }
-
-  static func head(_ channel: String, to out: inout ByteBuffer) {
-    out.append(#"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"#)
-    out.append(json: channel)
-    out.append(#","data":"#)
-  }
-
-  private static func milliseconds(_ time: Timestamp, to out: inout ByteBuffer) {
-    out.append(integer: time.rawValue / 1_000)
-  }
-
-  private static func field(_ name: StaticString, _ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
-    out.append(name)
-    out.append(float: value, scale: scale)
+extension DeribitProtocol {
+  func message(_ channel: String, _ data: JSONText) -> JSONText {
+    #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":\#(json: channel),"data":\#(data)}}"#
   }
 
   /// A whole book, or what changed since the number `previous`.
-  static func appendBook(
-    _ instrument: SimulatedInstrument, _ number: Int64, previous: Int64?, _ bids: [PriceLevel], _ asks: [PriceLevel],
-    _ now: Timestamp, to out: inout ByteBuffer
-  ) {
-    let isSnapshot = previous == nil
-    func levels(_ levels: [PriceLevel]) {
-      for (position, level) in levels.enumerated() {
-        if position > 0 { out.append(",") }
-        out.append(isSnapshot ? #"["new","# : level.size > 0 ? #"["change","# : #"["delete","#)
-        out.append(float: level.price, scale: instrument.priceScale)
-        out.append(",")
-        out.append(float: level.size, scale: instrument.sizeScale)
-        out.append("]")
+  func book(_ index: Int, _ number: Int64, previous: Int64?, _ bids: [PriceLevel], _ asks: [PriceLevel]) -> JSONText {
+    let i = spell(index)
+    func levels(_ levels: [PriceLevel]) -> JSONText {
+      .list(levels) { level in
+        let action: StaticString = previous == nil ? "new" : level.size > 0 ? "change" : "delete"
+        return #"["\#(action)",\#(i.price(level.price)),\#(i.size(level.size))]"#
       }
     }
-    head("book.\(instrument.venueSymbol).100ms", to: &out)
-    out.append(#"{"timestamp":"#)
-    milliseconds(now, to: &out)
-    out.append(isSnapshot ? #","type":"snapshot","change_id":"# : #","type":"change","change_id":"#)
-    out.append(integer: number)
-    out.append(#","instrument_name":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","bids":["#)
-    levels(bids)
-    out.append(#"],"asks":["#)
-    levels(asks)
-    if let previous {
-      out.append(#"],"prev_change_id":"#)
-      out.append(integer: previous)
-      out.append("}}}")
-    } else {
-      out.append("]}}}")
+    let end: JSONText = previous.map { #","prev_change_id":\#($0)"# } ?? ""
+    return message(
+      "book.\(i.name).100ms",
+      #"""
+      {"timestamp":\#(ms: now),"type":"\#(previous == nil ? "snapshot" : "change")","change_id":\#(number),\#
+      "instrument_name":"\#(i.name)","bids":[\#(levels(bids))],"asks":[\#(levels(asks))]\#(end)}
+      """#)
+  }
+
+  func quote(_ index: Int) -> JSONText {
+    let (state, i) = (state(index), spell(index))
+    return message(
+      "quote.\(i.name)", #"{"timestamp":\#(ms: now),"instrument_name":"\#(i.name)",\#(best(state))}"#)
+  }
+
+  private func best(_ state: InstrumentMarket) -> JSONText {
+    let (i, bid, ask) = (spell(state), state.book.bestBid, state.book.bestAsk)
+    return #"""
+      "best_ask_price":\#(i.price(ask)),"best_bid_price":\#(i.price(bid)),"best_ask_amount":\#(i.size(ask)),\#
+      "best_bid_amount":\#(i.size(bid))
+      """#
+  }
+
+  func trades(_ channel: String, _ trades: [SimulatedTrade], _ index: Int) -> JSONText {
+    let i = spell(index)
+    let rows = JSONText.list(trades) { trade in
+      #"""
+      {"timestamp":\#(ms: trade.time),"price":\#(i.price(trade.price)),"amount":\#(i.size(trade.size)),\#
+      "direction":"\#(trade.side == .buy ? "buy" : "sell")","index_price":\#(i.price(trade.price)),\#
+      "instrument_name":"\#(i.name)","trade_seq":\#(trade.id - 400_000_000),"tick_direction":2,\#
+      "trade_id":"\#(trade.id)"}
+      """#
     }
+    return message(channel, "[\(rows)]")
   }
 
-  static func appendQuote(_ state: InstrumentMarket, _ now: Timestamp, to out: inout ByteBuffer) {
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    head("quote.\(state.instrument.venueSymbol)", to: &out)
-    out.append(#"{"timestamp":"#)
-    milliseconds(now, to: &out)
-    out.append(#","instrument_name":""#)
-    out.append(state.instrument.venueSymbol)
-    field(#"","best_ask_price":"#, state.book.bestAsk?.price ?? 0, price, to: &out)
-    field(#","best_bid_price":"#, state.book.bestBid?.price ?? 0, price, to: &out)
-    field(#","best_ask_amount":"#, state.book.bestAsk?.size ?? 0, size, to: &out)
-    field(#","best_bid_amount":"#, state.book.bestBid?.size ?? 0, size, to: &out)
-    out.append("}}}")
+  private func notional(_ state: InstrumentMarket) -> Spelled {
+    let scale = state.instrument.priceScale + state.instrument.sizeScale
+    return spell(state).number(Int64(clamping: state.day.turnover / Int128(DecimalText.power(scale))), 0)
   }
 
-  static func appendTrades(
-    _ channel: String, _ trades: [SimulatedTrade], _ instrument: SimulatedInstrument, to out: inout ByteBuffer
-  ) {
-    head(channel, to: &out)
-    out.append("[")
-    for (position, trade) in trades.enumerated() {
-      if position > 0 { out.append(",") }
-      out.append(#"{"timestamp":"#)
-      milliseconds(trade.time, to: &out)
-      field(#","price":"#, trade.price, instrument.priceScale, to: &out)
-      field(#","amount":"#, trade.size, instrument.sizeScale, to: &out)
-      out.append(trade.side == .buy ? #","direction":"buy","# : #","direction":"sell","#)
-      field(#""index_price":"#, trade.price, instrument.priceScale, to: &out)
-      out.append(#","instrument_name":""#)
-      out.append(instrument.venueSymbol)
-      out.append(#"","trade_seq":"#)
-      out.append(integer: trade.id - 400_000_000)
-      out.append(#","tick_direction":2,"trade_id":""#)
-      out.append(integer: trade.id)
-      out.append(#""}"#)
-    }
-    out.append("]}}")
-  }
-
-  static func appendTicker(
-    _ channel: String, _ state: InstrumentMarket, _ now: Timestamp, to out: inout ByteBuffer
-  ) {
-    let day = state.day
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    head(channel, to: &out)
-    out.append(#"{"timestamp":"#)
-    milliseconds(now, to: &out)
-    out.append(#","state":"open","stats":{"#)
-    field(#""high":"#, day.high, price, to: &out)
-    field(#","low":"#, day.low, price, to: &out)
-    // Percent with four digits.
-    field(#","price_change":"#, day.rise(in: 1_000_000), 4, to: &out)
-    field(#","volume":"#, day.volume, size, to: &out)
-    let notional = Int64(clamping: day.turnover / Int128(DecimalText.power(price + size)))
-    field(#","volume_usd":"#, notional, 0, to: &out)
-    field(#","volume_notional":"#, notional, 0, to: &out)
-    out.append(#"},"instrument_name":""#)
-    out.append(state.instrument.venueSymbol)
-    field(#"","last_price":"#, day.last, price, to: &out)
-    field(#","mark_price":"#, day.last, price, to: &out)
-    field(#","best_ask_price":"#, state.book.bestAsk?.price ?? 0, price, to: &out)
-    field(#","best_bid_price":"#, state.book.bestBid?.price ?? 0, price, to: &out)
-    field(#","best_ask_amount":"#, state.book.bestAsk?.size ?? 0, size, to: &out)
-    field(#","best_bid_amount":"#, state.book.bestBid?.size ?? 0, size, to: &out)
-    out.append(#","current_funding":0.0,"funding_8h":1.742e-5}}}"#)
+  func ticker(_ channel: String, _ index: Int) -> JSONText {
+    let (state, i) = (state(index), spell(index))
+    let (day, notional) = (state.day, notional(state))
+    // The change in percent with four digits.
+    return message(
+      channel,
+      #"""
+      {"timestamp":\#(ms: now),"state":"open","stats":{"high":\#(i.price(day.high)),"low":\#(i.price(day.low)),\#
+      "price_change":\#(i.number(day.rise(in: 1_000_000), 4)),"volume":\#(i.size(day.volume)),\#
+      "volume_usd":\#(notional),"volume_notional":\#(notional)},"instrument_name":"\#(i.name)",\#
+      "last_price":\#(i.price(day.last)),"mark_price":\#(i.price(day.last)),\#(best(state)),"current_funding":0.0,\#
+      "funding_8h":1.742e-5}
+      """#)
   }
 
   // MARK: - REST
 
-  static func appendSummary(_ state: InstrumentMarket, to out: inout ByteBuffer) {
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    let notional = Int64(clamping: state.day.turnover / Int128(DecimalText.power(price + size)))
-    out.append(#"{"instrument_name":""#)
-    out.append(state.instrument.venueSymbol)
-    field(#"","volume":"#, state.day.volume, size, to: &out)
-    field(#","volume_usd":"#, notional, 0, to: &out)
-    field(#","volume_notional":"#, notional, 0, to: &out)
-    field(#","last":"#, state.day.last, price, to: &out)
-    out.append("}")
+  func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+    if let candles = candles(request) { return candles }
+    let isSummary = request.path == "/api/v2/public/get_book_summary_by_currency"
+    guard isSummary || request.path == "/api/v2/public/get_instruments" else {
+      return SimulatedResponse(status: 404, #"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}"#)
+    }
+    // Lists of instruments are of all currencies unless one is named; summaries are of one.
+    guard let currency = request["currency"] ?? (isSummary ? nil : "any"), !currency.isEmpty else {
+      return SimulatedResponse(status: 400, #"{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"}}"#)
+    }
+    let listed = market.instruments.filter {
+      (currency == "any" || $0.instrument.quote == currency) && request["kind"] ?? "future" == "future"
+    }
+    let rows = JSONText.list(listed) { isSummary ? summary($0) : instrument($0.instrument) }
+    return SimulatedResponse(
+      #"{"jsonrpc":"2.0","result":[\#(rows)],"usIn":0,"usOut":0,"usDiff":0,"testnet":false}"#)
   }
 
-  static func append(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"instrument_name":""#)
-    out.append(instrument.venueSymbol)
-    out.append(
-      #"","kind":"future","instrument_type":"linear","future_type":"linear","tick_size_steps":[],"base_currency":""#)
-    out.append(instrument.base)
-    out.append(#"","quote_currency":""#)
-    out.append(instrument.quote)
-    out.append(#"","counter_currency":""#)
-    out.append(instrument.quote)
-    out.append(#"","settlement_currency":""#)
-    out.append(instrument.quote)
+  private func summary(_ state: InstrumentMarket) -> JSONText {
+    let (i, notional) = (spell(state), notional(state))
+    return #"""
+      {"instrument_name":"\#(i.name)","volume":\#(i.size(state.day.volume)),"volume_usd":\#(notional),\#
+      "volume_notional":\#(notional),"last":\#(i.price(state.day.last))}
+      """#
+  }
+
+  private func instrument(_ instrument: SimulatedInstrument) -> JSONText {
+    let (i, quote) = (Self.spelling.of(instrument), instrument.quote)
     // A dated future expires at 08:00 UTC; the simulated ones on 25 December 2026.
-    out.append(
+    let end: JSONText =
       instrument.kind == .perpetual
-        ? #"","settlement_period":"perpetual","expiration_timestamp":32503708800000"#
-        : #"","settlement_period":"month","expiration_timestamp":1798185600000"#)
-    field(#","tick_size":"#, instrument.tick, instrument.priceScale, to: &out)
-    field(#","contract_size":"#, instrument.lot, instrument.sizeScale, to: &out)
-    field(#","min_trade_amount":"#, instrument.lot, instrument.sizeScale, to: &out)
-    out.append(#","is_active":true}"#)
+      ? #""settlement_period":"perpetual","expiration_timestamp":32503708800000"#
+      : #""settlement_period":"month","expiration_timestamp":1798185600000"#
+    return #"""
+      {"instrument_name":"\#(i.name)","kind":"future","instrument_type":"linear","future_type":"linear",\#
+      "tick_size_steps":[],"base_currency":"\#(instrument.base)","quote_currency":"\#(quote)",\#
+      "counter_currency":"\#(quote)","settlement_currency":"\#(quote)",\#(end),"tick_size":\#(i.tick),\#
+      "contract_size":\#(i.lot),"min_trade_amount":\#(i.lot),"is_active":true}
+      """#
+  }
+
+  // MARK: - Candles
+
+  /// Columns, the oldest first, at most 5,001 bars, cut without a word. Days begin at 08:00 UTC.
+  private func candles(_ request: SimulatedRequest) -> SimulatedResponse? {
+    guard request.path == "/api/v2/public/get_tradingview_chart_data" else { return nil }
+    func refuse(_ status: Int, _ code: Int, _ message: String) -> SimulatedResponse {
+      SimulatedResponse(
+        status: status, #"{"jsonrpc":"2.0","error":{"code":\#(code),"message":"\#(message)"},"testnet":false}"#)
+    }
+    let fault = faults.takeCandleFault()
+    guard fault != .limited, candleBudget.take(at: now) else { return refuse(429, 10_028, "too_many_requests") }
+    guard let start = request.time("start_timestamp", unit: Microseconds.millisecond),
+      let end = request.time("end_timestamp", unit: Microseconds.millisecond),
+      var interval = CandleInterval.named(request["resolution"], ["1", "5", "15", "60", nil, "1D"])
+    else { return refuse(400, -32_602, "Invalid params") }
+    guard let index = request["instrument_name"].flatMap({ index(of: $0) }) else {
+      return refuse(400, 13_020, "instrument_not_found")
+    }
+    if request["resolution"] == "1D" { interval.offset = 8 * Microseconds.hour }
+    let window = CandleWindow(from: start, to: end, limit: 5_001)
+    let rows = CandleRows(state(index), interval, window, now: now, fault: fault)
+    // The first bar has been missing at times: here always, of every other market.
+    let candles = Array(rows.candles.dropFirst(index % 2))
+    let i = spell(index)
+    func prices(_ field: KeyPath<SimulatedDay.Minute, Int64>) -> JSONText {
+      .list(candles) { "\(i.price($0.bar[keyPath: field]))" }
+    }
+    let volumes = JSONText.list(rows.isRagged ? candles.dropLast() : candles) { "\(i.size($0.bar.volume))" }
+    return SimulatedResponse(
+      #"""
+      {"jsonrpc":"2.0","result":{"status":"\#(candles.isEmpty ? "no_data" : "ok")","volume":[\#(volumes)],\#
+      "ticks":[\#(JSONText.list(candles) { "\($0.milliseconds)" })],"open":[\#(prices(\.open))],\#
+      "low":[\#(prices(\.low))],\#
+      "high":[\#(prices(\.high))],"cost":[\#(JSONText.list(candles) { "\(i.turnover($0.bar))" })],\#
+      "close":[\#(prices(\.close))]},"usIn":\#(rows.clock.rawValue - 900),"usOut":\#(rows.clock.rawValue),\#
+      "usDiff":900,\#
+      "testnet":false}
+      """#)
   }
 }

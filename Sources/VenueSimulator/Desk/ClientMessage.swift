@@ -1,6 +1,7 @@
 import Bytes
 
-/// A part of a client's message, by its text: looked into when it is asked for. What is not there, or of another kind, is nothing.
+/// A part of a client's message, by its text: looked into when it is asked for. What is not there, or of another kind,
+/// is nothing.
 struct ClientMessage {
   /// Entries of one list; further ones are ignored.
   static let entryLimit = 5_000

@@ -3,7 +3,8 @@ import MarketData
 
 /// A piece of JSON, written as it looks: `#"{"s":"\#(name)","u":\#(number)}"#`.
 ///
-/// What is interpolated is appended as it stands; `json:` puts text in quotes and escapes it, `time:` and the like say the unit.
+/// What is interpolated is appended as it stands; `json:` puts text in quotes and escapes it, `time:` and the like say
+/// the unit.
 struct JSONText: ExpressibleByStringInterpolation {
   /// Holds the buffer, which cannot be copied.
   final class Storage {

@@ -99,7 +99,8 @@ extension ByteBuffer {
     append(quoted: value, scale: scale)
   }
 
-  /// Appends the shorter of the plain and the exponent form, with a digit after the point: `92288.5`, `1054.0`, `2.2e3`, `1.0e-4`.
+  /// Appends the shorter of the plain and the exponent form, with a digit after the point: `92288.5`, `1054.0`,
+  /// `2.2e3`, `1.0e-4`.
   mutating func append(float value: Int64, scale: UInt8) {
     guard value != 0 else { return append("0.0") }
     var mantissa = value

@@ -67,8 +67,8 @@ struct SubscriptionDesk<Channel: Hashable> {
   }
 }
 
-/// A simulated venue whose clients subscribe to channels of instruments: what is the same in all of them. A venue adds its facts, its spelling
-/// and its quirks.
+/// A simulated venue whose clients subscribe to channels of instruments: what is the same in all of them. A venue adds
+/// its facts, its spelling and its quirks.
 class DeskProtocol<Session: SimulatedSession, Channel: Hashable>: VenueProtocol {
   typealias Stream = SubscriptionDesk<Channel>.Stream
 

@@ -1,7 +1,7 @@
 /// Something that goes wrong at a simulated venue, and when.
 ///
-/// As text: `KIND[=VALUE][@SECONDS[/SECONDS]]`. `@5` is once, five seconds after the start; `@5/10` then every ten seconds;
-/// without `@` it is as soon as possible, once.
+/// As text: `KIND[=VALUE][@SECONDS[/SECONDS]]`. `@5` is once, five seconds after the start; `@5/10` then every ten
+/// seconds; without `@` it is as soon as possible, once.
 ///
 ///     drop=10            all connections are cut every 10 s        drop@5     once, after 5 s
 ///     drop=100frames     each connection is cut after 100 frames
@@ -15,10 +15,11 @@ package struct Fault: Sendable, Equatable {
     case drop
     /// Nothing is sent for a number of seconds; the market stands still, so no sequence is broken.
     case silence
-    /// For a number of seconds nothing arrives, answers of REST requests neither, and then everything at once; the market goes on.
+    /// For a number of seconds nothing arrives, answers of REST requests neither, and then everything at once; the
+    /// market goes on.
     case slow
-    /// One book update is left out. On Kraken one that removes one of the ten best levels and changes another level, so that
-    /// the next message's checksum tells; on Coinbase nothing tells.
+    /// One book update is left out. On Kraken one that removes one of the ten best levels and changes another level, so
+    /// that the next message's checksum tells; on Coinbase nothing tells.
     case gap
     /// One book update carries a wrong checksum. Kraken, and Bitfinex, where it is a message of its own.
     case checksum
@@ -26,7 +27,8 @@ package struct Fault: Sendable, Equatable {
     case malformed
     /// One level of a book message has a number that is none (`0.-1`); all else is as it should be.
     case unreadable
-    /// For a number of seconds what clients send is not heard: their subscriptions are never answered. The market goes on.
+    /// For a number of seconds what clients send is not heard: their subscriptions are never answered. The market goes
+    /// on.
     case deaf
     /// Upgrades are answered that many seconds late.
     case slowHandshake = "slow-handshake"
@@ -38,11 +40,12 @@ package struct Fault: Sendable, Equatable {
     case reorder
     /// Connections stay open and dead: nothing is read or sent on them again.
     case halfOpen = "half-open"
-    /// What stands behind the sockets is gone, and a proxy keeps them: pings are answered, and nothing that the venue says arrives any more.
-    /// It strikes the connections that there are, for good; for a number of seconds new ones, too.
+    /// What stands behind the sockets is gone, and a proxy keeps them: pings are answered, and nothing that the venue
+    /// says arrives any more. It strikes the connections that there are, for good; for a number of seconds new ones,
+    /// too.
     case pongsOnly = "pongs-only"
-    /// As `pongs-only`, but requests are answered, application pings among them: only what the venue says by itself is missing, its
-    /// heartbeats and all market data.
+    /// As `pongs-only`, but requests are answered, application pings among them: only what the venue says by itself is
+    /// missing, its heartbeats and all market data.
     case answersOnly = "answers-only"
     /// Subscriptions to the symbol are refused as if it were not listed; for good, or for `seconds`.
     case refuse
@@ -50,10 +53,11 @@ package struct Fault: Sendable, Equatable {
     case serverReset = "server-reset"
     /// Upgrades and REST requests are answered with 429 for a number of seconds.
     case ban
-    /// The next book snapshot by REST is from the moment of the fault, however late it is asked for. Venues with such snapshots only.
+    /// The next book snapshot by REST is from the moment of the fault, however late it is asked for. Venues with such
+    /// snapshots only.
     case staleSnapshot = "stale-snapshot"
-    /// The venue's own announcement, and after a second, or as many as are given, close frames with 1001 on the connections that heard it.
-    /// Venues that announce one.
+    /// The venue's own announcement, and after a second, or as many as are given, close frames with 1001 on the
+    /// connections that heard it. Venues that announce one.
     case plannedShutdown = "planned-shutdown"
     /// The next answer with candles has something wrong with it: `candles=ragged`.
     case candles
@@ -203,7 +207,8 @@ package enum FaultError: Error, Sendable, Equatable, CustomStringConvertible {
       "unknown fault '\(kind)'; there are: \(Fault.Kind.allCases.map(\.rawValue).joined(separator: ", "))"
     case .badValue(let kind, let text): "fault '\(text)': \(kind.rawValue) takes \(kind.expects) (seconds up to 86400)"
     case .badTime(let text):
-      "fault '\(text)': after @ come the seconds until it happens, and after / those until it happens again (0.1 or more): gap=ZEC-USD@5/10"
+      "fault '\(text)': after @ come the seconds until it happens, and after / those until it happens again "
+        + "(0.1 or more): gap=ZEC-USD@5/10"
     case .notApplicable(let kind, let venue, let reason):
       "fault '\(kind.rawValue)' is not possible on \(venue): \(reason)"
     case .unknownSymbol(let symbol, let known):

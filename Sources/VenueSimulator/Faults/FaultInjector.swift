@@ -23,10 +23,11 @@ package enum SimulatedFrameKind: Sendable {
   }
 }
 
-/// Keeps the faults' timetable and strikes frames on their way out. Shared by a venue's sessions; confined to its queue.
+/// Keeps the faults' timetable and strikes frames on their way out. Shared by a venue's sessions; confined to its
+/// queue.
 ///
-/// A fault that picks a frame waits until the first frame that fits is sent, strikes the connections it is sent to then, each
-/// once, and is over.
+/// A fault that picks a frame waits until the first frame that fits is sent, strikes the connections it is sent to
+/// then, each once, and is over.
 final class FaultInjector {
   struct Pending {
     let kind: Fault.Kind
@@ -154,8 +155,8 @@ final class FaultInjector {
     }
   }
 
-  /// The frame with its first number that has a point made into none; nil if it has none. Times are in quotes with more than digits, or have
-  /// no point.
+  /// The frame with its first number that has a point made into none; nil if it has none. Times are in quotes with more
+  /// than digits, or have no point.
   private static func unreadable(_ payload: SharedBytes) -> SharedBytes? {
     var bytes = Array(payload.unsafeBytes)
     func isPart(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || byte == UInt8(ascii: ".") }

@@ -52,7 +52,8 @@ extension GateProtocol {
     let (state, i) = (state(index), spell(index))
     let (bid, ask) = (state.book.bestBid, state.book.bestAsk)
     return #"""
-      {\#(head("spot.book_ticker")),"event":"update","result":{"t":\#(ms: now),"u":\#(state.updateID),"s":"\#(i.name)",\#
+      {\#(head("spot.book_ticker")),"event":"update","result":{"t":\#(ms: now),"u":\#(state.updateID),\#
+      "s":"\#(i.name)",\#
       "b":\#(i.price(bid)),"B":\#(i.size(bid)),"a":\#(i.price(ask)),"A":\#(i.size(ask))}}
       """#
   }

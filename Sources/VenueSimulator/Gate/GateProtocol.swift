@@ -11,11 +11,12 @@ enum GateChannel: Hashable {
   case tickers
 }
 
-/// Gate's spot socket, `/ws/v4/`: `spot.obu`, `spot.order_book_update`, `spot.trades`, `spot.book_ticker`, `spot.tickers`, the application
-/// ping; REST `currency_pairs` and `order_book`.
+/// Gate's spot socket, `/ws/v4/`: `spot.obu`, `spot.order_book_update`, `spot.trades`, `spot.book_ticker`,
+/// `spot.tickers`, the application ping; REST `currency_pairs` and `order_book`.
 ///
-/// Numbers are strings without trailing zeros, of trades with ten digits. Books count every level that changes; `spot.obu` also says
-/// so where nothing of what it shows has. A name that there is not is refused, except by `spot.obu`, which acknowledges it and stays silent.
+/// Numbers are strings without trailing zeros, of trades with ten digits. Books count every level that changes;
+/// `spot.obu` also says so where nothing of what it shows has. A name that there is not is refused, except by
+/// `spot.obu`, which acknowledges it and stays silent.
 final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
   /// Without a subscription and a word from the client, a socket is cut after this long.
   static let idleLimit = 30 * Microseconds.second

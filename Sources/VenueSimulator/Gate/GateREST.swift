@@ -59,7 +59,8 @@ extension GateProtocol {
   private func pair(_ instrument: SimulatedInstrument) -> JSONText {
     let i = Self.spelling.of(instrument)
     return #"""
-      {"id":"\#(i.name)","base":"\#(instrument.base)","base_name":"\#(instrument.base)","quote":"\#(instrument.quote)",\#
+      {"id":"\#(i.name)","base":"\#(instrument.base)","base_name":"\#(instrument.base)",\#
+      "quote":"\#(instrument.quote)",\#
       "quote_name":"Tether","fee":"0.2","min_base_amount":\#(i.minimum),"min_quote_amount":"3",\#
       "amount_precision":\#(instrument.sizeScale),"precision":\#(instrument.priceScale),"trade_status":"tradable",\#
       "sell_start":0,"buy_start":0,"type":"normal","st_tag":false}

@@ -1,206 +1,83 @@
 import Bytes
 import MarketData
 
-/// A client of Gemini's archived socket.
-final class GeminiArchiveSession: SimulatedSession {
-  var instruments: [Int] = []
-  var lastHeartbeat: Timestamp
-
-  required init(id: Int, faults: FaultInjector) {
-    lastHeartbeat = faults.now
-    super.init(id: id, faults: faults)
-  }
-}
-
-/// Gemini's archived socket `/v2/marketdata`, which older clients know instead of the current one: `l2` of markets by their names in upper
-/// case.
+/// Gemini's archived socket `/v2/marketdata`, which older clients know instead of the current one: `l2` of markets by
+/// their names in upper case.
 ///
-/// The first message of a market is its whole book with the latest trades, the newest first; then its changes come as often as those of
-/// `depth@100ms`, trades as they happen, and a heartbeat every five seconds. Nothing is numbered: what is missing cannot be told.
-struct GeminiArchive {
-  static let path = "/v2/marketdata"
+/// The first message of a market is its whole book with the latest trades, the newest first; then its changes come as
+/// often as those of `depth@100ms`, trades as they happen, and a heartbeat every five seconds. Nothing is numbered:
+/// what is missing cannot be told.
+extension GeminiProtocol {
+  static let archivePath = "/v2/marketdata"
   static let heartbeatInterval = 5 * Microseconds.second
   /// Trades in the first message of a market.
   static let replayed = 50
 
-  private let market: SimulatedMarket
-  private let faults: FaultInjector
-  /// By instrument.
-  private var subscribers: [Subscribers<GeminiArchiveSession>]
-  private var batches: [LevelBatch]
-
-  init(market: SimulatedMarket, faults: FaultInjector) {
-    self.market = market
-    self.faults = faults
-    subscribers = Array(repeating: Subscribers(), count: market.instruments.count)
-    batches = Array(repeating: LevelBatch(), count: market.instruments.count)
+  func tendArchive(_ session: GeminiSession, _ now: Timestamp) {
+    guard now - session.lastPing >= Self.heartbeatInterval else { return }
+    session.lastPing = now
+    session.send(.heartbeat, #"{"type":"heartbeat","timestamp":\#(ms: now)}"#)
   }
 
-  func open(id: Int) -> GeminiArchiveSession { GeminiArchiveSession(id: id, faults: faults) }
-
-  mutating func closed(_ session: GeminiArchiveSession) {
-    for index in session.instruments { remove(index, session) }
-  }
-
-  private mutating func remove(_ index: Int, _ session: GeminiArchiveSession) {
-    subscribers[index].remove(session)
-    if subscribers[index].isEmpty { batches[index].removeAll() }
-  }
-
-  /// Heartbeats.
-  func tick(_ now: Timestamp, _ sessions: [SimulatedSession]) {
-    for case let session as GeminiArchiveSession in sessions
-    where now - session.lastHeartbeat >= Self.heartbeatInterval {
-      session.lastHeartbeat = now
-      session.send(.heartbeat) { out in
-        out.append(#"{"type":"heartbeat","timestamp":"#)
-        out.append(integer: now.rawValue / 1_000)
-        out.append("}")
-      }
+  /// `{"type":"subscribe","subscriptions":[{"name":"l2","symbols":["BTCUSD"]}]}`; what is asked of anything but `l2` is
+  /// left out.
+  func receiveArchived(_ text: RawSpan, _ session: GeminiSession) {
+    guard let request = try? ClientMessage(text) else {
+      return session.say(#"{"reason":"MalformedMessage","result":"error"}"#)
     }
-  }
-
-  // MARK: - Requests
-
-  mutating func receive(_ text: RawSpan, from session: GeminiArchiveSession) {
-    guard let request = try? GeminiArchiveRequest(text) else {
-      return session.send { $0.append(#"{"reason":"MalformedMessage","result":"error"}"#) }
-    }
-    let wanted = request.symbols.compactMap { name in
-      market.instruments.firstIndex { $0.instrument.venueSymbol.uppercased() == name }
-    }.filter { !faults.refused.contains($0) }
-    guard !wanted.isEmpty else {
-      return session.send { $0.append(#"{"reason":"NoValidTradingPairs","result":"error"}"#) }
-    }
+    let names = request["subscriptions"].list.filter { $0["name"].text == "l2" }.flatMap { $0["symbols"].texts }
+    let wanted = names.compactMap { name in
+      indices.first { state($0).instrument.venueSymbol.uppercased() == name }
+    }.filter { !isRefused($0) }
+    guard !wanted.isEmpty else { return session.say(#"{"reason":"NoValidTradingPairs","result":"error"}"#) }
     for index in wanted {
-      if request.type == "unsubscribe" {
-        remove(index, session)
-        session.instruments.removeAll { $0 == index }
-      } else if !subscribers[index].contains(session) {
+      if request["type"].text == "unsubscribe" {
+        desk.remove(session, .archive, index)
+        left([Stream(channel: .archive, instrument: index)], session)
+      } else if !desk.has(session, .archive, index) {
         // What is gathered belongs to those who were there before; the first message has it already.
-        flush(index)
-        subscribers[index].insert(session)
-        session.instruments.append(index)
-        session.send(.bookSnapshot, instrument: index) { appendWhole(index, to: &$0) }
+        flush(.archive, index)
+        desk.add(session, .archive, index)
+        session.send(.bookSnapshot, instrument: index, whole(index))
       }
     }
   }
 
-  // MARK: - The market
-
-  mutating func publish(_ change: SimulatedChange) {
+  func publishArchived(_ change: SimulatedChange) {
     let index = change.instrument
-    guard !subscribers[index].isEmpty else { return }
-    batches[index].add(change)
-    for trade in change.trades {
-      subscribers[index].send(.trade, instrument: index) { append(trade, index, to: &$0) }
-    }
+    guard !desk.isEmpty(.archive, index) else { return }
+    books[.archive]![index].batch.add(change)
+    for trade in change.trades { send(.archive, index, .trade, archived(trade, index)) }
   }
 
-  /// Sends what has changed since the last time.
-  mutating func flush(_ index: Int) {
-    guard !batches[index].isEmpty else { return }
-    subscribers[index].send(.book(isVisible: true), instrument: index) { out in
-      appendChanges(index, batches[index].sortedBids, batches[index].sortedAsks, to: &out)
-      out.append("}")
-    }
-    batches[index].removeAll()
+  private func whole(_ index: Int) -> JSONText {
+    let state = state(index)
+    let trades = JSONText.list(state.recentTrades.suffix(Self.replayed).reversed()) { archived($0, index) }
+    return #"""
+      \#(changes(index, state.book.bids.reversed(), state.book.asks.reversed())),"trades":[\#(trades)],\#
+      "auction_events":[]}
+      """#
   }
 
-  private func appendWhole(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    appendChanges(index, state.book.bids.reversed(), state.book.asks.reversed(), to: &out)
-    out.append(#","trades":["#)
-    for (position, trade) in state.recentTrades.suffix(Self.replayed).reversed().enumerated() {
-      if position > 0 { out.append(",") }
-      append(trade, index, to: &out)
+  /// Without the brace at the end. Prices have all their digits, sizes those that they need.
+  func changes(_ index: Int, _ bids: [PriceLevel], _ asks: [PriceLevel]) -> JSONText {
+    let instrument = state(index).instrument
+    let (price, size) = (Spelling.quoted.of(instrument), Spelling.shortest.of(instrument))
+    let levels = bids.map { (side: "buy", level: $0) } + asks.map { (side: "sell", level: $0) }
+    let rows = JSONText.list(levels) { side, level in
+      #"["\#(side)",\#(price.price(level.price)),\#(size.size(level.size))]"#
     }
-    out.append(#"],"auction_events":[]}"#)
-  }
-
-  /// Without the brace at the end.
-  private func appendChanges(
-    _ index: Int, _ bids: some Sequence<PriceLevel>, _ asks: some Sequence<PriceLevel>, to out: inout ByteBuffer
-  ) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"type":"l2_updates","symbol":""#)
-    out.append(instrument.venueSymbol.uppercased())
-    out.append(#"","changes":["#)
-    var isFirst = true
-    func change(_ side: StaticString, _ level: PriceLevel) {
-      out.append(isFirst ? #"[""# : #",[""#)
-      isFirst = false
-      out.append(side)
-      out.append(#"","#)
-      out.append(quoted: level.price, scale: instrument.priceScale)
-      out.append(",")
-      out.append(shortest: level.size, scale: instrument.sizeScale)
-      out.append("]")
-    }
-    for level in bids { change("buy", level) }
-    for level in asks { change("sell", level) }
-    out.append("]")
+    return #"{"type":"l2_updates","symbol":"\#(instrument.venueSymbol.uppercased())","changes":[\#(rows)]"#
   }
 
   /// With the number that the current socket gives the trade.
-  private func append(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"type":"trade","symbol":""#)
-    out.append(instrument.venueSymbol.uppercased())
-    out.append(#"","event_id":"#)
-    out.append(integer: GeminiProtocol.number(of: trade))
-    out.append(#","timestamp":"#)
-    out.append(integer: trade.time.rawValue / 1_000)
-    out.append(#","price":"#)
-    out.append(quoted: trade.price, scale: instrument.priceScale)
-    out.append(#","quantity":"#)
-    out.append(shortest: trade.size, scale: instrument.sizeScale)
-    out.append(trade.side == .buy ? #","side":"buy"}"# : #","side":"sell"}"#)
-  }
-}
-
-/// A client's request to the archived socket: `{"type":"subscribe","subscriptions":[{"name":"l2","symbols":["BTCUSD"]}]}`.
-struct GeminiArchiveRequest {
-  /// Names of one request; further ones are ignored.
-  static let symbolLimit = 1_000
-
-  var type = ""
-  /// Of `l2`; what is asked of anything else is left out.
-  var symbols: [String] = []
-
-  init(_ text: RawSpan) throws(JSONError) {
-    var json = JSONScanner(text)
-    try json.objectStart()
-    while let key = try json.nextKey() {
-      if json.equals(key, "type") {
-        type = try json.decoded(try json.string())
-      } else if json.equals(key, "subscriptions") {
-        try json.arrayStart()
-        while try json.nextElement() { try readSubscription(&json) }
-      } else {
-        try json.skipValue()
-      }
-    }
-    try json.end()
-  }
-
-  private mutating func readSubscription(_ json: inout JSONScanner) throws(JSONError) {
-    var name = ""
-    var list: [String] = []
-    try json.objectStart()
-    while let key = try json.nextKey() {
-      if json.equals(key, "name") {
-        name = try json.decoded(try json.string())
-      } else if json.equals(key, "symbols") {
-        try json.arrayStart()
-        while try json.nextElement() {
-          let symbol = try json.decoded(try json.string())
-          if symbols.count + list.count < Self.symbolLimit { list.append(symbol) }
-        }
-      } else {
-        try json.skipValue()
-      }
-    }
-    if name == "l2" { symbols += list }
+  private func archived(_ trade: SimulatedTrade, _ index: Int) -> JSONText {
+    let instrument = state(index).instrument
+    let (price, size) = (Spelling.quoted.of(instrument), Spelling.shortest.of(instrument))
+    return #"""
+      {"type":"trade","symbol":"\#(instrument.venueSymbol.uppercased())","event_id":\#(Self.number(of: trade)),\#
+      "timestamp":\#(ms: trade.time),"price":\#(price.price(trade.price)),"quantity":\#(size.size(trade.size)),\#
+      "side":"\#(trade.side == .buy ? "buy" : "sell")"}
+      """#
   }
 }

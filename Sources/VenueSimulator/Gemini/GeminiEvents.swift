@@ -1,89 +1,140 @@
 import Bytes
 import MarketData
 
-/// The texts of Gemini's streams.
+/// The texts of Gemini's streams, and its REST answers: names, details of one market, its 24 h figures, candles.
 extension GeminiProtocol {
-  /// With three zeros more than the digits that the increment has.
-  private func padded(_ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
-    out.append("\"")
-    out.append(decimal: value, scale: scale)
-    out.append(scale > 0 ? "000\"" : ".000\"")
-  }
+  private func time(_ time: Timestamp) -> JSONText { "\(time.rawValue)209" }
 
-  private func appendTime(_ time: Timestamp, to out: inout ByteBuffer) {
-    out.append(integer: time.rawValue)
-    out.append("209")
-  }
-
-  func appendBook(
-    _ index: Int, _ first: Int64, _ last: Int64, _ bids: [PriceLevel], _ asks: [PriceLevel], to out: inout ByteBuffer
-  ) {
-    out.append(#"{"e":"depthUpdate","E":"#)
-    appendTime(faults.now, to: &out)
-    out.append(#","s":""#)
-    out.append(market.instruments[index].instrument.venueSymbol)
-    out.append(#"","U":"#)
-    out.append(integer: first)
-    out.append(#","u":"#)
-    out.append(integer: last)
-    out.append(#","b":"#)
-    append(bids, index, to: &out)
-    out.append(#","a":"#)
-    append(asks, index, to: &out)
-    out.append("}")
-  }
-
-  func append(_ levels: [PriceLevel], _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append("[")
-    for (position, level) in levels.enumerated() {
-      out.append(position > 0 ? ",[" : "[")
-      padded(level.price, instrument.priceScale, to: &out)
-      out.append(",")
-      padded(level.size, instrument.sizeScale, to: &out)
-      out.append("]")
-    }
-    out.append("]")
+  func book(
+    _ index: Int, _ first: Int64, _ last: Int64, _ bids: [PriceLevel], _ asks: [PriceLevel]
+  ) -> JSONText {
+    let i = spell(index)
+    return #"""
+      {"e":"depthUpdate","E":\#(time(now)),"s":"\#(i.name)","U":\#(first),"u":\#(last),"b":\#(i.pairs(bids)),\#
+      "a":\#(i.pairs(asks))}
+      """#
   }
 
   /// Of one sequence with everybody else's.
   static func number(of trade: SimulatedTrade) -> Int64 { trade.id &* 7 }
 
-  func appendTrade(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"E":"#)
-    appendTime(trade.time, to: &out)
-    out.append(#","s":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","t":"#)
-    out.append(integer: Self.number(of: trade))
-    out.append(#","p":"#)
-    padded(trade.price, instrument.priceScale, to: &out)
-    out.append(#","q":"#)
-    padded(trade.size, instrument.sizeScale, to: &out)
-    out.append(trade.side == .sell ? #","m":true}"# : #","m":false}"#)
+  func trade(_ trade: SimulatedTrade, _ index: Int) -> JSONText {
+    let i = spell(index)
+    return #"""
+      {"E":\#(time(trade.time)),"s":"\#(i.name)","t":\#(Self.number(of: trade)),"p":\#(i.price(trade.price)),\#
+      "q":\#(i.size(trade.size)),"m":\#(trade.side == .sell ? "true" : "false")}
+      """#
   }
 
-  func appendQuote(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    func side(_ price: StaticString, _ size: StaticString, _ best: PriceLevel?) {
-      out.append(price)
-      if let best { padded(best.price, state.instrument.priceScale, to: &out) } else { out.append("\"\"") }
-      out.append(size)
-      if let best { padded(best.size, state.instrument.sizeScale, to: &out) } else { out.append("\"\"") }
+  func quote(_ index: Int) -> JSONText {
+    let (state, i) = (state(index), spell(index))
+    func side(_ price: StaticString, _ size: StaticString, _ best: PriceLevel?) -> JSONText {
+      guard let best else { return #","\#(price)":"","\#(size)":"""# }
+      return #","\#(price)":\#(i.price(best.price)),"\#(size)":\#(i.size(best.size))"#
     }
-    out.append(#"{"u":"#)
-    out.append(integer: number)
-    out.append(#","E":"#)
-    appendTime(faults.now, to: &out)
-    out.append(#","s":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append("\"")
-    side(#","b":"#, #","B":"#, state.book.bestBid)
-    side(#","a":"#, #","A":"#, state.book.bestAsk)
-    if let last = state.recentTrades.last {
-      side(#","c":"#, #","C":"#, PriceLevel(price: last.price, size: last.size))
+    let last = state.recentTrades.last.map { side("c", "C", PriceLevel(price: $0.price, size: $0.size)) }
+    return #"""
+      {"u":\#(number),"E":\#(time(now)),"s":"\#(i.name)"\#(side("b", "B", state.book.bestBid))\#
+      \#(side("a", "A", state.book.bestAsk))\#(last ?? "")}
+      """#
+  }
+
+  // MARK: - REST
+
+  /// Requests in a minute.
+  private static let restLimit = 120
+
+  private var tooMany: SimulatedResponse {
+    SimulatedResponse(
+      status: 429, #"{"result":"error","reason":"RateLimit","message":"Requests were made too frequently"}"#)
+  }
+
+  private func refuse(_ reason: String, _ message: String) -> SimulatedResponse {
+    SimulatedResponse(status: 400, #"{"result":"error","reason":"\#(reason)","message":"\#(message)"}"#)
+  }
+
+  func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+    restRequests.removeAll { now - $0 >= Microseconds.minute }
+    guard restRequests.count < Self.restLimit else { return tooMany }
+    restRequests.append(now)
+    if let candles = candles(request) { return candles }
+    if request.path == "/v1/symbols" {
+      return SimulatedResponse("[\(names: market.instruments.map(\.instrument.venueSymbol))]")
     }
-    out.append("}")
+    let answers: [(String, (InstrumentMarket) -> JSONText)] = [
+      ("/v1/symbols/details/", { self.details($0.instrument) }), ("/v2/ticker/", day), ("/v1/pubticker/", volume),
+    ]
+    for (prefix, text) in answers {
+      guard let name = request.part(after: prefix), let index = index(of: name.lowercased()) else { continue }
+      return SimulatedResponse(text(state(index)))
+    }
+    return refuse("Bad Request", "Supplied value is not a valid symbol")
+  }
+
+  /// Steps as the venue prints them: bare, and the step of sizes with an exponent.
+  private func details(_ instrument: SimulatedInstrument) -> JSONText {
+    let i = Spelling.bare.of(instrument)
+    let isSpot = instrument.kind == .spot
+    return #"""
+      {"symbol":"\#(i.name.uppercased())","base_currency":"\#(instrument.base)",\#
+      "quote_currency":"\#(instrument.quote)",\#
+      "tick_size":\#(instrument.lot)E-\#(instrument.sizeScale),"quote_increment":\#(i.tick),\#
+      "min_order_size":"\#(i.minimum)",\#
+      "status":"open","wrap_enabled":false,"product_type":"\#(isSpot ? "spot" : "swap")",\#
+      "contract_type":"\#(isSpot ? "vanilla" : "linear")","contract_price_currency":"\#(instrument.quote)"}
+      """#
+  }
+
+  private func day(_ state: InstrumentMarket) -> JSONText {
+    let (i, day) = (Spelling.quoted.of(state.instrument), state.day)
+    let hours = day.minutes(last: 1_440).minutes.enumerated().filter { $0.offset % 60 == 59 }
+    let closes = JSONText.list(hours.reversed()) { "\(i.price($0.element.close))" }
+    return #"""
+      {"symbol":"\#(i.name.uppercased())","open":\#(i.price(day.open)),"high":\#(i.price(day.high)),\#
+      "low":\#(i.price(day.low)),"close":\#(i.price(day.last)),"changes":[\#(closes)],\#
+      "bid":\#(i.price(state.book.bestBid)),\#
+      "ask":\#(i.price(state.book.bestAsk))}
+      """#
+  }
+
+  private func volume(_ state: InstrumentMarket) -> JSONText {
+    let i = Spelling.quoted.of(state.instrument)
+    return #"""
+      {"bid":\#(i.price(state.book.bestBid)),"ask":\#(i.price(state.book.bestAsk)),\#
+      "volume":{"\#(i.instrument.base)":\#(i.size(state.day.volume)),\#
+      "\#(i.instrument.quote)":\#(i.number(state.quoteVolume)),\#
+      "timestamp":\#(ms: now)},"last":\#(i.price(state.day.last))}
+      """#
+  }
+
+  // MARK: - Candles
+
+  /// Rows of each interval.
+  private static let candleCounts = ["1m": 1_440, "5m": 2_015, "15m": 1_343, "1hr": 1_463, "1day": 364]
+
+  /// Windows of fixed lengths, the newest first; what is asked for beside the name and the interval is not looked at.
+  private func candles(_ request: SimulatedRequest) -> SimulatedResponse? {
+    let parts = request.path.split(separator: "/").map(String.init)
+    let isSpot = parts.count == 4 && parts[0] == "v2" && parts[1] == "candles"
+    guard isSpot || (parts.count == 5 && parts[..<3] == ["v2", "derivatives", "candles"]) else { return nil }
+    let fault = faults.takeCandleFault()
+    guard fault != .limited else { return tooMany }
+    let (name, frame) = (parts[parts.count - 2], parts[parts.count - 1])
+    guard let index = index(of: name.lowercased()), (state(index).instrument.kind == .spot) == isSpot else {
+      let shown = name.filter { $0.isLetter || $0.isNumber }
+      return refuse("Bad Request", "Supplied value '\(shown)' is not a valid symbol.")
+    }
+    guard let interval = CandleInterval.named(frame, ["1m", "5m", "15m", "1hr", nil, "1day"]),
+      let count = Self.candleCounts[frame], isSpot || frame == "1m"
+    else {
+      return refuse(
+        "InvalidParameterValue", "time_frame expects one of the following: [1m, 5m, 15m, 30m, 1hr, 6hr, 1day]")
+    }
+    let window = CandleWindow(limit: count, isNewestFirst: true)
+    let i = Spelling.script.of(state(index).instrument)
+    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
+      "[\(candle.milliseconds),\(i.prices(candle.bar)),\(i.size(candle.bar.volume))]"
+    }
+    return SimulatedResponse("[\(list)]")
   }
 }

@@ -3,119 +3,155 @@ import MarketData
 
 /// The texts of Hyperliquid's channels.
 extension HyperliquidProtocol {
-  /// Without zeros at the end, but with one digit after the point at least: `84143.0`, `0.00036`.
-  func number(_ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
-    var (value, scale) = (value, scale)
-    while scale > 1, value % 10 == 0 {
-      value /= 10
-      scale -= 1
+  private func level(_ level: PriceLevel?, _ i: Speller) -> JSONText {
+    level.map { #"{"px":\#(i.price($0.price)),"sz":\#(i.size($0.size)),"n":3}"# } ?? "null"
+  }
+
+  func book(_ index: Int, isFast: Bool) -> JSONText {
+    #"{"channel":"l2Book","data":\#(bookData(index, isFast: isFast))}"#
+  }
+
+  private func bookData(_ index: Int, isFast: Bool) -> JSONText {
+    let (state, i) = (state(index), spell(index))
+    let depth = isFast ? Self.fastDepth : Self.depth
+    func side(_ side: BookSide) -> JSONText { .list(state.book.top(side, depth)) { level($0, i) } }
+    return #"""
+      {"coin":\#(json: i.name),"time":\#(ms: now),"levels":[[\#(side(.bid))],[\#(side(.ask))]]\#
+      \#(isFast ? #","fast":true"# : "")}
+      """#
+  }
+
+  func quote(_ index: Int) -> JSONText {
+    let (book, i) = (state(index).book, spell(index))
+    return #"""
+      {"channel":"bbo","data":{"coin":\#(json: i.name),"time":\#(ms: now),\#
+      "bbo":[\#(level(book.bestBid, i)),\#(level(book.bestAsk, i))]}}
+      """#
+  }
+
+  func trades(_ index: Int, _ list: [SimulatedTrade]) -> JSONText {
+    let i = spell(index)
+    let rows = JSONText.list(list) { trade in
+      #"""
+      {"coin":\#(json: i.name),"side":"\#(trade.side == .buy ? "B" : "A")","px":\#(i.price(trade.price)),\#
+      "sz":\#(i.size(trade.size)),"time":\#(ms: trade.time),\#
+      "hash":"0x0000000000000000000000000000000000000000000000000000000000000000","tid":\#(trade.id),\#
+      "users":["0x9aa5","0x8269"]}
+      """#
     }
-    if scale == 0 { (value, scale) = (value * 10, 1) }
-    out.append(quoted: value, scale: scale)
+    return #"{"channel":"trades","data":[\#(rows)]}"#
   }
 
-  func append(_ level: PriceLevel, _ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"px":"#)
-    number(level.price, instrument.priceScale, to: &out)
-    out.append(#","sz":"#)
-    number(level.size, instrument.sizeScale, to: &out)
-    out.append(#","n":3}"#)
-  }
-
-  private func head(_ channel: StaticString, _ index: Int, to out: inout ByteBuffer) {
-    out.append(#"{"channel":""#)
-    out.append(channel)
-    out.append(#"","data":{"coin":"#)
-    out.append(json: name(index))
-  }
-
-  private func appendTime(to out: inout ByteBuffer) {
-    out.append(#","time":"#)
-    out.append(integer: faults.now.rawValue / 1_000)
-  }
-
-  func appendBook(_ subscription: HyperliquidSubscription, to out: inout ByteBuffer) {
-    out.append(#"{"channel":"l2Book","data":"#)
-    appendBookData(subscription, to: &out)
-    out.append("}")
-  }
-
-  func appendBookData(_ subscription: HyperliquidSubscription, to out: inout ByteBuffer) {
-    let state = market.instruments[subscription.instrument]
-    let depth = subscription.isFast ? Self.fastDepth : Self.depth
-    func side(_ side: BookSide) {
-      for (rank, level) in state.book.top(side, depth).enumerated() {
-        if rank > 0 { out.append(",") }
-        append(level, state.instrument, to: &out)
-      }
-    }
-    out.append(#"{"coin":"#)
-    out.append(json: state.instrument.venueSymbol)
-    appendTime(to: &out)
-    out.append(#","levels":[["#)
-    side(.bid)
-    out.append("],[")
-    side(.ask)
-    out.append(subscription.isFast ? #"]],"fast":true}"# : "]]}")
-  }
-
-  func appendQuote(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    head("bbo", index, to: &out)
-    appendTime(to: &out)
-    out.append(#","bbo":["#)
-    if let bid = state.book.bestBid { append(bid, state.instrument, to: &out) } else { out.append("null") }
-    out.append(",")
-    if let ask = state.book.bestAsk { append(ask, state.instrument, to: &out) } else { out.append("null") }
-    out.append("]}}")
-  }
-
-  func appendTrades(_ index: Int, _ list: [SimulatedTrade], to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    out.append(#"{"channel":"trades","data":["#)
-    for (position, trade) in list.enumerated() {
-      if position > 0 { out.append(",") }
-      out.append(#"{"coin":"#)
-      out.append(json: instrument.venueSymbol)
-      out.append(trade.side == .buy ? #","side":"B","px":"# : #","side":"A","px":"#)
-      number(trade.price, instrument.priceScale, to: &out)
-      out.append(#","sz":"#)
-      number(trade.size, instrument.sizeScale, to: &out)
-      out.append(#","time":"#)
-      out.append(integer: trade.time.rawValue / 1_000)
-      out.append(#","hash":"0x0000000000000000000000000000000000000000000000000000000000000000","tid":"#)
-      out.append(integer: trade.id)
-      out.append(#","users":["0x9aa5","0x8269"]}"#)
-    }
-    out.append("]}")
-  }
-
-  func appendContext(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    head(state.instrument.kind == .spot ? "activeSpotAssetCtx" : "activeAssetCtx", index, to: &out)
-    out.append(#","ctx":{"#)
-    appendFigures(state, to: &out)
-    out.append("}}}")
+  func context(_ index: Int) -> JSONText {
+    let state = state(index)
+    let name: StaticString = state.instrument.kind == .spot ? "activeSpotAssetCtx" : "activeAssetCtx"
+    return #"""
+      {"channel":"\#(name)","data":{"coin":\#(json: state.instrument.venueSymbol),"ctx":{\#(figures(state))}}}
+      """#
   }
 
   /// The day's figures, without braces.
-  func appendFigures(_ state: InstrumentMarket, to out: inout ByteBuffer) {
-    let price = state.instrument.priceScale
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      number(value, scale, to: &out)
-    }
-    field(#""prevDayPx":"#, state.day.open, price)
-    out.append(#","dayNtlVlm":"#)
-    out.append(quoteVolumeOf: state)
-    field(#","markPx":"#, state.day.last, price)
-    out.append(#","midPx":"#)
-    appendMiddle(state, to: &out)
-    field(#","dayBaseVlm":"#, state.day.volume, state.instrument.sizeScale)
+  private func figures(_ state: InstrumentMarket) -> JSONText {
+    let (i, day) = (spell(state), state.day)
+    let volume = Spelled(value: state.quoteVolume.mantissa, scale: state.quoteVolume.scale, spelling: .quoted)
+    return #"""
+      "prevDayPx":\#(i.price(day.open)),"dayNtlVlm":\#(volume),"markPx":\#(i.price(day.last)),\#
+      "midPx":\#(middle(state)),\#
+      "dayBaseVlm":\#(i.size(day.volume))
+      """#
   }
 
-  func appendMiddle(_ state: InstrumentMarket, to out: inout ByteBuffer) {
-    let middle = ((state.book.bestBid?.price ?? 0) + (state.book.bestAsk?.price ?? 0)) * 5
-    number(middle, state.instrument.priceScale + 1, to: &out)
+  private func middle(_ state: InstrumentMarket) -> Spelled {
+    let sum = (state.book.bestBid?.price ?? 0) + (state.book.bestAsk?.price ?? 0)
+    return spell(state).number(sum * 5, state.instrument.priceScale + 1)
+  }
+
+  // MARK: - Questions
+
+  /// The answer to a question; nil if it is not known.
+  func info(_ request: ClientMessage) -> JSONText? {
+    switch request["type"].text {
+    case "meta": return perpetuals
+    case "spotMeta": return spots
+    case "metaAndAssetCtxs": return "[\(perpetuals),[\(contexts(isSpot: false))]]"
+    case "spotMetaAndAssetCtxs": return "[\(spots),[\(contexts(isSpot: true))]]"
+    // The venue's own perpetuals are the first, and nobody has deployed others.
+    case "perpDexs": return "[null]"
+    case "allMids":
+      return "{\(JSONText.list(market.instruments) { "\(json: $0.instrument.venueSymbol):\(middle($0))" })}"
+    case "l2Book": return index(of: request["coin"].text).map { bookData($0, isFast: false) }
+    default: return nil
+    }
+  }
+
+  private var perpetuals: JSONText {
+    let rows = JSONText.list(market.instruments.filter { $0.instrument.kind != .spot }) { state in
+      let instrument = state.instrument
+      return #"{"szDecimals":\#(instrument.sizeScale),"name":\#(json: instrument.venueSymbol),"maxLeverage":40}"#
+    }
+    return #"{"universe":[\#(rows)]}"#
+  }
+
+  /// In the order of the list; those of spot name their market.
+  private func contexts(isSpot: Bool) -> JSONText {
+    .list(market.instruments.filter { ($0.instrument.kind == .spot) == isSpot }) { state in
+      let coin: JSONText = isSpot ? #","coin":\#(json: state.instrument.venueSymbol)"# : ""
+      return "{\(figures(state))\(coin)}"
+    }
+  }
+
+  /// Tokens by the order of the listing, the quote first.
+  private var spots: JSONText {
+    let spots = Array(market.instruments.map(\.instrument).filter { $0.kind == .spot }.enumerated())
+    let tokens = JSONText.list(spots) { place, spot in
+      #"""
+      {"name":\#(json: spot.base),"szDecimals":\#(spot.sizeScale),"weiDecimals":8,"index":\#(place + 1),\#
+      "tokenId":"0xc4bf","isCanonical":false}
+      """#
+    }
+    let universe = JSONText.list(spots) { place, spot in
+      #"{"tokens":[\#(place + 1),0],"name":\#(json: spot.venueSymbol),"index":\#(place),"isCanonical":false}"#
+    }
+    return #"""
+      {"tokens":[{"name":"USDC","szDecimals":8,"weiDecimals":8,"index":0,"tokenId":"0x6d1e","isCanonical":true}\#
+      \#(spots.isEmpty ? "" : ",")\#(tokens)],"universe":[\#(universe)]}
+      """#
+  }
+
+  // MARK: - Candles
+
+  private static let candleLimit = 5_000
+
+  /// Objects, the oldest first, of the newest 5,000 bars only.
+  func candles(_ request: ClientMessage) -> SimulatedResponse {
+    let fault = faults.takeCandleFault()
+    guard fault != .limited, candleBudget.take(20, at: now) else { return SimulatedResponse(status: 429, "null") }
+    let (coin, name) = (request["coin"].text, request["interval"].text)
+    guard let index = index(of: coin),
+      let interval = CandleInterval.named(name, ["1m", "5m", "15m", "1h", "4h", "1d"])
+    else { return SimulatedResponse(status: 500, "null") }
+    // Kept between 1970 and 2242.
+    func time(_ name: String) -> Timestamp? {
+      request[name].integer.map { Timestamp(milliseconds: min(max($0, 0), (1 << 53) / 1_000)) }
+    }
+    // The bar that the start is in is among them.
+    let window = CandleWindow(
+      from: interval.opening(time("startTime") ?? Timestamp(rawValue: 0)), to: time("endTime") ?? now,
+      limit: Self.candleLimit, depth: Self.candleLimit - 1)
+    let rows = CandleRows(state(index), interval, window, now: now, fault: fault)
+    // Another one for every 60 rows: paid afterwards, or not at all.
+    _ = candleBudget.take(Double(rows.candles.count / 60), at: now)
+    // A bar without a trade is told of late.
+    let recent = interval.opening(now) - 2 * interval.length
+    let i = spell(index)
+    let list = JSONText.rows(rows.filtered { $0.bar.trades > 0 || $0.start < recent }) { candle in
+      let bar = candle.bar
+      return #"""
+        {"t":\#(candle.milliseconds),"T":\#(candle.lastMillisecond),"s":\#(json: coin),"i":\#(json: name),\#
+        "o":\#(i.price(bar.open)),"c":\#(i.price(bar.close)),"h":\#(i.price(bar.high)),"l":\#(i.price(bar.low)),\#
+        "v":\#(i.size(bar.volume)),"n":\#(bar.trades)}
+        """#
+    }
+    return SimulatedResponse("[\(list)]")
   }
 }

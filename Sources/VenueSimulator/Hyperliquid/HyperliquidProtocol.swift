@@ -1,28 +1,48 @@
 import Bytes
 import MarketData
 
-/// A subscription of a client.
-struct HyperliquidSubscription: Equatable {
-  enum Channel: String, CaseIterable { case book = "l2Book", quote = "bbo", trades, context = "activeAssetCtx" }
-  let channel: Channel
-  let instrument: Int
-  /// Of books: five levels twice a second instead of twenty every 5.4 s.
-  var isFast = false
-}
-
 /// A client of the simulated Hyperliquid.
 final class HyperliquidSession: SimulatedSession {
-  var subscriptions: [HyperliquidSubscription] = []
   /// When the connection ends because of an unknown name.
   var doomed: Timestamp?
 }
 
-/// Hyperliquid's socket: `l2Book`, `bbo`, `trades`, `activeAssetCtx` one subscription a message; `meta`, `spotMeta`, both with
-/// `AndAssetCtxs`, `perpDexs`, `allMids` and `l2Book` over the socket by `post`, and by POST to `/info`.
+enum HyperliquidChannel: Hashable {
+  /// Five levels twice a second if it is fast, else twenty every 5.4 s.
+  case book(isFast: Bool)
+  case quote
+  case trades
+  case context
+
+  init?(_ request: ClientMessage) {
+    switch request["type"].text {
+    case "l2Book":
+      // No aggregated ones.
+      guard !request["nSigFigs"].isNumber, !request["mantissa"].isNumber else { return nil }
+      self = .book(isFast: request["fast"].flag ?? false)
+    case "bbo": self = .quote
+    case "trades": self = .trades
+    case "activeAssetCtx": self = .context
+    default: return nil
+    }
+  }
+
+  var name: String {
+    switch self {
+    case .book: "l2Book"
+    case .quote: "bbo"
+    case .trades: "trades"
+    case .context: "activeAssetCtx"
+    }
+  }
+}
+
+/// Hyperliquid's socket: `l2Book`, `bbo`, `trades`, `activeAssetCtx` one subscription a message; `meta`, `spotMeta`,
+/// both with `AndAssetCtxs`, `perpDexs`, `allMids` and `l2Book` over the socket by `post`, and by POST to `/info`.
 ///
-/// Books are whole each time and sent again when nothing changed. The first message of trades repeats those before it. An unknown name
-/// ends the connection a tenth of a second later, without a word.
-final class HyperliquidProtocol: VenueProtocol {
+/// Books are whole each time and sent again when nothing changed. The first message of trades repeats those before it.
+/// An unknown name ends the connection a tenth of a second later, without a word.
+final class HyperliquidProtocol: DeskProtocol<HyperliquidSession, HyperliquidChannel> {
   static let depth = 20
   static let fastDepth = 5
   /// Ticks of 50 ms between two books.
@@ -38,7 +58,6 @@ final class HyperliquidProtocol: VenueProtocol {
   private var all: [HyperliquidSession] = []
   private var changed: [Bool]
   private var trades: [[SimulatedTrade]]
-  private var ticks = 0
   private var minute: Timestamp
   private var messages = 0
   /// The weight of candles in a minute.
@@ -51,21 +70,23 @@ final class HyperliquidProtocol: VenueProtocol {
     super.init(name: "hyperliquid", market: market, faults: faults)
   }
 
+  override class var spelling: Spelling { .pointed }
+  override class var paths: [String] { ["/ws"] }
   override var webSocketPath: String { "/ws" }
 
   // MARK: - Connections
 
-  override func open(
-    id: Int, path: String, query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> SimulatedSession {
-    guard path == "/ws" else { throw SimulatedRefusal(status: 404, reason: "Not Found") }
+  override func accept(
+    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
+  ) throws(SimulatedRefusal) -> HyperliquidSession {
     let session = HyperliquidSession(id: id, faults: faults)
     all.append(session)
     return session
   }
 
-  override func closed(_ session: SimulatedSession) { all.removeAll { $0 === session } }
+  override func left(_ streams: [Stream], _ session: HyperliquidSession) { all.removeAll { $0 === session } }
 
+  /// Those too that a proxy keeps: what is behind it has an end.
   override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
     ticks += 1
     for session in all {
@@ -73,190 +94,121 @@ final class HyperliquidProtocol: VenueProtocol {
         session.abort()
         continue
       }
-      for subscription in session.subscriptions { send(subscription, session) }
+      for stream in desk.streams(of: session) { send(stream, session) }
       if now - session.lastSent >= Self.idleLimit { session.abort() }
     }
-    for index in trades.indices {
+    for index in indices {
       changed[index] = false
       trades[index].removeAll(keepingCapacity: true)
     }
   }
 
   /// What a tick owes a subscription.
-  private func send(_ subscription: HyperliquidSubscription, _ session: HyperliquidSession) {
-    let index = subscription.instrument
-    switch subscription.channel {
-    case .book:
-      guard ticks % (subscription.isFast ? Self.fastTicks : Self.slowTicks) == 0 else { return }
-      session.send(.book(isVisible: true), instrument: index) { appendBook(subscription, to: &$0) }
+  private func send(_ stream: Stream, _ session: HyperliquidSession) {
+    let index = stream.instrument
+    switch stream.channel {
+    case .book(let isFast):
+      guard ticks % (isFast ? Self.fastTicks : Self.slowTicks) == 0 else { return }
+      session.send(.book(isVisible: true), instrument: index, book(index, isFast: isFast))
     case .quote:
-      guard changed[index] else { return }
-      session.send(.quote, instrument: index) { appendQuote(index, to: &$0) }
+      if changed[index] { session.send(.quote, instrument: index, quote(index)) }
     case .trades:
-      guard !trades[index].isEmpty else { return }
-      session.send(.trade, instrument: index) { appendTrades(index, trades[index], to: &$0) }
+      if !trades[index].isEmpty { session.send(.trade, instrument: index, trades(index, trades[index])) }
     case .context:
-      guard ticks % 20 == 0 else { return }
-      session.send(.ticker, instrument: index) { appendContext(index, to: &$0) }
+      if ticks % 20 == 0 { session.send(.ticker, instrument: index, context(index)) }
     }
   }
 
   // MARK: - Requests
 
-  override func receive(_ text: RawSpan, from session: SimulatedSession) {
-    guard let session = session as? HyperliquidSession, session.doomed == nil else { return }
-    if faults.now - minute >= Microseconds.minute {
-      minute = faults.now
-      messages = 0
-    }
+  override func receive(_ text: RawSpan, _ session: HyperliquidSession) {
+    guard session.doomed == nil else { return }
+    if now - minute >= Microseconds.minute { (minute, messages) = (now, 0) }
     messages += 1
     guard messages <= Self.messageLimit else { return session.close(1008, "too many messages in a minute") }
-    let request: HyperliquidRequest
-    do throws(JSONError) {
-      request = try HyperliquidRequest(text)
-    } catch {
-      let shown = text.withUnsafeBytes { String(decoding: $0.prefix(200), as: UTF8.self) }
-      return fail("Error parsing JSON into valid websocket request: \(shown)", session)
+    let title = "Error parsing JSON into valid websocket request: "
+    guard let request = try? ClientMessage(text) else {
+      return fail(title + text.withUnsafeBytes { String(decoding: $0.prefix(200), as: UTF8.self) }, session)
     }
-    switch request.method {
-    case "ping": session.send { $0.append(#"{"channel":"pong"}"#) }
-    case "subscribe": subscribe(request, session)
-    case "unsubscribe": unsubscribe(request, session)
-    case "post": answer(request, session)
-    default: fail("Error parsing JSON into valid websocket request: {\"method\":\"\(request.method)\"}", session)
+    switch request["method"].text {
+    case "ping": session.say(#"{"channel":"pong"}"#)
+    case "subscribe", "unsubscribe": subscribe(request, session)
+    case "post":
+      let payload = request["request"]["payload"]
+      let response: JSONText =
+        info(payload).map { text in
+          #"{"type":"info","payload":{"type":"\#(payload["type"].text)","data":\#(text)}}"#
+        } ?? #"{"type":"error","payload":"422 Unprocessable Entity: unknown request"}"#
+      session.say(#"{"channel":"post","data":{"id":\#(request["id"].integer ?? 0),"response":\#(response)}}"#)
+    default: fail(title + "{\"method\":\"\(request["method"].text)\"}", session)
     }
   }
 
   private func fail(_ message: String, _ session: HyperliquidSession) {
-    session.send { out in
-      out.append(#"{"channel":"error","data":"#)
-      out.append(json: message)
-      out.append("}")
+    session.say(#"{"channel":"error","data":\#(json: message)}"#)
+  }
+
+  private func subscribe(_ request: ClientMessage, _ session: HyperliquidSession) {
+    let subject = request["subscription"]
+    let stream = HyperliquidChannel(subject).flatMap { channel in
+      listed(subject["coin"].text).map { Stream(channel: channel, instrument: $0) }
     }
-  }
-
-  /// Nil for a name that there is not, or a kind of subscription or book that is not simulated.
-  private func subscription(_ request: HyperliquidRequest) -> HyperliquidSubscription? {
-    guard let channel = HyperliquidSubscription.Channel(rawValue: request.type), !request.isAggregated,
-      let index = index(of: request.coin), !isRefused(index)
-    else { return nil }
-    return HyperliquidSubscription(
-      channel: channel, instrument: index, isFast: channel == .book && request.isFast)
-  }
-
-  func index(of coin: String) -> Int? {
-    market.instruments.firstIndex { $0.instrument.venueSymbol == coin }
-  }
-
-  private func subscribe(_ request: HyperliquidRequest, _ session: HyperliquidSession) {
-    guard let subscription = subscription(request) else {
-      session.doomed = faults.now + 100 * Microseconds.millisecond
+    guard request["method"].text == "subscribe" else {
+      guard let stream, desk.remove(session, stream.channel, stream.instrument) else {
+        return fail("Already unsubscribed: \(subject.raw)", session)
+      }
+      return acknowledge("unsubscribe", stream, session)
+    }
+    guard let stream else {
+      session.doomed = now + 100 * Microseconds.millisecond
       return
     }
-    guard !session.subscriptions.contains(subscription) else {
-      return fail("Already subscribed: \(request.text)", session)
+    guard !desk.has(session, stream.channel, stream.instrument) else {
+      return fail("Already subscribed: \(subject.raw)", session)
     }
-    guard all.reduce(0, { $0 + $1.subscriptions.count }) < Self.subscriptionLimit else {
+    guard all.reduce(0, { $0 + desk.streams(of: $1).count }) < Self.subscriptionLimit else {
       return fail("Cannot subscribe to more than \(Self.subscriptionLimit) channels.", session)
     }
-    acknowledge("subscribe", subscription, session)
-    session.subscriptions.append(subscription)
-    let index = subscription.instrument
-    switch subscription.channel {
-    case .book: session.send(.bookSnapshot, instrument: index) { appendBook(subscription, to: &$0) }
-    case .quote: session.send(.quote, instrument: index) { appendQuote(index, to: &$0) }
-    case .trades:
-      // Without those that the tick is about to send.
-      let known = market.instruments[index].recentTrades.dropLast(trades[index].count)
-      session.send(.trade, instrument: index) { appendTrades(index, Array(known.suffix(Self.replayed)), to: &$0) }
-    case .context: session.send(.ticker, instrument: index) { appendContext(index, to: &$0) }
-    }
+    acknowledge("subscribe", stream, session)
+    desk.add(session, stream.channel, stream.instrument)
+    begin(stream.channel, stream.instrument, session)
   }
 
-  private func unsubscribe(_ request: HyperliquidRequest, _ session: HyperliquidSession) {
-    guard let subscription = subscription(request),
-      let place = session.subscriptions.firstIndex(where: { $0 == subscription })
-    else { return fail("Already unsubscribed: \(request.text)", session) }
-    session.subscriptions.remove(at: place)
-    acknowledge("unsubscribe", subscription, session)
+  private func begin(_ channel: HyperliquidChannel, _ index: Int, _ session: HyperliquidSession) {
+    switch channel {
+    case .book(let isFast): session.send(.bookSnapshot, instrument: index, book(index, isFast: isFast))
+    case .quote: session.send(.quote, instrument: index, quote(index))
+    case .trades:
+      // Without those that the tick is about to send.
+      let known = state(index).recentTrades.dropLast(trades[index].count)
+      session.send(.trade, instrument: index, trades(index, Array(known.suffix(Self.replayed))))
+    case .context: session.send(.ticker, instrument: index, context(index))
+    }
   }
 
   /// Repeats the subscription with the defaults of what it left out.
-  private func acknowledge(
-    _ method: StaticString, _ subscription: HyperliquidSubscription, _ session: HyperliquidSession
-  ) {
-    session.send { out in
-      out.append(#"{"channel":"subscriptionResponse","data":{"method":""#)
-      out.append(method)
-      out.append(#"","subscription":{"type":""#)
-      out.append(subscription.channel.rawValue)
-      out.append(#"","coin":"#)
-      out.append(json: name(subscription.instrument))
-      if subscription.channel == .book {
-        out.append(#","nSigFigs":null,"mantissa":null,"fast":"#)
-        out.append(subscription.isFast ? "true" : "false")
-      }
-      out.append("}}}")
+  private func acknowledge(_ method: StaticString, _ stream: Stream, _ session: HyperliquidSession) {
+    var more: JSONText = ""
+    if case .book(let isFast) = stream.channel {
+      more = #","nSigFigs":null,"mantissa":null,"fast":\#(isFast ? "true" : "false")"#
     }
-  }
-
-  private func answer(_ request: HyperliquidRequest, _ session: HyperliquidSession) {
-    session.send { out in
-      out.append(#"{"channel":"post","data":{"id":"#)
-      out.append(integer: request.id)
-      var data = ByteBuffer(capacity: 4 << 10)
-      if appendInfo(request, to: &data) {
-        out.append(#","response":{"type":"info","payload":{"type":""#)
-        out.append(request.type)
-        out.append(#"","data":"#)
-        out.append(data.bytes)
-        out.append("}}}}")
-      } else {
-        out.append(#","response":{"type":"error","payload":"422 Unprocessable Entity: unknown request"}}}"#)
-      }
-    }
+    session.say(
+      #"""
+      {"channel":"subscriptionResponse","data":{"method":"\#(method)",\#
+      "subscription":{"type":"\#(stream.channel.name)",\#
+      "coin":\#(json: spell(stream.instrument).name)\#(more)}}}
+      """#)
   }
 
   /// The same questions as over the socket, each answered by what it asks for alone.
   override func respond(path: String, body: RawSpan) -> SimulatedResponse {
-    guard path == "/info" else { return SimulatedResponse(status: 404, body: "null") }
-    var out = ByteBuffer(capacity: 4 << 10)
-    let request = try? HyperliquidRequest(info: body)
-    if let request, request.type == "candleSnapshot" { return candles(request) }
-    guard let request, appendInfo(request, to: &out) else {
-      return SimulatedResponse(status: 422, body: "Failed to deserialize the JSON body into the target type")
+    guard path == "/info" else { return SimulatedResponse(status: 404, "null") }
+    let request = try? ClientMessage(body)
+    if let request, request["type"].text == "candleSnapshot" { return candles(request["req"]) }
+    guard let answer = request.flatMap(info) else {
+      return SimulatedResponse(status: 422, "Failed to deserialize the JSON body into the target type")
     }
-    return SimulatedResponse(body: out.description)
-  }
-
-  /// The answer to a question; false, and nothing, if it is not known.
-  private func appendInfo(_ request: HyperliquidRequest, to out: inout ByteBuffer) -> Bool {
-    switch request.type {
-    case "meta": appendPerpetuals(to: &out)
-    case "spotMeta": appendSpots(to: &out)
-    case "metaAndAssetCtxs", "spotMetaAndAssetCtxs":
-      let isSpot = request.type.hasPrefix("spot")
-      out.append("[")
-      if isSpot { appendSpots(to: &out) } else { appendPerpetuals(to: &out) }
-      appendContexts(isSpot: isSpot, to: &out)
-      out.append("]")
-    // The venue's own perpetuals are the first, and nobody has deployed others.
-    case "perpDexs": out.append("[null]")
-    case "allMids":
-      out.append("{")
-      for (index, state) in market.instruments.enumerated() {
-        if index > 0 { out.append(",") }
-        out.append(json: state.instrument.venueSymbol)
-        out.append(":")
-        appendMiddle(state, to: &out)
-      }
-      out.append("}")
-    case "l2Book":
-      guard let index = index(of: request.coin) else { return false }
-      appendBookData(HyperliquidSubscription(channel: .book, instrument: index), to: &out)
-    default: return false
-    }
-    return true
+    return SimulatedResponse(answer)
   }
 
   // MARK: - The market
@@ -265,6 +217,4 @@ final class HyperliquidProtocol: VenueProtocol {
     if change.isTopChanged { changed[change.instrument] = true }
     trades[change.instrument] += change.trades
   }
-
-  func name(_ index: Int) -> String { market.instruments[index].instrument.venueSymbol }
 }

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// The checksum in Kraken's v2 book messages: CRC-32 (IEEE 802.3) over the ten best asks, then the ten best bids, each as
-/// its price and its size without point and leading zeros (Kraken, "Spot WebSockets (v2) – Book Checksum").
+/// The checksum in Kraken's v2 book messages: CRC-32 (IEEE 802.3) over the ten best asks, then the ten best bids, each
+/// as its price and its size without point and leading zeros (Kraken, "Spot WebSockets (v2) – Book Checksum").
 enum KrakenChecksum {
   static let depth = 10
 

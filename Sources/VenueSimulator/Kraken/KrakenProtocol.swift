@@ -185,7 +185,8 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
       method == "subscribe" ? #","snapshot":\#(parameters["snapshot"].flag ?? true ? "true" : "false")"# : ""
     session.say(
       #"""
-      {"method":"\#(method)","result":{"channel":"\#(channel)"\#(details)\#(snapshot)\#(Self.field("symbol", symbol))},\#
+      {"method":"\#(method)",\#
+      "result":{"channel":"\#(channel)"\#(details)\#(snapshot)\#(Self.field("symbol", symbol))},\#
       "success":true\#(times)\#(Self.id(request))}
       """#)
   }

@@ -47,7 +47,8 @@ extension KrakenProtocol {
 
   // MARK: - Lists
 
-  /// `v` and `p` are volume and its average price: of today, and of the last 24 h. Of all pairs, as no client asks for single ones.
+  /// `v` and `p` are volume and its average price: of today, and of the last 24 h. Of all pairs, as no client asks for
+  /// single ones.
   private var tickers: SimulatedResponse {
     let rows = JSONText.list(market.instruments) { state in
       let (i, day) = (Spelling.quoted.of(state.instrument), state.day)

@@ -101,7 +101,8 @@ extension KuCoinProtocol {
     return #"""
       {"symbol":"\#(i.name)","name":"\#(i.name)","baseCurrency":"\#(base)","quoteCurrency":"\#(quote)",\#
       "feeCurrency":"\#(quote)","market":"USDS","baseMinSize":\#(i.minimum),"quoteMinSize":"0.1",\#
-      "baseMaxSize":"10000000000","quoteMaxSize":"99999999","baseIncrement":\#(exact(instrument.lot, instrument.sizeScale)),\#
+      "baseMaxSize":"10000000000","quoteMaxSize":"99999999",\#
+      "baseIncrement":\#(exact(instrument.lot, instrument.sizeScale)),\#
       "quoteIncrement":"0.000001","priceIncrement":\#(exact(instrument.tick, instrument.priceScale)),\#
       "priceLimitRate":"0.1","minFunds":"0.1","isMarginEnabled":true,"enableTrading":true,"st":false}
       """#

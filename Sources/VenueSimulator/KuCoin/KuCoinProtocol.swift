@@ -40,8 +40,9 @@ enum KuCoinChannel: Hashable {
 
 /// KuCoin's public spot socket of the unified API: `obu`, `trade`, `ticker`, the JSON ping; REST `symbols`.
 ///
-/// JSON in binary frames. A book's snapshot comes some while after the acknowledgement, and then the changes of its 500 best levels a side.
-/// Any symbol is acknowledged, and one that there is not stays silent. One symbol a request on `obu`.
+/// JSON in binary frames. A book's snapshot comes some while after the acknowledgement, and then the changes of its 500
+/// best levels a side. Any symbol is acknowledged, and one that there is not stays silent. One symbol a request on
+/// `obu`.
 final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
   static let depth = 500
   /// Client messages in ten seconds: the smaller of the documented numbers.
@@ -211,8 +212,8 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
     var first = books[index].last + 1
     let told = books[index].told
     books[index].told = (first, bids, asks)
-    // That a message begins with numbers which were told before is documented as right, though nobody has seen it. It then tells
-    // all that they were about.
+    // That a message begins with numbers which were told before is documented as right, though nobody has seen it. It
+    // then tells all that they were about.
     if let told, index % 2 == 1, books[index].messages % 16 == 0 {
       first = told.from
       bids += told.bids.filter { old in !bids.contains { $0.price == old.price } }

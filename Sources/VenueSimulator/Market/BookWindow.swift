@@ -1,7 +1,7 @@
 import MarketData
 
-/// What clients of a stream have been shown of a book: its best levels as they stood when they were last told. The venue tells the
-/// difference, levels that left the window included.
+/// What clients of a stream have been shown of a book: its best levels as they stood when they were last told. The
+/// venue tells the difference, levels that left the window included.
 struct BookWindow {
   let depth: Int
   private var bids: [PriceLevel] = []
@@ -9,7 +9,8 @@ struct BookWindow {
 
   init(depth: Int) { self.depth = depth }
 
-  /// Moves the window to `book`; what changed, best first, with size 0 for levels that are gone or have fallen out. O(depth).
+  /// Moves the window to `book`; what changed, best first, with size 0 for levels that are gone or have fallen out.
+  /// O(depth).
   mutating func move(to book: SimulatedBook) -> (bids: [PriceLevel], asks: [PriceLevel]) {
     let newBids = book.top(.bid, depth)
     let newAsks = book.top(.ask, depth)

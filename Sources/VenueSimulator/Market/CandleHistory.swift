@@ -1,7 +1,8 @@
 import MarketData
 
-/// What an instrument traded before its simulation began, hour by hour: a function of the seed and the hour alone, so that it costs
-/// nothing until somebody asks and says the same every time. It meets the first recorded hour at its opening price.
+/// What an instrument traded before its simulation began, hour by hour: a function of the seed and the hour alone, so
+/// that it costs nothing until somebody asks and says the same every time. It meets the first recorded hour at its
+/// opening price.
 struct CandleHistory: Sendable {
   private let seed: UInt64
   private let tick: Int64
@@ -137,7 +138,8 @@ extension InstrumentMarket {
     /// When the instrument was first traded.
     var listed: Timestamp { Timestamp(rawValue: history.listed * Microseconds.hour) }
 
-    /// What happened from `start` on for `length` µs, both whole minutes, and for a length of an hour or more whole hours.
+    /// What happened from `start` on for `length` µs, both whole minutes, and for a length of an hour or more whole
+    /// hours.
     mutating func bar(from start: Timestamp, length: Int64) -> SimulatedDay.Minute {
       let first = start.rawValue / Microseconds.minute
       let count = length / Microseconds.minute

@@ -3,9 +3,9 @@ import MarketData
 
 /// The market of one instrument: a hidden fair price that wanders and bursts, and the orders that follow it.
 ///
-/// Moments of activity come as a Poisson process with two regimes: calm, and bursts (a tenth of the time, six times as busy,
-/// with a direction). In each the fair price moves; what stands on its wrong side is traded away, wide spreads are
-/// filled, and otherwise levels are placed, resized and withdrawn, mostly near the top.
+/// Moments of activity come as a Poisson process with two regimes: calm, and bursts (a tenth of the time, six times as
+/// busy, with a direction). In each the fair price moves; what stands on its wrong side is traded away, wide spreads
+/// are filled, and otherwise levels are placed, resized and withdrawn, mostly near the top.
 package final class InstrumentMarket {
   package let instrument: SimulatedInstrument
   /// The true book.
@@ -66,7 +66,8 @@ package final class InstrumentMarket {
     fair = price
     // The day before: a walk backwards from the present, 0.08 % a minute, with busy and quiet minutes.
     var minutes: [SimulatedDay.Minute] = []
-    // However fast a load test is to be now, the day before it was a day like others; 24 h at thousands a second do not fit 64 bits.
+    // However fast a load test is to be now, the day before it was a day like others; 24 h at thousands a second do not
+    // fit 64 bits.
     let tradesPerMinute = min(perSecond, 50) * 60 * Self.tradesPerMoment
     let tick = instrument.tick
     if !hasPast {
@@ -104,7 +105,8 @@ package final class InstrumentMarket {
     scheduleNext()
   }
 
-  /// Trades a moment as they come out of the process below: measured 0.2 to 0.8 at a rate of 60, by the tick's coarseness.
+  /// Trades a moment as they come out of the process below: measured 0.2 to 0.8 at a rate of 60, by the tick's
+  /// coarseness.
   private static let tradesPerMoment = 0.4
 
   // MARK: - The beginning

@@ -1,6 +1,7 @@
 /// The simulator's own seeded generator (SplitMix64) and the few distributions it draws from.
 ///
-/// Only additions, multiplications and comparisons of IEEE doubles: the same seed gives the same market on every machine.
+/// Only additions, multiplications and comparisons of IEEE doubles: the same seed gives the same market on every
+/// machine.
 struct MarketRandom {
   private var state: UInt64
 
@@ -22,7 +23,8 @@ struct MarketRandom {
 
   mutating func chance(_ probability: Double) -> Bool { uniform() < probability }
 
-  /// Exponentially distributed with mean 1, by von Neumann's comparison of runs: no logarithm, so no platform's rounding.
+  /// Exponentially distributed with mean 1, by von Neumann's comparison of runs: no logarithm, so no platform's
+  /// rounding.
   mutating func exponential() -> Double {
     var whole = 0.0
     while true {

@@ -1,6 +1,7 @@
 import MarketData
 
-/// The figures of a rolling day, from 1,440 minutes and the one under way; exact to the minute. It keeps what is older for candles.
+/// The figures of a rolling day, from 1,440 minutes and the one under way; exact to the minute. It keeps what is older
+/// for candles.
 package struct SimulatedDay: Sendable, Equatable {
   /// One minute of trading. Prices at the instrument's scale.
   package struct Minute: Sendable, Equatable {
@@ -121,8 +122,8 @@ package struct SimulatedDay: Sendable, Equatable {
     firstMinute += Int64(count)
   }
 
-  /// A minute by its number since 1970: finished, under way, or one to come, which stands still. Precondition: not before
-  /// `firstMinute`.
+  /// A minute by its number since 1970: finished, under way, or one to come, which stands still. Precondition: not
+  /// before `firstMinute`.
   func minute(_ number: Int64) -> Minute {
     let index = Int(number - firstMinute)
     if index < finished.count { return finished[index] }

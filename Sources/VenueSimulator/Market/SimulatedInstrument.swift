@@ -93,7 +93,8 @@ package struct SimulatedExcerpt: Sendable {
     self.busyness = busyness ?? Array(repeating: 1, count: symbols.count)
   }
 
-  /// A venue with `count` spot markets of assets that there are not, `S0001`, `S0002`…, with books of `levels` levels a side.
+  /// A venue with `count` spot markets of assets that there are not, `S0001`, `S0002`…, with books of `levels` levels a
+  /// side.
   package init(invented count: Int, quote: String, levels: Int) {
     precondition((1...9_999).contains(count))
     invented = count

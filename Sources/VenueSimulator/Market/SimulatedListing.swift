@@ -24,8 +24,8 @@ package enum SimulatedListing {
   /// A market of each asset, or of the first ones.
   /// - Parameters:
   ///   - part: of the asset's activity.
-  ///   - prices: digits after the point of each asset's price, one figure an asset, in the order of the assets; likewise `sizes`.
-  ///   - ticks: in counts of the last digit; nil for 1. Likewise `lots`.
+  ///   - prices: digits after the point of each asset's price, one figure an asset, in the order of the assets;
+  /// likewise `sizes`.   - ticks: in counts of the last digit; nil for 1. Likewise `lots`.
   ///   - contracts: what sizes count, in base units; nil for 1.
   ///   - name: the venue's, of an asset and its place.
   private static func markets(
@@ -76,8 +76,8 @@ package enum SimulatedListing {
       }
   }()
 
-  /// Prices of five digits, amounts of eight after the point, each printed without zeros at its end; names of three letters stand
-  /// together, longer ones with a colon, and Tether is UST.
+  /// Prices of five digits, amounts of eight after the point, each printed without zeros at its end; names of three
+  /// letters stand together, longer ones with a colon, and Tether is UST.
   package static let bitfinex =
     markets("USD", prices: "01224553", sizes: "88888888") { base, _ in "t\(base)\(base.utf8.count > 3 ? ":" : "")USD" }
     + markets("USDT", part: 0.5, prices: "0", sizes: "8") { base, _ in "t\(base)UST" }
@@ -99,7 +99,8 @@ package enum SimulatedListing {
     markets("USDC", .perpetual, prices: "12224452", sizes: "43120001") { base, _ in "\(base)_USDC-PERPETUAL" }
     + markets("USDC", expiry, part: 0.3, prices: "1", sizes: "4") { base, _ in "\(base)_USDC-25DEC26" }
 
-  /// Perpetuals, and spot by numbers. Prices have at most five significant digits, and 6 (on spot 8) less those of sizes after the point.
+  /// Perpetuals, and spot by numbers. Prices have at most five significant digits, and 6 (on spot 8) less those of
+  /// sizes after the point.
   package static let hyperliquid =
     markets(
       "USDC", .perpetual, part: 1.2, prices: "12446664", sizes: "54220002",
@@ -115,14 +116,16 @@ package enum SimulatedListing {
   /// Digits of `priceIncrement` and `baseIncrement`.
   package static let kucoin = markets("USDT", prices: "12325452", sizes: "87444446") { base, _ in "\(base)-USDT" }
 
-  /// Spot and perpetuals by the same names. Sizes are in base units on both; a tick of Solana's perpetual is five of its last digit.
+  /// Spot and perpetuals by the same names. Sizes are in base units on both; a tick of Solana's perpetual is five of
+  /// its last digit.
   package static let bitget = byTurns(
     markets("USDT", part: 0.8, prices: "22224452", sizes: "64444444") { base, _ in "\(base)USDT" },
     markets(
       "USDT", .perpetual, part: 1.2, prices: "12324452", sizes: "42120001", ticks: [1, 1, 5, 1, 1, 1, 1, 1]
     ) { base, _ in "\(base)USDT" })
 
-  /// Spot is printed with eight digits, `tickSize` and `stepSize` are coarser; futures have digits of their own, and a dated one of BTC.
+  /// Spot is printed with eight digits, `tickSize` and `stepSize` are coarser; futures have digits of their own, and a
+  /// dated one of BTC.
   package static let binance =
     markets(
       "USDT", prices: "88888888", sizes: "88888888",

@@ -1,9 +1,10 @@
 import MarketData
 
-/// A venue's whole market, seeded: the same seed, rate and start give the same history, whatever the steps it is taken in.
+/// A venue's whole market, seeded: the same seed, rate and start give the same history, whatever the steps it is taken
+/// in.
 ///
-/// `rate` is the moments of activity a second and instrument on average: 60 are 480 a second for a venue of eight. A moment
-/// changes one to about ten levels, and two in five make a trade. Confined to one queue.
+/// `rate` is the moments of activity a second and instrument on average: 60 are 480 a second for a venue of eight. A
+/// moment changes one to about ten levels, and two in five make a trade. Confined to one queue.
 package final class SimulatedMarket {
   package let instruments: [InstrumentMarket]
   /// What the last `next` did; reused.
@@ -31,7 +32,8 @@ package final class SimulatedMarket {
       instrument: instrument, book: state.book, updateID: state.updateID, isSnapshot: isSnapshot)
   }
 
-  /// Lets the next moment at or before `limit` happen and puts it into `change`; false if there is none. O(instruments).
+  /// Lets the next moment at or before `limit` happen and puts it into `change`; false if there is none.
+  /// O(instruments).
   package func next(until limit: Timestamp) -> Bool {
     while !instruments.isEmpty {
       var first = 0

@@ -107,8 +107,8 @@ extension OKXProtocol {
 
   // MARK: - Candles
 
-  /// `before` and `after` exclude their own bars, the newest come first, and of a range the newest are left. Plain days begin at 16:00
-  /// UTC; sizes of contracts are in contracts, with base units behind them.
+  /// `before` and `after` exclude their own bars, the newest come first, and of a range the newest are left. Plain days
+  /// begin at 16:00 UTC; sizes of contracts are in contracts, with base units behind them.
   private func candles(_ request: SimulatedRequest) -> SimulatedResponse? {
     let isHistory = request.path == "/api/v5/market/history-candles"
     guard isHistory || request.path == "/api/v5/market/candles" else { return nil }

@@ -20,10 +20,11 @@ enum OKXChannel: String {
   case tickers
 }
 
-/// OKX v5's public socket: `books` (400 levels, 100 ms), `bbo-tbt`, `trades`, `tickers`, the text `ping`; REST `instruments`.
+/// OKX v5's public socket: `books` (400 levels, 100 ms), `bbo-tbt`, `trades`, `tickers`, the text `ping`; REST
+/// `instruments`.
 ///
-/// Numbers are strings without trailing zeros, sizes of contracts are in contracts. Updates of a book name the number before theirs; a
-/// book without a change for a minute says so. One bad argument refuses itself alone.
+/// Numbers are strings without trailing zeros, sizes of contracts are in contracts. Updates of a book name the number
+/// before theirs; a book without a change for a minute says so. One bad argument refuses itself alone.
 final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
   static let depth = 400
   /// Silence on both sides after which the connection is closed.
@@ -163,7 +164,8 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
 
   private func sendQuiet(_ index: Int) {
     guard !desk.isEmpty(.books, index) else { return }
-    // What has changed and waits for its turn is told first: a message that names the number again says that nothing has.
+    // What has changed and waits for its turn is told first: a message that names the number again says that nothing
+    // has.
     let before = books[index].number
     flush(index)
     if books[index].number == before { sendUpdate(index, [], [], previous: before) }

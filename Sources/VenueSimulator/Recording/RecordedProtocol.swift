@@ -3,13 +3,13 @@ import MarketData
 
 /// A venue that sends what it once sent.
 ///
-/// Each session gets every frame from the first on, at the pace of the recording, from its first message; what it subscribes to is
-/// not looked at. At the end it is closed with 1001, and gets all again when it comes back. A recording of several
-/// connections is played as one.
+/// Each session gets every frame from the first on, at the pace of the recording, from its first message; what it
+/// subscribes to is not looked at. At the end it is closed with 1001, and gets all again when it comes back. A
+/// recording of several connections is played as one.
 ///
-/// REST requests are answered with what was recorded at the moment that the newest session has reached, or, if there was nothing
-/// by then, with the next answer once its moment has come: a book snapshot is never from before the frames that it is to be joined
-/// with. Without a session the first answer is given at once.
+/// REST requests are answered with what was recorded at the moment that the newest session has reached, or, if there
+/// was nothing by then, with the next answer once its moment has come: a book snapshot is never from before the frames
+/// that it is to be joined with. Without a session the first answer is given at once.
 final class RecordedProtocol: VenueProtocol {
   private final class Session: SimulatedSession {
     /// The venue's time of the first frame; nil before the client's first message.

@@ -62,7 +62,8 @@ final class ExchangeClient: ConnectionHandler {
     }
   }
 
-  /// Answers later if the venue wants it so. Clients here have one request at a time under way, so that nothing after it is lost.
+  /// Answers later if the venue wants it so. Clients here have one request at a time under way, so that nothing after
+  /// it is lost.
   private func wait(for head: HTTPRequestHead, _ body: [UInt8]) -> Bool {
     let delay = head.method == "GET" || head.method == "POST" ? core.venue.delay(path: head.path, query: head.query) : 0
     guard delay > 0 else { return false }

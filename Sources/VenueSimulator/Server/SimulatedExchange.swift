@@ -86,8 +86,8 @@ package final class SimulatedExchange: Sendable {
     loop.execute { core.start() }
   }
 
-  /// Lets a fault happen: at once if it has no time, else so many seconds from now. Callable from anywhere. One that the venue
-  /// cannot have is logged and ignored.
+  /// Lets a fault happen: at once if it has no time, else so many seconds from now. Callable from anywhere. One that
+  /// the venue cannot have is logged and ignored.
   package func inject(_ fault: Fault) {
     let core = core
     loop.execute { core.inject(fault) }
@@ -112,7 +112,8 @@ package final class SimulatedExchange: Sendable {
 
 /// What an exchange has on its loop.
 final class ExchangeCore: @unchecked Sendable {
-  // `@unchecked`: everything is touched on `loop` only (asserted by its connections), but for `published`, which is a mutex.
+  // `@unchecked`: everything is touched on `loop` only (asserted by its connections), but for `published`, which is a
+  // mutex.
   /// Unsent bytes of a client that does not read, after which it is cut off.
   static let queueLimit = 16 << 20
   /// TCP connections at once, REST included.

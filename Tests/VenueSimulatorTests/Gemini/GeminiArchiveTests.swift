@@ -23,7 +23,7 @@ struct GeminiArchiveTests {
   @Test("the whole book comes first, and every change after it", arguments: testSeeds(3))
   func books(seed: UInt64) throws {
     let venue = try makeVenue("gemini", seed: seed, rate: 60)
-    let client = try TestClient(venue, path: GeminiArchive.path)
+    let client = try TestClient(venue, path: GeminiProtocol.archivePath)
     venue.run(0.333, client)
     client.send(Self.request("subscribe", ["BTCUSD", "DOGEGUSDPERP"]))
     venue.run(4, client)
@@ -55,12 +55,12 @@ struct GeminiArchiveTests {
     "trades have the taker's side and the current socket's numbers; the first message has the latest, the newest first")
   func trades() throws {
     let venue = try makeVenue("gemini", rate: 60)
-    let client = try TestClient(venue, path: GeminiArchive.path)
+    let client = try TestClient(venue, path: GeminiProtocol.archivePath)
     let current = try TestClient(venue)
     current.send(GeminiProtocolTests.request(1, "subscribe", ["btcusd@trade"]))
     client.send(Self.request("subscribe", ["BTCUSD"]))
     let first = try parse(client.take()[0]).objects("trades").map { $0.int("event_id")! }
-    #expect(first.count == GeminiArchive.replayed && first == first.sorted(by: >))
+    #expect(first.count == GeminiProtocol.replayed && first == first.sorted(by: >))
     venue.run(3, client, current)
     let trades = try client.take().map(parse).filter { $0.string("type") == "trade" }
     let others = try current.take().dropFirst().map(parse)
@@ -74,7 +74,7 @@ struct GeminiArchiveTests {
   @Test("names are in upper case; what is left is silent; a heartbeat every five seconds")
   func requests() throws {
     let venue = try makeVenue("gemini", faults: ["refuse=ZEC-USD"])
-    let client = try TestClient(venue, path: GeminiArchive.path)
+    let client = try TestClient(venue, path: GeminiProtocol.archivePath)
     let refusal = #"{"reason":"NoValidTradingPairs","result":"error"}"#
     for names in [["btcusd"], ["ZECUSD"], ["XYZUSD"], []] {
       client.send(Self.request("subscribe", names))

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// The checksum of a book that is aggregated by price: CRC-32 over the 25 best of each side, bid and ask by turns, each as
-/// `price:amount` with the minus sign of asks, as JavaScript prints them (docs.bitfinex.com, "Checksum").
+/// The checksum of a book that is aggregated by price: CRC-32 over the 25 best of each side, bid and ask by turns, each
+/// as `price:amount` with the minus sign of asks, as JavaScript prints them (docs.bitfinex.com, "Checksum").
 enum BitfinexChecksum {
   static let depth = 25
 
