@@ -7,7 +7,10 @@ import Testing
 @Suite("Settings")
 struct SettingTests {
   /// Defaults that depend on the machine.
-  private static let ofTheMachine = ["loops": "one per core", "node": "the host's name"]
+  private static let ofTheMachine = [
+    "loops": "one per core", "node": "the host's name",
+    "data.directory": "[the usual place](../../History/History.docc/History.md)",
+  ]
 
   @Test("the guide lists every setting with its default and what is allowed")
   func guide() throws {
@@ -36,7 +39,7 @@ struct SettingTests {
       let indented = text.hasPrefix("  ")
       guard let colon = text.firstIndex(of: ":") else { continue }
       let key = text[..<colon].drop { $0 == " " || $0 == "#" }
-      guard key.allSatisfy({ $0.isLetter || $0 == "-" }) else { continue }
+      guard key.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" }) else { continue }
       if indented { keys.insert("\(parent).\(key)") } else { (parent, _) = (String(key), keys.insert(String(key))) }
     }
     let missing = Setting.all.map(\.key).filter { !keys.contains($0) }

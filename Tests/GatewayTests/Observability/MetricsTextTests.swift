@@ -47,6 +47,7 @@ struct MetricsTextTests {
       MetricsText.render(NodeMetrics(), feeds: [feed], uptimeSeconds: 1, now: Timestamp(microseconds: 1))
       + TLSMetricsText.render(TLSStatistics(), [])
       + RecordingMetricsText.render([RecordingFigures(set: "kraken-spot", path: "f")])
+      + HistoryMetricsText.render(HistoryKeeper.Figures(), CandleBackfill.Figures())
       + ProcessMetricsText.render(ProcessFigures.current)
     var types: [Substring: Substring] = [:]
     for line in text.split(separator: "\n") where line.hasPrefix("# TYPE ") {
