@@ -39,7 +39,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     name: name + "Tests", dependencies: dependencies + ["TestSupport", "TestTraits"], swiftSettings: settings)
 }
 
-/// What a build tells of itself (`Deploy/package.sh`). A plain build is told nothing, so that it stays the same from commit to commit.
+/// What a build tells of itself (`Deploy/package.sh`). A plain build is told nothing, so that it stays the same from
+/// commit to commit.
 let buildDefines: [CSetting] = ["TIDEGATE_COMMIT", "TIDEGATE_BUILD_DATE"].compactMap { name in
   guard let value = Context.environment[name], !value.isEmpty, !value.contains("\"") else { return nil }
   return .define(name, to: "\"\(value)\"")

@@ -6,7 +6,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
-#include <sys/timerfd.h>
 
 // Declared in <sys/socket.h>, but under _GNU_SOURCE only. That header is not included: its constants would belong to
 // this module or to Glibc depending on which is built first.
@@ -43,9 +42,4 @@ static inline int clinux_epoll_remove(int set, int descriptor) {
 }
 static inline int clinux_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 static inline int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
-static inline int clinux_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }
-static inline int clinux_timerfd_arm(int descriptor, uint64_t deadline) {
-  struct itimerspec spec = {{0, 0}, {(time_t)(deadline / 1000000000), (long)(deadline % 1000000000)}};
-  return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &spec, 0);
-}
 #endif

@@ -210,7 +210,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       let changed = feed.takeChangedInstruments()
       let ids: [InstrumentID]
       if history?.isHolding(slot) ?? false {
-        // Nobody is to see an instrument without its past; when that is there, all are told.
+        // Clients hear of an instrument when its past is there.
         untold.insert(slot)
         ids = []
       } else if untold.remove(slot) == nil {

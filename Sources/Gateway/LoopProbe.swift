@@ -24,7 +24,7 @@ enum LoopProbe {
   }
 
   /// - Parameters:
-  ///   - home: the loop that counts the time. If it stands still itself, nobody is told anything.
+  ///   - home: the loop that counts the time. If it stands still itself, nothing is reported.
   ///   - then: is called once, on any loop, with the indices of the loops that did not answer within `limit`.
   static func run(_ loops: [EventLoop], from home: EventLoop, then: @escaping @Sendable ([Int]) -> Void) {
     let round = Round(loops)

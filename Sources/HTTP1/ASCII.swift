@@ -2,16 +2,10 @@
 package enum ASCII {
   /// `tchar` (RFC 9110 section 5.6.2): what methods and field names are made of.
   package static func isToken(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"),
-      UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "'"),
-      UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"),
-      UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-      return true
-    default:
-      return false
-    }
+    // A bit for each: `0`…`9` and !#$%&'*+-. below 64; letters and ^_`|~ above.
+    let low: UInt64 = 0x03FF_6CFA_0000_0000
+    let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
+    return byte < 128 && (byte < 64 ? low : high) >> (byte & 63) & 1 == 1
   }
 
   /// Whether all of `text` is `tchar` and there is at least one.
@@ -42,6 +36,21 @@ package enum ASCII {
   }
 
   static func lowercased(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
+
+  /// Whether two texts are equal but for the case of ASCII letters. O(n).
+  package static func equalIgnoringCase(_ a: String, _ b: String) -> Bool {
+    guard a.utf8.count == b.utf8.count else { return false }
+    let isEqual = a.utf8.withContiguousStorageIfAvailable { a in
+      b.utf8.withContiguousStorageIfAvailable { b in equalIgnoringCase(a, b) }
+    }
+    return isEqual.flatMap { $0 } ?? zip(a.utf8, b.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+  }
+
+  static func equalIgnoringCase(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard a.count == b.count else { return false }
+    for index in 0..<a.count where a[index] != b[index] && lowercased(a[index]) != lowercased(b[index]) { return false }
+    return true
+  }
 
   /// Whether two texts are equal but for the case of ASCII letters. O(n).
   package static func equalIgnoringCase(_ a: some StringProtocol, _ b: some StringProtocol) -> Bool {

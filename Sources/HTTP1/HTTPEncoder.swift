@@ -76,6 +76,12 @@ package enum HTTPEncoder {
   }
 
   private static func append(text: String, to out: inout ByteBuffer) {
+    let isPlain = text.utf8.withContiguousStorageIfAvailable { bytes in
+      guard bytes.allSatisfy({ ASCII.isFieldContent($0) }) else { return false }
+      out.append(UnsafeRawBufferPointer(bytes))
+      return true
+    }
+    if isPlain == true { return }
     out.reserve(text.utf8.count)
     for byte in text.utf8 { out.append(ASCII.isFieldContent(byte) ? byte : 0x20) }
   }

@@ -19,6 +19,9 @@ package struct HTTPFields: Sendable {
   /// `fields` in their order.
   package init(_ fields: [HTTPField] = []) { self.fields = fields }
 
+  /// None yet, with room for so many.
+  init(capacity: Int) { fields.reserveCapacity(capacity) }
+
   /// Adds a field behind the others, also where one of that name is there already.
   package mutating func append(_ name: String, _ value: String) { fields.append(HTTPField(name, value)) }
 
@@ -35,9 +38,8 @@ package struct HTTPFields: Sendable {
   /// The elements of a comma-separated list field, over all its lines, without the space around them; empty ones are
   /// dropped (RFC 9110 section 5.6.1.2).
   package func list(_ name: String) -> [Substring] {
-    fields.flatMap { field -> [Substring] in
-      guard ASCII.equalIgnoringCase(field.name, name) else { return [] }
-      return field.value.utf8.split(separator: UInt8(ascii: ",")).compactMap {
+    fields.lazy.filter { ASCII.equalIgnoringCase($0.name, name) }.flatMap { field -> [Substring] in
+      field.value.utf8.split(separator: UInt8(ascii: ",")).compactMap {
         let element = Substring($0).trimmingSpace()
         return element.isEmpty ? nil : element
       }
@@ -46,7 +48,23 @@ package struct HTTPFields: Sendable {
 
   /// Whether a comma-separated list field holds `token`, both compared without case: `Connection: keep-alive, Upgrade`.
   package func contains(_ token: String, in name: String) -> Bool {
-    list(name).contains { ASCII.equalIgnoringCase($0, token) }
+    fields.contains { ASCII.equalIgnoringCase($0.name, name) && Self.holds(token, $0.value) }
+  }
+
+  /// Whether a comma-separated list holds `token`. It makes no list: every request is asked this several times.
+  private static func holds(_ token: String, _ list: String) -> Bool {
+    guard list.utf8.count != token.utf8.count || !ASCII.equalIgnoringCase(list, token) else { return true }
+    var (list, token) = (list, token)
+    return list.withUTF8 { list in
+      token.withUTF8 { token in
+        list.split(separator: UInt8(ascii: ",")).contains { element in
+          var element = element
+          while let first = element.first, first == 0x20 || first == 0x09 { element.removeFirst() }
+          while let last = element.last, last == 0x20 || last == 0x09 { element.removeLast() }
+          return !element.isEmpty && ASCII.equalIgnoringCase(UnsafeBufferPointer(rebasing: element), token)
+        }
+      }
+    }
   }
 }
 

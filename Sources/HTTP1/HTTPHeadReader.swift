@@ -58,7 +58,7 @@ struct HTTPHeadReader {
 
   /// The field lines up to the empty one; `framing` is set from them.
   mutating func fields(limit: Int, isHTTP11: Bool) throws(HTTPError) -> HTTPFields {
-    var fields = HTTPFields()
+    var fields = HTTPFields(capacity: 12)
     var transferEncodings = 0
     while index + 2 < bytes.count {
       guard fields.fields.count < limit else {

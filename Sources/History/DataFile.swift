@@ -8,8 +8,8 @@ import Synchronization
 /// no event loop ever waits for a disk: loops hand their data to a bounded mailbox, and only threads that may wait call
 /// `write` and `read`. Several processes may have the file open at a time, as during a take-over.
 ///
-/// Whoever keeps something in the file names its tables in a `SchemaPart`. A damaged file is renamed and replaced by an
-/// empty one, at the start and at any later time.
+/// A type that keeps something in the file names its tables in a `SchemaPart`. A damaged file is renamed and replaced
+/// by an empty one, at the start and at any later time.
 package final class DataFile: Sendable {
   /// Transactions that may wait for the writer. Beyond that `submit` refuses.
   package static let submissionLimit = 1_024

@@ -12,7 +12,7 @@ package enum DataFileError: Error, Sendable, Equatable, CustomStringConvertible 
   case busy(path: String)
   /// The system refuses access to the file or its directory, or reports an error.
   case inaccessible(path: String, reason: String)
-  /// Anything else, in the words of whoever reported it.
+  /// Anything else, in the words of the library that reported it.
   case failed(path: String, reason: String)
 
   package var description: String {

@@ -5,7 +5,7 @@ import MarketData
 package struct HistoryImport {
   /// Candles of one transaction.
   private static let batchSize = 5_000
-  /// Problems that are told one by one.
+  /// Problems that are reported one by one.
   private static let problemLimit = 20
 
   private let store: HistoryStore

@@ -34,7 +34,7 @@ package enum HistoryText {
     }
   }
 
-  /// The fields of a line by their columns; nil if it is none.
+  /// The fields of a line by their columns; nil if it has others.
   package static func fields(_ line: String, columns: [String]) -> [String: String]? {
     if line.hasPrefix("{") {
       guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else { return nil }
@@ -49,7 +49,7 @@ package enum HistoryText {
     return Dictionary(zip(columns, values)) { first, _ in first }.filter { !$0.value.isEmpty }
   }
 
-  /// The candle of such fields at the scales of its instrument; what is wrong, in words, if it is none.
+  /// The candle of such fields at the scales of its instrument; what is wrong, in words, if they are not one.
   static func candle(_ fields: [String: String], priceScale: UInt8, sizeScale: UInt8) -> Result<StoredCandle, Problem> {
     var missing = ""
     func number(_ name: String, _ scale: Int) -> Int128? {

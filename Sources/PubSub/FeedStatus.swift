@@ -35,7 +35,7 @@ package enum DataSource: String, Sendable, CaseIterable {
   }
 }
 
-/// What clients and operators are told of one feed.
+/// The state of one feed, for clients and operators.
 package struct FeedStatus: Sendable, Equatable {
   package var venue: String
   package var source = DataSource.live

@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 import MarketData
 
@@ -34,17 +35,7 @@ struct RecordingPart: Equatable {
   }
 
   /// `20260821T101500Z`
-  static func stamp(_ time: Timestamp) -> String {
-    var seconds = time_t(max(0, time.microseconds) / Microseconds.second)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    func digits(_ value: Int32, _ count: Int) -> String {
-      let text = String(value)
-      return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-    return digits(parts.tm_year + 1900, 4) + digits(parts.tm_mon + 1, 2) + digits(parts.tm_mday, 2) + "T"
-      + digits(parts.tm_hour, 2) + digits(parts.tm_min, 2) + digits(parts.tm_sec, 2) + "Z"
-  }
+  static func stamp(_ time: Timestamp) -> String { CivilTime(microseconds: max(0, time.microseconds)).stamp }
 
   /// The path of a file of `set` that begins at `time`, with a number at its end where that is taken: `_2`…`_999`.
   static func unusedPath(in folder: String, set: String, at time: Timestamp) -> String {

@@ -5,8 +5,8 @@ import Glibc
 /// A serial dispatch queue that owns connections: one epoll set behind one dispatch source, a mailbox, timers.
 ///
 /// Everything that happens on a loop happens on its queue, one thing at a time. Other queues and threads enter through
-/// `execute`. While the source's handler lingers for events (about 5 ms), the queue's own `async` would wait, hence the
-/// mailbox.
+/// `execute`. The source's handler is entered with the first event and stays until the loop ends, so the queue's own
+/// `async` would wait for ever; hence the mailbox, and hence nobody else has the queue.
 ///
 /// A turn is: the events of one `epoll_wait`, timers that are due, mailbox tasks, the `onTurnEnd` bodies, then one send
 /// per connection that was written to. A loop lives until `shutdown`; it holds its connections and listeners.
@@ -19,13 +19,8 @@ package final class EventLoop: @unchecked Sendable {
 
   /// The place among the loops of this process, for striping ids.
   package let index: Int
-  package let queue: DispatchQueue
+  private let queue: DispatchQueue
 
-  /// How long the handler waits for more after the last event. Returning to Dispatch and coming back costs 8–10 µs;
-  /// within this time a loop with steady traffic never does.
-  private static let linger: UInt64 = 5_000_000
-  /// The longest stay in the handler, so that blocks put on the queue itself get their turn.
-  private static let longestStay: UInt64 = 50_000_000
   /// Mailbox tasks of one turn; the rest waits until sockets and timers have been looked at.
   private static let tasksPerTurn = 1024
   /// How often a turn flushes again because a flush led to more writes; then it leaves the rest to the next.
@@ -56,14 +51,12 @@ package final class EventLoop: @unchecked Sendable {
   @exclusivity(unchecked) private var turnEndBodies: ContiguousArray<() -> Void> = []
   @exclusivity(unchecked) private var now: UInt64 = 0
   @exclusivity(unchecked) private var isInTurn = false
-  @exclusivity(unchecked) private var armedDeadline: UInt64 = 0
   @exclusivity(unchecked) private var timerSequence: UInt64 = 0
   @exclusivity(unchecked) private var shutdownCompletions: [@Sendable () -> Void]?
   /// Whether `shutdown` has been carried out; on the loop only.
   @exclusivity(unchecked) package private(set) var hasEnded = false
   /// Nil in a driven loop.
   private let source: (any DispatchSourceRead)?
-  private let systemPoller: SystemPoller?
 
   private static let ignoreBrokenPipes: Void = {
     // OpenSSL writes with write(2), which raises SIGPIPE on a connection the peer has closed.
@@ -73,7 +66,7 @@ package final class EventLoop: @unchecked Sendable {
   /// A serial queue rather than a global one, whose few threads may all be blocked in waiting for just this.
   private static let farewells = DispatchQueue(label: "tidegate.shutdown")
 
-  /// - Throws: `.system` where the process is out of descriptors; a loop takes three.
+  /// - Throws: `.system` where the process is out of descriptors; a loop takes two.
   package init(index: Int, label: String) throws(TransportError) {
     _ = Self.ignoreBrokenPipes
     self.index = index
@@ -82,7 +75,6 @@ package final class EventLoop: @unchecked Sendable {
     queue = DispatchQueue(label: label)
     let poller = try SystemPoller.make()
     self.poller = poller
-    systemPoller = poller
     let source = DispatchSource.makeReadSource(fileDescriptor: poller.descriptor, queue: queue)
     self.source = source
     source.setEventHandler { @Sendable in self.run() }
@@ -99,7 +91,6 @@ package final class EventLoop: @unchecked Sendable {
     isSystemLoop = kernel is SystemKernel
     self.poller = poller
     queue = DispatchQueue(label: "tidegate.driven.\(index)")
-    systemPoller = nil
     source = nil
   }
 
@@ -227,34 +218,21 @@ package final class EventLoop: @unchecked Sendable {
 
   private var hasWork: Bool { unfinished.count > 0 || nextTask < tasks.count || dirty.count > 0 || !closed.isEmpty }
 
-  /// The source's handler: turns, until nothing has happened for `linger`.
+  /// The source's handler: turns, until the loop ends. Between them it waits in the poller and not in Dispatch: to
+  /// return and be called again takes the manager's thread, a worker and 16 system calls, 150 µs for each message of a
+  /// quiet client.
   private func run() {
     guard !hasEnded else { return }
     isInTurn = true
     now = kernel.uptime()
-    let entered = now
-    var lastActivity = now
-    while true {
-      var wait: Int32 = 0
-      if !hasWork, mailbox.prepareToSleep() {
-        let idle = now &- lastActivity
-        let stays = idle < Self.linger && now &- entered < Self.longestStay
-        if !stays { break }
-        wait = milliseconds(until: min(lastActivity + Self.linger, timers.nextDeadline ?? .max))
-      } else if now &- entered >= Self.longestStay {
-        poller.wake()
-        break
-      }
+    while !hasEnded {
+      let isIdle = !hasWork && mailbox.prepareToSleep()
+      let wait = isIdle ? milliseconds(until: timers.nextDeadline ?? UInt64(Int64.max)) : 0
       let count = poller.wait(milliseconds: wait, into: events)
       now = kernel.uptime()
-      if turn(events: count) { lastActivity = now }
-      if hasEnded { break }
+      _ = turn(events: count)
     }
     isInTurn = false
-    if !hasEnded, let next = timers.nextDeadline, next != armedDeadline {
-      armedDeadline = next
-      systemPoller?.arm(deadline: next)
-    }
   }
 
   /// One turn of a driven loop. Returns whether anything happened.

@@ -75,6 +75,15 @@ struct DescriptorTable: ~Copyable {
     free.append(Int32(index))
   }
 
+  /// The token of nobody.
+  static let nobody = UInt64.max
+
+  /// The token that goes with the events of an occupant; nil if it is not here.
+  func token(of occupant: PolledDescriptor) -> UInt64? {
+    guard occupant.slot >= 0 else { return nil }
+    return UInt64(slots[Int(occupant.slot)].generation) << 32 | UInt64(occupant.slot)
+  }
+
   /// Whom an event is for; nil if that one is gone.
   @inline(__always)
   func occupant(token: UInt64) -> PolledDescriptor? {

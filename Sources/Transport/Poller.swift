@@ -38,7 +38,7 @@ package struct PollerEvents {
   /// Events taken with one call; more wait for the next.
   package static let capacity = 512
   /// Tokens from here up are a poller's own.
-  static let firstReservedToken = UInt64.max - 1
+  static let firstReservedToken = UInt64.max
 
   fileprivate let base: UnsafeMutablePointer<epoll_event>
 
@@ -66,42 +66,35 @@ final class SystemPoller: Poller {
   /// Readable while there are events to take.
   let descriptor: Int32
   private let wakeDescriptor: Int32
-  private let timerDescriptor: Int32
 
-  private init(descriptor: Int32, wake: Int32, timer: Int32) {
+  private init(descriptor: Int32, wake: Int32) {
     self.descriptor = descriptor
     wakeDescriptor = wake
-    timerDescriptor = timer
   }
 
-  /// - Throws: `.system` where the process is out of descriptors; one takes three.
+  /// - Throws: `.system` where the process is out of descriptors; one takes two.
   static func make() throws(TransportError) -> SystemPoller {
     let set = clinux_epoll_create()
     let setError = errno
     let wake = clinux_eventfd()
     let wakeError = errno
-    let timer = clinux_timerfd()
-    let timerError = errno
-    // Edge-triggered, so neither has to be read: every write and every expiry is an edge of its own.
+    // Edge-triggered, so it has not to be read: every write is an edge of its own.
     let interest = clinux_epoll_interest()
     let isComplete =
-      set >= 0 && clinux_epoll_add(set, wake, interest, UInt64.max) == 0
-      && clinux_epoll_add(set, timer, interest, UInt64.max - 1) == 0
+      set >= 0 && wake >= 0 && clinux_epoll_add(set, wake, interest, UInt64.max) == 0
     let addError = errno
     guard isComplete else {
-      for made in [set, wake, timer] where made >= 0 { Glibc.close(made) }
+      for made in [set, wake] where made >= 0 { Glibc.close(made) }
       if set < 0 { throw .system(call: "epoll_create1", errno: setError) }
       if wake < 0 { throw .system(call: "eventfd", errno: wakeError) }
-      if timer < 0 { throw .system(call: "timerfd_create", errno: timerError) }
       throw .system(call: "epoll_ctl", errno: addError)
     }
-    return SystemPoller(descriptor: set, wake: wake, timer: timer)
+    return SystemPoller(descriptor: set, wake: wake)
   }
 
   deinit {
     Glibc.close(descriptor)
     Glibc.close(wakeDescriptor)
-    Glibc.close(timerDescriptor)
   }
 
   func add(_ descriptor: Int32, token: UInt64) throws(TransportError) {
@@ -122,10 +115,5 @@ final class SystemPoller: Poller {
   func wake() {
     var one: UInt64 = 1
     _ = Glibc.write(wakeDescriptor, &one, 8)
-  }
-
-  /// Makes the set readable at `deadline` (monotonic ns) though nobody is in `wait`.
-  func arm(deadline: UInt64) {
-    _ = clinux_timerfd_arm(timerDescriptor, deadline)
   }
 }

@@ -6,14 +6,14 @@ import Glibc
 package struct ServiceManager: Sendable {
   private let address: sockaddr_un
   private let length: socklen_t
-  /// How often the manager expects `alive`, µs; nil if it does not watch. Half of `WATCHDOG_USEC`, as sd_watchdog_enabled(3)
-  /// recommends.
+  /// How often the manager expects `alive`, µs; nil if it does not watch. Half of `WATCHDOG_USEC`, as
+  /// sd_watchdog_enabled(3) recommends.
   package let watchInterval: UInt64?
 
   /// Nil where no manager listens: `NOTIFY_SOCKET` is not set, or is no path of a socket.
   /// - Parameters:
   ///   - environment: the process's variables.
-  ///   - process: this process: a watch that was meant for another one (`WATCHDOG_PID`) is none.
+  ///   - process: this process: a watch that was meant for another process (`WATCHDOG_PID`) does not count.
   package init?(environment: [String: String], process: Int32 = getpid()) {
     guard let path = environment["NOTIFY_SOCKET"], path.utf8.count > 1, path.hasPrefix("/") || path.hasPrefix("@")
     else { return nil }

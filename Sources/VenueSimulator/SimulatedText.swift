@@ -4,35 +4,20 @@ import MarketData
 extension ByteBuffer {
   /// Appends `2026-08-26T15:16:16.637831Z`, without quotes (RFC 3339, microseconds).
   mutating func append(rfc3339 time: Timestamp) {
-    var days = time.rawValue / Microseconds.day
-    var rest = time.rawValue % Microseconds.day
-    if rest < 0 {
-      rest += Microseconds.day
-      days -= 1
-    }
-    // Days to civil date, in eras of 400 years that begin on 1 March.
-    let shifted = days + 719_468
-    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let monthIndex = (5 * dayOfYear + 2) / 153
-    let day = dayOfYear - (153 * monthIndex + 2) / 5 + 1
-    let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    append(padded: year, 4)
+    let moment = CivilTime(microseconds: time.microseconds)
+    append(padded: moment.date.year, 4)
     append("-")
-    append(padded: month, 2)
+    append(padded: moment.date.month, 2)
     append("-")
-    append(padded: day, 2)
+    append(padded: moment.date.day, 2)
     append("T")
-    append(padded: rest / Microseconds.hour, 2)
+    append(padded: moment.hour, 2)
     append(":")
-    append(padded: rest / Microseconds.minute % 60, 2)
+    append(padded: moment.minute, 2)
     append(":")
-    append(padded: rest / Microseconds.second % 60, 2)
+    append(padded: moment.second, 2)
     append(".")
-    append(padded: rest % Microseconds.second, 6)
+    append(padded: moment.microsecond, 6)
     append("Z")
   }
 

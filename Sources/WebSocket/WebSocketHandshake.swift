@@ -41,7 +41,8 @@ package enum WebSocketHandshake {
     }
 
     let offered = fields.list("Sec-WebSocket-Protocol")
-    guard offered.allSatisfy({ ASCII.isToken($0) }), Set(offered).count == offered.count else {
+    guard offered.allSatisfy({ ASCII.isToken($0) }), offered.count < 2 || Set(offered).count == offered.count
+    else {
       throw HTTPError(status: 400, reason: "Sec-WebSocket-Protocol must be a list of different tokens")
     }
     let chosen = offered.lazy.map { String($0) }.first { subprotocols.contains($0) }
@@ -122,7 +123,7 @@ package enum WebSocketHandshake {
 
   /// Base64 of the SHA-1 of the key and the RFC's constant (RFC 6455 section 4.2.2).
   static func acceptValue(forKey key: String) -> String {
-    Base64.encode(SHA1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
+    Base64.encode(SHA1.hash(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
   }
 
   private static func check(origins: Set<String>?, _ fields: HTTPFields) throws(HTTPError) {

@@ -65,7 +65,7 @@ struct LevelHeap {
   }
 }
 
-/// What the engine waits for on one of its clocks, the earliest first. Entries are hints: whoever takes one looks
+/// What the engine waits for on one of its clocks, the earliest first. Entries are hints: the code that takes one looks
 /// whether it still holds.
 struct WakeHeap {
   enum Kind: UInt8 { case expiry, hours, ring, countdown, snooze, stale, window }

@@ -80,7 +80,7 @@ package struct AlertThreshold: Sendable, Hashable {
     /// Either.
     case crosses
 
-    /// Whether a rule asks for the crossing itself, so that it is told even if it has been undone.
+    /// Whether a rule asks for the crossing itself, so that it fires even if it was undone since.
     package var isCrossing: Bool { rawValue >= Self.crossesUp.rawValue }
   }
 

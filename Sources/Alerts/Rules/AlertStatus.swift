@@ -69,7 +69,7 @@ package struct AlertFiring: Sendable, Hashable {
   package var lateBy: Int64
   /// Rings again after a snooze.
   package var isReminder: Bool
-  /// Earlier times of a clock alarm that passed unrung and are told with this one.
+  /// Earlier times of a clock alarm that passed unrung and are reported with this one.
   package var missed: UInt32
 
   package init(

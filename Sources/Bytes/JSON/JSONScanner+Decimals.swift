@@ -153,8 +153,8 @@ extension JSONScanner {
     }
   }
 
-  /// Reads a pair of decimals of the usual shape, such as a level of a book: `["61737.63","0.5"]` where `names` is nil, else
-  /// `{"price":61737.63,"qty":0.5}`. Of any other shape, right or wrong, it reads nothing and is nil.
+  /// Reads a pair of decimals of the usual shape, such as a level of a book: `["61737.63","0.5"]` where `names` is nil,
+  /// else `{"price":61737.63,"qty":0.5}`. Of any other shape, right or wrong, it reads nothing and is nil.
   /// - Parameters:
   ///   - first: the scale of the first decimal; its `power` is 10^`first`, or 0 above 10.
   ///   - second: that of the second.

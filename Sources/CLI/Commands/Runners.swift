@@ -106,8 +106,8 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
   await recorders.finish()
 }
 
-/// Opens what survives a restart. A file that cannot be used for reasons of the machine costs history alone; one that another
-/// version or program has written ends the command, so that nobody notices it weeks later.
+/// Opens what survives a restart. A file that cannot be used for reasons of the machine costs history alone; one that
+/// another version or program has written ends the command, so that nobody notices it weeks later.
 private func openHistory(_ configuration: GatewayConfiguration, _ log: Logger) throws -> HistoryKeeper? {
   // Replayed prices are not of now.
   guard let directory = configuration.data.directory, configuration.replay.isEmpty else { return nil }

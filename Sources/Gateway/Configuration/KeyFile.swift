@@ -1,4 +1,5 @@
 import Access
+import Bytes
 import Foundation
 import MarketData
 import PubSub
@@ -321,10 +322,13 @@ package struct KeyFile {
     guard digits.count == 20 else { return nil }
     let shape = Array("0000-00-00T00:00:00Z".utf8)
     let isShaped = zip(digits, shape).allSatisfy { $1 == 0x30 ? (0x30...0x39).contains($0) : $0 == $1 }
-    guard isShaped, let date = try? Date(full, strategy: .iso8601) else { return nil }
-    // Days that a month does not have would be taken for days of the next.
-    guard date.formatted(.iso8601) == full else { return nil }
-    return Timestamp(microseconds: Int64(date.timeIntervalSince1970) * 1_000_000)
+    guard isShaped else { return nil }
+    func number(_ range: Range<Int>) -> Int64 { digits[range].reduce(0) { $0 * 10 + Int64($1 - 0x30) } }
+    let date = CivilDate(year: number(0..<4), month: number(5..<7), day: number(8..<10))
+    let (hour, minute, second) = (number(11..<13), number(14..<16), number(17..<19))
+    guard date.isValid, hour < 24, minute < 60, second < 60 else { return nil }
+    return Timestamp(
+      microseconds: (date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000_000)
   }
 }
 

@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 import Logging
 
@@ -46,18 +47,5 @@ package struct LogfmtHandler: LogHandler {
   }
 
   /// `2026-08-21T10:15:00.000042Z` (RFC 3339).
-  static func time(_ microseconds: Int64) -> String {
-    var seconds = time_t(microseconds >= 0 ? microseconds / 1_000_000 : (microseconds - 999_999) / 1_000_000)
-    let fraction = microseconds - Int64(seconds) * 1_000_000
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    func digits(_ value: Int, _ count: Int) -> String {
-      let text = String(value)
-      return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-    let date =
-      "\(digits(Int(parts.tm_year) + 1900, 4))-\(digits(Int(parts.tm_mon) + 1, 2))-\(digits(Int(parts.tm_mday), 2))"
-    let clock = "\(digits(Int(parts.tm_hour), 2)):\(digits(Int(parts.tm_min), 2)):\(digits(Int(parts.tm_sec), 2))"
-    return "\(date)T\(clock).\(digits(Int(fraction), 6))Z"
-  }
+  static func time(_ microseconds: Int64) -> String { CivilTime(microseconds: microseconds).description }
 }

@@ -62,14 +62,14 @@ package enum CandleSource: UInt8, Sendable {
 /// The trades of one instrument over one interval.
 ///
 /// This is the seam to a store of candles.
-/// - **Out**: `Market.apply` and `Market.advance` append each candle that closes to `MarketChanges.candles`, and name the
-///   new ones in a `MarketChange.candles`. A candle closes once, 1 s after its interval ended, whether or not a trade came.
-///   A trade that arrives after that makes the candle appear again with a higher `rev`, at most once a second.
-///   A store therefore replaces what it has under (instrument, interval, time) if `rev` is not lower.
-/// - **In**: `Market.restore(_:of:now:)` takes closed candles, from a store or from a venue, in any order, before or after
-///   trades. Every chart shows the close of a candle; the charts whose buckets are as long as its interval or longer, and
-///   `1h` for a minute, then count its time as observed. `1m` candles of the last day also fill candles and 24 h statistics.
-///   Where the gateway watched a whole minute itself, its own figures stay.
+/// - **Out**: `Market.apply` and `Market.advance` append each candle that closes to `MarketChanges.candles`, and name
+///   the new ones in a `MarketChange.candles`. A candle closes once, 1 s after its interval ended, whether or not a
+///   trade came. A trade that arrives after that makes the candle appear again with a higher `rev`, at most once a
+///   second. A store therefore replaces what it has under (instrument, interval, time) if `rev` is not lower.
+/// - **In**: `Market.restore(_:of:now:)` takes closed candles, from a store or from a venue, in any order, before or
+///   after trades. Every chart shows the close of a candle; the charts whose buckets are as long as its interval or
+///   longer, and `1h` for a minute, then count its time as observed. `1m` candles of the last day also fill candles and
+///   24 h statistics. Where the gateway watched a whole minute itself, its own figures stay.
 ///
 /// Prices are counts of 10^-`priceScale` and sizes of 10^-`sizeScale` of the instrument **at the moment the candle was
 /// made**. Both scales may widen later (`MarketChange.instrument`), so a store keeps them beside the numbers.

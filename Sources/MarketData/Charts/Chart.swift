@@ -1,5 +1,5 @@
-/// The past of one instrument as charts show it: the lines of all ranges, the minutes of a day with the rolling figures, the
-/// candles made of them, and when the market was observed.
+/// The past of one instrument as charts show it: the lines of all ranges, the minutes of a day with the rolling
+/// figures, the candles made of them, and when the market was observed.
 ///
 /// `add` is O(1). Nothing is allocated after `init`, but for answers.
 package struct Chart: ~Copyable {
@@ -152,8 +152,8 @@ package struct Chart: ~Copyable {
     return candle(interval, start, sums, before: nil, of: id, now: now)
   }
 
-  /// Candles of [`from`, `to`) in order of time, at most the last `limit`; those of times that are known in part only because
-  /// they are too long ago, or that nobody observed, are left out. O(minutes).
+  /// Candles of [`from`, `to`) in order of time, at most the last `limit`; those of times that are known in part only
+  /// because they are too long ago, or that nobody observed, are left out. O(minutes).
   package mutating func candles(
     _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, of id: InstrumentID, now: Timestamp
   ) -> [Candle] {
@@ -181,7 +181,8 @@ package struct Chart: ~Copyable {
     return candles
   }
 
-  /// Appends the candles that closed since the last call, the shorter before the longer. O(minutes), amortised over time.
+  /// Appends the candles that closed since the last call, the shorter before the longer. O(minutes), amortised over
+  /// time.
   package mutating func closeCandles(of id: InstrumentID, now: Timestamp, into candles: inout [Candle]) {
     advance(to: now)
     guard lastPrice != nil else { return }
@@ -221,9 +222,9 @@ package struct Chart: ~Copyable {
     lateMinutes = Self.noMinutes
   }
 
-  /// Takes closed candles from a store or a venue, in any order. What the gateway observed itself stays. Returns how many
-  /// were of use: others are open, of another instrument or later than `now`, not aligned, or have impossible prices.
-  /// O(n log n + minutes).
+  /// Takes closed candles from a store or a venue, in any order. What the gateway observed itself stays. Returns how
+  /// many were of use: others are open, of another instrument or later than `now`, not aligned, or have impossible
+  /// prices. O(n log n + minutes).
   package mutating func restore(_ candles: some Sequence<Candle>, of id: InstrumentID, now: Timestamp) -> Int {
     var restored = 0
     if closedBefore == MinuteRing.none { startMinutes(at: now) }

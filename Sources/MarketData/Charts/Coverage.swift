@@ -10,12 +10,13 @@ package struct TimeSpan: Sendable, Equatable {
 
 /// When an instrument was observed, so that no chart shows a time as quiet that nobody watched.
 ///
-/// At most `limit` spans are kept. Past that, the shortest is forgotten: the coverage may then be more than it says, never
-/// less. Each call is O(`limit`); nothing is allocated after `init`.
+/// At most `limit` spans are kept. Past that, the shortest is forgotten: the coverage may then be more than it says,
+/// never less. Each call is O(`limit`); nothing is allocated after `init`.
 struct Coverage: Sendable {
   static let limit = 32
 
-  /// Closed spans in order of time; they neither touch nor overlap. The last one is open while the instrument is observed.
+  /// Closed spans in order of time; they neither touch nor overlap. The last one is open while the instrument is
+  /// observed.
   private(set) var spans: [TimeSpan] = []
   /// Whether the instrument is being observed: the last span then has no end yet.
   private(set) var isOpen = false

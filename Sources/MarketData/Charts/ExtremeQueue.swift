@@ -1,8 +1,8 @@
 /// The slots of the minutes that can still become the highest (or lowest) of a rolling window: a monotonic queue.
 ///
-/// From front to back the minutes rise and their values strictly fall (rise), so the front is the extreme of the window.
-/// The caller keeps the values; this keeps slots in a ring of its own. Appending is amortised O(1). A late change moves the
-/// entries behind it, which for a trade that is seconds late are one or none.
+/// From front to back the minutes rise and their values strictly fall (rise), so the front is the extreme of the
+/// window. The caller keeps the values; this keeps slots in a ring of its own. Appending is amortised O(1). A late
+/// change moves the entries behind it, which for a trade that is seconds late are one or none.
 struct ExtremeQueue: ~Copyable {
   private let slots: UnsafeMutablePointer<UInt16>
   private let mask: Int

@@ -1,9 +1,9 @@
 /// The minutes of a day and a little more, with the rolling figures of the day: 99 KiB.
 ///
-/// A late trade counts in its own minute while that is in the ring. Opens and closes are those of the first and last trade by
-/// time, of equal times by arrival; moments are told apart to the millisecond. `add` is O(1): the newest minute and the sums
-/// of the window change, nothing else. Highs and lows come from monotonic queues over the minutes that are over, and from
-/// the newest minute. Nothing is allocated after `init`.
+/// A late trade counts in its own minute while that is in the ring. Opens and closes are those of the first and last
+/// trade by time, of equal times by arrival; moments are kept to the millisecond. `add` is O(1): the newest
+/// minute and the sums of the window change, nothing else. Highs and lows come from monotonic queues over the minutes
+/// that are over, and from the newest minute. Nothing is allocated after `init`.
 ///
 /// The window is the newest minute and the whole ones before it, so a day begins at most a minute after now − 24 h.
 package struct MinuteRing: ~Copyable {
@@ -70,8 +70,8 @@ package struct MinuteRing: ~Copyable {
 
   // MARK: Trades
 
-  /// Adds a trade at its own time; older than the ring, it is at most the price before it. Returns its minute if that is not the newest.
-  /// O(1), plus what `advance` costs.
+  /// Adds a trade at its own time; older than the ring, it is at most the price before it. Returns its minute if that
+  /// is not the newest. O(1), plus what `advance` costs.
   /// - Parameters:
   ///   - price: above 0.
   ///   - size: above 0.
@@ -143,8 +143,8 @@ package struct MinuteRing: ~Copyable {
     minutes[slot(number)].raiseRev()
   }
 
-  /// Takes the figures of a candle of one minute in place of what is there; older than the ring, it has no effect. O(1), but
-  /// the highs and lows, which `finishRestoring` must then put right.
+  /// Takes the figures of a candle of one minute in place of what is there; older than the ring, it has no effect.
+  /// O(1), but the highs and lows, which `finishRestoring` must then put right.
   mutating func restore(_ candle: Candle) {
     let number = Self.number(of: candle.time)
     if head == Self.none || number > head { roll(to: number) }

@@ -1,9 +1,9 @@
 /// The last price of every bucket of every range, in 60 KiB.
 ///
-/// A close is that of the last trade by time, of equal times by arrival; moments are told apart to the millisecond. A trade
-/// that arrives late counts in its own bucket of each range that still has it. A trade in the newest 10 s changes two
-/// numbers and nothing else: rings are written when those seconds are over. So `add` is O(1), amortised, and nothing is
-/// allocated after `init`, but for the copy that `all` makes when its buckets double.
+/// A close is that of the last trade by time, of equal times by arrival; moments are kept to the millisecond. A
+/// trade that arrives late counts in its own bucket of each range that still has it. A trade in the newest 10 s changes
+/// two numbers and nothing else: rings are written when those seconds are over. So `add` is O(1), amortised, and
+/// nothing is allocated after `init`, but for the copy that `all` makes when its buckets double.
 package struct RangeLines: ~Copyable {
   /// One range's ring. Bucket n begins at n × `length`.
   struct Ring {
@@ -124,8 +124,8 @@ package struct RangeLines: ~Copyable {
     roll(to: now.rawValue)
   }
 
-  /// Adds the close of a candle from elsewhere that ended at `end`, the price just before that, to the ranges that do not
-  /// know better. O(ranges).
+  /// Adds the close of a candle from elsewhere that ended at `end`, the price just before that, to the ranges that do
+  /// not know better. O(ranges).
   package mutating func restore(close: Int64, end: Timestamp, unless isKnown: (ChartRange) -> Bool) {
     flush()
     let time = Self.rounded(end) - Microseconds.millisecond
@@ -158,7 +158,8 @@ package struct RangeLines: ~Copyable {
     }
   }
 
-  /// Multiplies prices after their scale was widened. O(buckets). Returns false, and forgets everything, if one does not fit.
+  /// Multiplies prices after their scale was widened. O(buckets). Returns false, and forgets everything, if one does
+  /// not fit.
   package mutating func rescale(by factor: Int64) -> Bool {
     flush()
     var overflowed = false

@@ -1,9 +1,9 @@
 /// The last price of each of at most n equal slices of a range, with what is known of its past.
 ///
-/// Slices start at multiples of their length since 1970, so that a point keeps its slice until it falls out at the front; the
-/// last slice is the one of now, and is not over. A bucket belongs to the slice in which it starts. A slice without trades
-/// repeats the one before. Before any known price there are no points, so a young line is shorter than n, and `from` is where
-/// its first point stands. Slices of `all` are whole buckets, as few as give at most n points.
+/// Slices start at multiples of their length since 1970, so that a point keeps its slice until it falls out at the
+/// front; the last slice is the one of now, and is not over. A bucket belongs to the slice in which it starts. A slice
+/// without trades repeats the one before. Before any known price there are no points, so a young line is shorter than
+/// n, and `from` is where its first point stands. Slices of `all` are whole buckets, as few as give at most n points.
 package struct Sparkline: Sendable, Equatable {
   package var range: ChartRange
   /// The start of the first point's slice; that of the present slice if there are no points.
@@ -27,9 +27,9 @@ package struct Sparkline: Sendable, Equatable {
 
 /// The newest point of a sparkline: what an update needs.
 ///
-/// A client that holds the points before takes it over by dropping from the front as many as `from` moved by, and setting or
-/// appending the point at `index`, repeating the last one in between. If `revision` or `step` differs from the one before,
-/// points further back changed too (a late trade) and the line must be sent anew.
+/// A client that holds the points before takes it over by dropping from the front as many as `from` moved by, and
+/// setting or appending the point at `index`, repeating the last one in between. If `revision` or `step` differs from
+/// the one before, points further back changed too (a late trade) and the line must be sent anew.
 package struct SparklineTip: Sendable, Equatable {
   /// As in the `Sparkline` of the same moment.
   package var from: Timestamp

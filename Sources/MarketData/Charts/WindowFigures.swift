@@ -22,8 +22,9 @@ package struct WindowFigures: Sendable, Equatable {
   /// Digits after the point of a quote volume at most.
   package static let quoteVolumeDigits = 8
 
-  /// The figures as a `Ticker`: volume at the size scale, quote volume with at most 8 digits, vwap at the price scale, change
-  /// in percent with 2 digits, each rounded once, half to even. What is not known, or does not fit in an `Int64`, is nil.
+  /// The figures as a `Ticker`: volume at the size scale, quote volume with at most 8 digits, vwap at the price scale,
+  /// change in percent with 2 digits, each rounded once, half to even. What is not known, or does not fit in an
+  /// `Int64`, is nil.
   /// - Parameter lastPrice: where the window has none.
   package func ticker(of instrument: Instrument, lastPrice: Int64?, quote: Quote?, now: Timestamp) -> Ticker {
     let sizeScale = Int(instrument.sizeScale)

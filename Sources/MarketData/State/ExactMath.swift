@@ -62,8 +62,8 @@ package enum Ratio {
     return nil
   }
 
-  /// `numerator` × 10^`powerOfTen` / `denominator`, rounded half to even; nil if it does not fit in an `Int64`, or the power is
-  /// beyond ±36. Precondition: `denominator` > 0.
+  /// `numerator` × 10^`powerOfTen` / `denominator`, rounded half to even; nil if it does not fit in an `Int64`, or the
+  /// power is beyond ±36. Precondition: `denominator` > 0.
   package static func quotient(_ numerator: Int128, by denominator: Int128, powerOfTen: Int) -> Int64? {
     guard (-36...36).contains(powerOfTen) else { return nil }
     var numerator = numerator

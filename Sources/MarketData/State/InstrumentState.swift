@@ -85,8 +85,8 @@ package final class InstrumentState {
     chart.candles(interval, from: from, to: to, limit: limit, of: instrument.id, now: now)
   }
 
-  /// Takes over a changed description. Wider scales multiply everything held; if a value then does not fit, or a scale got
-  /// narrower, what it concerned is forgotten. Returns why the book must be rebuilt, if so.
+  /// Takes over a changed description. Wider scales multiply everything held; if a value then does not fit, or a scale
+  /// got narrower, what it concerned is forgotten. Returns why the book must be rebuilt, if so.
   func update(_ new: Instrument, now: Timestamp) -> ResyncReason? {
     let old = instrument
     instrument = new

@@ -44,8 +44,8 @@ package final class Market {
   package static let clockTolerance = 5 * Microseconds.second
   /// How long after a late trade the candles that it changed are issued again, µs: at most once in that time.
   package static let reissueInterval = Microseconds.second
-  /// How much later than asked for `advance` may be called, µs. Beyond it nobody watched the market meanwhile: the machine
-  /// slept, or its clock was set forward.
+  /// How much later than asked for `advance` may be called, µs. Beyond it nobody watched the market meanwhile: the
+  /// machine slept, or its clock was set forward.
   package static let pauseTolerance = 2 * Microseconds.minute
   /// The shortest time between two of the gateway's own tickers of one instrument, µs.
   package static let tickerInterval = Microseconds.second
@@ -172,8 +172,8 @@ package final class Market {
   /// When `advance` next has something to do, or a little before; never after. O(1).
   package var nextDeadline: Timestamp { min(deadlines.first, nextRoll, nextClose) }
 
-  /// The connection is gone: takes every book that is kept out of sync, and notes that nothing was observed since the last
-  /// event. O(n).
+  /// The connection is gone: takes every book that is kept out of sync, and notes that nothing was observed since the
+  /// last event. O(n).
   package func disconnect(into changes: inout MarketChanges) {
     for state in instruments where state.isObserved { stopObserving(state, since: lastHeard) }
     for state in instruments where state.isKept { loseSync(state, .disconnected, into: &changes) }
@@ -325,8 +325,8 @@ package final class Market {
 
   // MARK: Charts
 
-  /// Takes closed candles of one instrument from a store or a venue; `Candle` has the rules. Returns how many were of use.
-  /// O(candles + 1,440).
+  /// Takes closed candles of one instrument from a store or a venue; `Candle` has the rules. Returns how many were of
+  /// use. O(candles + 1,440).
   package func restore(
     _ candles: some Sequence<Candle>, of id: InstrumentID, now: Timestamp, into changes: inout MarketChanges
   ) -> Int {

@@ -4,7 +4,7 @@ import MarketData
 struct GrantReview {
   /// How long a client may stay without a grant, µs.
   static let tokenTime = 10 * Microseconds.second
-  /// How long before its grant ends a client is told, µs.
+  /// How long before its grant ends a client gets a notice, µs.
   static let expiryNotice = 60 * Microseconds.second
 
   /// Whether those without a grant can say `hello` only, and must within `tokenTime`.

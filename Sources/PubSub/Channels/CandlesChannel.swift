@@ -1,7 +1,8 @@
 import Bytes
 import MarketData
 
-/// `candles`: the last candles of one interval, and each that changes. A closed one changes again only with a higher `rev`.
+/// `candles`: the last candles of one interval, and each that changes. A closed one changes again only with a higher
+/// `rev`.
 enum CandlesChannel {
   /// About as many as a candle takes on the wire.
   static let bytes = 220

@@ -255,7 +255,10 @@ struct ClientQueues: ~Copyable {
         frames.append(bytes)
       }
     }
-    if hadQueue { state.queue.release(to: &spares) }
+    if hadQueue {
+      state.queue.release(to: &spares)
+      state.releaseQueue()
+    }
     // What was replayed is the oldest: the lane's last bytes are of it at most.
     if state.flow.replayedBytes > 0 {
       state.flow.replayedBytes = min(state.flow.replayedBytes, state.queue.events.bytes)
@@ -338,6 +341,8 @@ struct DirtyList: ~Copyable {
   private var base: UnsafeMutablePointer<ClientID>
   private var capacity = 64
   private(set) var count = 0
+  /// Those of them that have not been taken everything from.
+  private(set) var left = 0
 
   init() { base = .allocate(capacity: capacity) }
   deinit { base.deallocate() }
@@ -360,7 +365,15 @@ struct DirtyList: ~Copyable {
   mutating func appendReserved(_ client: ClientID) {
     (base + count).initialize(to: client)
     count &+= 1
+    left &+= 1
   }
 
-  mutating func removeAll() { count = 0 }
+  /// Everything that one of them had was taken.
+  @inline(__always)
+  mutating func noteTaken() { left &-= 1 }
+
+  mutating func removeAll() {
+    count = 0
+    left = 0
+  }
 }

@@ -7,15 +7,44 @@ final class ClientState {
   let session: String
   /// Whether another connection has taken the session over.
   var isClaimed = false
-  /// What it may have; nil: nothing, until it has said who it is.
-  var grant: Grant?
+  private var grantBox: Box<Grant>?
   /// When its grant must be looked at again, or the lack of one.
   var deadline = Timestamp.distantFuture
   var requests = ClientRequests()
   var memberships = Memberships()
-  var queue = SubscriberQueue()
+  private var queueBox: Box<SubscriberQueue>?
   var flow = ClientFlow()
   var heartbeat: ClientHeartbeat
+
+  /// A value that most clients have not, or have in common: an idle client holds a reference and not the value.
+  private final class Box<Value> {
+    var value: Value
+    init(_ value: Value) { self.value = value }
+  }
+
+  // Never changed: a grant is replaced whole.
+  nonisolated(unsafe) private static let everything = Box(Grant.everything)
+
+  /// What it may have; nil: nothing, until it has said who it is.
+  var grant: Grant? {
+    get { grantBox?.value }
+    set { grantBox = newValue.map { $0 == .everything ? Self.everything : Box($0) } }
+  }
+
+  /// What waits for it beyond the present turn.
+  var queue: SubscriberQueue {
+    _read {
+      if let queueBox { yield queueBox.value } else { yield SubscriberQueue() }
+    }
+    _modify {
+      let box = queueBox ?? Box(SubscriberQueue())
+      queueBox = box
+      yield &box.value
+    }
+  }
+
+  /// Lets go of the queue's memory; its buffers have been given back.
+  func releaseQueue() { if queue.isEmpty { queueBox = nil } }
 
   /// Who it is, where clients authenticate themselves: a session is handed to nobody else.
   var subject: String? { grant?.subject }

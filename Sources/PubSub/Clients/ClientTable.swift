@@ -66,7 +66,7 @@ struct ClientTable: ~Copyable {
     return ClientID(slot: slot, generation: generation)
   }
 
-  /// Gives a client's slot up. Entries of lists that still name it are told by the generation.
+  /// Gives a client's slot up. The generation shows which entries of lists still name it.
   mutating func close(_ client: ClientID) {
     let generation = self[client.slot].pointee.generation &+ 1
     self[client.slot].pointee = ClientSlot(generation: generation)

@@ -8,12 +8,21 @@ struct ClientRequests {
     case message([UInt8])
     case refused(ParsedRequest)
   }
+  /// A `hello` with a token. A class: few clients have one, and it is large.
+  final class Greeting {
+    let hello: ClientRequest.Hello
+    let id: String?
+    init(_ hello: ClientRequest.Hello, id: String?) {
+      self.hello = hello
+      self.id = id
+    }
+  }
   /// The number of the last request that needs publishers.
   private(set) var number: UInt32 = 0
   /// The request that publishers are being asked about.
   var pending: PendingRequest?
   /// A `hello` whose token is being looked at; messages arriving in the meantime wait.
-  var greeting: (hello: ClientRequest.Hello, id: String?)?
+  var greeting: Greeting?
   var allowance = ClientAllowance()
   var errorsInRow: UInt16 = 0
   fileprivate var waiting: [Waiting] = []

@@ -187,7 +187,8 @@ extension SubscriberHub {
 
   /// Ends a turn: clients that still have something queued count as blocked from here on.
   package func removeDirty() {
-    for index in 0..<queues.dirty.count {
+    // As a rule nothing is left of anybody.
+    for index in 0..<(queues.dirty.left > 0 ? queues.dirty.count : 0) {
       let client = queues.dirty[index]
       let slot = clients[client.slot]
       guard slot.pointee.generation == client.generation else { continue }
@@ -212,6 +213,10 @@ extension SubscriberHub {
       return nil
     }
     slot.pointee.bundle = TurnBundles.empty
+    if slot.pointee.isDirty {
+      slot.pointee.isDirty = false
+      queues.dirty.noteTaken()
+    }
     let frames = queues.turn.frameCount(of: bundle)
     slot.pointee.sent &+= UInt64(truncatingIfNeeded: frames)
     return TurnBytes(bytes: queues.turn.bytes(of: bundle), frames: frames, bundle: bundle)

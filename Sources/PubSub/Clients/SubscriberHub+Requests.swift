@@ -70,7 +70,7 @@ extension SubscriberHub {
     if asksForTokens {
       if case .hello(let hello) = request, let token = hello.token {
         desk.charge(ClientAllowance.tokenWork, to: &state.requests, state.grant, now: now)
-        state.requests.greeting = (hello, parsed.id)
+        state.requests.greeting = .init(hello, id: parsed.id)
         actions.append(.authenticate(client, token: token))
         return
       }
@@ -190,7 +190,7 @@ extension SubscriberHub {
     resumeWaiting(client, state, now: now, into: &actions)
   }
 
-  /// Says no to a token. A client that has a grant keeps it and is told; one that has none is closed.
+  /// Refuses a token. A client that has a grant keeps it and gets an error; one that has none is closed.
   /// - Parameters:
   ///   - why: for the client; at most 100 bytes, and nothing of the token.
   ///   - code: 4001, or 4129 if it may come back.

@@ -287,7 +287,7 @@ extension SubscriberHub {
   /// waiting.
   /// - Parameters:
   ///   - clients: how many are closed at the most.
-  ///   - limit: of the budget, for the reason that the clients are told.
+  ///   - limit: of the budget, for the reason that the clients get.
   /// - Returns: how many were closed, and what waited for them. O(n log n) in the clients that have something waiting.
   package func shed(
     bytes: Int, clients most: Int, limit: Int, into actions: inout [HubAction]

@@ -95,8 +95,8 @@ struct MarketSummary {
 }
 
 extension InstrumentState {
-  /// The 24 h figures with the time of what they were made from, where the gateway makes them itself: that of the newest trade. Nil before
-  /// there are any.
+  /// The 24 h figures with the time of what they were made from, where the gateway makes them itself: that of the
+  /// newest trade. Nil before there are any.
   func shownDay(now: Timestamp) -> DayTicker? {
     guard var shown = knownDay(now: now) else { return nil }
     if ticker == nil, let trade = lastTrade { shown.ticker.time = trade.time }

@@ -438,7 +438,7 @@ enum RequestParser {
       } else {
         let name = try scanner.decoded(key)
         let known = itemFields + (hasPosition ? positionFields : [])
-        // What is told of a stream may be said again of it.
+        // A request may repeat what a reply said of its stream.
         if !known.contains(name) {
           item.error = item.error ?? unknownField(name, in: "\(list)[\(place)].", among: known)
         }

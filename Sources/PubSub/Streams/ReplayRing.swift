@@ -12,7 +12,7 @@ struct ReplayRing {
     /// Of event channels: 2,000 events.
     static let events = Limits(events: 2_000, bytes: 512 << 10)
 
-    /// Of channels whose updates are differences: a replay beyond the size of a snapshot is of no use.
+    /// Of channels whose updates are differences: a replay larger than a snapshot is worth less than the snapshot.
     static func differences(snapshotBytes: Int) -> Limits { Limits(events: 500, bytes: snapshotBytes) }
   }
 

@@ -34,7 +34,7 @@ extension StreamPublisher {
 
   /// The snapshot at the stream's present `seq`; nil while there is nothing to show. What was shown may be gone (a
   /// quote, when the book that it was read from is out of sync): then the stream's next message is a snapshot, since
-  /// whoever asked for this one has nothing that an update could follow.
+  /// a client that asked for this one has nothing that an update could follow.
   func snapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     guard stream.isShown else { return nil }
     // The ages in a status are those of the moment, whatever its `seq`.

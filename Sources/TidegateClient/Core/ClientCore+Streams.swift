@@ -1,5 +1,19 @@
 /// What the gateway says of all streams: where they went, and how much was sent.
 extension ClientCore {
+  /// What is known of one stream of the gateway.
+  struct Stream {
+    var item: Item
+    var priceIncrement: ExactDecimal?
+    /// Of the numbering that `seq` belongs to.
+    var epoch: String?
+    var seq: UInt64?
+    /// A book or sparkline that has a snapshot to be changed; all others are whole in each message.
+    var hasSnapshot = false
+    /// When to subscribe again if no snapshot came after a gap.
+    var gapDeadline: UInt64?
+    var sparkline: Sparkline?
+  }
+
   /// The subscription of each `from` is another stream from here on; its snapshot follows.
   mutating func moved(_ moves: [ServerMessage.Accepted], into actions: inout [ClientAction]) {
     // All are taken away before any is put back: a number may be both the old one of one and the new one of another.

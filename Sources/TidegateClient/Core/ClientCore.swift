@@ -1,18 +1,5 @@
 import Bytes
 
-/// What the core wants done, in order.
-package enum ClientAction: Equatable {
-  case connect
-  case send(String)
-  /// End the transport; nothing more is wanted of it.
-  case close(code: UInt16, reason: String)
-  /// Get a fresh token, and answer with `renewed`.
-  case refreshToken
-  case emit(TidegateEvent)
-  /// There will be nothing more.
-  case finish
-}
-
 /// The client's side of `tidegate.v1` for one connection at a time: what to send, what arrived, when to come back.
 ///
 /// Sans-IO: messages and `now` (nanoseconds of any clock that does not go back) in, actions out. The owner calls
@@ -31,19 +18,6 @@ package struct ClientCore {
   struct Name: Hashable {
     var channel: TidegateChannel
     var symbol: String
-  }
-
-  struct Stream {
-    var item: Item
-    var priceIncrement: ExactDecimal?
-    /// Of the numbering that `seq` belongs to.
-    var epoch: String?
-    var seq: UInt64?
-    /// A book or sparkline that has a snapshot to be changed; all others are whole in each message.
-    var hasSnapshot = false
-    /// When to subscribe again if no snapshot came after a gap.
-    var gapDeadline: UInt64?
-    var sparkline: Sparkline?
   }
 
   enum Phase: Equatable {
@@ -513,14 +487,5 @@ package struct ClientCore {
     z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
     z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
     return (z ^ (z >> 31)) % (cap + 1)
-  }
-}
-
-extension Duration {
-  /// Whole nanoseconds, at least 0 and at most about 100 years.
-  var nanoseconds: UInt64 {
-    let (seconds, attoseconds) = components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    return UInt64(min(seconds, 3_000_000_000)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
   }
 }

@@ -2,7 +2,9 @@
 /// those that are gone, or not of interest any more, are left out when they are met. A place holds 16 bytes.
 package struct ArrivalQueue {
   private struct Entry {
-    weak var connection: Connection?
+    /// Of the loop's table: it finds nobody once the connection is gone. A weak reference would give every connection a
+    /// side table for its life.
+    let token: UInt64
     let came: UInt64
   }
 
@@ -15,6 +17,8 @@ package struct ArrivalQueue {
   }
 
   private var entries: [Entry] = []
+  /// The connections' own; it outlives them.
+  private unowned(unsafe) var loop: EventLoop?
   private var first = 0
   /// How many places there are when those of no interest are looked for next.
   private var sweepsAt = 64
@@ -24,14 +28,17 @@ package struct ArrivalQueue {
   /// Adds a connection that came at `time` (ns, at least that of the one before). `isOfInterest` is asked of the others
   /// now and then. O(1) amortised.
   package mutating func append(_ connection: Connection, at time: UInt64, isOfInterest: (Connection) -> Bool) {
+    loop = connection.loop
     if entries.count >= sweepsAt {
       entries.removeSubrange(..<first)
       first = 0
-      entries.removeAll { $0.connection.map { !isOfInterest($0) } ?? true }
+      let loop = loop
+      entries.removeAll { Self.connection(of: $0, on: loop).map { !isOfInterest($0) } ?? true }
       // At most twice as many places as there were connections of interest.
       sweepsAt = max(64, entries.count * 2)
     }
-    entries.append(Entry(connection: connection, came: time))
+    guard let token = connection.loop.table.token(of: connection) else { return }
+    entries.append(Entry(token: token, came: time))
   }
 
   /// The first connection to be taken of those that came until `time`; it is forgotten. O(1) amortised, plus those that
@@ -40,17 +47,21 @@ package struct ArrivalQueue {
   {
     var index = first
     while index < entries.count, entries[index].came <= time {
-      let connection = entries[index].connection
+      let connection = Self.connection(of: entries[index], on: loop)
       let found = connection.map { verdict($0, entries[index].came) } ?? .forget
       if found == .keep {
         index += 1
         continue
       }
-      entries[index].connection = nil
+      entries[index] = Entry(token: DescriptorTable.nobody, came: entries[index].came)
       if index == first { first += 1 }
       if found == .take { return connection }
       index += 1
     }
     return nil
+  }
+
+  private static func connection(of entry: Entry, on loop: EventLoop?) -> Connection? {
+    loop?.table.occupant(token: entry.token) as? Connection
   }
 }

@@ -1,3 +1,4 @@
+import Bytes
 import COpenSSL
 import Glibc
 
@@ -186,13 +187,10 @@ enum CertificateDetails {
 
   /// `2026-11-21 05:38:41 UTC`.
   static func text(_ seconds: Int) -> String {
-    var time = time_t(seconds)
-    var parts = tm()
-    gmtime_r(&time, &parts)
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
-      guard strftime(buffer.baseAddress!, buffer.count, "%Y-%m-%d %H:%M:%S UTC", &parts) > 0 else { return "?" }
-      return String(cString: buffer.baseAddress!)
-    }
+    let time = CivilTime(microseconds: Int64(seconds) * 1_000_000)
+    let day = [CivilTime.padded(time.date.year, 4), CivilTime.padded(time.date.month), CivilTime.padded(time.date.day)]
+    let clock = [time.hour, time.minute, time.second].map { CivilTime.padded($0) }
+    return "\(day.joined(separator: "-")) \(clock.joined(separator: ":")) UTC"
   }
 
   /// The hosts it is for: DNS names in lower case and addresses, in the order of the certificate.

@@ -62,12 +62,7 @@ enum VenueTime {
         offset = (hours * 3600 + minutes * 60) * (bytes[index] == UInt8(ascii: "-") ? -1 : 1)
       default: return nil
       }
-      // Days since 1970 in the proleptic Gregorian calendar, counting years from March.
-      let shifted = month <= 2 ? year - 1 : year
-      let era = shifted / 400
-      let yearOfEra = shifted % 400
-      let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-      let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+      let days = CivilDate(year: year, month: month, day: day).daysSince1970
       let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
       return Timestamp(microseconds: seconds * 1_000_000 + micro)
     }
@@ -75,16 +70,8 @@ enum VenueTime {
 
   /// The day of a moment in UTC: `20261225`.
   static func day(_ time: Timestamp) -> String {
-    // Days to civil date, in eras of 400 years that begin on 1 March; never before 1970.
-    let shifted = max(0, time.microseconds) / Microseconds.day + 719_468
-    let era = shifted / 146_097
-    let dayOfEra = shifted % 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let monthIndex = (5 * dayOfYear + 2) / 153
-    let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    return String(year * 10_000 + month * 100 + dayOfYear - (153 * monthIndex + 2) / 5 + 1)
+    let date = CivilTime(microseconds: max(0, time.microseconds)).date
+    return String(date.year * 10_000 + date.month * 100 + date.day)
   }
 
   /// Reads a count of ms or µs since 1970: above 10^14 it can only be µs (10^14 ms is the year 5138).

@@ -6,7 +6,8 @@ import Testing
 
 @testable import VenueSimulator
 
-/// The candles that each simulated venue answers with, read by what is known of the venue and compared with what its market did.
+/// The candles that each simulated venue answers with, read by what is known of the venue and compared with what its
+/// market did.
 @Suite("Candles by REST", .longComputation)
 struct CandleAnswerTests {
   /// Some quiet minutes after the day that a market has behind it: with a bar under way, and minutes without a trade.

@@ -17,7 +17,8 @@ struct ReadCandle: Equatable {
   var isClosed: Bool?
 }
 
-/// How one venue's candles are asked for and read, written from what is known of the venue and sharing nothing with its simulation.
+/// How one venue's candles are asked for and read, written from what is known of the venue and sharing nothing with its
+/// simulation.
 struct CandleSheet: Sendable, CustomStringConvertible {
   struct Request {
     var path: String
