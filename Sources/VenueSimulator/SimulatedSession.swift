@@ -57,13 +57,16 @@ package class SimulatedSession {
   enum Carried { case everything, answers, nothing }
   final var carried: Carried
   final var lastSent: Timestamp
+  /// Of the client's latest message that was read.
+  final var lastHeard: Timestamp
   /// Moments of the client's latest messages, for the venue's rate limit.
   private final var arrivals: [Timestamp] = []
 
-  init(id: Int, faults: FaultInjector) {
+  required init(id: Int, faults: FaultInjector) {
     self.id = id
     self.faults = faults
     opened = faults.now
+    lastHeard = faults.now
     carried = faults.carried
     lastSent = faults.now
   }

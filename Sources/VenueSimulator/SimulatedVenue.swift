@@ -45,6 +45,7 @@ package final class SimulatedVenue {
     Kind(name: "hyperliquid", listing: SimulatedListing.hyperliquid) { HyperliquidProtocol(market: $0, faults: $1) },
     Kind(name: "gate", listing: SimulatedListing.gate) { GateProtocol(market: $0, faults: $1) },
     Kind(name: "kucoin", listing: SimulatedListing.kucoin) { KuCoinProtocol(market: $0, faults: $1) },
+    Kind(name: "bitget", listing: SimulatedListing.bitget) { BitgetProtocol(market: $0, faults: $1) },
     Kind(name: "binance", listing: SimulatedListing.binance) { BinanceProtocol(market: $0, faults: $1) },
   ]
 

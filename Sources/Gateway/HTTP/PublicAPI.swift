@@ -18,11 +18,13 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   private unowned let node: LoopNode
   private let origins: Set<String>?
   private let admission: Admission
+  private let rateBook: RateBook
 
   init(node: LoopNode, origins: [String]) {
     self.node = node
     self.origins = origins.isEmpty ? nil : Set(origins)
     self.admission = node.settings.admission
+    rateBook = RateBook(node: node)
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
@@ -204,6 +206,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let view = MarketView.candles(
         interval, from: Timestamp(microseconds: Int64(from)), to: Timestamp(microseconds: Int64(to)), limit: limit)
       try market(symbol, .candles, view, "it has not traded yet", grant, known, reply, charge)
+    case .quote: try quote(symbol, query, grant, reply, charge)
+    case .rates: try rates(query, grant, reply, charge)
     case .book:
       let depth = try query.number("depth", 1...5000, default: 25, words: ["full": 0])
       try market(symbol, .book, .book(depth: depth), "its book is not in sync", grant, known, reply, charge)
@@ -228,7 +232,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       Tidegate \(TidegateVersion.current)
       \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
       HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
-            /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/status
+            /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
 
       """
   }
@@ -400,6 +404,84 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     var lookup = SymbolLookup()
     let items = symbols.map { item(String($0), grant, &lookup) }
     answer(items, .snapshot(points: points), isList: true, "", known, reply, charge)
+  }
+
+  /// The quote of a symbol, or of all venues together (`composite:BTC-USD`).
+  private func quote(
+    _ symbol: String, _ query: RequestQuery, _ grant: Grant, _ reply: @escaping (HTTPResponse) -> Void,
+    _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    for channel in [ChannelName.quote, .ticker] where !grant.channels.contains(channel) {
+      throw RequestProblem(response: forbidden("the channel \(channel.rawValue), which is part of a quote", grant))
+    }
+    let depth = try query.number("depth", 1...QuoteAnswer.depthLimit, default: 0)
+    guard depth == 0 || grant.channels.contains(.book) else {
+      throw RequestProblem(response: forbidden("the channel book, which `depth` shows", grant))
+    }
+    var entries = node.hub.members(ofComposite: symbol)
+    let isComposite = !entries.isEmpty
+    entries.removeAll { !grant.allows($0.instrument.symbol) }
+    if !isComposite {
+      var lookup = SymbolLookup()
+      if case .failed(let error) = item(symbol, grant, &lookup).content {
+        throw RequestProblem(response: response(to: error))
+      }
+      if let entry = node.hub.directory.entries[symbol] { entries = [entry] }
+    }
+    guard !entries.isEmpty else {
+      throw RequestProblem(response: forbidden("any market of \(symbol.prefix(80))", grant))
+    }
+    if let refusal = charge(entries.count * (32 + 4 * depth)) { return reply(refusal) }
+    QuoteGathering(node: node, depth: depth, hasFigures: true).gather(entries) { parts in
+      guard let body = QuoteAnswer.quote(symbol, parts, depth: depth, isComposite: isComposite) else {
+        let reasons = parts.map { "\($0.market.instrument.venue) \($0.market.reason)" }.sorted()
+        return reply(
+          .error(
+            503, code: "not_ready", message: "no market of \(symbol.prefix(80)) is live",
+            hint: reasons.joined(separator: ", "), retry: true, retryAfterMilliseconds: 1_000))
+      }
+      reply(.json(body))
+    }
+  }
+
+  /// What one asset is worth in another, through live markets.
+  private func rates(
+    _ query: RequestQuery, _ grant: Grant, _ reply: @escaping (HTTPResponse) -> Void,
+    _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    guard grant.channels.contains(.quote) else {
+      throw RequestProblem(response: forbidden("the channel quote", grant))
+    }
+    guard let base = query.text("base"), let quote = query.text("quote") else {
+      throw RequestQuery.problem("base and quote are both needed", hint: "/v1/rates?base=ZEC&quote=USD")
+    }
+    // A table takes a few ns a market to search; one of a token's own must be made.
+    let markets = node.hub.directory.entries.count
+    if let refusal = charge(grant.allowsAllSymbols ? 32 + markets / 4 : 32 + 8 * markets) { return reply(refusal) }
+    rateBook.table(now: node.clock.now()) { [unowned self] table, parts in
+      let allowed = grant.allowsAllSymbols ? parts : parts.filter { grant.allows($0.market.instrument.symbol) }
+      let table = grant.allowsAllSymbols ? table : ConversionTable(allowed.map(\.market))
+      guard let conversion = table.convert(base, to: quote) else {
+        let names = table.assetNames
+        for asset in [base, quote] where !names.contains(asset) {
+          return reply(
+            .error(
+              404, code: "not_found",
+              message: "no live market has the asset \(asset.prefix(20))\(NearNames.question(asset, among: names))",
+              hint: "assets are written as in symbols: ZEC, USD"))
+        }
+        return reply(
+          .error(
+            503, code: "not_ready",
+            message: "at most \(ConversionTable.longest) live markets do not lead from \(base) to \(quote)",
+            retry: true, retryAfterMilliseconds: 1_000))
+      }
+      let legs = allowed.filter { conversion.path.contains($0.market.instrument.symbol) }
+      reply(
+        .json(
+          QuoteAnswer.rate(
+            conversion, base: base, quote: quote, source: QuoteAnswer.source(of: legs), now: node.clock.now())))
+    }
   }
 
   /// Where a symbol's data is, and its state; or why it cannot be had.

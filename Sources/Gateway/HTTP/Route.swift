@@ -2,7 +2,7 @@ import MarketData
 
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
-  case welcome, stream, instruments, status, snapshot, ticker, trades, sparkline, candles, book
+  case welcome, stream, instruments, status, snapshot, ticker, quote, trades, sparkline, candles, rates, book
 
   /// A parameter of a route's query.
   struct Parameter: Sendable {
@@ -25,6 +25,8 @@ enum Route: CaseIterable, Sendable {
     case .trades: "/v1/trades/{symbol}"
     case .sparkline: "/v1/sparklines/{symbol}"
     case .candles: "/v1/candles/{symbol}"
+    case .quote: "/v1/quotes/{symbol}"
+    case .rates: "/v1/rates"
     case .book: "/v1/books/{symbol}"
     }
   }
@@ -43,6 +45,9 @@ enum Route: CaseIterable, Sendable {
         Parameter(name: "points", allowed: "2 to 1440"),
       ]
     case .trades: [Parameter(name: "limit", allowed: "1 to 50")]
+    case .quote: [Parameter(name: "depth", allowed: "1 to 100")]
+    case .rates:
+      [Parameter(name: "base", allowed: "an asset: ZEC"), Parameter(name: "quote", allowed: "an asset: USD")]
     case .sparkline:
       [
         Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),

@@ -1,6 +1,8 @@
 /// The 24 h figures of an instrument, the same for every venue, with whose they are.
 ///
-/// The venue's figure comes first; then one that follows from the venue's others; then the gateway's own.
+/// The venue's figure comes first; then one that follows from the venue's others; then the gateway's own. Volumes and
+/// their average fit together: beside a venue's volume the gateway puts its average price, and the quote volume that
+/// follows.
 package struct DayTicker: Sendable {
   /// Whose the 24 h figures are.
   package enum Source: String, Sendable {
@@ -61,9 +63,18 @@ package struct DayTicker: Sendable {
     ticker.deriveChange(instrument)
     if filled.contains(.open), ticker.change != nil { filled.insert(.change) }
     Self.fill(&ticker.volume, own.volume, .volume, &filled)
-    if !filled.contains(.volume) { ticker.deriveAverages(instrument) }
-    Self.fill(&ticker.quoteVolume, own.quoteVolume, .quoteVolume, &filled)
-    Self.fill(&ticker.vwap, own.vwap, .vwap, &filled)
+    if filled.contains(.volume) {
+      Self.fill(&ticker.quoteVolume, own.quoteVolume, .quoteVolume, &filled)
+      Self.fill(&ticker.vwap, own.vwap, .vwap, &filled)
+    } else {
+      // The sum of another time does not belong beside the venue's volume: the average does, and the sum that follows.
+      ticker.deriveAverages(instrument)
+      Self.fill(&ticker.vwap, own.vwap, .vwap, &filled)
+      if ticker.quoteVolume == nil, filled.contains(.vwap) {
+        ticker.deriveAverages(instrument)
+        if ticker.quoteVolume != nil { filled.insert(.quoteVolume) }
+      }
+    }
     Self.fill(&ticker.trades, own.trades, .trades, &filled)
     self.ticker = ticker
     self.own = filled

@@ -6,21 +6,18 @@ final class BinanceSession: SimulatedSession {
   /// Stream names as subscribed, those that carry nothing included.
   var names: [String] = []
   /// Whether events come wrapped with their stream's name.
-  var isCombined: Bool
+  var isCombined = false
   /// Whether times are in microseconds.
-  let isMicroseconds: Bool
+  var isMicroseconds = false
   /// The futures route that it came by; nil on spot.
-  let route: BinanceRoute?
+  var route: BinanceRoute?
   var nextPing: Timestamp
   /// When the earliest unanswered ping was sent, and the payloads that still count as its answer.
   var unanswered: Timestamp?
   var pings: [[UInt8]] = []
 
-  init(id: Int, faults: FaultInjector, isCombined: Bool, isMicroseconds: Bool, route: BinanceRoute?) {
-    self.isCombined = isCombined
-    self.isMicroseconds = isMicroseconds
-    self.route = route
-    nextPing = faults.now + (route == nil ? BinanceProtocol.pingInterval : BinanceProtocol.futuresPingInterval)
+  required init(id: Int, faults: FaultInjector) {
+    nextPing = faults.now + BinanceProtocol.pingInterval
     super.init(id: id, faults: faults)
   }
 }
@@ -36,7 +33,7 @@ enum BinanceRoute: String {
 /// minutes and ten messages a second.
 ///
 /// Numbers are strings, on spot with eight digits. A name that is no stream is acknowledged and stays silent.
-final class BinanceProtocol: VenueProtocol {
+final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
   static let pingInterval = 20 * Microseconds.second
   static let futuresPingInterval = 180 * Microseconds.second
   /// Without a pong for it, the connection is closed.
@@ -47,11 +44,12 @@ final class BinanceProtocol: VenueProtocol {
   static let futuresMessageLimit = 10
   static let streamLimit = 1_024
 
-  private var streams: [[BinanceStream: Subscribers<BinanceSession>]]
   private var fast: [DepthBatch]
   private var slow: [DepthBatch]
-  private var ticks = 0
-  private var rest: BinanceREST
+  /// Request weight used by REST in the minute under way, and that of futures.
+  var weights = (spot: 0, futures: 0)
+  var weighedMinute: Int64 = 0
+  var snapshots = KeptSnapshots()
 
   /// Changes gathered for diff depth, and the update ids they cover.
   private struct DepthBatch {
@@ -60,24 +58,28 @@ final class BinanceProtocol: VenueProtocol {
     var first: Int64
   }
 
+  /// Why a request is refused, with the code that Binance has for it.
+  private struct Refusal: Error {
+    let code: Int
+    let message: String
+  }
+
   init(market: SimulatedMarket, faults: FaultInjector) {
-    streams = Array(repeating: [:], count: market.instruments.count)
     fast = market.instruments.map { DepthBatch(first: $0.updateID + 1) }
     slow = fast
-    rest = BinanceREST(market: market)
     super.init(name: "binance", market: market, faults: faults)
   }
 
   override var webSocketPath: String { "/ws" }
-
   override class var special: Set<Fault.Kind> { [.plannedShutdown, .staleSnapshot] }
+  /// Of any form: `accept` looks at them.
+  override class func isPath(_ path: String) -> Bool { true }
 
   // MARK: - Connections
 
-  override func open(
-    id: Int, path: String, query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> SimulatedSession {
-    let isMicroseconds = query.contains { $0.name == "timeUnit" && $0.value.lowercased() == "microsecond" }
+  override func accept(
+    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
+  ) throws(SimulatedRefusal) -> BinanceSession {
     var names: [String] = []
     let isCombined: Bool
     let route = [BinanceRoute.publicRoute, .market].first { path.hasPrefix($0.rawValue + "/") }
@@ -94,27 +96,20 @@ final class BinanceProtocol: VenueProtocol {
       throw SimulatedRefusal(status: 404, reason: "Not Found")
     }
     guard names.count <= Self.streamLimit else { throw SimulatedRefusal(status: 400, reason: "Bad Request") }
-    let session = BinanceSession(
-      id: id, faults: faults, isCombined: isCombined, isMicroseconds: isMicroseconds, route: route)
+    let session = BinanceSession(id: id, faults: faults)
+    session.isCombined = isCombined
+    session.isMicroseconds = query.contains { $0.name == "timeUnit" && $0.value.lowercased() == "microsecond" }
+    session.route = route
+    if route != nil { session.nextPing = now + Self.futuresPingInterval }
     for name in names { add(name, session) }
     return session
   }
 
-  override func closed(_ session: SimulatedSession) {
-    guard let session = session as? BinanceSession else { return }
-    for index in streams.indices {
-      for stream in Array(streams[index].keys) { streams[index][stream]!.remove(session) }
-    }
-  }
-
   override func announceShutdown(to session: SimulatedSession) {
     guard let session = session as? BinanceSession else { return }
-    session.send { out in
-      if session.isCombined { out.append(#"{"stream":"!serverShutdown","data":"#) }
-      out.append(#"{"e":"serverShutdown","E":"#)
-      out.append(integer: session.isMicroseconds ? faults.now.rawValue : faults.now.rawValue / 1_000)
-      out.append(session.isCombined ? "}}" : "}")
-    }
+    let time = now.rawValue / (session.isMicroseconds ? 1 : 1_000)
+    let event: JSONText = #"{"e":"serverShutdown","E":\#(time)}"#
+    session.say(session.isCombined ? #"{"stream":"!serverShutdown","data":\#(event)}"# : event)
   }
 
   // MARK: - Requests
@@ -138,75 +133,56 @@ final class BinanceProtocol: VenueProtocol {
     session.unanswered = nil
   }
 
-  override func receive(_ text: RawSpan, from session: SimulatedSession) {
-    guard let session = session as? BinanceSession, !isFlooded(session) else { return }
-    var request = BinanceRequest()
-    do throws(BinanceRequest.Refusal) {
-      try request.read(text)
-      try answer(request, session)
-    } catch {
-      session.send { out in
-        out.append(#"{"error":{"code":"#)
-        out.append(integer: Int64(error.code))
-        out.append(#","msg":"#)
-        out.append(json: error.message)
-        out.append(#"},"id":"#)
-        out.append(request.id)
-        out.append("}")
+  override func receive(_ text: RawSpan, _ session: BinanceSession) {
+    guard !isFlooded(session) else { return }
+    var id = "null"
+    do {
+      let request: ClientMessage
+      do throws(JSONError) { request = try ClientMessage(text) } catch {
+        throw Refusal(code: 3, message: "Invalid JSON: cannot parse at byte \(error.offset)")
       }
-      if error.code == 4 { session.close(1008, "Invalid request") }
+      // As it was sent: a number, a text with its quotes, or `null`.
+      if request["id"].isThere, request["id"].raw.utf8.count <= 38 { id = request["id"].raw }
+      session.say(#"{"result":\#(try answer(request, session)),"id":\#(id)}"#)
+    } catch {
+      guard let refusal = error as? Refusal else { return }
+      session.say(#"{"error":{"code":\#(refusal.code),"msg":\#(json: refusal.message)},"id":\#(id)}"#)
+      if refusal.code == 4 { session.close(1008, "Invalid request") }
     }
   }
 
-  private func answer(_ request: BinanceRequest, _ session: BinanceSession) throws(BinanceRequest.Refusal) {
-    var result = "null"
-    switch request.method {
+  private func answer(_ request: ClientMessage, _ session: BinanceSession) throws(Refusal) -> JSONText {
+    let parameters = request["params"]
+    let method = request["method"].text
+    switch method {
     case "SUBSCRIBE", "UNSUBSCRIBE":
-      guard !request.parameters.isEmpty else {
-        throw .init(code: 2, message: "Invalid request: params must be a non-empty array of stream names")
+      let names = parameters.texts
+      guard !names.isEmpty else {
+        throw Refusal(code: 2, message: "Invalid request: params must be a non-empty array of stream names")
       }
-      if request.method == "SUBSCRIBE" {
-        let new = Set(request.parameters).subtracting(session.names)
-        guard session.names.count + new.count <= Self.streamLimit else {
-          throw .init(code: 4, message: "Too many subscriptions")
+      if method == "SUBSCRIBE" {
+        guard session.names.count + Set(names).subtracting(session.names).count <= Self.streamLimit else {
+          throw Refusal(code: 4, message: "Too many subscriptions")
         }
-        for name in request.parameters { add(name, session) }
+        for name in names { add(name, session) }
       } else {
-        for name in request.parameters { remove(name, session) }
+        for name in names { remove(name, session) }
       }
-    case "LIST_SUBSCRIPTIONS":
-      var out = ByteBuffer()
-      out.append("[")
-      for (index, name) in session.names.enumerated() {
-        if index > 0 { out.append(",") }
-        out.append(json: name)
-      }
-      out.append("]")
-      result = out.description
+      return "null"
+    case "LIST_SUBSCRIPTIONS": return "[\(names: session.names)]"
     case "SET_PROPERTY", "GET_PROPERTY":
-      guard let property = request.parameters.first, property == "combined" else {
-        throw .init(code: 0, message: "Unknown property")
+      guard parameters.texts.first == "combined" else { throw Refusal(code: 0, message: "Unknown property") }
+      if method == "GET_PROPERTY" { return session.isCombined ? "true" : "false" }
+      guard let flag = parameters.list.lazy.compactMap(\.flag).first else {
+        throw Refusal(code: 1, message: "Invalid value type: expected Boolean")
       }
-      if request.method == "GET_PROPERTY" {
-        result = session.isCombined ? "true" : "false"
-      } else {
-        guard let flag = request.flag else {
-          throw .init(code: 1, message: "Invalid value type: expected Boolean")
-        }
-        session.isCombined = flag
-      }
+      session.isCombined = flag
+      return "null"
     default:
-      throw .init(
+      throw Refusal(
         code: 2,
-        message: "Invalid request: unknown variant `\(request.method)`, expected one of `SUBSCRIBE`, `UNSUBSCRIBE`, "
+        message: "Invalid request: unknown variant `\(method)`, expected one of `SUBSCRIBE`, `UNSUBSCRIBE`, "
           + "`LIST_SUBSCRIPTIONS`, `SET_PROPERTY`, `GET_PROPERTY`")
-    }
-    session.send { out in
-      out.append(#"{"result":"#)
-      out.append(result)
-      out.append(#","id":"#)
-      out.append(request.id)
-      out.append("}")
     }
   }
 
@@ -215,24 +191,25 @@ final class BinanceProtocol: VenueProtocol {
     session.names.append(name)
     guard let (index, stream) = stream(name, session), !isRefused(index) else { return }
     // The first to come begins the range of update ids at the next change.
-    if case .depth(let isFast) = stream, streams[index][stream]?.isEmpty ?? true {
-      let batch = DepthBatch(first: market.instruments[index].updateID + 1)
+    if case .depth(let isFast) = stream, desk.isEmpty(stream, index) {
+      let batch = DepthBatch(first: state(index).updateID + 1)
       if isFast { fast[index] = batch } else { slow[index] = batch }
     }
-    streams[index][stream, default: Subscribers()].insert(session)
+    desk.add(session, stream, index)
   }
 
   private func remove(_ name: String, _ session: BinanceSession) {
     session.names.removeAll { $0 == name }
-    if let (index, stream) = stream(name, session) { streams[index][stream]?.remove(session) }
+    if let (index, stream) = stream(name, session) { desk.remove(session, stream, index) }
   }
 
   /// `btcusdt@depth@100ms`; the symbol must be in lower case, and on futures the stream on the session's route.
   private func stream(_ name: String, _ session: BinanceSession) -> (Int, BinanceStream)? {
     let parts = name.split(separator: "@", maxSplits: 1)
     guard parts.count == 2, let stream = BinanceStream(suffix: parts[1]),
-      let index = market.instruments.firstIndex(where: {
-        $0.instrument.venueSymbol.lowercased() == parts[0] && ($0.instrument.kind == .spot) == (session.route == nil)
+      let index = indices.first(where: {
+        let instrument = state($0).instrument
+        return instrument.venueSymbol.lowercased() == parts[0] && (instrument.kind == .spot) == (session.route == nil)
       })
     else { return nil }
     if let route = session.route {
@@ -252,38 +229,30 @@ final class BinanceProtocol: VenueProtocol {
 
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
-    if hasSubscribers(index, .depth(isFast: true)) { fast[index].levels.add(change) }
-    if hasSubscribers(index, .depth(isFast: false)) { slow[index].levels.add(change) }
-    let state = market.instruments[index]
+    if !desk.isEmpty(.depth(isFast: true), index) { fast[index].levels.add(change) }
+    if !desk.isEmpty(.depth(isFast: false), index) { slow[index].levels.add(change) }
     for trade in change.trades {
-      send(.trade, .trade, index) { BinanceEvents.trade(trade, state.instrument, $1, to: &$0) }
-      send(.aggregateTrade, .trade, index) { BinanceEvents.aggregateTrade(trade, state.instrument, $1, to: &$0) }
+      send(.trade, .trade, index) { $0.trade(trade) }
+      send(.aggregateTrade, .trade, index) { $0.aggregateTrade(trade) }
     }
-    if change.isTopChanged {
-      send(.bookTicker, .quote, index) { out, _ in BinanceEvents.bookTicker(state, change.time, to: &out) }
+    if change.isTopChanged { send(.bookTicker, .quote, index) { $0.bookTicker(change.time) } }
+  }
+
+  override func tick(_ index: Int, _ now: Timestamp) {
+    if ticks % 2 == 0 {
+      flush(&fast[index], .depth(isFast: true), index)
+      sendPartial(index, isFast: true)
+    }
+    if ticks % 10 == 0 { sendFuturesDepth(index) }
+    if ticks % 20 == 0 {
+      flush(&slow[index], .depth(isFast: false), index)
+      sendPartial(index, isFast: false)
+      send(.ticker, .ticker, index) { $0.ticker() }
+      send(.miniTicker, .ticker, index) { $0.miniTicker() }
     }
   }
 
-  override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
-    ticks += 1
-    for index in market.instruments.indices {
-      if ticks % 2 == 0 {
-        flush(&fast[index], .depth(isFast: true), index, now)
-        sendPartial(index, isFast: true)
-      }
-      if ticks % 10 == 0 { sendFuturesDepth(index, now) }
-      if ticks % 20 == 0 {
-        flush(&slow[index], .depth(isFast: false), index, now)
-        sendPartial(index, isFast: false)
-        let state = market.instruments[index]
-        send(.ticker, .ticker, index) { BinanceEvents.ticker(state, now, $1, to: &$0) }
-        send(.miniTicker, .ticker, index) { BinanceEvents.miniTicker(state, now, $1, to: &$0) }
-      }
-    }
-    for case let session as BinanceSession in sessions { keepAlive(session, now) }
-  }
-
-  private func keepAlive(_ session: BinanceSession, _ now: Timestamp) {
+  override func tend(_ session: BinanceSession, _ now: Timestamp) {
     let limit = session.route == nil ? Self.pongLimit : Self.futuresPongLimit
     if let unanswered = session.unanswered, now - unanswered >= limit {
       return session.close(1008, "Pong timeout")
@@ -296,75 +265,52 @@ final class BinanceProtocol: VenueProtocol {
     session.ping(payload)
   }
 
-  private func flush(_ batch: inout DepthBatch, _ stream: BinanceStream, _ index: Int, _ now: Timestamp) {
+  private func flush(_ batch: inout DepthBatch, _ stream: BinanceStream, _ index: Int) {
     guard !batch.levels.isEmpty else { return }
-    let state = market.instruments[index]
     let (first, levels) = (batch.first, batch.levels)
-    send(stream, .book(isVisible: true), index) { out, isMicroseconds in
-      BinanceEvents.depthUpdate(levels, first, state, now, isMicroseconds, to: &out)
-    }
+    send(stream, .book(isVisible: true), index) { $0.depthUpdate(levels, first) }
     batch.levels.removeAll()
-    batch.first = state.updateID + 1
+    batch.first = state(index).updateID + 1
   }
 
   private func sendPartial(_ index: Int, isFast: Bool) {
-    let state = market.instruments[index]
+    let state = state(index)
     for levels in [5, 10, 20] {
-      send(.partialDepth(levels: levels, isFast: isFast), .bookSnapshot, index) { out, _ in
-        BinanceEvents.book(state.book, state.updateID, state.instrument, levels, to: &out)
+      send(.partialDepth(levels: levels, isFast: isFast), .bookSnapshot, index) {
+        $0.book(state.book, state.updateID, levels)
       }
     }
   }
 
-  private func sendFuturesDepth(_ index: Int, _ now: Timestamp) {
-    let state = market.instruments[index]
-    for levels in [5, 10, 20] where hasSubscribers(index, .futuresDepth(levels: levels)) {
+  private func sendFuturesDepth(_ index: Int) {
+    let state = state(index)
+    for levels in [5, 10, 20] where !desk.isEmpty(.futuresDepth(levels: levels), index) {
       var batch = LevelBatch()
       batch.add(bids: state.book.top(.bid, levels), asks: state.book.top(.ask, levels))
-      send(.futuresDepth(levels: levels), .quote, index) {
-        BinanceEvents.depthUpdate(batch, state.updateID, state, now, $1, to: &$0)
-      }
+      send(.futuresDepth(levels: levels), .quote, index) { $0.depthUpdate(batch, state.updateID) }
     }
-  }
-
-  private func hasSubscribers(_ index: Int, _ stream: BinanceStream) -> Bool {
-    streams[index][stream].map { !$0.isEmpty } ?? false
   }
 
   /// Sends an event to all subscribers, encoded once for each of the forms that they have asked for.
   private func send(
-    _ stream: BinanceStream, _ kind: SimulatedFrameKind, _ index: Int,
-    _ body: (inout ByteBuffer, _ isMicroseconds: Bool) -> Void
+    _ stream: BinanceStream, _ kind: SimulatedFrameKind, _ index: Int, _ event: (BinanceEvents) -> JSONText
   ) {
-    guard let subscribers = streams[index][stream], !subscribers.isEmpty else { return }
     var forms: [SharedBytes?] = [nil, nil, nil, nil]
-    for session in subscribers.sessions {
+    for case let session as BinanceSession in desk.sessions(of: stream, index) {
       let form = (session.isCombined ? 2 : 0) + (session.isMicroseconds ? 1 : 0)
-      let payload =
-        forms[form]
-        ?? SharedBytes.encoding { out in
-          if session.isCombined {
-            out.append(#"{"stream":""#)
-            out.append(market.instruments[index].instrument.venueSymbol.lowercased())
-            out.append("@")
-            out.append(stream.suffix)
-            out.append(#"","data":"#)
-          }
-          body(&out, session.isMicroseconds)
-          if session.isCombined { out.append("}") }
-        }
-      forms[form] = payload
-      session.send(payload, kind, instrument: index)
+      if forms[form] == nil {
+        let text = event(BinanceEvents(state: state(index), now: now, isMicroseconds: session.isMicroseconds))
+        let name = state(index).instrument.venueSymbol.lowercased()
+        forms[form] =
+          (session.isCombined ? #"{"stream":"\#(name)@\#(stream.suffix)","data":\#(text)}"# : text).shared
+      }
+      session.send(forms[form]!, kind, instrument: index)
     }
   }
 
-  override func keepSnapshots(of instrument: Int?) {
-    for index in market.instruments.indices where instrument ?? index == index {
-      rest.kept[index] = market.truth(index, isSnapshot: true)
-    }
-  }
+  override func keepSnapshots(of instrument: Int?) { snapshots.keep(instrument, of: market, at: now) }
 
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    rest.respond(path: path, query: query, now: faults.now, faults: faults)
+    answer(SimulatedRequest(path: path, query: query))
   }
 }

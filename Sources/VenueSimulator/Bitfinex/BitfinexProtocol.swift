@@ -26,7 +26,7 @@ final class BitfinexSession: SimulatedSession {
   /// The number of the channel that was left last, which may be given again.
   var freed: Int64?
 
-  override init(id: Int, faults: FaultInjector) {
+  required init(id: Int, faults: FaultInjector) {
     idleSince = faults.now
     super.init(id: id, faults: faults)
   }

@@ -1,29 +1,6 @@
 import Bytes
 import MarketData
 
-extension ByteBuffer {
-  /// Appends a number as JavaScript prints it: no zeros at its end, and below 10^-6 with an exponent (`1.1e-7`).
-  mutating func append(script value: Int64, scale: UInt8) {
-    var digits = value
-    var scale = Int(scale)
-    while scale > 0, digits % 10 == 0 {
-      digits /= 10
-      scale -= 1
-    }
-    if digits < 0 { append("-") }
-    let text = String(digits.magnitude)
-    let exponent = text.utf8.count - 1 - scale
-    guard digits != 0, exponent < -6 else { return append(decimal: Int64(digits.magnitude), scale: UInt8(scale)) }
-    append(String(text.prefix(1)))
-    if text.utf8.count > 1 {
-      append(".")
-      append(String(text.dropFirst()))
-    }
-    append("e")
-    append(integer: Int64(exponent))
-  }
-}
-
 /// The checksum of a book that is aggregated by price: CRC-32 over the 25 best of each side, bid and ask by turns, each as
 /// `price:amount` with the minus sign of asks, as JavaScript prints them (docs.bitfinex.com, "Checksum").
 enum BitfinexChecksum {

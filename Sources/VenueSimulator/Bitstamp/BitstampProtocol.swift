@@ -7,7 +7,7 @@ final class BitstampSession: SimulatedSession {
   var channels: Set<String> = []
   var pinged: Timestamp
 
-  override init(id: Int, faults: FaultInjector) {
+  required init(id: Int, faults: FaultInjector) {
     pinged = faults.now
     super.init(id: id, faults: faults)
   }

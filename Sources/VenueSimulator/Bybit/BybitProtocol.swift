@@ -4,26 +4,15 @@ import MarketData
 /// A client of the simulated Bybit.
 final class BybitSession: SimulatedSession {
   /// Spot, or linear contracts.
-  let isSpot: Bool
-  var topics: [BybitTopic] = []
+  var isSpot = true
   /// Of all topics, as they were written.
   var topicCharacters = 0
-
-  init(id: Int, faults: FaultInjector, isSpot: Bool) {
-    self.isSpot = isSpot
-    super.init(id: id, faults: faults)
-  }
 }
 
-/// `orderbook.200.BTCUSDT`, taken apart.
-struct BybitTopic: Hashable {
-  enum Channel: Hashable {
-    case book(depth: Int)
-    case trade
-    case ticker
-  }
-  let channel: Channel
-  let instrument: Int
+enum BybitChannel: Hashable {
+  case book(depth: Int)
+  case trade
+  case ticker
 }
 
 /// Bybit v5's public sockets: `/v5/public/spot` and `/v5/public/linear`, `orderbook` of 1, 50, 200 and 1000 levels, `publicTrade`,
@@ -31,7 +20,7 @@ struct BybitTopic: Hashable {
 ///
 /// One bad topic refuses the whole request it is in. Books begin with a snapshot, `u` rises by one with every message of a book,
 /// and levels that fall out of the window come as removals.
-final class BybitProtocol: VenueProtocol {
+final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
   /// Characters of all topics of a connection.
   static let characterLimit = 21_000
   /// Topics in one request on spot.
@@ -40,205 +29,171 @@ final class BybitProtocol: VenueProtocol {
   static let repeatAfter = 3 * Microseconds.second
 
   /// A book of one depth, as its subscribers know it.
-  struct Stream {
+  private struct Book {
     var window: BookWindow
     var number: Int64
     var sent = Timestamp.distantPast
-    var subscribers = Subscribers<BybitSession>()
   }
 
   static let depths = [1, 50, 200, 1000]
   /// By instrument × depths.
-  var books: [Stream]
-  private var trades: [Subscribers<BybitSession>]
-  private var tickers: [Subscribers<BybitSession>]
-  private var ticks = 0
+  private var books: [Book]
   /// Of candles: 600 in five seconds, beyond which an address is shut out.
   var candleBudget = RequestBudget(600, perSecond: 120, penalty: 10 * Microseconds.minute)
 
   init(market: SimulatedMarket, faults: FaultInjector) {
-    let count = market.instruments.count
     books = market.instruments.flatMap { state in
-      Self.depths.map { Stream(window: BookWindow(depth: $0), number: state.updateID % 1_000_000) }
+      Self.depths.map { Book(window: BookWindow(depth: $0), number: state.updateID % 1_000_000) }
     }
-    trades = Array(repeating: Subscribers(), count: count)
-    tickers = Array(repeating: Subscribers(), count: count)
     super.init(name: "bybit", market: market, faults: faults)
   }
 
+  override class var paths: [String] { ["/v5/public/spot", "/v5/public/linear"] }
   override var webSocketPath: String { "/v5/public/spot" }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(path: path, query: query)
-  }
-
-  // MARK: - Connections
-
-  override func open(
-    id: Int, path: String, query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> SimulatedSession {
-    guard path == "/v5/public/spot" || path == "/v5/public/linear" else {
-      throw SimulatedRefusal(status: 404, reason: "Not Found")
-    }
-    return BybitSession(id: id, faults: faults, isSpot: path.hasSuffix("spot"))
-  }
-
-  override func closed(_ session: SimulatedSession) {
-    guard let session = session as? BybitSession else { return }
-    for topic in session.topics { remove(topic, session) }
+  override func accept(
+    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
+  ) throws(SimulatedRefusal) -> BybitSession {
+    let session = BybitSession(id: id, faults: faults)
+    session.isSpot = path.hasSuffix("spot")
+    return session
   }
 
   // MARK: - Requests
 
-  override func receive(_ text: RawSpan, from session: SimulatedSession) {
-    guard let session = session as? BybitSession else { return }
-    var request = BybitRequest()
-    do throws(JSONError) {
-      try request.read(text)
-    } catch {
-      return reply(request, session, success: false, "error:invalid json")
+  override func receive(_ text: RawSpan, _ session: BybitSession) {
+    guard let request = try? ClientMessage(text) else {
+      return reply(nil, session, success: false, "error:invalid json")
     }
-    switch request.operation {
+    switch request["op"].text {
     case "ping": reply(request, session, success: true, "pong")
     case "subscribe": subscribe(request, session)
     case "unsubscribe":
-      for name in request.topics {
-        guard let topic = topic(name, session), session.topics.contains(topic) else { continue }
-        session.topics.removeAll { $0 == topic }
+      for name in request["args"].texts {
+        guard let (channel, index) = topic(name, session), desk.remove(session, channel, index) else { continue }
         session.topicCharacters -= name.utf8.count
-        remove(topic, session)
       }
       reply(request, session, success: true, session.isSpot ? "unsubscribe" : "")
     default: reply(request, session, success: false, "error:invalid op")
     }
   }
 
-  private func reply(_ request: BybitRequest, _ session: BybitSession, success: Bool, _ message: String) {
-    session.send { out in
-      out.append(success ? #"{"success":true,"ret_msg":"# : #"{"success":false,"ret_msg":"#)
-      out.append(json: message)
-      out.append(#","conn_id":"2324d924-aa4d-45b0-a858-7b8be29ab52b","req_id":"#)
-      out.append(json: request.id)
-      out.append(#","op":"#)
-      out.append(json: request.operation)
-      out.append("}")
-    }
+  /// An id is documented as text; clients send numbers, too, and get them back as text.
+  private func reply(_ request: ClientMessage?, _ session: BybitSession, success: Bool, _ message: String) {
+    let id = request.map { $0["req_id"].isNumber ? $0["req_id"].raw : $0["req_id"].text } ?? ""
+    session.say(
+      #"""
+      {"success":\#(success ? "true" : "false"),"ret_msg":\#(json: message),\#
+      "conn_id":"2324d924-aa4d-45b0-a858-7b8be29ab52b","req_id":\#(json: id),"op":\#(json: request?["op"].text ?? "")}
+      """#)
   }
 
-  private func subscribe(_ request: BybitRequest, _ session: BybitSession) {
+  private func subscribe(_ request: ClientMessage, _ session: BybitSession) {
     func refuse(_ message: String) { reply(request, session, success: false, message) }
-    if session.isSpot, request.topics.count > Self.spotLimit { return refuse("args size >10") }
-    var wanted: [BybitTopic] = []
+    let names = request["args"].texts
+    if session.isSpot, names.count > Self.spotLimit { return refuse("args size >10") }
+    var wanted: [Stream] = []
     var characters = session.topicCharacters
-    for name in request.topics {
-      guard let topic = topic(name, session), !isRefused(topic.instrument) else {
+    for name in names {
+      guard let (channel, index) = topic(name, session), !isRefused(index) else {
         return refuse("error:handler not found,topic:\(name)")
       }
-      guard !session.topics.contains(topic), !wanted.contains(topic) else {
+      let stream = Stream(channel: channel, instrument: index)
+      guard !desk.has(session, channel, index), !wanted.contains(stream) else {
         return refuse("error:already subscribed,topic:\(name)")
       }
       characters += name.utf8.count
       guard characters <= Self.characterLimit else { return refuse("args size exceeds \(Self.characterLimit)") }
-      wanted.append(topic)
+      wanted.append(stream)
     }
     session.topicCharacters = characters
     reply(request, session, success: true, session.isSpot ? "subscribe" : "")
-    for topic in wanted { add(topic, session) }
+    for stream in wanted { begin(stream.channel, stream.instrument, session) }
   }
 
-  /// Nil if there is no such topic or symbol in the session's family of markets.
-  private func topic(_ name: String, _ session: BybitSession) -> BybitTopic? {
+  /// `orderbook.200.BTCUSDT`; nil if there is no such topic or symbol in the session's family of markets.
+  private func topic(_ name: String, _ session: BybitSession) -> (BybitChannel, Int)? {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-    guard let symbol = parts.last,
-      let index = market.instruments.firstIndex(where: {
-        $0.instrument.venueSymbol == symbol && ($0.instrument.kind == .spot) == session.isSpot
-      })
-    else { return nil }
+    let index = indices.first {
+      let instrument = state($0).instrument
+      return instrument.venueSymbol == parts[parts.count - 1] && (instrument.kind == .spot) == session.isSpot
+    }
+    guard let index else { return nil }
     switch (parts.count, parts[0]) {
     case (3, "orderbook"):
       guard let depth = Int(parts[1]), Self.depths.contains(depth) else { return nil }
-      return BybitTopic(channel: .book(depth: depth), instrument: index)
-    case (2, "publicTrade"): return BybitTopic(channel: .trade, instrument: index)
-    case (2, "tickers"): return BybitTopic(channel: .ticker, instrument: index)
+      return (.book(depth: depth), index)
+    case (2, "publicTrade"): return (.trade, index)
+    case (2, "tickers"): return (.ticker, index)
     default: return nil
     }
   }
 
-  func stream(_ instrument: Int, _ depth: Int) -> Int {
-    instrument * Self.depths.count + Self.depths.firstIndex(of: depth)!
+  private func place(_ index: Int, _ depth: Int) -> Int {
+    index * Self.depths.count + Self.depths.firstIndex(of: depth)!
   }
 
-  private func add(_ topic: BybitTopic, _ session: BybitSession) {
-    session.topics.append(topic)
-    switch topic.channel {
+  private func begin(_ channel: BybitChannel, _ index: Int, _ session: BybitSession) {
+    switch channel {
     case .book(let depth):
-      let stream = stream(topic.instrument, depth)
       // Those who are there get what is gathered; the newcomer's snapshot has it already, and its number.
-      if books[stream].subscribers.isEmpty {
-        _ = books[stream].window.move(to: market.instruments[topic.instrument].book)
+      if desk.isEmpty(channel, index) {
+        _ = books[place(index, depth)].window.move(to: state(index).book)
       } else {
-        flush(topic.instrument, depth)
+        flush(index, depth)
       }
-      books[stream].subscribers.insert(session)
-      let payload = SharedBytes.encoding { appendWhole(topic.instrument, depth, to: &$0) }
-      session.send(payload, depth == 1 ? .quote : .bookSnapshot, instrument: topic.instrument)
-    case .trade: trades[topic.instrument].insert(session)
-    case .ticker:
-      tickers[topic.instrument].insert(session)
-      session.send(.ticker, instrument: topic.instrument) { appendTicker(topic.instrument, isWhole: true, to: &$0) }
+      session.send(depth == 1 ? .quote : .bookSnapshot, instrument: index, whole(index, depth))
+    case .trade: break
+    case .ticker: session.send(.ticker, instrument: index, ticker(index, isWhole: true))
     }
-  }
-
-  private func remove(_ topic: BybitTopic, _ session: BybitSession) {
-    switch topic.channel {
-    case .book(let depth): books[stream(topic.instrument, depth)].subscribers.remove(session)
-    case .trade: trades[topic.instrument].remove(session)
-    case .ticker: tickers[topic.instrument].remove(session)
-    }
+    desk.add(session, channel, index)
   }
 
   // MARK: - The market
 
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
-    if !change.trades.isEmpty {
-      trades[index].send(.trade, instrument: index) { appendTrades(change.trades, index, to: &$0) }
-    }
+    if !change.trades.isEmpty { send(.trade, index, .trade, trades(change.trades, index)) }
     if change.isTopChanged { sendQuote(index) }
   }
 
-  override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
-    ticks += 1
-    for index in market.instruments.indices {
-      flush(index, 50)
-      if ticks % 2 == 0 { flush(index, 200) }
-      if ticks % 4 == 0 { flush(index, 1000) }
-      let quote = stream(index, 1)
-      if !books[quote].subscribers.isEmpty, now - books[quote].sent >= Self.repeatAfter {
-        sendQuote(index, again: true)
-      }
-      if ticks % 20 == 0 {
-        let isSpot = market.instruments[index].instrument.kind == .spot
-        tickers[index].send(.ticker, instrument: index) { appendTicker(index, isWhole: isSpot, to: &$0) }
-      }
+  override func tick(_ index: Int, _ now: Timestamp) {
+    flush(index, 50)
+    if ticks % 2 == 0 { flush(index, 200) }
+    if ticks % 4 == 0 { flush(index, 1000) }
+    if !desk.isEmpty(.book(depth: 1), index), now - books[place(index, 1)].sent >= Self.repeatAfter {
+      sendQuote(index, again: true)
+    }
+    if ticks % 20 == 0 {
+      send(.ticker, index, .ticker, ticker(index, isWhole: state(index).instrument.kind == .spot))
     }
   }
 
   private func sendQuote(_ index: Int, again: Bool = false) {
-    let stream = stream(index, 1)
-    if !again { books[stream].number += 1 }
-    books[stream].sent = faults.now
-    books[stream].subscribers.send(.quote, instrument: index) { appendWhole(index, 1, to: &$0) }
+    let place = place(index, 1)
+    if !again { books[place].number += 1 }
+    books[place].sent = now
+    send(.book(depth: 1), index, .quote, whole(index, 1))
   }
 
   private func flush(_ index: Int, _ depth: Int) {
-    let stream = stream(index, depth)
-    guard !books[stream].subscribers.isEmpty else { return }
-    let (bids, asks) = books[stream].window.move(to: market.instruments[index].book)
+    let place = place(index, depth)
+    guard !desk.isEmpty(.book(depth: depth), index) else { return }
+    let (bids, asks) = books[place].window.move(to: state(index).book)
     guard !bids.isEmpty || !asks.isEmpty else { return }
-    books[stream].number += 1
-    books[stream].subscribers.send(.book(isVisible: true), instrument: index) { out in
-      append(index, depth, "delta", bids, asks, to: &out)
-    }
+    books[place].number += 1
+    send(
+      .book(depth: depth), index, .book(isVisible: true),
+      book(index, depth, "delta", bids, asks, number: books[place].number))
+  }
+
+  private func whole(_ index: Int, _ depth: Int) -> JSONText {
+    let book = state(index).book
+    return self.book(
+      index, depth, "snapshot", book.top(.bid, depth), book.top(.ask, depth), number: books[place(index, depth)].number)
+  }
+
+  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
+    answer(SimulatedRequest(path: path, query: query))
   }
 }

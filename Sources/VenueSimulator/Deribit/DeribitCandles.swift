@@ -33,10 +33,10 @@ extension DeribitProtocol {
     }
     let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
     func prices(_ name: StaticString, _ field: KeyPath<SimulatedDay.Minute, Int64>) {
-      column(name, candles) { DeribitEvents.append(float: $0.bar[keyPath: field], scale: price, to: &$1) }
+      column(name, candles) { $1.append(float: $0.bar[keyPath: field], scale: price) }
     }
     column(#","volume":"#, rows.isRagged ? candles.dropLast() : candles) {
-      DeribitEvents.append(float: $0.bar.volume, scale: size, to: &$1)
+      $1.append(float: $0.bar.volume, scale: size)
     }
     column(#","ticks":"#, candles) { $1.append(integer: $0.milliseconds) }
     prices(#","open":"#, \.open)
@@ -44,7 +44,7 @@ extension DeribitProtocol {
     prices(#","high":"#, \.high)
     column(#","cost":"#, candles) {
       let cost = state.instrument.quoteUnits($0.bar.turnover)
-      DeribitEvents.append(float: cost.mantissa, scale: cost.scale, to: &$1)
+      $1.append(float: cost.mantissa, scale: cost.scale)
     }
     prices(#","close":"#, \.close)
     let time = rows.clock.rawValue

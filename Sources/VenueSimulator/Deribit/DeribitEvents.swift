@@ -22,34 +22,9 @@ enum DeribitEvents {
     out.append(integer: time.rawValue / 1_000)
   }
 
-  /// The shorter of the plain and the exponent form, with at least one digit after the point: `92288.5`, `1054.0`, `2.2e3`, `1.0e-4`.
-  static func append(float value: Int64, scale: UInt8, to out: inout ByteBuffer) {
-    guard value != 0 else { return out.append("0.0") }
-    var mantissa = value
-    var scale = Int(scale)
-    while mantissa % 10 == 0 {
-      mantissa /= 10
-      scale -= 1
-    }
-    let digits = String(mantissa.magnitude)
-    let exponent = digits.count - 1 - scale
-    let rest = digits.dropFirst()
-    let scientific = "\(digits.prefix(1)).\(rest.isEmpty ? "0" : rest)e\(exponent)"
-    let plain: String
-    if scale <= 0 {
-      plain = digits + String(repeating: "0", count: -scale) + ".0"
-    } else if exponent >= 0 {
-      plain = "\(digits.dropLast(scale)).\(digits.suffix(scale))"
-    } else {
-      plain = "0." + String(repeating: "0", count: -exponent - 1) + digits
-    }
-    if value < 0 { out.append("-") }
-    out.append(scientific.utf8.count < plain.utf8.count ? scientific : plain)
-  }
-
   private static func field(_ name: StaticString, _ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
     out.append(name)
-    append(float: value, scale: scale, to: &out)
+    out.append(float: value, scale: scale)
   }
 
   /// A whole book, or what changed since the number `previous`.
@@ -62,9 +37,9 @@ enum DeribitEvents {
       for (position, level) in levels.enumerated() {
         if position > 0 { out.append(",") }
         out.append(isSnapshot ? #"["new","# : level.size > 0 ? #"["change","# : #"["delete","#)
-        append(float: level.price, scale: instrument.priceScale, to: &out)
+        out.append(float: level.price, scale: instrument.priceScale)
         out.append(",")
-        append(float: level.size, scale: instrument.sizeScale, to: &out)
+        out.append(float: level.size, scale: instrument.sizeScale)
         out.append("]")
       }
     }

@@ -14,7 +14,7 @@ final class DeribitSession: SimulatedSession {
   var credits: Int64 = 30_000
   var credited: Timestamp
 
-  override init(id: Int, faults: FaultInjector) {
+  required init(id: Int, faults: FaultInjector) {
     credited = faults.now
     super.init(id: id, faults: faults)
   }

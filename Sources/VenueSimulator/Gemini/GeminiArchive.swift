@@ -6,7 +6,7 @@ final class GeminiArchiveSession: SimulatedSession {
   var instruments: [Int] = []
   var lastHeartbeat: Timestamp
 
-  override init(id: Int, faults: FaultInjector) {
+  required init(id: Int, faults: FaultInjector) {
     lastHeartbeat = faults.now
     super.init(id: id, faults: faults)
   }

@@ -4,15 +4,14 @@ import MarketData
 /// A client of the simulated Gemini.
 final class GeminiSession: SimulatedSession {
   /// Levels of the snapshot that a book begins with; nil for all, 0 for none.
-  let snapshotDepth: Int?
+  var snapshotDepth: Int?
   var subscriptions: [GeminiSubscription] = []
   var lastPing: Timestamp
   /// Weight of requests in the ten seconds under way.
   var weight = 0
   var weightStart: Timestamp
 
-  init(id: Int, faults: FaultInjector, snapshotDepth: Int?) {
-    self.snapshotDepth = snapshotDepth
+  required init(id: Int, faults: FaultInjector) {
     lastPing = faults.now
     weightStart = faults.now
     super.init(id: id, faults: faults)
@@ -87,7 +86,9 @@ final class GeminiProtocol: VenueProtocol {
     guard path == "/" || path.isEmpty else { throw SimulatedRefusal(status: 404, reason: "Not Found") }
     let wanted = query.first { $0.name == "snapshot" }.map { Int($0.value) } ?? 0
     guard let wanted, wanted >= -1 else { throw SimulatedRefusal(status: 400, reason: "Bad Request") }
-    return GeminiSession(id: id, faults: faults, snapshotDepth: wanted == -1 ? nil : wanted)
+    let session = GeminiSession(id: id, faults: faults)
+    session.snapshotDepth = wanted == -1 ? nil : wanted
+    return session
   }
 
   override func closed(_ session: SimulatedSession) {

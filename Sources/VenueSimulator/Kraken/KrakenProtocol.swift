@@ -5,66 +5,56 @@ import MarketData
 final class KrakenSession: SimulatedSession {
   /// Heartbeats begin with the first subscription.
   var isSubscribed = false
-  var lastRequest: Timestamp
+}
 
-  override init(id: Int, faults: FaultInjector) {
-    lastRequest = faults.now
-    super.init(id: id, faults: faults)
-  }
+enum KrakenChannel: Hashable {
+  case book(depth: Int)
+  case trade
+  case ticker
+  /// `ticker` with each change of the best offers.
+  case quoteTicker
+  case instrument
 }
 
 /// Kraken's Spot WebSocket v2: `book`, `trade`, `ticker`, `instrument`, ping, heartbeat, status; REST `AssetPairs`.
 ///
 /// Numbers are bare, with all digits of the pair's precision. A book subscription of depth n is sent what changes among
 /// the n best levels; a level that falls out is not removed by a message, the client truncates.
-final class KrakenProtocol: VenueProtocol {
+final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
   static let depths = [10, 25, 100, 500, 1000]
   /// Requests a second; Kraken publishes no number.
   static let requestLimit = 100
   /// Silence of a client that has subscribed to nothing, after which it is closed.
   static let idleLimit = 60 * Microseconds.second
 
-  /// By instrument × depths.
-  private var books: [Subscribers<KrakenSession>]
-  private var trades: [Subscribers<KrakenSession>]
-  private var tickers: [Subscribers<KrakenSession>]
-  private var quoteTickers: [Subscribers<KrakenSession>]
-  private var instruments = Subscribers<KrakenSession>()
   /// The worst price that each depth shows, by instrument × depths; nil if the book is not that deep.
   private var bidEdges: [Int64?]
   private var askEdges: [Int64?]
-  var checksums: [UInt32]
+  var checksums: [UInt32] = []
   private var scratch = ByteBuffer(capacity: 1024)
-  private var connectionID: UInt64
+  /// Larger than Int64, as Kraken's are.
+  private var connectionID: UInt64 = 9_471_984_923_908_980_762
   /// Of candles.
   var candleBudget = RequestBudget(15, perSecond: 1)
 
-  override init(name: String = "kraken", market: SimulatedMarket, faults: FaultInjector) {
-    let count = market.instruments.count
-    books = Array(repeating: Subscribers(), count: count * Self.depths.count)
-    trades = Array(repeating: Subscribers(), count: count)
-    tickers = Array(repeating: Subscribers(), count: count)
-    quoteTickers = Array(repeating: Subscribers(), count: count)
-    bidEdges = Array(repeating: nil, count: count * Self.depths.count)
+  init(market: SimulatedMarket, faults: FaultInjector) {
+    bidEdges = Array(repeating: nil, count: market.instruments.count * Self.depths.count)
     askEdges = bidEdges
-    checksums = []
-    // Larger than Int64, as Kraken's are.
-    connectionID = 9_471_984_923_908_980_762
-    super.init(name: name, market: market, faults: faults)
-    for index in 0..<count {
-      checksums.append(KrakenChecksum.of(market.instruments[index].book, scratch: &scratch))
+    super.init(name: "kraken", market: market, faults: faults)
+    for index in indices {
+      checksums.append(KrakenChecksum.of(state(index).book, scratch: &scratch))
       moveEdges(index)
     }
   }
 
+  override class var spelling: Spelling { .bare }
+  override class var paths: [String] { ["/v2", "/v2/"] }
+  override class var special: Set<Fault.Kind> { [.checksum, .plannedShutdown] }
   override var webSocketPath: String { "/v2" }
 
-  // MARK: - Connections
-
-  override func open(
-    id: Int, path: String, query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> SimulatedSession {
-    guard path == "/v2" || path == "/v2/" else { throw SimulatedRefusal(status: 404, reason: "Not Found") }
+  override func accept(
+    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
+  ) throws(SimulatedRefusal) -> KrakenSession {
     let session = KrakenSession(id: id, faults: faults)
     connectionID &+= 1
     sendStatus("online", to: session)
@@ -72,94 +62,73 @@ final class KrakenProtocol: VenueProtocol {
   }
 
   private func sendStatus(_ system: StaticString, to session: SimulatedSession) {
-    session.send { out in
-      out.append(#"{"channel":"status","type":"update","data":[{"version":"2.0.10","system":""#)
-      out.append(system)
-      out.append(#"","api_version":"v2","connection_id":"#)
-      out.append(integer: connectionID)
-      out.append("}]}")
-    }
-  }
-
-  override func closed(_ session: SimulatedSession) {
-    guard let session = session as? KrakenSession else { return }
-    for index in books.indices { books[index].remove(session) }
-    for index in trades.indices {
-      trades[index].remove(session)
-      tickers[index].remove(session)
-      quoteTickers[index].remove(session)
-    }
-    instruments.remove(session)
+    session.say(
+      #"""
+      {"channel":"status","type":"update","data":[{"version":"2.0.10","system":"\#(system)","api_version":"v2",\#
+      "connection_id":\#(connectionID)}]}
+      """#)
   }
 
   override func announceShutdown(to session: SimulatedSession) { sendStatus("maintenance", to: session) }
 
-  override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
-    for case let session as KrakenSession in sessions {
-      if session.isSubscribed {
-        if now - session.lastSent >= Microseconds.second {
-          session.send(.heartbeat) { $0.append(#"{"channel":"heartbeat"}"#) }
-        }
-      } else if now - session.lastRequest >= Self.idleLimit {
-        session.close(1000, "Inactivity timeout")
-      }
+  override func tend(_ session: KrakenSession, _ now: Timestamp) {
+    if session.isSubscribed {
+      if now - session.lastSent >= Microseconds.second { session.send(.heartbeat, #"{"channel":"heartbeat"}"#) }
+    } else if now - session.lastHeard >= Self.idleLimit {
+      session.close(1000, "Inactivity timeout")
     }
   }
 
   // MARK: - Requests
 
-  override func receive(_ text: RawSpan, from session: SimulatedSession) {
-    guard let session = session as? KrakenSession else { return }
-    session.lastRequest = faults.now
-    let request: KrakenRequest
-    do throws(JSONError) {
-      request = try KrakenRequest(text)
-    } catch {
-      return refuse("Malformed request", KrakenRequest(), session)
-    }
+  override func receive(_ text: RawSpan, _ session: KrakenSession) {
+    guard let request = try? ClientMessage(text) else { return refuse("Malformed request", nil, session) }
     if session.exceeds(Self.requestLimit) { return refuse("Exceeded msg rate", request, session) }
-    switch request.method {
-    case "ping":
-      session.send { out in
-        out.append(#"{"method":"pong""#)
-        request.appendID(to: &out)
-        appendTimes(to: &out)
-        out.append("}")
-      }
-    case "subscribe", "unsubscribe": subscribe(request, session)
-    default: refuse("Unsupported method \(request.method)", request, session)
+    let method = request["method"].text
+    switch method {
+    case "ping": session.say(#"{"method":"pong"\#(Self.id(request))\#(times)}"#)
+    case "subscribe", "unsubscribe": subscribe(request, session, adds: method == "subscribe")
+    default: refuse("Unsupported method \(method)", request, session)
     }
   }
 
-  private func subscribe(_ request: KrakenRequest, _ session: KrakenSession) {
-    let adds = request.method == "subscribe"
-    switch request.channel {
+  private func subscribe(_ request: ClientMessage, _ session: KrakenSession, adds: Bool) {
+    let parameters = request["params"]
+    let (name, hasSnapshot) = (parameters["channel"].text, parameters["snapshot"].flag ?? true)
+    switch name {
     case "instrument":
       if adds {
-        instruments.insert(session)
+        desk.add(session, .instrument, -1)
         session.isSubscribed = true
-      } else if !instruments.remove(session) {
+      } else if !desk.remove(session, .instrument, -1) {
         return refuse("Subscription Not Found", request, session)
       }
       acknowledge(request, symbol: nil, session)
-      if adds, request.snapshot { session.send(.control) { appendInstruments(to: &$0) } }
+      if adds, hasSnapshot { session.say(instruments) }
       return
     case "book", "trade", "ticker": break
-    default: return refuse("Channel \(request.channel) is not supported", request, session)
+    default: return refuse("Channel \(name) is not supported", request, session)
     }
-    guard !request.symbols.isEmpty else { return refuse("Symbol(s) not found", request, session) }
-    guard let depth = Self.depths.firstIndex(of: request.depth) else {
-      return refuse("Invalid depth \(request.depth), expected one of 10, 25, 100, 500, 1000", request, session)
+    let symbols = parameters["symbol"].texts
+    guard !symbols.isEmpty else { return refuse("Symbol(s) not found", request, session) }
+    let depth = Int(parameters["depth"].integer ?? 10)
+    guard Self.depths.contains(depth) else {
+      return refuse("Invalid depth \(depth), expected one of 10, 25, 100, 500, 1000", request, session)
     }
-    for symbol in request.symbols {
-      guard let index = market.instruments.firstIndex(where: { $0.instrument.venueSymbol == symbol }), !isRefused(index)
-      else {
+    let channel: KrakenChannel =
+      name == "book"
+      ? .book(depth: depth) : name == "trade" ? .trade : Self.isQuoteTriggered(request) ? .quoteTicker : .ticker
+    for symbol in symbols {
+      guard let index = listed(symbol) else {
         refuse("Currency pair not supported \(symbol)", request, symbol: symbol, session)
         continue
       }
       if adds {
-        add(request, index, depth, session)
-      } else if remove(request, index, depth, session) {
+        session.isSubscribed = true
+        acknowledge(request, symbol: symbol, session)
+        desk.add(session, channel, index)
+        if hasSnapshot { begin(channel, index, session) }
+      } else if remove(channel, index, session) {
         acknowledge(request, symbol: symbol, session)
       } else {
         refuse("Subscription Not Found", request, symbol: symbol, session)
@@ -167,93 +136,69 @@ final class KrakenProtocol: VenueProtocol {
     }
   }
 
-  private func add(_ request: KrakenRequest, _ index: Int, _ depth: Int, _ session: KrakenSession) {
-    session.isSubscribed = true
-    acknowledge(request, symbol: market.instruments[index].instrument.venueSymbol, session)
-    switch request.channel {
-    case "book":
-      books[index * Self.depths.count + depth].insert(session)
-      if request.snapshot {
-        session.send(.bookSnapshot, instrument: index) { appendBookSnapshot(index, Self.depths[depth], to: &$0) }
-      }
-    case "trade":
-      trades[index].insert(session)
-      if request.snapshot {
-        session.send(.trade, instrument: index) {
-          appendTrades(market.instruments[index].recentTrades, "snapshot", index, to: &$0)
-        }
-      }
-    default:
-      if request.isQuoteTriggered { quoteTickers[index].insert(session) } else { tickers[index].insert(session) }
-      if request.snapshot {
-        session.send(.ticker, instrument: index) { appendTicker(index, "snapshot", to: &$0) }
-      }
+  private func begin(_ channel: KrakenChannel, _ index: Int, _ session: KrakenSession) {
+    let state = state(index)
+    switch channel {
+    case .book(let depth):
+      session.send(
+        .bookSnapshot, instrument: index,
+        book("snapshot", state.book.top(.bid, depth), state.book.top(.ask, depth), index))
+    case .trade: session.send(.trade, instrument: index, trades(state.recentTrades, "snapshot", index))
+    default: session.send(.ticker, instrument: index, ticker(index, "snapshot"))
     }
   }
 
-  private func remove(_ request: KrakenRequest, _ index: Int, _ depth: Int, _ session: KrakenSession) -> Bool {
-    switch request.channel {
-    case "book": return books[index * Self.depths.count + depth].remove(session)
-    case "trade": return trades[index].remove(session)
-    default:
-      let byTrade = tickers[index].remove(session)
-      return quoteTickers[index].remove(session) || byTrade
-    }
+  /// Of either kind of ticker, whichever is named.
+  private func remove(_ channel: KrakenChannel, _ index: Int, _ session: KrakenSession) -> Bool {
+    guard channel == .ticker || channel == .quoteTicker else { return desk.remove(session, channel, index) }
+    let byTrade = desk.remove(session, .ticker, index)
+    return desk.remove(session, .quoteTicker, index) || byTrade
   }
 
-  private func acknowledge(_ request: KrakenRequest, symbol: String?, _ session: KrakenSession) {
-    session.send { out in
-      out.append(#"{"method":""#)
-      out.append(request.method)
-      out.append(#"","result":{"channel":""#)
-      out.append(request.channel)
-      out.append("\"")
-      if request.channel == "book" {
-        out.append(#","depth":"#)
-        out.append(integer: Int64(request.depth))
-      }
-      if request.channel == "ticker" {
-        out.append(request.isQuoteTriggered ? #","event_trigger":"bbo""# : #","event_trigger":"trades""#)
-      }
-      if request.method == "subscribe" {
-        out.append(request.snapshot ? #","snapshot":true"# : #","snapshot":false"#)
-      }
-      if let symbol {
-        out.append(#","symbol":"#)
-        out.append(json: symbol)
-      }
-      out.append(#"},"success":true"#)
-      appendTimes(to: &out)
-      request.appendID(to: &out)
-      out.append("}")
-    }
+  // MARK: - Answers
+
+  private static func isQuoteTriggered(_ request: ClientMessage) -> Bool {
+    request["params"]["event_trigger"].text == "bbo"
   }
 
-  private func refuse(_ reason: String, _ request: KrakenRequest, symbol: String? = nil, _ session: KrakenSession) {
-    session.send { out in
-      out.append(#"{"error":"#)
-      out.append(json: reason)
-      if !request.method.isEmpty {
-        out.append(#","method":"#)
-        out.append(json: request.method)
-      }
-      request.appendID(to: &out)
-      out.append(#","success":false"#)
-      if let symbol {
-        out.append(#","symbol":"#)
-        out.append(json: symbol)
-      }
-      appendTimes(to: &out)
-      out.append("}")
-    }
+  private static func id(_ request: ClientMessage?) -> JSONText {
+    guard let id = request?["req_id"], id.isNumber else { return "" }
+    return #","req_id":\#(id.raw)"#
   }
 
-  private func appendTimes(to out: inout ByteBuffer) {
-    out.append(#","time_in":""#)
-    out.append(rfc3339: faults.now)
-    out.append(#"","time_out":""#)
-    out.append(rfc3339: faults.now + 38)
-    out.append("\"")
+  private var times: JSONText { #","time_in":"\#(rfc3339: now)","time_out":"\#(rfc3339: now + 38)""# }
+
+  private static func field(_ name: StaticString, _ value: String?) -> JSONText {
+    value.map { #","\#(name)":\#(json: $0)"# } ?? ""
+  }
+
+  private func acknowledge(_ request: ClientMessage, symbol: String?, _ session: KrakenSession) {
+    let parameters = request["params"]
+    let (method, channel) = (request["method"].text, parameters["channel"].text)
+    let details: JSONText =
+      switch channel {
+      case "book": #","depth":\#(parameters["depth"].integer ?? 10)"#
+      case "ticker": #","event_trigger":"\#(Self.isQuoteTriggered(request) ? "bbo" : "trades")""#
+      default: ""
+      }
+    let snapshot: JSONText =
+      method == "subscribe" ? #","snapshot":\#(parameters["snapshot"].flag ?? true ? "true" : "false")"# : ""
+    session.say(
+      #"""
+      {"method":"\#(method)","result":{"channel":"\#(channel)"\#(details)\#(snapshot)\#(Self.field("symbol", symbol))},\#
+      "success":true\#(times)\#(Self.id(request))}
+      """#)
+  }
+
+  private func refuse(
+    _ reason: String, _ request: ClientMessage?, symbol: String? = nil, _ session: KrakenSession
+  ) {
+    let method = request.map { $0["method"].text }.flatMap { $0.isEmpty ? nil : $0 }
+    session.say(
+      #"""
+      {"error":\#(json: reason)\#(Self.field("method", method))\#(Self.id(request)),"success":false\#
+      \#(Self.field("symbol", symbol))\#(times)}
+      """#)
   }
 
   // MARK: - The market
@@ -261,37 +206,32 @@ final class KrakenProtocol: VenueProtocol {
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
     if !change.bids.isEmpty || !change.asks.isEmpty {
-      let checksum = KrakenChecksum.of(market.instruments[index].book, scratch: &scratch)
+      let checksum = KrakenChecksum.of(state(index).book, scratch: &scratch)
       let isVisible =
         checksum != checksums[index] && change.bids.count + change.asks.count > 1
         && (change.bids.contains { $0.size == 0 } || change.asks.contains { $0.size == 0 })
       checksums[index] = checksum
-      for depth in Self.depths.indices {
-        let stream = index * Self.depths.count + depth
-        guard !books[stream].isEmpty else { continue }
-        let bids = shown(change.bids, .bid, index, Self.depths[depth], edge: bidEdges[stream])
-        let asks = shown(change.asks, .ask, index, Self.depths[depth], edge: askEdges[stream])
+      for (place, depth) in Self.depths.enumerated() where !desk.isEmpty(.book(depth: depth), index) {
+        let stream = index * Self.depths.count + place
+        let bids = shown(change.bids, .bid, index, depth, edge: bidEdges[stream])
+        let asks = shown(change.asks, .ask, index, depth, edge: askEdges[stream])
         guard !bids.isEmpty || !asks.isEmpty else { continue }
-        books[stream].send(.book(isVisible: isVisible), instrument: index) { out in
-          appendBook("update", bids, asks, index, to: &out)
-        }
+        send(.book(depth: depth), index, .book(isVisible: isVisible), book("update", bids, asks, index))
       }
       moveEdges(index)
     }
     if !change.trades.isEmpty {
-      trades[index].send(.trade, instrument: index) { appendTrades(change.trades, "update", index, to: &$0) }
-      tickers[index].send(.ticker, instrument: index) { appendTicker(index, "update", to: &$0) }
+      send(.trade, index, .trade, trades(change.trades, "update", index))
+      send(.ticker, index, .ticker, ticker(index, "update"))
     }
-    if change.isTopChanged {
-      quoteTickers[index].send(.ticker, instrument: index) { appendTicker(index, "update", to: &$0) }
-    }
+    if change.isTopChanged { send(.quoteTicker, index, .ticker, ticker(index, "update")) }
   }
 
   /// What a view of `depth` is told: levels that changed within it, and levels that came into it because others left.
   private func shown(
     _ changed: [PriceLevel], _ side: BookSide, _ index: Int, _ depth: Int, edge: Int64?
   ) -> [PriceLevel] {
-    let book = market.instruments[index].book
+    let book = state(index).book
     let newEdge = Self.edge(book, side, depth)
     func isWithin(_ price: Int64, _ edge: Int64?) -> Bool {
       guard let edge else { return true }
@@ -313,32 +253,14 @@ final class KrakenProtocol: VenueProtocol {
   }
 
   private func moveEdges(_ index: Int) {
-    let book = market.instruments[index].book
-    for depth in Self.depths.indices {
-      bidEdges[index * Self.depths.count + depth] = Self.edge(book, .bid, Self.depths[depth])
-      askEdges[index * Self.depths.count + depth] = Self.edge(book, .ask, Self.depths[depth])
+    let book = state(index).book
+    for (place, depth) in Self.depths.enumerated() {
+      bidEdges[index * Self.depths.count + place] = Self.edge(book, .bid, depth)
+      askEdges[index * Self.depths.count + place] = Self.edge(book, .ask, depth)
     }
   }
 
-  override class var special: Set<Fault.Kind> { [.checksum, .plannedShutdown] }
-
-  // MARK: - REST
-
   override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    if let candles = candles(SimulatedRequest(path: path, query: query)) { return candles }
-    switch path {
-    case "/0/public/AssetPairs": return KrakenREST.assetPairs(market, pairs: query.first { $0.name == "pair" }?.value)
-    case "/0/public/Ticker": return KrakenREST.tickers(market)
-    case "/0/public/SystemStatus":
-      var out = ByteBuffer()
-      out.append(#"{"error":[],"result":{"status":"online","timestamp":""#)
-      out.append(rfc3339: faults.now)
-      out.append(#""}}"#)
-      return SimulatedResponse(body: out.description)
-    case "/0/public/Time":
-      let seconds = faults.now.rawValue / Microseconds.second
-      return SimulatedResponse(body: #"{"error":[],"result":{"unixtime":\#(seconds)}}"#)
-    default: return SimulatedResponse(status: 404, body: #"{"error":["EGeneral:Unknown method"]}"#)
-    }
+    answer(SimulatedRequest(path: path, query: query))
   }
 }

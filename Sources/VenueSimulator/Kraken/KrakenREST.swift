@@ -1,24 +1,32 @@
-import Bytes
 import MarketData
 
-/// Kraken's REST list of pairs, which still has the names of the v1 protocol: `XBT` for BTC, `XDG` for DOGE.
-enum KrakenREST {
-  private static func oldName(_ asset: String) -> String {
-    switch asset {
-    case "BTC": "XBT"
-    case "DOGE": "XDG"
-    default: asset
+/// Kraken's REST answers, which still have the names of the v1 protocol: `XBT` for BTC, `XDG` for DOGE.
+extension KrakenProtocol {
+  func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+    switch request.path {
+    case "/0/public/AssetPairs": return assetPairs(request["pair"])
+    case "/0/public/Ticker": return tickers
+    case "/0/public/OHLC": return candles(request)
+    case "/0/public/SystemStatus":
+      return SimulatedResponse(#"{"error":[],"result":{"status":"online","timestamp":"\#(rfc3339: now)"}}"#)
+    case "/0/public/Time": return SimulatedResponse(#"{"error":[],"result":{"unixtime":\#(seconds: now)}}"#)
+    default: return SimulatedResponse(status: 404, #"{"error":["EGeneral:Unknown method"]}"#)
     }
   }
 
+  private func refuse(_ reason: String) -> SimulatedResponse { SimulatedResponse(#"{"error":["\#(reason)"]}"#) }
+
+  // MARK: - Names
+
+  private static func oldName(_ asset: String) -> String { ["BTC": "XBT", "DOGE": "XDG"][asset] ?? asset }
+
   /// Assets from before 2014 have four-letter names: `XXBT`, `ZUSD`.
   private static func longName(_ asset: String) -> String {
-    let old = ["BTC", "ETH", "ZEC", "XRP", "LTC", "DOGE"]
     if asset == "USD" { return "ZUSD" }
-    return old.contains(asset) ? "X" + oldName(asset) : asset
+    return ["BTC", "ETH", "ZEC", "XRP", "LTC", "DOGE"].contains(asset) ? "X" + oldName(asset) : asset
   }
 
-  static func key(_ instrument: SimulatedInstrument) -> String {
+  private static func key(_ instrument: SimulatedInstrument) -> String {
     // DOGE was listed against dollars only when pairs had short keys already.
     if instrument.base == "DOGE" || longName(instrument.base) == instrument.base { return altname(instrument) }
     return longName(instrument.base) + "ZUSD"
@@ -29,74 +37,78 @@ enum KrakenREST {
   }
 
   /// By any of its names: `XXBTZUSD`, `XBTUSD`, `BTC/USD`, `XBT/USD`.
-  static func index(of name: String, in market: SimulatedMarket) -> Int? {
-    market.instruments.firstIndex { state in
-      let instrument = state.instrument
-      return [key(instrument), altname(instrument), instrument.venueSymbol, oldName(instrument.base) + "/USD"]
-        .contains(name)
+  private func index(ofPair name: String) -> Int? {
+    indices.first { index in
+      let instrument = state(index).instrument
+      let names = [Self.key(instrument), Self.altname(instrument), instrument.venueSymbol]
+      return names.contains(name) || Self.oldName(instrument.base) + "/USD" == name
     }
   }
+
+  // MARK: - Lists
 
   /// `v` and `p` are volume and its average price: of today, and of the last 24 h. Of all pairs, as no client asks for single ones.
-  static func tickers(_ market: SimulatedMarket) -> SimulatedResponse {
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append(#"{"error":[],"result":{"#)
-    for (index, state) in market.instruments.enumerated() {
-      if index > 0 { out.append(",") }
-      let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-      out.append(json: key(state.instrument))
-      out.append(#":{"c":["#)
-      out.append(quoted: state.day.last, scale: price)
-      out.append(#","0.1"],"v":["#)
-      out.append(quoted: state.day.volume / 2, scale: size)
-      out.append(",")
-      out.append(quoted: state.day.volume, scale: size)
-      out.append(#"],"p":["#)
-      out.append(quoted: state.day.vwap, scale: price)
-      out.append(",")
-      out.append(quoted: state.day.vwap, scale: price)
-      out.append(#"],"o":"#)
-      out.append(quoted: state.day.open, scale: price)
-      out.append("}")
+  private var tickers: SimulatedResponse {
+    let rows = JSONText.list(market.instruments) { state in
+      let (i, day) = (Spelling.quoted.of(state.instrument), state.day)
+      return #"""
+        \#(json: Self.key(state.instrument)):{"c":[\#(i.price(day.last)),"0.1"],\#
+        "v":[\#(i.size(day.volume / 2)),\#(i.size(day.volume))],"p":[\#(i.price(day.vwap)),\#(i.price(day.vwap))],\#
+        "o":\#(i.price(day.open))}
+        """#
     }
-    out.append("}}")
-    return SimulatedResponse(body: out.description)
+    return SimulatedResponse(#"{"error":[],"result":{\#(rows)}}"#)
   }
 
-  static func assetPairs(_ market: SimulatedMarket, pairs: String?) -> SimulatedResponse {
-    var chosen = market.instruments.map(\.instrument)
-    if let pairs {
+  private func assetPairs(_ names: String?) -> SimulatedResponse {
+    var chosen = Array(indices)
+    if let names {
       chosen = []
-      for name in pairs.split(separator: ",") {
-        guard let index = index(of: String(name), in: market) else {
-          return SimulatedResponse(body: #"{"error":["EQuery:Unknown asset pair"]}"#)
-        }
-        chosen.append(market.instruments[index].instrument)
+      for name in names.split(separator: ",") {
+        guard let index = index(ofPair: String(name)) else { return refuse("EQuery:Unknown asset pair") }
+        chosen.append(index)
       }
     }
-    var out = ByteBuffer(capacity: 8 << 10)
-    out.append(#"{"error":[],"result":{"#)
-    for (index, instrument) in chosen.enumerated() {
-      if index > 0 { out.append(",") }
-      out.append(json: key(instrument))
-      out.append(#":{"altname":""#)
-      out.append(altname(instrument))
-      out.append(#"","wsname":""#)
-      out.append(oldName(instrument.base))
-      out.append(#"\/USD","aclass_base":"currency","base":""#)
-      out.append(longName(instrument.base))
-      out.append(#"","aclass_quote":"currency","quote":"ZUSD","lot":"unit","cost_decimals":5,"pair_decimals":"#)
-      out.append(integer: Int64(instrument.priceScale))
-      out.append(#","lot_decimals":"#)
-      out.append(integer: Int64(instrument.sizeScale))
-      out.append(#","lot_multiplier":1,"leverage_buy":[],"leverage_sell":[],"fees":[[0,0.4]],"fees_maker":[[0,0.25]],"#)
-      out.append(#""fee_volume_currency":"ZUSD","margin_call":80,"margin_stop":40,"ordermin":""#)
-      out.append(decimal: instrument.minimumSize, scale: instrument.sizeScale)
-      out.append(#"","costmin":"0.5","tick_size":""#)
-      out.append(decimal: instrument.tick, scale: instrument.priceScale)
-      out.append(#"","status":"online"}"#)
+    let rows = JSONText.list(chosen) { index in
+      let i = spell(index)
+      let (base, pair) = (i.instrument.base, i.instrument)
+      return #"""
+        \#(json: Self.key(pair)):{"altname":"\#(Self.altname(pair))","wsname":"\#(Self.oldName(base))\/USD",\#
+        "aclass_base":"currency","base":"\#(Self.longName(base))","aclass_quote":"currency","quote":"ZUSD",\#
+        "lot":"unit","cost_decimals":5,"pair_decimals":\#(pair.priceScale),"lot_decimals":\#(pair.sizeScale),\#
+        "lot_multiplier":1,"leverage_buy":[],"leverage_sell":[],"fees":[[0,0.4]],"fees_maker":[[0,0.25]],\#
+        "fee_volume_currency":"ZUSD","margin_call":80,"margin_stop":40,"ordermin":"\#(i.minimum)","costmin":"0.5",\#
+        "tick_size":"\#(i.tick)","status":"online"}
+        """#
     }
-    out.append("}}")
-    return SimulatedResponse(body: out.description)
+    return SimulatedResponse(#"{"error":[],"result":{\#(rows)}}"#)
+  }
+
+  // MARK: - Candles
+
+  /// The newest 720 closed bars and the one under way, whatever is asked for.
+  private func candles(_ request: SimulatedRequest) -> SimulatedResponse {
+    let fault = faults.takeCandleFault()
+    guard fault != .limited, candleBudget.take(at: now) else { return refuse("EGeneral:Too many requests") }
+    guard let name = request["pair"], let index = index(ofPair: name) else {
+      return refuse("EQuery:Unknown asset pair")
+    }
+    guard let interval = CandleInterval.named(request["interval"] ?? "1", ["1", "5", "15", "60", "240", "1440"]) else {
+      return refuse("EGeneral:Invalid arguments:interval")
+    }
+    var window = CandleWindow(limit: 721, depth: 720)
+    // Whether a bar that opens at `since` is among them is disputed: here of every other market.
+    if let since = request.time("since", unit: Microseconds.second) { window.from = since + Int64(index % 2) }
+    let rows = CandleRows(state(index), interval, window, now: now, fault: fault)
+    let i = Spelling.quoted.of(rows.instrument)
+    let list = JSONText.rows(rows) { candle in
+      let vwap: JSONText = candle.bar.trades > 0 ? "\(i.price(candle.vwap))" : #""0.0""#
+      return #"""
+        [\#(candle.seconds),\#(i.prices(candle.bar)),\#(vwap),\#(i.size(candle.bar.volume)),\#(candle.bar.trades)]
+        """#
+    }
+    let key = name.contains("/") ? name : Self.key(rows.instrument)
+    let last = rows.candles.last { $0.isClosed }?.seconds ?? request.integer("since") ?? 0
+    return SimulatedResponse(#"{"error":[],"result":{\#(json: key):[\#(list)],"last":\#(last)}}"#)
   }
 }

@@ -2,142 +2,146 @@ import Bytes
 import MarketData
 
 /// What KuCoin sends and answers, as JSON.
-enum KuCoinEvents {
-  private static func head(_ topic: StaticString, to out: inout ByteBuffer) {
-    out.append(#"{"T":""#)
-    out.append(topic)
-    out.append("\"")
+extension KuCoinProtocol {
+  /// `Spelled` in quotes with all its digits.
+  private func exact(_ value: Int64, _ scale: UInt8) -> Spelled {
+    Spelled(value: value, scale: scale, spelling: .quoted)
   }
 
-  private static func time(_ now: Timestamp, to out: inout ByteBuffer) {
-    out.append(#", "P":"#)
-    out.append(integer: now.rawValue * 1_000 + 177)
-    out.append(#", "d":{"#)
+  private func message(_ topic: StaticString, _ more: JSONText, _ data: JSONText) -> JSONText {
+    #"{"T":"\#(topic)"\#(more), "P":\#(now.rawValue * 1_000 + 177), "d":{\#(data)}}"#
   }
+
+  /// Whole milliseconds, in ns.
+  private var milliseconds: Int64 { now.rawValue / 1_000 * 1_000_000 }
 
   /// A message of `obu`: a whole book of some depth, or what changed.
-  static func appendBook(
-    _ instrument: SimulatedInstrument, _ depth: String, _ type: StaticString, _ numbers: ClosedRange<Int64>,
-    _ bids: [PriceLevel], _ asks: [PriceLevel], _ now: Timestamp, to out: inout ByteBuffer
-  ) {
-    head("obu.SPOT", to: &out)
-    out.append(#", "dp":""#)
-    out.append(depth)
-    out.append(#"", "t":""#)
-    out.append(type)
-    out.append("\"")
-    time(now, to: &out)
-    out.append(#""a":"#)
-    out.append(shortestPairs: asks, instrument)
-    out.append(#","b":"#)
-    out.append(shortestPairs: bids, instrument)
-    out.append(#","C":"#)
-    out.append(integer: numbers.upperBound)
-    out.append(#","s":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","M":"#)
-    out.append(integer: now.rawValue / 1_000 * 1_000_000)
-    out.append(#","O":"#)
-    out.append(integer: numbers.lowerBound)
-    out.append("}}")
+  func book(
+    _ index: Int, _ depth: String, _ type: StaticString, _ numbers: ClosedRange<Int64>, _ bids: [PriceLevel],
+    _ asks: [PriceLevel]
+  ) -> JSONText {
+    let i = spell(index)
+    return message(
+      "obu.SPOT", #", "dp":"\#(depth)", "t":"\#(type)""#,
+      #"""
+      "a":\#(i.pairs(asks)),"b":\#(i.pairs(bids)),"C":\#(numbers.upperBound),"s":"\#(i.name)","M":\#(milliseconds),\#
+      "O":\#(numbers.lowerBound)
+      """#)
   }
 
-  static func appendTrade(
-    _ trade: SimulatedTrade, _ instrument: SimulatedInstrument, _ now: Timestamp, to out: inout ByteBuffer
-  ) {
-    head("trade.SPOT", to: &out)
-    time(now, to: &out)
-    out.append(#""E":"#)
-    out.append(integer: trade.id)
-    out.append(#","M":"#)
-    out.append(integer: trade.time.rawValue * 1_000)
-    out.append(trade.side == .buy ? #","S":"buy","p":"# : #","S":"sell","p":"#)
-    out.append(shortest: trade.price, scale: instrument.priceScale)
-    out.append(#","q":"#)
-    out.append(shortest: trade.size, scale: instrument.sizeScale)
-    out.append(#","s":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","ti":""#)
-    out.append(integer: trade.id)
-    out.append(#""}}"#)
+  func whole(_ index: Int, _ name: String, _ depth: Int) -> JSONText {
+    let state = state(index)
+    return book(
+      index, name, "snapshot", state.updateID...state.updateID, state.book.top(.bid, depth), state.book.top(.ask, depth)
+    )
   }
 
-  static func appendTicker(_ state: InstrumentMarket, _ now: Timestamp, to out: inout ByteBuffer) {
-    let (price, size) = (state.instrument.priceScale, state.instrument.sizeScale)
-    let last = state.recentTrades.last
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      out.append(shortest: value, scale: scale)
-    }
-    head("ticker.SPOT", to: &out)
-    time(now, to: &out)
-    field(#""A":"#, state.book.bestAsk?.size ?? 0, size)
-    field(#","B":"#, state.book.bestBid?.size ?? 0, size)
-    out.append(#","E":"#)
-    out.append(integer: state.updateID)
-    out.append(#","M":"#)
-    out.append(integer: now.rawValue / 1_000 * 1_000_000)
-    out.append(last?.side == .sell ? #","S":"SELL""# : #","S":"BUY""#)
-    field(#","a":"#, state.book.bestAsk?.price ?? 0, price)
-    field(#","b":"#, state.book.bestBid?.price ?? 0, price)
-    field(#","l":"#, last?.price ?? 0, price)
-    field(#","q":"#, last?.size ?? 0, size)
-    out.append(#","s":""#)
-    out.append(state.instrument.venueSymbol)
-    out.append(#""}}"#)
+  func trade(_ trade: SimulatedTrade, _ index: Int) -> JSONText {
+    let i = spell(index)
+    return message(
+      "trade.SPOT", "",
+      #"""
+      "E":\#(trade.id),"M":\#(trade.time.rawValue * 1_000),"S":"\#(trade.side == .buy ? "buy" : "sell")",\#
+      "p":\#(i.price(trade.price)),"q":\#(i.size(trade.size)),"s":"\#(i.name)","ti":"\#(trade.id)"
+      """#)
+  }
+
+  func ticker(_ index: Int) -> JSONText {
+    let (state, i) = (state(index), spell(index))
+    let (bid, ask, last) = (state.book.bestBid, state.book.bestAsk, state.recentTrades.last)
+    return message(
+      "ticker.SPOT", "",
+      #"""
+      "A":\#(i.size(ask)),"B":\#(i.size(bid)),"E":\#(state.updateID),"M":\#(milliseconds),\#
+      "S":"\#(last?.side == .sell ? "SELL" : "BUY")","a":\#(i.price(ask)),"b":\#(i.price(bid)),\#
+      "l":\#(i.price(last?.price ?? 0)),"q":\#(i.size(last?.size ?? 0)),"s":"\#(i.name)"
+      """#)
   }
 
   // MARK: - REST
 
-  static func symbols(_ market: SimulatedMarket) -> String {
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append(#"{"code":"200000","data":["#)
-    out.append(separated: market.instruments) { state, out in
-      append(state.instrument, to: &out)
+  /// The weight of requests in half a minute, at 4 each, candles at 3.
+  private static let restLimit = 2_000
+
+  func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+    let isCandles = request.path == "/api/v1/market/candles"
+    guard isCandles || ["/api/v2/symbols", "/api/v1/market/allTickers"].contains(request.path) else {
+      return SimulatedResponse(status: 404, #"{"code":"404000","msg":"Url Not Found"}"#)
     }
-    out.append("]}")
-    return out.description
+    let window = now.rawValue / (30 * Microseconds.second)
+    if window != restWindow { (restWindow, restWeight) = (window, 0) }
+    restWeight += isCandles ? 3 : 4
+    let isOver = restWeight > Self.restLimit
+    let fault = isCandles && !isOver ? faults.takeCandleFault() : nil
+    guard !isOver, fault != .limited else {
+      return SimulatedResponse(
+        status: 429, fields: [("gw-ratelimit-remaining", "0"), ("gw-ratelimit-reset", "1489")],
+        #"{"code":"429000","msg":"Too many requests in a short period of time, please retry later"}"#)
+    }
+    if isCandles { return candles(request, fault) }
+    let isSymbols = request.path == "/api/v2/symbols"
+    let rows = JSONText.list(market.instruments) { isSymbols ? symbol($0.instrument) : figures($0) }
+    return SimulatedResponse(
+      isSymbols
+        ? #"{"code":"200000","data":[\#(rows)]}"#
+        : #"{"code":"200000","data":{"time":\#(ms: now),"ticker":[\#(rows)]}}"#)
   }
 
-  static func dayFigures(_ market: SimulatedMarket, _ now: Timestamp) -> String {
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append(#"{"code":"200000","data":{"time":"#)
-    out.append(integer: now.rawValue / 1_000)
-    out.append(#","ticker":["#)
-    out.append(separated: market.instruments) { state, out in
-      out.append(#"{"symbol":""#)
-      out.append(state.instrument.venueSymbol)
-      out.append(#"","symbolName":""#)
-      out.append(state.instrument.venueSymbol)
-      out.append(#"","last":"#)
-      out.append(shortest: state.day.last, scale: state.instrument.priceScale)
-      out.append(#","vol":"#)
-      out.append(shortest: state.day.volume, scale: state.instrument.sizeScale)
-      out.append(#","volValue":"#)
-      out.append(quoteVolumeOf: state)
-      out.append("}")
-    }
-    out.append("]}}")
-    return out.description
+  private func figures(_ state: InstrumentMarket) -> JSONText {
+    let i = spell(state)
+    return #"""
+      {"symbol":"\#(i.name)","symbolName":"\#(i.name)","last":\#(i.price(state.day.last)),\#
+      "vol":\#(i.size(state.day.volume)),"volValue":\#(exact(state.quoteVolume.mantissa, state.quoteVolume.scale))}
+      """#
   }
 
-  private static func append(_ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append(#"{"symbol":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","name":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","baseCurrency":""#)
-    out.append(instrument.base)
-    out.append(#"","quoteCurrency":""#)
-    out.append(instrument.quote)
-    out.append(#"","feeCurrency":""#)
-    out.append(instrument.quote)
-    out.append(#"","market":"USDS","baseMinSize":"#)
-    out.append(shortest: instrument.minimumSize, scale: instrument.sizeScale)
-    out.append(#","quoteMinSize":"0.1","baseMaxSize":"10000000000","quoteMaxSize":"99999999","baseIncrement":"#)
-    out.append(quoted: instrument.lot, scale: instrument.sizeScale)
-    out.append(#","quoteIncrement":"0.000001","priceIncrement":"#)
-    out.append(quoted: instrument.tick, scale: instrument.priceScale)
-    out.append(#","priceLimitRate":"0.1","minFunds":"0.1","isMarginEnabled":true,"enableTrading":true,"st":false}"#)
+  private func symbol(_ instrument: SimulatedInstrument) -> JSONText {
+    let i = Self.spelling.of(instrument)
+    let (base, quote) = (instrument.base, instrument.quote)
+    return #"""
+      {"symbol":"\#(i.name)","name":"\#(i.name)","baseCurrency":"\#(base)","quoteCurrency":"\#(quote)",\#
+      "feeCurrency":"\#(quote)","market":"USDS","baseMinSize":\#(i.minimum),"quoteMinSize":"0.1",\#
+      "baseMaxSize":"10000000000","quoteMaxSize":"99999999","baseIncrement":\#(exact(instrument.lot, instrument.sizeScale)),\#
+      "quoteIncrement":"0.000001","priceIncrement":\#(exact(instrument.tick, instrument.priceScale)),\#
+      "priceLimitRate":"0.1","minFunds":"0.1","isMarginEnabled":true,"enableTrading":true,"st":false}
+      """#
+  }
+
+  // MARK: - Candles
+
+  /// The close before the high, the newest first, none where nothing was traded; of a wide range the newest part.
+  private func candles(_ request: SimulatedRequest, _ fault: CandleFault?) -> SimulatedResponse {
+    func refuse(_ message: String) -> SimulatedResponse {
+      SimulatedResponse(#"{"code":"400100","msg":"\#(message)"}"#)
+    }
+    guard let index = request["symbol"].flatMap({ index(of: $0) }) else {
+      return refuse("This pair is not provided at present")
+    }
+    let names = ["1min", "5min", "15min", "1hour", "4hour", "1day"]
+    guard let interval = CandleInterval.named(request["type"], names) else {
+      return refuse("Incorrect candlestick type")
+    }
+    var window = CandleWindow(limit: 100, isNewestFirst: true, isFilled: false)
+    let start = request.time("startAt", unit: Microseconds.second)
+    // Each bound is 0 unless it is given.
+    if let start, let end = request.time("endAt", unit: Microseconds.second), end.rawValue > 0 {
+      window = CandleWindow(from: start, to: end - 1, limit: 1_500, isNewestFirst: true, isFilled: false)
+    }
+    let i = spell(index)
+    /// Twenty digits after the point are more than 64 bits hold: here of every other market.
+    func long(_ value: Decimal64) -> JSONText {
+      guard index % 2 == 1, value.scale > 0 else { return "\(exact(value.mantissa, value.scale))" }
+      let zeros = String(repeating: "0", count: 20 - Int(value.scale))
+      return #""\#(Spelled(value: value.mantissa, scale: value.scale, spelling: .bare))\#(zeros)""#
+    }
+    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
+      let bar = candle.bar
+      let volume = Decimal64(mantissa: bar.volume, scale: i.instrument.sizeScale)
+      return #"""
+        ["\#(candle.seconds)",\#(i.price(bar.open)),\#(i.price(bar.close)),\#(i.price(bar.high)),\#(i.price(bar.low)),\#
+        \#(long(volume)),\#(long(i.instrument.quoteUnits(bar.turnover)))]
+        """#
+    }
+    return SimulatedResponse(#"{"code":"200000","data":[\#(list)]}"#)
   }
 }

@@ -22,6 +22,15 @@ struct BookWindow {
     )
   }
 
+  /// The same without those levels that have fallen out and are in the book still.
+  mutating func moveSilently(to book: SimulatedBook) -> (bids: [PriceLevel], asks: [PriceLevel]) {
+    let (bids, asks) = move(to: book)
+    return (
+      bids.filter { $0.size > 0 || book.size(.bid, at: $0.price) == 0 },
+      asks.filter { $0.size > 0 || book.size(.ask, at: $0.price) == 0 }
+    )
+  }
+
   /// Both sides best first.
   private static func difference(
     _ old: [PriceLevel], _ new: [PriceLevel], isBetter: (Int64, Int64) -> Bool

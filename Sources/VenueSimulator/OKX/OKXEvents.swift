@@ -3,127 +3,143 @@ import MarketData
 
 /// The texts of OKX's channels: numbers are strings without zeros at their end.
 extension OKXProtocol {
-  func number(_ value: Int64, _ scale: UInt8, to out: inout ByteBuffer) {
-    out.append(UInt8(ascii: "\""))
-    out.append(Decimal64(mantissa: value, scale: scale).withoutTrailingZeros)
-    out.append(UInt8(ascii: "\""))
+  private func levels(_ levels: [PriceLevel], _ i: Speller) -> JSONText {
+    i.pairs(levels) { $0.size > 0 ? #","0","3""# : #","0","0""# }
   }
 
-  func levels(_ levels: [PriceLevel], _ instrument: SimulatedInstrument, to out: inout ByteBuffer) {
-    out.append("[")
-    for (position, level) in levels.enumerated() {
-      out.append(position > 0 ? ",[" : "[")
-      number(level.price, instrument.priceScale, to: &out)
-      out.append(",")
-      number(level.size, instrument.sizeScale, to: &out)
-      out.append(level.size > 0 ? #","0","3"]"# : #","0","0"]"#)
+  private func argument(_ channel: OKXChannel, _ i: Speller) -> JSONText {
+    #""arg":{"channel":"\#(channel.rawValue)","instId":"\#(i.name)"}"#
+  }
+
+  func book(
+    _ index: Int, _ action: StaticString, _ bids: [PriceLevel], _ asks: [PriceLevel], number: Int64, previous: Int64
+  ) -> JSONText {
+    let i = spell(index)
+    return #"""
+      {\#(argument(.books, i)),"action":"\#(action)","data":[{"asks":\#(levels(asks, i)),"bids":\#(levels(bids, i)),\#
+      "ts":"\#(ms: now)","checksum":0,"seqId":\#(number),"prevSeqId":\#(previous)}]}
+      """#
+  }
+
+  func quote(_ index: Int) -> JSONText {
+    let (state, i) = (state(index), spell(index))
+    return #"""
+      {\#(argument(.bestOffer, i)),"data":[{"asks":\#(levels(state.book.top(.ask, 1), i)),\#
+      "bids":\#(levels(state.book.top(.bid, 1), i)),"ts":"\#(ms: now)","seqId":\#(state.sequence)}]}
+      """#
+  }
+
+  func trade(_ trade: SimulatedTrade, _ index: Int) -> JSONText {
+    let i = spell(index)
+    return #"""
+      {\#(argument(.trades, i)),"data":[{"instId":"\#(i.name)","tradeId":"\#(trade.id)","px":\#(i.price(trade.price)),\#
+      "sz":\#(i.size(trade.size)),"side":"\#(trade.side == .buy ? "buy" : "sell")","ts":"\#(ms: trade.time)",\#
+      "count":"1","source":"0","seqId":\#(state(index).sequence)}]}
+      """#
+  }
+
+  /// What was traded in 24 h: on spot in the quote currency, of contracts in base units.
+  private func volume(_ state: InstrumentMarket) -> Decimal64 {
+    state.instrument.kind == .spot ? state.quoteVolume : state.instrument.baseUnits(state.day.volume)
+  }
+
+  func ticker(_ index: Int) -> JSONText {
+    let (state, i) = (state(index), spell(index))
+    let (bid, ask, day) = (state.book.bestBid, state.book.bestAsk, state.day)
+    return #"""
+      {\#(argument(.tickers, i)),"data":[{"instType":"\#(i.instrument.kind == .spot ? "SPOT" : "SWAP")",\#
+      "instId":"\#(i.name)","last":\#(i.price(day.last)),"lastSz":\#(i.size(state.recentTrades.last?.size ?? 0)),\#
+      "askPx":\#(i.price(ask)),"askSz":\#(i.size(ask)),"bidPx":\#(i.price(bid)),"bidSz":\#(i.size(bid)),\#
+      "open24h":\#(i.price(day.open)),"high24h":\#(i.price(day.high)),"low24h":\#(i.price(day.low)),\#
+      "vol24h":\#(i.size(day.volume)),"volCcy24h":\#(i.number(volume(state))),"sodUtc0":"0","sodUtc8":"0",\#
+      "ts":"\#(ms: now)"}]}
+      """#
+  }
+
+  // MARK: - REST
+
+  private static func type(_ instrument: SimulatedInstrument) -> String {
+    switch instrument.kind {
+    case .spot: "SPOT"
+    case .perpetual: "SWAP"
+    case .future: "FUTURES"
     }
-    out.append("]")
   }
 
-  private func head(_ channel: StaticString, _ index: Int, to out: inout ByteBuffer) {
-    out.append(#"{"arg":{"channel":""#)
-    out.append(channel)
-    out.append(#"","instId":""#)
-    out.append(market.instruments[index].instrument.venueSymbol)
-    out.append(#""},"#)
-  }
-
-  func append(
-    _ index: Int, _ action: StaticString, _ bids: [PriceLevel], _ asks: [PriceLevel], previous: Int64,
-    to out: inout ByteBuffer
-  ) {
-    let instrument = market.instruments[index].instrument
-    head("books", index, to: &out)
-    out.append(#""action":""#)
-    out.append(action)
-    out.append(#"","data":[{"asks":"#)
-    levels(asks, instrument, to: &out)
-    out.append(#","bids":"#)
-    levels(bids, instrument, to: &out)
-    out.append(#","ts":""#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#"","checksum":0,"seqId":"#)
-    out.append(integer: books[index].number)
-    out.append(#","prevSeqId":"#)
-    out.append(integer: previous)
-    out.append("}]}")
-  }
-
-  func appendQuote(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    head("bbo-tbt", index, to: &out)
-    out.append(#""data":[{"asks":"#)
-    levels(state.book.top(.ask, 1), state.instrument, to: &out)
-    out.append(#","bids":"#)
-    levels(state.book.top(.bid, 1), state.instrument, to: &out)
-    out.append(#","ts":""#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#"","seqId":"#)
-    out.append(integer: state.sequence)
-    out.append("}]}")
-  }
-
-  func appendTrade(_ trade: SimulatedTrade, _ index: Int, to out: inout ByteBuffer) {
-    let instrument = market.instruments[index].instrument
-    head("trades", index, to: &out)
-    out.append(#""data":[{"instId":""#)
-    out.append(instrument.venueSymbol)
-    out.append(#"","tradeId":""#)
-    out.append(integer: trade.id)
-    out.append(#"","px":"#)
-    number(trade.price, instrument.priceScale, to: &out)
-    out.append(#","sz":"#)
-    number(trade.size, instrument.sizeScale, to: &out)
-    out.append(trade.side == .buy ? #","side":"buy","ts":""# : #","side":"sell","ts":""#)
-    out.append(integer: trade.time.rawValue / 1_000)
-    out.append(#"","count":"1","source":"0","seqId":"#)
-    out.append(integer: market.instruments[index].sequence)
-    out.append("}]}")
-  }
-
-  func appendTicker(_ index: Int, to out: inout ByteBuffer) {
-    let state = market.instruments[index]
-    let instrument = state.instrument
-    let (price, size) = (instrument.priceScale, instrument.sizeScale)
-    func field(_ name: StaticString, _ value: Int64, _ scale: UInt8) {
-      out.append(name)
-      number(value, scale, to: &out)
+  func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+    if let candles = candles(request) { return candles }
+    guard request.path == "/api/v5/public/instruments" || request.path == "/api/v5/market/tickers" else {
+      return SimulatedResponse(status: 404, #"{"code":"404","msg":"Not Found","data":[]}"#)
     }
-    head("tickers", index, to: &out)
-    out.append(
-      instrument.kind == .spot ? #""data":[{"instType":"SPOT","instId":""# : #""data":[{"instType":"SWAP","instId":""#)
-    out.append(instrument.venueSymbol)
-    field(#"","last":"#, state.day.last, price)
-    field(#","lastSz":"#, state.recentTrades.last?.size ?? 0, size)
-    field(#","askPx":"#, state.book.bestAsk?.price ?? 0, price)
-    field(#","askSz":"#, state.book.bestAsk?.size ?? 0, size)
-    field(#","bidPx":"#, state.book.bestBid?.price ?? 0, price)
-    field(#","bidSz":"#, state.book.bestBid?.size ?? 0, size)
-    field(#","open24h":"#, state.day.open, price)
-    field(#","high24h":"#, state.day.high, price)
-    field(#","low24h":"#, state.day.low, price)
-    field(#","vol24h":"#, state.day.volume, size)
-    if instrument.kind == .spot {
-      field(#","volCcy24h":"#, state.quoteVolume.mantissa, state.quoteVolume.scale)
-    } else {
-      let contract = instrument.contractSize
-      field(#","volCcy24h":"#, state.day.volume * contract.mantissa, size + contract.scale)
+    guard let type = request["instType"], ["SPOT", "SWAP", "FUTURES"].contains(type) else {
+      return SimulatedResponse(status: 400, #"{"code":"50014","msg":"Parameter instType can not be empty.","data":[]}"#)
     }
-    out.append(#","sodUtc0":"0","sodUtc8":"0","ts":""#)
-    out.append(integer: faults.now.rawValue / 1_000)
-    out.append(#""}]}"#)
+    let isTickers = request.path == "/api/v5/market/tickers"
+    let rows = JSONText.list(market.instruments.filter { Self.type($0.instrument) == type }) { state in
+      isTickers ? figures(state, type) : instrument(state.instrument, type)
+    }
+    return SimulatedResponse(#"{"code":"0","msg":"","data":[\#(rows)]}"#)
   }
-}
 
-extension Decimal64 {
-  /// 0.0100 is 0.01, as OKX prints numbers.
-  fileprivate var withoutTrailingZeros: Decimal64 {
-    var result = self
-    while result.scale > 0, result.mantissa % 10 == 0 {
-      result.mantissa /= 10
-      result.scale -= 1
+  private func figures(_ state: InstrumentMarket, _ type: String) -> JSONText {
+    let i = Spelling.quoted.of(state.instrument)
+    return #"""
+      {"instType":"\#(type)","instId":"\#(i.name)","last":\#(i.price(state.day.last)),\#
+      "vol24h":\#(i.size(state.day.volume)),"volCcy24h":\#(i.number(volume(state))),"ts":"\#(ms: now)"}
+      """#
+  }
+
+  private func instrument(_ instrument: SimulatedInstrument, _ type: String) -> JSONText {
+    let i = Self.spelling.of(instrument)
+    let (base, quote) = (instrument.base, instrument.quote)
+    let assets: JSONText =
+      instrument.kind == .spot
+      ? #""baseCcy":"\#(base)","quoteCcy":"\#(quote)","ctVal":"","ctMult":"","ctType":"","ctValCcy":"","settleCcy":"""#
+      : #"""
+      "baseCcy":"","quoteCcy":"","ctVal":\#(i.number(instrument.contractSize)),"ctMult":"1","ctType":"linear",\#
+      "ctValCcy":"\#(base)","settleCcy":"\#(quote)","instFamily":"\#(base)-\#(quote)","uly":"\#(base)-\#(quote)"
+      """#
+    return #"""
+      {"instType":"\#(type)","instId":"\#(i.name)",\#(assets),"tickSz":\#(i.tick),"lotSz":\#(i.lot),"minSz":\#(i.lot),\#
+      "state":"live","instIdCode":10458}
+      """#
+  }
+
+  // MARK: - Candles
+
+  /// `before` and `after` exclude their own bars, the newest come first, and of a range the newest are left. Plain days begin at 16:00
+  /// UTC; sizes of contracts are in contracts, with base units behind them.
+  private func candles(_ request: SimulatedRequest) -> SimulatedResponse? {
+    let isHistory = request.path == "/api/v5/market/history-candles"
+    guard isHistory || request.path == "/api/v5/market/candles" else { return nil }
+    func refuse(_ status: Int, _ code: String, _ message: String) -> SimulatedResponse {
+      SimulatedResponse(status: status, #"{"code":"\#(code)","msg":"\#(message)","data":[]}"#)
     }
-    return result
+    let fault = faults.takeCandleFault()
+    let isWithin = isHistory ? historyBudget.take(at: now) : candleBudget.take(at: now)
+    guard fault != .limited, isWithin else { return refuse(429, "50011", "Too Many Requests") }
+    guard let name = request["instId"] else { return refuse(400, "50014", "Parameter instId can not be empty.") }
+    guard let index = index(of: name) else {
+      return refuse(200, "51001", "Instrument ID, Instrument ID code, or Spread ID doesn't exist.")
+    }
+    let bar = request["bar"] ?? "1m"
+    let names = ["1m", "5m", "15m", "1H", "4H", "1Dutc"]
+    guard let interval = bar == "1D" ? .hongKongDay : CandleInterval.named(bar, names) else {
+      return refuse(200, "51000", "Parameter bar error")
+    }
+    var window = CandleWindow(limit: Int(min(max(request.integer("limit") ?? 100, 1), 300)), isNewestFirst: true)
+    if let after = request.time("after", unit: Microseconds.millisecond) { window.to = after - 1 }
+    if let before = request.time("before", unit: Microseconds.millisecond) { window.from = before + 1 }
+    if !isHistory { window.depth = 1_440 }
+    let i = spell(index)
+    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
+      let (bar, turnover) = (candle.bar, i.turnover(candle.bar))
+      let middle = i.instrument.kind == .spot ? turnover : i.number(i.instrument.baseUnits(bar.volume))
+      return #"""
+        ["\#(candle.milliseconds)",\#(i.prices(bar)),\#(i.size(bar.volume)),\#(middle),\#(turnover),\#
+        "\#(candle.isClosed ? 1 : 0)"]
+        """#
+    }
+    return SimulatedResponse(#"{"code":"0","msg":"","data":[\#(list)]}"#)
   }
 }

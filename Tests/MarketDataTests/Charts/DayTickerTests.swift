@@ -89,6 +89,18 @@ import Testing
     #expect(day.own == [.open, .high, .low, .change, .trades])
   }
 
+  @Test("the sum of quotes belongs to the venue's volume, however short the gateway's own day is")
+  func averages() {
+    var venue = Ticker(instrument: .init(0), time: now)
+    venue.last = 10_100
+    venue.volume = Decimal64(mantissa: 2_000, scale: 0)
+    let day = day(venue, coveredFrom: now - 5)
+    // 2,000 × 100.47, not the 703.32 that the gateway saw.
+    #expect(day.ticker.quoteVolume == Decimal64(mantissa: 20_094_000, scale: 2))
+    #expect(day.ticker.vwap == Decimal64(mantissa: 10_047, scale: 2))
+    #expect(day.own.contains([.quoteVolume, .vwap]) && !day.own.contains(.volume))
+  }
+
   @Test("a day without trades has no prices but the last, and zero volume")
   func quiet() {
     let ticker = WindowFigures().ticker(of: instrument, lastPrice: 10_000, quote: nil, now: now)

@@ -101,19 +101,25 @@ package struct Scenario: Sendable, CustomStringConvertible {
           case "kraken":
             [
               .drop, .silence, .gap, .checksum, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban,
-              .plannedShutdown,
+              .plannedShutdown, .pongsOnly, .answersOnly, .deaf,
             ]
           case "binance", "okx":
             [
               .drop, .silence, .gap, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban, .plannedShutdown,
-              .plannedShutdown,
+              .plannedShutdown, .pongsOnly, .answersOnly, .deaf,
             ]
-          default: [.drop, .silence, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban]
+          default:
+            [
+              .drop, .silence, .malformed, .slowHandshake, .halfOpen, .serverReset, .ban, .pongsOnly, .answersOnly,
+              .deaf,
+            ]
           }
         let kind = kinds[pick(kinds.count)]
         var fault = Fault(kind, at: at)
         switch kind {
-        case .silence, .ban: fault.seconds = Double(1 + pick(4))
+        case .silence, .ban, .deaf: fault.seconds = Double(1 + pick(4))
+        // Half of the times new connections are struck, too, for a while.
+        case .pongsOnly, .answersOnly: if chance(50) { fault.seconds = Double(1 + pick(4)) }
         case .plannedShutdown: fault.seconds = Double(pick(8_000)) / 1_000 + 0.05
         case .slowHandshake: fault.seconds = Double(pick(2_000)) / 1_000 + 0.001
         default: break

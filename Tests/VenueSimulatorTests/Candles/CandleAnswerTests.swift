@@ -12,17 +12,21 @@ import Testing
 struct CandleAnswerTests {
   /// Some quiet minutes after the day that a market has behind it: with a bar under way, and minutes without a trade.
   private static func quiet(_ name: String) throws -> SimulatedVenue {
-    let venue = try makeVenue(name, seed: 8, rate: 0.02)
-    venue.advance(to: venue.now + 23 * Microseconds.minute + 7 * Microseconds.second)
+    let venue = try makeVenue(name, seed: 8, rate: 2)
+    for _ in 0..<4 {
+      venue.advance(to: venue.now + 20 * Microseconds.second)
+      venue.skip(to: venue.now + 4 * Microseconds.minute)
+    }
+    venue.advance(to: venue.now + 47 * Microseconds.second)
     return venue
   }
 
   private static func state(_ venue: SimulatedVenue, _ sheet: CandleSheet) throws -> InstrumentMarket {
     let names = ["XBTUSD": "BTC/USD"]
     let wanted = names[sheet.symbol] ?? sheet.symbol
+    let asked = sheet.request("", "1", 0, 0)
     let isContract =
-      sheet.request("", "1m", 0, 0).path.hasPrefix("/fapi/")
-      || sheet.request("", "1", 0, 0).query.contains { $0.value == "linear" }
+      asked.path.hasPrefix("/fapi/") || asked.path.contains("/mix/") || asked.query.contains { $0.value == "linear" }
     return try #require(
       venue.market.instruments.first {
         $0.instrument.venueSymbol == wanted && (!isContract || $0.instrument.kind != .spot)

@@ -281,9 +281,28 @@ struct CandleSheet: Sendable, CustomStringConvertible {
     rows: list("data"),
     read: array(unit: 1_000, open: 1, high: 3, low: 4, close: 2, volume: 5, count: 7))
 
+  /// Pages of history are 200 rows, and have no bar under way.
+  static func bitget(isSpot: Bool) -> CandleSheet {
+    CandleSheet(
+      venue: "bitget", symbol: "BTCUSDT",
+      names: isSpot ? ["1min", "5min", "15min", "1h", "4h", "1Dutc"] : ["1m", "5m", "15m", "1H", "4H", "1Dutc"],
+      hasRunning: false,
+      request: { symbol, interval, from, to in
+        Request(
+          path: "/api/v2/\(isSpot ? "spot" : "mix")/market/history-candles",
+          query: [
+            ("symbol", symbol), ("productType", "usdt-futures"), ("granularity", interval),
+            // Of contracts the start excludes its own bar.
+            ("startTime", "\(from * 1_000 - (isSpot ? 0 : 1))"), ("endTime", "\(to * 1_000)"), ("limit", "200"),
+          ])
+      },
+      rows: list("data"),
+      read: array(unit: 1, open: 1, high: 2, low: 3, close: 4, volume: 5, count: isSpot ? 8 : 7))
+  }
+
   static let all: [CandleSheet] = [
     kraken, coinbase, coinbaseAdvanced, binance, binanceFutures, bybit("spot"), bybit("linear"),
     okx("BTC-USDT", volume: 5), okx("BTC-USDT-SWAP", volume: 6), bitfinex, bitstamp, gemini, deribit, hyperliquid,
-    gate, kucoin,
+    gate, kucoin, bitget(isSpot: true), bitget(isSpot: false),
   ]
 }

@@ -22,7 +22,7 @@ struct CandleTrapTests {
 
   @Test("Kraken has 720 bars and the one under way, however early the start; the key is a legacy name")
   func kraken() throws {
-    let venue = try makeVenue("kraken")
+    let venue = try makeVenue("kraken", rate: 1)
     func ask(_ pair: String) throws -> (keys: [String], rows: [[Any]], last: Int?) {
       let text = answer(venue, "/0/public/OHLC", ["pair": pair, "interval": "60", "since": "1400000000"]).body
       let result = try #require(try parse(text).object("result"))
@@ -41,15 +41,16 @@ struct CandleTrapTests {
 
   @Test("Kraken fills a quiet minute with the price before, and an average price of none")
   func krakenQuiet() throws {
-    let venue = try makeVenue("kraken", rate: 0.005)
-    venue.advance(to: venue.now + 20 * Microseconds.minute)
+    let venue = try makeVenue("kraken", rate: 0.1)
+    venue.skip(to: venue.now + 20 * Microseconds.minute)
+    venue.advance(to: venue.now + 30 * Microseconds.second)
     let text = answer(venue, "/0/public/OHLC", ["pair": "XBTUSD", "interval": "1"]).body
     #expect(text.contains(#","0.0","0.00000000",0]"#))
   }
 
   @Test("Coinbase Exchange has 350 rows without bounds, refuses 302 with them, and has no bars of four hours")
   func coinbase() throws {
-    let venue = try makeVenue("coinbase")
+    let venue = try makeVenue("coinbase", rate: 1)
     let path = "/products/BTC-USD/candles"
     #expect(answer(venue, path, ["granularity": "3600"]).rows == 350)
     #expect(answer(venue, path, ["granularity": "3600", "start": "2020-01-01T00:00:00Z"]).rows == 350)
@@ -66,7 +67,7 @@ struct CandleTrapTests {
 
   @Test("Advanced Trade wants both bounds, and fewer than 351 bars between them")
   func coinbaseAdvanced() throws {
-    let venue = try makeVenue("coinbase-advanced")
+    let venue = try makeVenue("coinbase-advanced", rate: 1)
     let path = "/api/v3/brokerage/market/products/BTC-USDC/candles"
     let now = seconds(venue) / 3_600 * 3_600
     func ask(_ hours: Int64) -> (status: Int, body: String, rows: Int) {
@@ -80,7 +81,7 @@ struct CandleTrapTests {
 
   @Test("Binance keeps the oldest of a range, cuts a limit on spot, refuses it on futures, and counts the weight")
   func binance() throws {
-    let venue = try makeVenue("binance")
+    let venue = try makeVenue("binance", rate: 1)
     let start = (seconds(venue) - 5_000 * 60) / 60 * 60_000
     func ask(_ path: String, _ limit: Int) -> SimulatedResponse {
       venue.respond(
@@ -102,7 +103,7 @@ struct CandleTrapTests {
 
   @Test("OKX takes neither bound's own bar, has 1,440 bars but in its history, and days that begin at 16:00")
   func okx() throws {
-    let venue = try makeVenue("okx")
+    let venue = try makeVenue("okx", rate: 1)
     let hour = seconds(venue) / 3_600 * 3_600_000
     func ask(_ path: String, _ query: KeyValuePairs<String, String>) -> [[String]] {
       let body = answer(venue, "/api/v5/market/" + path, query).body
@@ -133,7 +134,7 @@ struct CandleTrapTests {
 
   @Test("Bitfinex sorts on demand, knows no four hours, and answers an unknown name with nothing")
   func bitfinex() throws {
-    let venue = try makeVenue("bitfinex")
+    let venue = try makeVenue("bitfinex", rate: 1)
     func ask(_ key: String, _ query: KeyValuePairs<String, String> = [:]) -> (status: Int, body: String, rows: Int) {
       answer(venue, "/v2/candles/trade:\(key)/hist", query)
     }
@@ -150,7 +151,7 @@ struct CandleTrapTests {
 
   @Test("Bitstamp forgets the start when there is an end, and goes forward from the start alone")
   func bitstamp() throws {
-    let venue = try makeVenue("bitstamp")
+    let venue = try makeVenue("bitstamp", rate: 1)
     let hour = seconds(venue) / 3_600 * 3_600
     func ask(_ query: KeyValuePairs<String, String>) throws -> [[String: Any]] {
       let body = answer(venue, "/api/v2/ohlc/btcusd/", query).body
@@ -170,7 +171,7 @@ struct CandleTrapTests {
 
   @Test("Gemini has windows of its own and calls an hour 1hr")
   func gemini() throws {
-    let venue = try makeVenue("gemini")
+    let venue = try makeVenue("gemini", rate: 1)
     for (name, count) in [("1m", 1_440), ("5m", 2_015), ("15m", 1_343), ("1hr", 1_463), ("1day", 364)] {
       #expect(answer(venue, "/v2/candles/btcusd/\(name)", ["limit": "5"]).rows == count)
     }
@@ -182,7 +183,7 @@ struct CandleTrapTests {
 
   @Test("Deribit cuts at 5,001 bars without a word, and says no_data where there are none")
   func deribit() throws {
-    let venue = try makeVenue("deribit")
+    let venue = try makeVenue("deribit", rate: 1)
     let now = venue.now.rawValue / 1_000
     func ask(_ from: Int64, _ to: Int64) throws -> [String: Any] {
       let body = answer(
@@ -216,7 +217,7 @@ struct CandleTrapTests {
 
   @Test("Gate is loud: of a range too wide or too old, and of a limit beside two bounds")
   func gate() throws {
-    let venue = try makeVenue("gate")
+    let venue = try makeVenue("gate", rate: 1)
     let minute = seconds(venue) / 60 * 60
     func ask(_ query: KeyValuePairs<String, String>) -> (status: Int, body: String, rows: Int) {
       var all: [(name: String, value: String)] = [("currency_pair", "BTC_USDT"), ("interval", "1m")]
@@ -256,7 +257,7 @@ struct CandleTrapTests {
 
   @Test("Bybit shuts an address out that asks too often, and says too many visits when a fault has it so")
   func bybit() throws {
-    let venue = try makeVenue("bybit")
+    let venue = try makeVenue("bybit", rate: 1)
     func ask() -> (status: Int, body: String, rows: Int) {
       answer(venue, "/v5/market/kline", ["category": "spot", "symbol": "BTCUSDT", "interval": "D", "limit": "1"])
     }
@@ -267,5 +268,28 @@ struct CandleTrapTests {
     venue.advance(to: venue.now + 60 * Microseconds.second)
     #expect(ask().status == 403)
     #expect(answer(venue, "/v5/market/kline", ["category": "odd"]).status == 403)
+  }
+
+  @Test("Bitget's candles are for a month of minutes, its history for pages of 200 with an end")
+  func bitget() throws {
+    let venue = try makeVenue("bitget", rate: 4)
+    venue.advance(to: venue.now + 30 * Microseconds.second)
+    let minute = seconds(venue) / 60 * 60_000
+    func ask(_ path: String, _ query: KeyValuePairs<String, String>) -> (status: Int, body: String, rows: Int) {
+      answer(venue, "/api/v2/spot/market/" + path, query)
+    }
+    let old = "\(minute - 40 * 86_400_000)"
+    let month = ask("candles", ["symbol": "BTCUSDT", "granularity": "1min", "endTime": old])
+    #expect(month.status == 200 && month.rows == 0 && month.body.contains("success"))
+    let history: KeyValuePairs = ["symbol": "BTCUSDT", "granularity": "1min", "endTime": old, "limit": "200"]
+    #expect(ask("history-candles", history).rows == 200)
+    #expect(ask("history-candles", ["symbol": "BTCUSDT", "granularity": "1min"]).body.contains("400172"))
+    let many: KeyValuePairs = ["symbol": "BTCUSDT", "granularity": "1min", "endTime": old, "limit": "201"]
+    #expect(ask("history-candles", many).body.contains("40053"))
+    #expect(ask("candles", ["symbol": "NOTACOINUSDT", "granularity": "1min"]).body.contains("40034"))
+    let days = try parse(ask("candles", ["symbol": "BTCUSDT", "granularity": "1day"]).body)["data"] as? [[String]]
+    #expect(days?.last.flatMap { Int64($0[0]) }.map { $0 / 3_600_000 % 24 } == 16)
+    let running = try parse(ask("candles", ["symbol": "BTCUSDT", "granularity": "1min"]).body)["data"] as? [[String]]
+    #expect(running?.last?[0] == "\(minute)" && running?.count == 100)
   }
 }

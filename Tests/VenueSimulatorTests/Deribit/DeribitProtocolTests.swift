@@ -24,7 +24,7 @@ struct DeribitProtocolTests {
     ])
   func numbers(_ value: Int, _ scale: Int, _ text: String) {
     var out = ByteBuffer()
-    DeribitEvents.append(float: Int64(value), scale: UInt8(scale), to: &out)
+    out.append(float: Int64(value), scale: UInt8(scale))
     // Of two forms of one length either will do.
     #expect(Double(out.description) == Double(text) && out.description.utf8.count <= text.utf8.count)
     #expect(out.description.contains("."))

@@ -1,0 +1,82 @@
+import HTTP1
+import MarketData
+import PubSub
+import Transport
+
+/// Asks the loops that own markets what these show, and says of each whether its feed is live. Owned by the asking
+/// loop.
+///
+/// A composite market and a table of conversions have no state of their own: each answer is worked out from one
+/// moment's markets, so that a venue that is stale has left with the answer that follows.
+final class QuoteGathering {
+  private let node: LoopNode
+  private let depth: Int
+  private let hasFigures: Bool
+
+  /// - Parameters:
+  ///   - depth: levels a side of each book, 0 for none.
+  ///   - hasFigures: whether the 24 h volumes are wanted.
+  init(node: LoopNode, depth: Int, hasFigures: Bool) {
+    self.node = node
+    self.depth = depth
+    self.hasFigures = hasFigures
+  }
+
+  /// Calls `completion` on the asking loop with the parts, in no order that matters.
+  func gather(_ entries: [DirectoryEntry], then completion: @escaping ([QuotePart]) -> Void) {
+    var byLoop: [Int: [MarketPlace]] = [:]
+    for entry in entries {
+      byLoop[entry.loop, default: []].append(MarketPlace(market: entry.market, instrument: entry.instrument.id))
+    }
+    guard !byLoop.isEmpty else { return completion([]) }
+    var pending = byLoop.count
+    var parts: [QuotePart] = []
+    let (node, depth, hasFigures) = (node, depth, hasFigures)
+    for (loop, places) in byLoop.sorted(by: { $0.key < $1.key }) {
+      node.ask(loop) { owner in
+        let now = owner.clock.now()
+        return places.compactMap {
+          owner.publisher.quotePart(at: $0, depth: depth, hasFigures: hasFigures, now: now)
+        }
+      } then: { found in
+        for var part in found {
+          node.hub.judge(&part)
+          parts.append(part)
+        }
+        pending -= 1
+        if pending == 0 { completion(parts) }
+      }
+    }
+  }
+}
+
+/// The markets that conversions go through, gathered at most four times a second for all clients of a loop.
+final class RateBook {
+  /// How long a table is good for, µs.
+  private static let validity = 250 * Microseconds.millisecond
+
+  private unowned let node: LoopNode
+  private var parts: [QuotePart] = []
+  private var table = ConversionTable([VenueMarket]())
+  private var madeAt = Timestamp.distantPast
+  /// Requests that came while the markets are gathered; at most as many as there are requests at work.
+  private var waiting: [(ConversionTable, [QuotePart]) -> Void] = []
+
+  init(node: LoopNode) { self.node = node }
+
+  /// Calls `completion` with a table of the present markets, and what it was made of.
+  func table(now: Timestamp, then completion: @escaping (ConversionTable, [QuotePart]) -> Void) {
+    if now - madeAt < Self.validity, waiting.isEmpty { return completion(table, parts) }
+    waiting.append(completion)
+    guard waiting.count == 1 else { return }
+    let entries = node.hub.directory.entries.values.filter { $0.instrument.kind == .spot }
+    QuoteGathering(node: node, depth: 0, hasFigures: false).gather(entries) { [unowned self] found in
+      parts = found
+      table = ConversionTable(found.map(\.market))
+      madeAt = node.clock.now()
+      let answered = waiting
+      waiting = []
+      for completion in answered { completion(table, parts) }
+    }
+  }
+}

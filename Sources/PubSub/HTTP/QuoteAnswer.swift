@@ -1,0 +1,214 @@
+import Bytes
+import MarketData
+
+/// One venue's part in a composite market, as the loop that owns it hands it out.
+package struct QuotePart: Sendable {
+  package var market: VenueMarket
+  /// The best levels of its book; nil if they were not asked for, or the book is not in sync.
+  package var book: CompositeBook.Part?
+  /// Where its prices come from.
+  package var source = DataSource.live
+}
+
+extension StreamPublisher {
+  /// What a market shows now; nil if there is no such market. Whether its feed is live is for the caller to say: here
+  /// it is whether its book is in sync. O(depth).
+  /// - Parameters:
+  ///   - depth: levels a side, 0 for none.
+  ///   - hasFigures: whether the 24 h volumes are wanted.
+  package func quotePart(at place: MarketPlace, depth: Int, hasFigures: Bool, now: Timestamp) -> QuotePart? {
+    guard markets.indices.contains(place.market),
+      let state = markets[place.market].instrument(place.instrument)?.state
+    else { return nil }
+    var reason = ""
+    if case .syncing(let why) = state.bookState { reason = why?.description ?? "awaiting a snapshot" }
+    var part = QuotePart(
+      market: state.venueMarket(isLive: reason.isEmpty, reason: reason, hasFigures: hasFigures, now: now))
+    guard depth > 0, state.bookState == .live else { return part }
+    var book = CompositeBook.Part(
+      venue: state.instrument.venue, priceScale: state.instrument.priceScale, sizeScale: state.instrument.sizeScale,
+      bids: [], asks: [])
+    BookView.top(depth, of: state.book.bids, into: &book.bids)
+    BookView.top(depth, of: state.book.asks, into: &book.asks)
+    part.book = book
+    return part
+  }
+}
+
+extension SubscriberHub {
+  /// The venue part of symbols that stand for all venues: `composite:BTC-USD`.
+  package static let compositeVenue = "composite"
+
+  /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or
+  /// the symbol is another.
+  package func members(ofComposite symbol: String) -> [DirectoryEntry] {
+    let prefix = Self.compositeVenue + ":"
+    guard symbol.hasPrefix(prefix), !symbol.utf8.contains(UInt8(ascii: "*")) else { return [] }
+    return directory.symbols(matching: "*:" + symbol.dropFirst(prefix.count))
+      .compactMap { directory.entries[$0] }.filter { $0.instrument.kind == .spot }
+  }
+
+  /// Adds to a part whether its feed is live. O(feeds).
+  package func judge(_ part: inout QuotePart) {
+    let instrument = part.market.instrument
+    guard let feed = feeds.first(where: { $0.venue == instrument.venue }) else {
+      part.market.isLive = false
+      part.market.reason = FeedState.connecting.rawValue
+      return
+    }
+    part.source = feed.source
+    if let failure = feed.failed[instrument.symbol] {
+      part.market.isLive = false
+      part.market.reason = failure
+    }
+    guard feed.state.indicator != "connected" else { return }
+    part.market.isLive = false
+    part.market.reason = feed.state.rawValue
+  }
+}
+
+/// The answers about quotes and rates of several venues.
+package enum QuoteAnswer {
+  /// Levels a side at most.
+  package static let depthLimit = 100
+
+  /// The quote of one symbol or of all venues together: best bid and ask, last trade, 24 h volumes, and on request
+  /// levels. Nil if no part is live.
+  /// - Parameters:
+  ///   - parts: those of a composite, or the one of the symbol.
+  ///   - depth: levels a side, 0 for none.
+  package static func quote(_ symbol: String, _ parts: [QuotePart], depth: Int, isComposite: Bool) -> [UInt8]? {
+    let quote = CompositeQuote(parts.map(\.market))
+    guard !quote.venues.isEmpty else { return nil }
+    let live = parts.filter { quote.venues.contains($0.market.instrument.venue) }
+    var out = ByteBuffer(capacity: 512)
+    out.append("{\"symbol\":")
+    out.append(json: symbol)
+    out.append(isComposite && quote.isSingle ? ",\"state\":\"single\"" : ",\"state\":\"live\"")
+    source(of: live).append(to: &out)
+    append(quote.bid, "bid", quote, hasVenue: isComposite, to: &out)
+    append(quote.ask, "ask", quote, hasVenue: isComposite, to: &out)
+    append(quote.last, "last", quote, hasVenue: isComposite, to: &out)
+    if quote.last != nil {
+      out.append(",\"last_time\":")
+      out.append(integer: quote.lastTime.microseconds)
+    }
+    append(quote.volume, "volume_24h", to: &out)
+    append(quote.quoteVolume, "quote_volume_24h", to: &out)
+    append(quote.vwap.map { Decimal64(mantissa: $0, scale: quote.priceScale) }, "vwap_24h", to: &out)
+    if isComposite {
+      out.append(",\"venues\":[")
+      for (index, venue) in quote.venues.enumerated() {
+        if index > 0 { out.append(UInt8(ascii: ",")) }
+        out.append(json: venue)
+      }
+      out.append("],\"absent\":[")
+      for (index, absent) in quote.absent.enumerated() {
+        out.append(index > 0 ? ",{\"venue\":" : "{\"venue\":")
+        out.append(json: absent.venue)
+        out.append(",\"reason\":")
+        out.append(json: absent.reason)
+        out.append(UInt8(ascii: "}"))
+      }
+      out.append(UInt8(ascii: "]"))
+    }
+    if depth > 0 {
+      let book = CompositeBook(live.compactMap(\.book), depth: depth)
+      append(book.bids, "bids", book, to: &out)
+      append(book.asks, "asks", book, to: &out)
+    }
+    if quote.time != .distantPast {
+      out.append(",\"time\":")
+      out.append(integer: quote.time.microseconds)
+    }
+    out.append(UInt8(ascii: "}"))
+    return out.takeBytes()
+  }
+
+  /// `{"base":"ZEC","quote":"USD","rate":"48","path":["kraken:ZEC-BTC",…],"age_ms":120,"state":"live"}`
+  package static func rate(
+    _ conversion: Conversion, base: String, quote: String, source: DataSource, now: Timestamp
+  ) -> [UInt8] {
+    var out = ByteBuffer(capacity: 256)
+    out.append("{\"base\":")
+    out.append(json: base)
+    out.append(",\"quote\":")
+    out.append(json: quote)
+    append(conversion.rate, "rate", to: &out)
+    out.append(",\"path\":[")
+    for (index, symbol) in conversion.path.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      out.append(json: symbol)
+    }
+    out.append(UInt8(ascii: "]"))
+    if let oldest = conversion.oldest {
+      out.append(",\"age_ms\":")
+      out.append(integer: max(0, (now - oldest) / Microseconds.millisecond))
+    }
+    out.append(",\"state\":\"live\"")
+    source.append(to: &out)
+    out.append(UInt8(ascii: "}"))
+    return out.takeBytes()
+  }
+
+  /// The least real of the parts' sources.
+  package static func source(of parts: some Sequence<QuotePart>) -> DataSource {
+    parts.map(\.source).max { $0.rank < $1.rank } ?? .live
+  }
+
+  private static func append(
+    _ side: CompositeQuote.Side?, _ name: StaticString, _ quote: CompositeQuote, hasVenue: Bool,
+    to out: inout ByteBuffer
+  ) {
+    guard let side else { return }
+    append(Decimal64(mantissa: side.price, scale: quote.priceScale), name, to: &out)
+    if side.size > 0 {
+      out.append(",\"")
+      out.append(name)
+      out.append("_size\":\"")
+      out.append(decimal: side.size, scale: quote.sizeScale)
+      out.append(UInt8(ascii: "\""))
+    }
+    guard hasVenue else { return }
+    out.append(",\"")
+    out.append(name)
+    out.append("_venue\":")
+    out.append(json: side.venue)
+  }
+
+  private static func append(_ value: Decimal64?, _ name: StaticString, to out: inout ByteBuffer) {
+    guard let value else { return }
+    out.append(",\"")
+    out.append(name)
+    out.append("\":\"")
+    out.append(value)
+    out.append(UInt8(ascii: "\""))
+  }
+
+  private static func append(
+    _ levels: [PriceLevel], _ name: StaticString, _ book: CompositeBook, to out: inout ByteBuffer
+  ) {
+    out.append(",\"")
+    out.append(name)
+    out.append("\":[")
+    for (index, level) in levels.enumerated() {
+      out.append(index > 0 ? ",[\"" : "[\"")
+      out.append(decimal: level.price, scale: book.priceScale)
+      out.append("\",\"")
+      out.append(decimal: level.size, scale: book.sizeScale)
+      out.append("\"]")
+    }
+    out.append(UInt8(ascii: "]"))
+  }
+}
+
+extension DataSource {
+  /// The less real, the higher.
+  fileprivate var rank: Int {
+    switch self {
+    case .live: 0
+    case .replayed: 1
+    case .simulated: 2
+    }
+  }
+}
