@@ -103,7 +103,7 @@ class Trial:
             restored = self.metric("tidegate_history_instruments_restored_total")
             if listed and restored < len(MARKETS):
                 self.fail(f"round {number}: {len(listed)} instruments are shown and {restored} have their past")
-        return gateway, ready
+        return gateway, began, ready
 
     def metric(self, name):
         for line in (fetch(self.internal, "/metrics") or "").splitlines():
@@ -147,8 +147,8 @@ class Trial:
             self.fail(f"round {number}: the run was last noted {killed - alive:.2f} s before the kill")
         return alive
 
-    def after_start(self, number, alive, ready):
-        """The gap of every market reaches from the end of the last run to the beginning of this one."""
+    def after_start(self, number, alive, began):
+        """The gap of every market reaches from the end of the last run to the start of this one, or further."""
         time.sleep(2.5)
         gaps = self.rows("SELECT instrument, start, end, filled FROM gap")
         for instrument, symbol in self.rows("SELECT id, symbol FROM instrument"):
@@ -158,8 +158,9 @@ class Trial:
             for start, end in sorted(mine):
                 if start <= covered + 0.001 and end > covered:
                     covered = end
-            if covered < ready - SLACK - 2:
-                self.fail(f"round {number}: of the gap of {symbol} {ready - covered:.2f} s are not marked")
+            # It observes again between its start and the moment at which it is ready, which may take a while.
+            if covered < began:
+                self.fail(f"round {number}: of the gap of {symbol} {began - covered:.2f} s are not marked")
 
     def in_the_end(self, first):
         time.sleep(95)
@@ -182,9 +183,9 @@ class Trial:
         began = time.time()
         try:
             for number in range(self.options.rounds):
-                gateway, ready = self.start_gateway(number)
+                gateway, started, ready = self.start_gateway(number)
                 if alive is not None:
-                    self.after_start(number, alive, ready)
+                    self.after_start(number, alive, started)
                 # Some rounds are long enough for minutes to close in them.
                 is_long = self.random.random() < self.options.long
                 wait = self.random.uniform(60, 75) if is_long else self.random.uniform(0, 5)
@@ -196,7 +197,7 @@ class Trial:
                 if number % 10 == 9:
                     print(f"{number + 1} kills, {self.closed_minutes} closed minutes, {len(self.failures)} failures",
                           flush=True)
-            gateway, _ = self.start_gateway(self.options.rounds)
+            gateway, _, _ = self.start_gateway(self.options.rounds)
             self.in_the_end(began)
             gateway.kill()
             gateway.wait()

@@ -7,7 +7,10 @@ import Testing
 @Suite("Settings")
 struct SettingTests {
   /// Defaults that depend on the machine.
-  private static let ofTheMachine = ["loops": "one per core", "node": "the host's name"]
+  private static let ofTheMachine = [
+    "loops": "one per core", "node": "the host's name",
+    "data.directory": "[the usual place](../../History/History.docc/History.md)",
+  ]
 
   @Test("the guide lists every setting with its default and what is allowed")
   func guide() throws {
