@@ -3,8 +3,8 @@ import MarketData
 
 /// What a feed is asked to carry, in the gateway's words.
 package struct FeedConfiguration: Sendable {
-  /// `BTC-USD`, `ETH-USDT`: base and quote, upper case, as in symbols; or a `MarketSelection` such as `*-USD:top20`. What they come to
-  /// is at most `Venue.symbolLimit` on one connection.
+  /// `BTC-USD`, `ETH-USDT`: base and quote, upper case, as in symbols; or a `MarketSelection` such as `*-USD:top20`.
+  /// What they come to is at most `Venue.symbolLimit` on one connection.
   package var symbols: [String]
   /// The WebSocket URL to use instead of the venue's own.
   package var endpoint: String?
@@ -36,8 +36,8 @@ package enum FeedAction: Sendable {
   case get(request: Int, path: String, bodyLimit: Int)
   /// The connection is of no more use: close it and connect again.
   case reconnect(reason: String)
-  /// The connection will end, by the venue's plan or its limits, in `within` µs or sooner: make another one, and leave this one when
-  /// that has everything.
+  /// The connection will end, by the venue's plan or its limits, in `within` µs or sooner: make another one, and
+  /// leave this one when that has everything.
   case renew(reason: String, within: Int64)
   /// The venue refused a symbol or cannot carry it; the others are unharmed.
   case symbolFailed(symbol: String, reason: String)
@@ -57,7 +57,8 @@ package struct FeedError: Error, Sendable {
     case unanswered
     /// A binary frame where the venue sends text, or one that could not be read.
     case binary
-    /// Larger than the venue's messages may be (`Venue.messageLimit`). It costs the connection: what follows it is unknown.
+    /// Larger than the venue's messages may be (`Venue.messageLimit`). It costs the connection: what follows it is
+    /// unknown.
     case oversized
     /// Broke the WebSocket protocol, which costs the connection.
     case frame
@@ -111,8 +112,8 @@ package struct SymbolCounts: Sendable, Equatable {
 /// A class with overridden methods rather than a protocol value, so that a message costs one virtual call and no
 /// existential. Sans-IO: no sockets, clocks or randomness; `now` is a parameter; the owner asserts its queue.
 ///
-/// The life of a handler, driven by its session:
-/// 1. `prepare` before every connect; while `isPrepared` is false, carry out its actions (usually an instrument list) and hand
+/// The life of a handler, driven by its session: 1. `prepare` before every connect; while `isPrepared` is false,
+/// carry out its actions (usually an instrument list) and hand
 ///    the answers to `response`.
 /// 2. `connected` when the WebSocket is open: it appends the subscriptions.
 /// 3. `receive` for every message, `tick` about four times a second, `response` for every answer.
@@ -124,8 +125,8 @@ package class FeedHandler {
   /// What the session shall do next, in order.
   package final var actions: [FeedAction] = []
   package final var counts = FeedCounts()
-  /// When something of a market last came, or a heartbeat that the venue sends by itself. Answers, those to pings among them, are
-  /// neither.
+  /// When something of a market last came, or a heartbeat that the venue sends by itself. Answers, those to pings
+  /// among them, are neither.
   package final var marketHeard = Timestamp.distantPast
   /// How long the venue asks to wait before the next request, µs: of the REST answer that is being taken.
   package final var retryAfter: Int64?
@@ -154,8 +155,8 @@ package class FeedHandler {
     if notices.count < Self.noticeLimit { notices.append((error, text)) }
   }
 
-  /// All markets that the venue lists, in its order, where the configuration asks for them. Empty until the list has come: with
-  /// `prepare` from most venues, after `connected` where it is part of the stream.
+  /// All markets that the venue lists, in its order, where the configuration asks for them. Empty until the list has
+  /// come: with `prepare` from most venues, after `connected` where it is part of the stream.
   package var listing: [ListedMarket] { [] }
 
   /// Counts per symbol, by `InstrumentID`; empty before the instruments are known.
@@ -173,8 +174,8 @@ package class FeedHandler {
   package func connected(now: Timestamp, into batch: inout EventBatch) {}
   package func disconnected(now: Timestamp, into batch: inout EventBatch) {}
 
-  /// Reads one text message. What it meant is appended to `batch`. A message that cannot be read is thrown out whole and
-  /// costs nothing but itself; if it belonged to a book, that book is reset.
+  /// Reads one text message. What it meant is appended to `batch`. A message that cannot be read is thrown out whole
+  /// and costs nothing but itself; if it belonged to a book, that book is reset.
   package func receive(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {}
 
   /// The answer to a `.get`: its status and body; status 0 if it could not be had, then `body` is the reason as text.
@@ -186,13 +187,15 @@ package class FeedHandler {
   /// The book of `instrument` must be rebuilt (a checksum failed, it is crossed). Idempotent while it is being rebuilt.
   package func resync(_ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {}
 
-  /// Whether `retry` asks the venue for a symbol that was refused; what cannot be a symbol of the venue is not asked for.
+  /// Whether `retry` asks the venue for a symbol that was refused; what cannot be a symbol of the venue is not asked
+  /// for.
   package func isAskedAgain(_ symbol: String) -> Bool { false }
 
   /// Asks again for symbols that the venue refused, while connected. At most once a minute.
   package func retry(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {}
 
-  /// The connection is gone: what the next one refuses is told again, and what is followed once for each connection is followed anew.
+  /// The connection is gone: what the next one refuses is told again, and what is followed once for each connection
+  /// is followed anew.
   package func forgetConnection() {}
 
   /// Brings an instrument to scales that are at least these. False if a value seen so far would not fit.

@@ -4,8 +4,8 @@ import MarketData
 ///
 ///     message → FeedHandler.receive → events → Market.apply → changes → the caller publishes them
 ///
-/// One pipeline per feed, owned by the loop of its connection. It knows neither the socket nor the publisher: whoever has the bytes
-/// hands them in, takes `changes` and `takeActions()` after every call, and then calls `clear()`.
+/// One pipeline per feed, owned by the loop of its connection. It knows neither the socket nor the publisher: whoever
+/// has the bytes hands them in, takes `changes` and `takeActions()` after every call, and then calls `clear()`.
 package final class FeedPipeline {
   /// Another one after a planned change of connection.
   package internal(set) var handler: FeedHandler
@@ -31,8 +31,8 @@ package final class FeedPipeline {
   var carriedCounts = FeedCounts()
   var carriedSymbols: [SymbolCounts] = []
 
-  /// A book that is rebuilt may be reset again by what its rebuild brings (a snapshot with a wrong checksum): each round takes
-  /// at least one book out of sync for a while, so this only guards against a handler that does not.
+  /// A book that is rebuilt may be reset again by what its rebuild brings (a snapshot with a wrong checksum): each
+  /// round takes at least one book out of sync for a while, so this only guards against a handler that does not.
   private static let rounds = 8
 
   package init(venue: Venue, configuration: FeedConfiguration) {
@@ -43,7 +43,8 @@ package final class FeedPipeline {
 
   /// Takes one message of the venue. A message that cannot be read changes nothing but the book it belonged to; the
   /// reason stands in `lastError`, and the message in `errors`.
-  /// - Parameter isBinary: whether it came in a binary frame. It is read all the same; only if that fails does it count as `binary`.
+  /// - Parameter isBinary: whether it came in a binary frame. It is read all the same; only if that fails does it
+  ///   count as `binary`.
   package func receive(_ message: RawSpan, isBinary: Bool = false, now: Timestamp) {
     batch.removeAll()
     do throws(FeedError) {

@@ -18,8 +18,8 @@ package struct Venue: Sendable {
   package var staleAfter: Int64 { cadence.staleAfter }
   /// The largest message it may send, bytes.
   package let messageLimit: Int
-  /// Whether permessage-deflate is offered to it. Only where the venue says that it supports it: others have been seen to answer
-  /// with streams that break.
+  /// Whether permessage-deflate is offered to it. Only where the venue says that it supports it: others have been
+  /// seen to answer with streams that break.
   package let offersCompression: Bool
   /// Symbols one connection may carry.
   package let symbolLimit: Int
@@ -75,8 +75,9 @@ package struct Venue: Sendable {
     self.makeHandler = makeHandler
   }
 
-  /// A venue with a connection for each of `parts`, which share name, title, separator and REST URL unless they have their own.
-  /// The first stands for the venue where there can be one only. Precondition: at least two, each with a name of its own.
+  /// A venue with a connection for each of `parts`, which share name, title, separator and REST URL unless they have
+  /// their own. The first stands for the venue where there can be one only. Precondition: at least two, each with a
+  /// name of its own.
   package init(title: String, parts: [Venue], replay: VenueReplay? = nil) {
     precondition(parts.count > 1 && parts.allSatisfy { $0.part != nil && $0.name == parts[0].name })
     let first = parts[0]
@@ -102,8 +103,8 @@ package struct Venue: Sendable {
     makeHandler = first.makeHandler
   }
 
-  /// What tells its connections apart in logs and metrics: `bybit` for spot, `bybit-linear`, and `bybit-2`, `bybit-linear-2` where there
-  /// are several of one kind.
+  /// What tells its connections apart in logs and metrics: `bybit` for spot, `bybit-linear`, and `bybit-2`,
+  /// `bybit-linear-2` where there are several of one kind.
   package var label: String {
     let kind = part.flatMap { $0 == "spot" ? nil : "\(name)-\($0)" } ?? name
     return number == 1 ? kind : "\(kind)-\(number)"
@@ -112,8 +113,8 @@ package struct Venue: Sendable {
   /// What recordings call the markets of this connection: `spot`, the part's name, or `mixed`.
   package var marketName: String { part ?? (kinds == [.spot] ? "spot" : "mixed") }
 
-  /// What a recording calls a configured symbol before the venue's own name is known: a spot market by the venue's rule, others
-  /// as they are configured.
+  /// What a recording calls a configured symbol before the venue's own name is known: a spot market by the venue's
+  /// rule, others as they are configured.
   package func recordedName(_ symbol: String) -> String {
     guard !MarketSelection.isMeant(by: symbol), let wanted = FeedSymbol(symbol), wanted.kind == .spot else {
       return symbol
@@ -121,11 +122,11 @@ package struct Venue: Sendable {
     return wanted.base + separator + wanted.quote
   }
 
-  /// The connections that carry a feed, each with its part of the symbols; one that would carry nothing is left out, and there are as
-  /// many of a kind as its symbols need (`symbolLimit`).
+  /// The connections that carry a feed, each with its part of the symbols; one that would carry nothing is left out,
+  /// and there are as many of a kind as its symbols need (`symbolLimit`).
   ///
-  /// What is no symbol, or of a kind that the venue has not, goes to the first, which refuses it. An endpoint without a path
-  /// gets the venue's own, and one that is to serve several parts each part's.
+  /// What is no symbol, or of a kind that the venue has not, goes to the first, which refuses it. An endpoint without
+  /// a path gets the venue's own, and one that is to serve several parts each part's.
   package func connections(for configuration: FeedConfiguration) -> [(venue: Venue, configuration: FeedConfiguration)] {
     // A listing is of all that the venue has.
     let isListing = configuration.listing != .none
@@ -154,8 +155,8 @@ package struct Venue: Sendable {
     }
   }
 
-  /// The URL of one part at an endpoint that was given for the venue: the path of any part at its end, or a path that is none, is
-  /// replaced by this one's. A path of somebody else's making is taken as it is for the first part.
+  /// The URL of one part at an endpoint that was given for the venue: the path of any part at its end, or a path that
+  /// is none, is replaced by this one's. A path of somebody else's making is taken as it is for the first part.
   private func endpoint(of part: Venue, at given: String) -> String {
     let own = Self.path(of: part.endpoint)
     let known = parts.map { Self.path(of: $0.endpoint) }.filter { given.hasSuffix($0) }.max { $0.count < $1.count }

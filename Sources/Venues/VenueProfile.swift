@@ -1,19 +1,19 @@
 import MarketData
 
-/// What a venue's feed is made of, for people (`tidegate venues`) and for whoever watches it: how a book is checked, how silence is told
-/// from death, which limits are kept. What is said here is what the handler does.
+/// What a venue's feed is made of, for people (`tidegate venues`) and for whoever watches it: how a book is checked,
+/// how silence is told from death, which limits are kept. What is said here is what the handler does.
 package struct VenueProfile: Sendable {
   package enum Content: String, Sendable, CaseIterable { case instruments, book, quote, trades, ticker, heartbeat }
 
   /// How silence on a channel is told from its death.
   package enum Silence: Sendable, Hashable {
-    /// Something comes at least every so many µs, market or no market: a channel that misses several is dead and is subscribed again
-    /// (`SilenceWatch`).
+    /// Something comes at least every so many µs, market or no market: a channel that misses several is dead and is
+    /// subscribed again (`SilenceWatch`).
     case atLeast(every: Int64)
     /// Nothing has to come, and what is missing shows: the next message does not follow, or a checksum does not fit.
     case linked
-    /// Nothing has to come. A book that has died is contradicted by what does come: quotes or trades go through its best price while it
-    /// stands still (`FrozenBook`).
+    /// Nothing has to come. A book that has died is contradicted by what does come: quotes or trades go through its
+    /// best price while it stands still (`FrozenBook`).
     case contradicted
     /// Nothing has to come; it lives as long as its connection does.
     case connection

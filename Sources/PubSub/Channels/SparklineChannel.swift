@@ -3,8 +3,8 @@ import MarketData
 
 /// `sparkline`: the last price of each of n equal slices of a range, and the newest point as it moves.
 enum SparklineChannel {
-  /// `"range":"24h","from":…,"step_s":900,"points":[…],"trend":"up","change":"1.5","change_pct":"0.12","covered_from":…, "gaps":[{"from":…,"to":…}]`,
-  /// without braces. The trend and the change compare the same two points: the ends.
+  /// `"range":"24h","from":…,"step_s":900,"points":[…],"trend":"up","change":"1.5","change_pct":"0.12","covered_from":…,
+  /// "gaps":[{"from":…,"to":…}]`, without braces. The trend and the change compare the same two points: the ends.
   static func appendSnapshot(_ line: Sparkline, of instrument: Instrument, to out: inout ByteBuffer) {
     out.append("\"range\":\"")
     out.append(line.range.name)

@@ -3,10 +3,11 @@ import MarketData
 
 /// Bitfinex v2: spot, without a key. Books of 100 levels a side with checksums, trades and statistics.
 ///
-/// The list of pairs comes by REST before the connection. Each symbol has three channels, which the venue numbers anew on every
-/// connection; data carry that number only. With the flags of `conf` the venue counts every data message of the *connection* and
-/// tells the checksum of a book every few seconds. The count shows that a message is missing, but not of which channel: then
-/// every book is subscribed again. The checksum is a second look at what the count has vouched for already.
+/// The list of pairs comes by REST before the connection. Each symbol has three channels, which the venue numbers
+/// anew on every connection; data carry that number only. With the flags of `conf` the venue counts every data
+/// message of the *connection* and tells the checksum of a book every few seconds. The count shows that a message is
+/// missing, but not of which channel: then every book is subscribed again. The checksum is a second look at what the
+/// count has vouched for already.
 ///
 /// Prices have five significant digits and no tick: price scales begin at 0 and are learnt from the values.
 package final class BitfinexHandler: SymbolHandler {
@@ -26,7 +27,8 @@ package final class BitfinexHandler: SymbolHandler {
   static let bookLength = 100
   /// TIMESTAMP (32768), SEQ_ALL (65536) and OB_CHECKSUM (131072).
   static let flags = 229_376
-  /// Quiet time after which a ping is sent. Every channel has a heartbeat each 15 s, so this is for when they do not come.
+  /// Quiet time after which a ping is sent. Every channel has a heartbeat each 15 s, so this is for when they do not
+  /// come.
   static let pingAfter = 5 * Microseconds.second
   /// A channel of which nothing came for so long, three of its heartbeats, while others go on, is dead.
   static let channelSilence = 45 * Microseconds.second
@@ -297,7 +299,8 @@ package final class BitfinexHandler: SymbolHandler {
     if channel == .book { feeds[place].book.subscribed(now: now) }
   }
 
-  /// Gives the present subscription up, if there is one, and makes another. What still comes of the old one is not looked at.
+  /// Gives the present subscription up, if there is one, and makes another. What still comes of the old one is not
+  /// looked at.
   func renew(_ slot: Int, _ now: Timestamp) {
     if numbers[slot] != 0 {
       slots[slot].leaving = numbers[slot]

@@ -1,9 +1,11 @@
 import Bytes
 import MarketData
 
-/// Reading Bitfinex' messages: events are objects (`BitfinexEvent`), data are arrays `[channel, payload…, count, time]`.
+/// Reading Bitfinex' messages: events are objects (`BitfinexEvent`), data are arrays `[channel, payload…, count,
+/// time]`.
 ///
-/// "Message lengths should never be hardcoded" (docs.bitfinex.com, "General"): what is behind the known elements is passed over.
+/// "Message lengths should never be hardcoded" (docs.bitfinex.com, "General"): what is behind the known elements is
+/// passed over.
 extension BitfinexHandler {
   /// What a data message came to.
   private enum Payload {
@@ -74,7 +76,8 @@ extension BitfinexHandler {
     return count == lastCount &+ 1 ? .next : .gap
   }
 
-  /// The count of the message and the venue's time, each if it is there. A count of 10^12 is a time: no connection lives so long.
+  /// The count of the message and the venue's time, each if it is there. A count of 10^12 is a time: no connection
+  /// lives so long.
   private func readTail(_ reader: inout FieldReader) throws(FeedError) -> (count: Int64?, time: Timestamp?) {
     var count: Int64?
     var time: Timestamp?
@@ -153,7 +156,8 @@ extension BitfinexHandler {
 
   // MARK: Books
 
-  /// `[[PRICE, COUNT, AMOUNT], …]` is a snapshot, `[PRICE, COUNT, AMOUNT]` a level that changed. A book without orders is `[]`.
+  /// `[[PRICE, COUNT, AMOUNT], …]` is a snapshot, `[PRICE, COUNT, AMOUNT]` a level that changed. A book without
+  /// orders is `[]`.
   private func readBook(
     _ reader: inout FieldReader, _ place: Int, into batch: inout EventBatch
   ) throws(FeedError) -> Payload {
@@ -176,8 +180,8 @@ extension BitfinexHandler {
     return isSnapshot ? .snapshot(mark) : .level(mark)
   }
 
-  /// The rest of a level from its price on: a positive amount is a bid's, a negative one an ask's; a count of 0 removes the
-  /// level of the side that the amount's sign says.
+  /// The rest of a level from its price on: a positive amount is a bid's, a negative one an ask's; a count of 0
+  /// removes the level of the side that the amount's sign says.
   private func readLevel(
     _ reader: inout FieldReader, _ place: Int, into batch: inout EventBatch
   ) throws(FeedError) {
@@ -206,7 +210,8 @@ extension BitfinexHandler {
 
   // MARK: Trades and statistics
 
-  /// `[[ID, MTS, AMOUNT, PRICE], …]`: the last trades, newest first. Those that were seen on an earlier connection are left out.
+  /// `[[ID, MTS, AMOUNT, PRICE], …]`: the last trades, newest first. Those that were seen on an earlier connection
+  /// are left out.
   private func readBacklog(
     _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) -> Payload {
@@ -257,8 +262,8 @@ extension BitfinexHandler {
       side: amount > 0 ? .buy : .sell, time: time)
   }
 
-  /// `[BID, BID_SIZE, ASK, ASK_SIZE, CHANGE, CHANGE_RELATIVE, LAST, VOLUME, HIGH, LOW, …]`. The sizes are sums of 25 levels and not
-  /// those of the best, so quotes come from the book.
+  /// `[BID, BID_SIZE, ASK, ASK_SIZE, CHANGE, CHANGE_RELATIVE, LAST, VOLUME, HIGH, LOW, …]`. The sizes are sums of 25
+  /// levels and not those of the best, so quotes come from the book.
   private func readTicker(
     _ reader: inout FieldReader, _ place: Int, now: Timestamp
   ) throws(FeedError) -> Payload {
@@ -287,7 +292,8 @@ extension BitfinexHandler {
     return .ticker(ticker)
   }
 
-  /// A price that the scale learns from: the first ticker comes before the book, and of a quiet market there is no second.
+  /// A price that the scale learns from: the first ticker comes before the book, and of a quiet market there is no
+  /// second.
   private func tickerPrice(
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString
   ) throws(FeedError) -> Int64? {

@@ -9,7 +9,8 @@ struct BitstampRenewal {
   var kept = 0
 }
 
-/// Bitstamp's books: updates that have a time and nothing else, joined to snapshots that are asked for by REST, and renewed.
+/// Bitstamp's books: updates that have a time and nothing else, joined to snapshots that are asked for by REST, and
+/// renewed.
 extension BitstampHandler {
   /// An update at `time` with the levels that stand in the batch since `mark`.
   func update(_ place: Int, at time: Int64, since mark: BatchMark, now: Timestamp, into batch: inout EventBatch) {
@@ -183,8 +184,9 @@ extension BitstampHandler {
 }
 
 extension SequenceRule {
-  /// Bitstamp: updates have a time and no number, so nothing tells a hole; what is older than a snapshot is in it, and times do not go
-  /// back. Two updates of one time are both applied: sizes are absolute, so that one that came twice changes nothing.
+  /// Bitstamp: updates have a time and no number, so nothing tells a hole; what is older than a snapshot is in it,
+  /// and times do not go back. Two updates of one time are both applied: sizes are absolute, so that one that came
+  /// twice changes nothing.
   static let bitstamp = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
     joins: { update, snapshot in update.last > snapshot },

@@ -1,13 +1,15 @@
 import Bytes
 import MarketData
 
-/// Bitstamp v2: spot, without a key. Whole books and trades; quotes come from the book, and 24 h figures are the gateway's own, as
-/// the feed has none of either.
+/// Bitstamp v2: spot, without a key. Whole books and trades; quotes come from the book, and 24 h figures are the
+/// gateway's own, as the feed has none of either.
 ///
-/// The list of markets comes by REST before the connection. A book is `diff_order_book`, which has no snapshot, joined to one that
-/// is asked for by REST. Updates have a time and nothing else: **an update that is lost shows in nothing.** What can be done is done:
+/// The list of markets comes by REST before the connection. A book is `diff_order_book`, which has no snapshot,
+/// joined to one that is asked for by REST. Updates have a time and nothing else: **an update that is lost shows in
+/// nothing.** What can be done is done:
 ///
-/// - A snapshot is used only if it is from after what was not kept: REST answers come from a cache and may be some seconds old.
+/// - A snapshot is used only if it is from after what was not kept: REST answers come from a cache and may be some
+///   seconds old.
 /// - A time that goes back is a message that came late, and takes the book out of sync.
 /// - A trade changes the book. One that no update follows means that the book's channel is dead, not quiet.
 /// - Every book is renewed by a snapshot from time to time, without leaving sync.
@@ -29,13 +31,13 @@ package final class BitstampHandler: SymbolHandler {
   static let pingAfter = 10 * Microseconds.second
   /// How long a subscription may be unanswered before it is sent again, at first.
   static let answerTimeout = 15 * Microseconds.second
-  /// From the first update to the request of a snapshot. Answers have been seen to be up to 2.2 s old, and one from before that
-  /// update is of no use.
+  /// From the first update to the request of a snapshot. Answers have been seen to be up to 2.2 s old, and one from
+  /// before that update is of no use.
   static let snapshotDelay = 2 * Microseconds.second
   /// A book that does not change still wants a snapshot, this long after its subscription.
   static let quietBook = 5 * Microseconds.second
-  /// How often in a row a snapshot of a quiet book is put back for being older than the subscription, by the gateway's clock; and of another
-  /// for being older than its updates, before their times are no longer believed.
+  /// How often in a row a snapshot of a quiet book is put back for being older than the subscription, by the
+  /// gateway's clock; and of another for being older than its updates, before their times are no longer believed.
   static let quietAttempts = 3
   static let staleAttempts = 6
   /// A live book is renewed after a minute, and then each time after ten.
@@ -109,7 +111,8 @@ package final class BitstampHandler: SymbolHandler {
   private var isLeaving = false
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
-  /// 20 at once have been taken. Of a symbol there is one request for each channel, and two for its book when that is subscribed again.
+  /// 20 at once have been taken. Of a symbol there is one request for each channel, and two for its book when that is
+  /// subscribed again.
   private var outbox = RequestOutbox<(place: Int, channel: Channel, text: String)>(
     atOnce: 10, every: 100 * Microseconds.millisecond, limit: 4_096)
 

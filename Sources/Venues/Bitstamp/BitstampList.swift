@@ -3,8 +3,9 @@ import MarketData
 
 /// Reading Bitstamp's lists: markets, and the 24 h figures of all of them.
 extension BitstampHandler {
-  /// `[{"market_symbol":"btcusd","base_currency":"BTC","base_decimals":8,"counter_currency":"USD",…},…]`, or the older
-  /// `[{"url_symbol":"btcusd","name":"BTC/USD","base_decimals":8,…},…]`, by the names of channels (`btcusd`). Perpetuals are left out.
+  /// `[{"market_symbol":"btcusd","base_currency":"BTC","base_decimals":8,"counter_currency":"USD",…},…]`, or the
+  /// older `[{"url_symbol":"btcusd","name":"BTC/USD","base_decimals":8,…},…]`, by the names of channels (`btcusd`).
+  /// Perpetuals are left out.
   package static func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
     reader.field = "list"
@@ -61,7 +62,8 @@ extension BitstampHandler {
 
   private static func scale(_ digits: Int64) -> UInt8? { (0...12).contains(digits) ? UInt8(digits) : nil }
 
-  /// `[{"pair":"BTC/USD","last":…,"volume":…,"vwap":…,…},…]`: volumes are in base units, `vwap` is the average price that they went at.
+  /// `[{"pair":"BTC/USD","last":…,"volume":…,"vwap":…,…},…]`: volumes are in base units, `vwap` is the average price
+  /// that they went at.
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
     reader.field = "tickers"

@@ -122,8 +122,8 @@ extension BitstampHandler {
 
   // MARK: Books
 
-  /// `{"timestamp":…,"microtimestamp":…,"bids":[["77049","0.00000"],…],"asks":[…]}`: levels that changed; a size of 0, however it is
-  /// spelled, removes one.
+  /// `{"timestamp":…,"microtimestamp":…,"bids":[["77049","0.00000"],…],"asks":[…]}`: levels that changed; a size of
+  /// 0, however it is spelled, removes one.
   private func readBook(
     _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
@@ -182,8 +182,8 @@ extension BitstampHandler {
 
   private static let tradeFormat = TradeFormat(price: "price_str", size: "amount_str", id: "id", side: "type (0 or 1)")
 
-  /// `{"id":…,"amount_str":…,"price_str":…,"type":0,"microtimestamp":…}`: the numbers beside the texts have been through a binary
-  /// fraction (3651.3000000000002). `type` is the taker's side, 0 for a purchase.
+  /// `{"id":…,"amount_str":…,"price_str":…,"type":0,"microtimestamp":…}`: the numbers beside the texts have been
+  /// through a binary fraction (3651.3000000000002). `type` is the taker's side, 0 for a purchase.
   private func readTrade(
     _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {

@@ -1,16 +1,17 @@
 import MarketData
 
-/// When a book that fails may be rebuilt: at once the first time, ever more rarely after that. One for each book, whether its
-/// snapshots come in the stream (`StreamedBook`) or are asked for apart (`RequestPacer`).
+/// When a book that fails may be rebuilt: at once the first time, ever more rarely after that. One for each book,
+/// whether its snapshots come in the stream (`StreamedBook`) or are asked for apart (`RequestPacer`).
 ///
-/// - **Closed**: the first rebuild is at once; each one after it waits twice as long, from 1 s to 1 min, until the book has been live
-///   for `settled`.
-/// - **Open**: a book that has failed `failureLimit` times within `window` is left alone for `firstRest`, then twice as long after each
-///   attempt that does not hold, up to `longestRest`. The symbol counts as failed meanwhile; the others know nothing of it.
+/// - **Closed**: the first rebuild is at once; each one after it waits twice as long, from 1 s to 1 min, until the
+///   book has been live for `settled`.
+/// - **Open**: a book that has failed `failureLimit` times within `window` is left alone for `firstRest`, then twice
+///   as long after each attempt that does not hold, up to `longestRest`. The symbol counts as failed meanwhile; the
+///   others know nothing of it.
 /// - An attempt **holds** when the book has been live for `proven`; then all is forgotten.
 ///
-/// No randomness: attempts are paced and few, and the same failures give the same times. What fails for all of a venue (a ban, no answer)
-/// is not counted here.
+/// No randomness: attempts are paced and few, and the same failures give the same times. What fails for all of a
+/// venue (a ban, no answer) is not counted here.
 struct BookCircuit {
   static let settled = 30 * Microseconds.second
   static let failureLimit = 10

@@ -2,8 +2,8 @@ import MarketData
 
 /// Weight that may be spent in any minute, wherever it begins.
 ///
-/// Counted by seconds: what was spent in one comes back when a minute has passed since that second ended, so up to a second late
-/// and never early. 61 numbers, however many requests there are.
+/// Counted by seconds: what was spent in one comes back when a minute has passed since that second ended, so up to a
+/// second late and never early. 61 numbers, however many requests there are.
 struct MinuteBudget {
   private static let slots = 61
 

@@ -1,10 +1,10 @@
 import MarketData
 
-/// Keeps REST requests within a venue's weight limit in any minute (`MinuteBudget`), one in flight per subject, few at a time, with
-/// longer waits after failures. Subjects are places in the handler's instrument list.
+/// Keeps REST requests within a venue's weight limit in any minute (`MinuteBudget`), one in flight per subject, few
+/// at a time, with longer waits after failures. Subjects are places in the handler's instrument list.
 ///
-/// What fails for all alike (no answer, a status) only waits longer; a book that is lost again and again, or whose snapshots are of no
-/// use, has a circuit (`BookCircuit`) and is left alone for a while.
+/// What fails for all alike (no answer, a status) only waits longer; a book that is lost again and again, or whose
+/// snapshots are of no use, has a circuit (`BookCircuit`) and is left alone for a while.
 ///
 /// Bounded by the number of subjects: each is waiting at most once.
 struct RequestPacer {
@@ -54,7 +54,8 @@ struct RequestPacer {
     waiting.append(subject)
   }
 
-  /// The book of `subject` was live and has been lost: a snapshot is wanted as soon as its circuit allows, and not before `notBefore`.
+  /// The book of `subject` was live and has been lost: a snapshot is wanted as soon as its circuit allows, and not
+  /// before `notBefore`.
   mutating func lost(_ subject: Int, notBefore: Timestamp = .distantPast, now: Timestamp) {
     clock = max(clock, now)
     while subjects.count <= subject { subjects.append(Subject()) }
@@ -99,9 +100,10 @@ struct RequestPacer {
     subjects[subject].notBefore = .distantPast
   }
 
-  /// The answer was of no use: ask again, later. With status 200 it is the snapshot that was of no use, which counts for the circuit;
-  /// the others say nothing of the book. 429 (too many requests) pauses everything for a minute, 418 (banned) for
-  /// five: Binance bans for 2 minutes at first, and asking on makes it longer. A venue that says how long (`retryAfter`, µs) is believed.
+  /// The answer was of no use: ask again, later. With status 200 it is the snapshot that was of no use, which counts
+  /// for the circuit; the others say nothing of the book. 429 (too many requests) pauses everything for a minute, 418
+  /// (banned) for five: Binance bans for 2 minutes at first, and asking on makes it longer. A venue that says how
+  /// long (`retryAfter`, µs) is believed.
   mutating func failed(_ subject: Int, status: Int, retryAfter: Int64? = nil, now: Timestamp) {
     let wait = ListRequest.wait(status: status, retryAfter: retryAfter, 0)
     if retryAfter != nil && status != 200 || status == 429 || status == 418 { pause(until: now + wait) }
@@ -123,8 +125,8 @@ struct RequestPacer {
     }
   }
 
-  /// Forgets all wishes and requests; the budget, pauses, back-off and circuits stay, they belong to the address and the symbol and not
-  /// to the connection.
+  /// Forgets all wishes and requests; the budget, pauses, back-off and circuits stay, they belong to the address and
+  /// the symbol and not to the connection.
   mutating func removeAll() {
     waiting.removeAll()
     inFlight = 0

@@ -13,22 +13,24 @@ struct SequenceRule: Sendable {
   let isOld: @Sendable (_ update: UpdateNumbers, _ snapshot: Int64) -> Bool
   /// Whether `update` is the first to be applied to a snapshot taken at `snapshot`, with no hole between.
   let joins: @Sendable (_ update: UpdateNumbers, _ snapshot: Int64) -> Bool
-  /// Whether `update`, after one that ended at `last`, brings nothing new: it is that one again, or, where the numbers only ever
-  /// rise, an older one.
+  /// Whether `update`, after one that ended at `last`, brings nothing new: it is that one again, or, where the
+  /// numbers only ever rise, an older one.
   let isRepeat: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
   /// Whether `update` follows the update that ended at `last` with no hole between.
   let follows: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
 
-  /// Binance spot, "How to manage a local order book correctly": drop `u <= L`; first `U <= L+1 <= u`; then `U <= last+1`.
-  /// A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins. Nothing follows the largest number.
+  /// Binance spot, "How to manage a local order book correctly": drop `u <= L`; first `U <= L+1 <= u`; then `U <=
+  /// last+1`. A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins. Nothing follows
+  /// the largest number.
   static let binanceSpot = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
     joins: { update, snapshot in snapshot < 0 || (update.first <= snapshot &+ 1 && update.last >= snapshot &+ 1) },
     isRepeat: { update, last in update.last <= last },
     follows: { update, last in update.first <= last &+ 1 })
 
-  /// Binance futures, "How to manage a local order book correctly": drop `u < L`; first `U <= L <= u`, or `pu == L`, as live streams
-  /// have been seen to continue a snapshot; then `pu == last`. Numbers are those of the whole matching engine, so `U` jumps.
+  /// Binance futures, "How to manage a local order book correctly": drop `u < L`; first `U <= L <= u`, or `pu == L`,
+  /// as live streams have been seen to continue a snapshot; then `pu == last`. Numbers are those of the whole
+  /// matching engine, so `U` jumps.
   static let binanceFutures = SequenceRule(
     isOld: { update, snapshot in update.last < snapshot },
     joins: { update, snapshot in

@@ -1,17 +1,18 @@
 import MarketData
 
-/// Tells a channel that has died from a quiet market, where the venue sends something on it whether or not there is news: heartbeats of
-/// one symbol, the same quote again, an empty update.
+/// Tells a channel that has died from a quiet market, where the venue sends something on it whether or not there is
+/// news: heartbeats of one symbol, the same quote again, an empty update.
 ///
-/// A channel is dead when nothing has come on it for `patience` **while the connection went on**; the silence of the whole connection is
-/// somebody else's business, and says nothing of a channel. Whoever finds one dead subscribes it again; if that helps nothing, it is dead
-/// again after twice the time, up to `longest`.
+/// A channel is dead when nothing has come on it for `patience` **while the connection went on**; the silence of the
+/// whole connection is somebody else's business, and says nothing of a channel. Whoever finds one dead subscribes it
+/// again; if that helps nothing, it is dead again after twice the time, up to `longest`.
 struct SilenceWatch {
   /// Intervals that may pass without a word, and the least that is waited for: messages bunch and connections stall.
   static let intervals: Int64 = 5
   static let shortest = 15 * Microseconds.second
   static let longest = 10 * Microseconds.minute
-  /// A connection on which nothing has come for so long, or for a quarter of the channel's patience, is itself in doubt.
+  /// A connection on which nothing has come for so long, or for a quarter of the channel's patience, is itself in
+  /// doubt.
   static let shortestStall = 10 * Microseconds.second
 
   private let patience: Int64
@@ -21,7 +22,8 @@ struct SilenceWatch {
   /// - Parameter every: the longest time between two messages of a channel that lives, µs.
   init(every: Int64) { patience = max(Self.intervals * every, Self.shortest) }
 
-  /// Something came on it. Before the first time nothing is expected: a subscription that brings nothing has time-outs of its own.
+  /// Something came on it. Before the first time nothing is expected: a subscription that brings nothing has
+  /// time-outs of its own.
   mutating func heard(now: Timestamp) {
     heardAt = now
     attempts = 0
@@ -33,7 +35,8 @@ struct SilenceWatch {
   }
 
   /// Whether it is dead now; true once for each attempt to revive it. Called a few times a second.
-  /// - Parameter connectionHeard: when something of a market last came on the connection; what only answers accuses no channel.
+  /// - Parameter connectionHeard: when something of a market last came on the connection; what only answers accuses
+  ///   no channel.
   mutating func isDead(now: Timestamp, connectionHeard: Timestamp) -> Bool {
     guard let heardAt else { return false }
     guard now - connectionHeard < max(Self.shortestStall, patience / 4) else {

@@ -2,14 +2,15 @@ import MarketData
 
 /// Joins a stream of numbered book updates to a snapshot that is asked for apart from it (Binance).
 ///
-/// 1. Updates are kept until a snapshot is there.
-/// 2. A snapshot older than the first kept update is of no use: another one is asked for, and **what is kept stays** (to throw
+/// 1. Updates are kept until a snapshot is there. 2. A snapshot older than the first kept update is of no use:
+/// another one is asked for, and **what is kept stays** (to throw
 ///    it away would move the first update on each time, and never end).
 /// 3. Updates that the snapshot contains are dropped; the next must join it; the rest must follow one by one.
 /// 4. A hole takes the book out of sync, and the update after the hole is the first to be kept for the new snapshot.
 ///
-/// Memory: at most `messageLimit` updates with at most `levelLimit` levels are kept. Beyond that the older half is dropped: a
-/// snapshot from before what is left is then stale by rule 2 and is asked for again, so nothing else needs to happen.
+/// Memory: at most `messageLimit` updates with at most `levelLimit` levels are kept. Beyond that the older half is
+/// dropped: a snapshot from before what is left is then stale by rule 2 and is asked for again, so nothing else needs
+/// to happen.
 struct SnapshotBridge {
   /// 1,024 updates are 100 s of a 100 ms stream, 20,000 levels about 640 KB.
   static let messageLimit = 1024
@@ -54,13 +55,14 @@ struct SnapshotBridge {
     if case .live = state { true } else { false }
   }
 
-  /// Takes an update's numbers. The caller applies the update on `.joined` and `.followed`; on `.buffered` and `.gap` a copy
-  /// of its levels has been kept. O(levels) when keeping, O(1) otherwise.
+  /// Takes an update's numbers. The caller applies the update on `.joined` and `.followed`; on `.buffered` and `.gap`
+  /// a copy of its levels has been kept. O(levels) when keeping, O(1) otherwise.
   mutating func receive(
     _ numbers: UpdateNumbers, bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>,
     time: Timestamp
   ) -> Verdict {
-    // One that comes late does not make what is known any older; two that are lower and follow each other are of a new numbering.
+    // One that comes late does not make what is known any older; two that are lower and follow each other are of a
+    // new numbering.
     let isRenumbered = updates.last.map { rule.follows(numbers, $0.numbers.last) } ?? false
     if numbers.last > newest || isRenumbered { newest = numbers.last }
     guard case .live(let last, let joined) = state else {
@@ -77,16 +79,18 @@ struct SnapshotBridge {
     return .gap
   }
 
-  /// Whether a snapshot at `id` is too old for the first update that was kept, or would leave the book older than what had come before it
-  /// was lost: on a connection that has gone silent nothing else would tell. Then it must be asked for again.
+  /// Whether a snapshot at `id` is too old for the first update that was kept, or would leave the book older than
+  /// what had come before it was lost: on a connection that has gone silent nothing else would tell. Then it must be
+  /// asked for again.
   func isStale(_ id: Int64) -> Bool {
     guard id >= 0 else { return false }
     if let first = updates.first, !rule.isOld(first.numbers, id), !rule.joins(first.numbers, id) { return true }
     return max(id, updates.last?.numbers.last ?? id) < newest
   }
 
-  /// Goes live on a snapshot at `id` that is not stale. Hands every kept update to `apply` in order with its verdict and levels.
-  /// On a hole among them it stays out of sync, keeps what comes after the hole, and returns false. O(kept).
+  /// Goes live on a snapshot at `id` that is not stale. Hands every kept update to `apply` in order with its verdict
+  /// and levels. On a hole among them it stays out of sync, keeps what comes after the hole, and returns false.
+  /// O(kept).
   mutating func bridge(
     _ id: Int64,
     apply: (_ verdict: Verdict, _ update: Update, _ bids: ArraySlice<PriceLevel>, _ asks: ArraySlice<PriceLevel>) ->
@@ -133,7 +137,8 @@ struct SnapshotBridge {
 
   private mutating func forget() {
     updates.removeAll(keepingCapacity: true)
-    // A snapshot may come late once and never again: the memory of a long wait is not kept for the life of the connection.
+    // A snapshot may come late once and never again: the memory of a long wait is not kept for the life of the
+    // connection.
     bids.removeAll(keepingCapacity: bids.capacity <= 4096)
     asks.removeAll(keepingCapacity: asks.capacity <= 4096)
   }

@@ -1,10 +1,11 @@
 import MarketData
 
-/// The book of a symbol whose snapshot comes in the stream (Kraken, Coinbase): when to subscribe again, and never in a storm.
+/// The book of a symbol whose snapshot comes in the stream (Kraken, Coinbase): when to subscribe again, and never in
+/// a storm.
 ///
-/// A rebuild is one unsubscribe and one subscribe. Until the new snapshot comes, updates are ignored and further wishes
-/// to rebuild change nothing. When a book that was lost may be rebuilt is its circuit's (`BookCircuit`) to say. A snapshot that does
-/// not come within `snapshotTimeout` is asked for again, ever more rarely.
+/// A rebuild is one unsubscribe and one subscribe. Until the new snapshot comes, updates are ignored and further
+/// wishes to rebuild change nothing. When a book that was lost may be rebuilt is its circuit's (`BookCircuit`) to
+/// say. A snapshot that does not come within `snapshotTimeout` is asked for again, ever more rarely.
 struct StreamedBook {
   enum State: Equatable {
     case unsubscribed
@@ -45,8 +46,9 @@ struct StreamedBook {
     }
   }
 
-  /// A subscription waits for its turn to be sent; until then it is not due again. If a snapshot of the one before comes meanwhile, the
-  /// book is live, and whoever has the request leaves it out (`isQueued`). A book that is live stays so.
+  /// A subscription waits for its turn to be sent; until then it is not due again. If a snapshot of the one before
+  /// comes meanwhile, the book is live, and whoever has the request leaves it out (`isQueued`). A book that is live
+  /// stays so.
   mutating func queued(now: Timestamp) {
     if !isLive { state = .queued(since: now) }
   }

@@ -3,12 +3,13 @@ import MarketData
 
 /// Bybit v5: spot, and linear perpetuals and futures (settled in USDT or USDC), without a key.
 ///
-/// A venue with two connections, as one socket carries one family of markets. Instruments come by REST before the connection, then
-/// `orderbook.200` (a snapshot in the stream, then changes every 100 ms), `orderbook.1` as quotes (10 ms, and again every
-/// 3 s when nothing changed), `publicTrade` and `tickers`. Sizes of linear contracts are in base units already.
+/// A venue with two connections, as one socket carries one family of markets. Instruments come by REST before the
+/// connection, then `orderbook.200` (a snapshot in the stream, then changes every 100 ms), `orderbook.1` as quotes
+/// (10 ms, and again every 3 s when nothing changed), `publicTrade` and `tickers`. Sizes of linear contracts are in
+/// base units already.
 ///
-/// Books have no checksum. `u` rises by one with every message, which was measured over 100,000 of them and is documented for the
-/// full book only; so a jump costs the book a new subscription and nothing else.
+/// Books have no checksum. `u` rises by one with every message, which was measured over 100,000 of them and is
+/// documented for the full book only; so a jump costs the book a new subscription and nothing else.
 package final class BybitHandler: SymbolHandler {
   /// Levels a side that are subscribed; those that fall out of the window come as removals.
   static let bookTopic = "orderbook.200."
@@ -76,7 +77,8 @@ package final class BybitHandler: SymbolHandler {
   private var pages = 0
   private var cursor = ""
   private var isConnected = false
-  /// Of a symbol there is one request, two for its book or its quote when that is subscribed again, and one for each topic that is refused.
+  /// Of a symbol there is one request, two for its book or its quote when that is subscribed again, and one for each
+  /// topic that is refused.
   private var outbox = RequestOutbox<Request>(atOnce: requestsAtOnce, every: requestInterval, limit: 1_024)
   private var lastPing = Timestamp.distantPast
 
@@ -219,7 +221,8 @@ package final class BybitHandler: SymbolHandler {
       together: Request(place: place, topics: [topic], isEnd: true), Request(place: place, topics: [topic]))
   }
 
-  /// Whether a request that was not answered need not be sent again. Its book, if it has one, asks again by itself until its data comes.
+  /// Whether a request that was not answered need not be sent again. Its book, if it has one, asks again by itself
+  /// until its data comes.
   private func isMoot(_ request: inout Request, _ now: Timestamp) -> Bool {
     let book = feeds[request.place].book
     guard book.state != .unsubscribed else { return true }

@@ -136,8 +136,8 @@ extension BybitHandler {
     append(replaces ? .snapshot : .delta, place, since: mark, time: time, into: &batch)
   }
 
-  /// A number that does not follow: later ones are missing before it, or it is late itself, or the numbering began anew without
-  /// a word. Which of them cannot be told, and a new snapshot mends all.
+  /// A number that does not follow: later ones are missing before it, or it is late itself, or the numbering began
+  /// anew without a word. Which of them cannot be told, and a new snapshot mends all.
   private func lost(_ place: Int, now: Timestamp, into batch: inout EventBatch) {
     seen[place].gaps += 1
     guard feeds[place].book.resync(now: now) else { return }
@@ -145,8 +145,8 @@ extension BybitHandler {
     tick(now: now, into: &batch)
   }
 
-  /// `orderbook.1`: the whole best level each time; a side that is not there has no orders. (Changes, which it once sent, keep the
-  /// other side.)
+  /// `orderbook.1`: the whole best level each time; a side that is not there has no orders. (Changes, which it once
+  /// sent, keep the other side.)
   private func readQuote(
     _ reader: inout FieldReader, isSnapshot: Bool, _ time: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
@@ -175,8 +175,8 @@ extension BybitHandler {
   private static let tradeFormat = TradeFormat(
     symbol: "s", price: "p", size: "v", id: "i", side: "S", buy: "Buy", sell: "Sell", time: "T")
 
-  /// `[{"T":…,"s":…,"S":"Buy","v":"0.001","p":"16578.50","i":…,"BT":false},…]`; `S` is the taker's side. Block trades, which are made
-  /// off the book, are no price of the market.
+  /// `[{"T":…,"s":…,"S":"Buy","v":"0.001","p":"16578.50","i":…,"BT":false},…]`; `S` is the taker's side. Block
+  /// trades, which are made off the book, are no price of the market.
   private func readTrades(
     _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {

@@ -1,11 +1,13 @@
 import Bytes
 import MarketData
 
-/// Coinbase Exchange: books by `level2_batch`, trades by `matches`, statistics by `ticker`, liveness by `heartbeat`, without a key.
+/// Coinbase Exchange: books by `level2_batch`, trades by `matches`, statistics by `ticker`, liveness by `heartbeat`,
+/// without a key.
 ///
-/// The products come by REST before the connection. The feed has no sequence number and no checksum: a book is as good as
-/// the connection, and on any doubt it is subscribed again: a book that is crossed, an update whose time goes back. The acknowledgement calls `level2_batch` `level2_50`, so names in it
-/// are not looked at; a channel that stays silent is asked for by its other name.
+/// The products come by REST before the connection. The feed has no sequence number and no checksum: a book is as
+/// good as the connection, and on any doubt it is subscribed again: a book that is crossed, an update whose time goes
+/// back. The acknowledgement calls `level2_batch` `level2_50`, so names in it are not looked at; a channel that stays
+/// silent is asked for by its other name.
 package final class CoinbaseHandler: SymbolHandler {
   /// A snapshot of BTC-USD is about 1.4 MiB in some 40,000 levels; room for five of it.
   static let messageLimit = 8 << 20
@@ -45,7 +47,8 @@ package final class CoinbaseHandler: SymbolHandler {
     var heartbeats = SilenceWatch(every: Microseconds.second)
     /// Whether its subscriptions have been answered on this connection, by the list of all or a heartbeat.
     var isAnswered = false
-    /// Was refused before, or came after the others: subscribed by a message of its own, as a bad product refuses the whole message.
+    /// Was refused before, or came after the others: subscribed by a message of its own, as a bad product refuses the
+    /// whole message.
     var isSuspect = false
     var lastTrade: Int64 = 0
     /// `last_trade_id` of the heartbeat before.
@@ -202,12 +205,14 @@ package final class CoinbaseHandler: SymbolHandler {
 
   // MARK: Refusals
 
-  /// `{"type":"error",…}`. A bad product refuses the whole subscribe message, so the others are subscribed again without it.
+  /// `{"type":"error",…}`. A bad product refuses the whole subscribe message, so the others are subscribed again
+  /// without it.
   func failed(_ message: String, _ reason: String, now: Timestamp) throws(FeedError) {
     let words = reason.split(separator: " ")
     if reason.contains("is not a valid channel") || reason.contains("require authentication") {
       let refusedChannel = words.first.map(String.init) ?? ""
-      // The other name of the book's channel, once; if that is refused too, the timeouts go on trying both, ever more rarely.
+      // The other name of the book's channel, once; if that is refused too, the timeouts go on trying both, ever more
+      // rarely.
       for place in products.indices where !products[place].book.isLive {
         if Self.bookChannels[products[place].channel] == refusedChannel || reason.contains("level2") {
           products[place].channel = (products[place].channel + 1) % Self.bookChannels.count

@@ -50,8 +50,8 @@ extension CoinbaseHandler {
       state: isTrading ? .trading : .halted)
   }
 
-  /// `{"BTC-USD":{"stats_24hour":{"last":"…","volume":"…",…},…},…}`; `volume` is in base units, and the last price makes it one of the
-  /// quote currency.
+  /// `{"BTC-USD":{"stats_24hour":{"last":"…","volume":"…",…},…},…}`; `volume` is in base units, and the last price
+  /// makes it one of the quote currency.
   func readStatistics(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
     try reader.objectStart()

@@ -103,8 +103,8 @@ extension CoinbaseHandler {
 
   // MARK: Book
 
-  /// Some products print sizes with more digits than their increment has; a snapshot shows how many. A level whose numbers are none
-  /// (`"0.-10000"` has been seen) costs the book: what became of that price is not known.
+  /// Some products print sizes with more digits than their increment has; a snapshot shows how many. A level whose
+  /// numbers are none (`"0.-10000"` has been seen) costs the book: what became of that price is not known.
   private static let snapshotFormat = BookFormat(title: "snapshot", learns: .sizes)
   private static let changeFormat = BookFormat(title: "l2update", word: .side(bid: "buy", ask: "sell"))
 
@@ -139,8 +139,8 @@ extension CoinbaseHandler {
     try readChanges(&list, place, "changes", Self.changeFormat, into: &batch)
     let time = fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) }
     if let time {
-      // Updates are not numbered, but their times never go back (9,719 recorded updates of ten products): one that does came late, and
-      // the sizes it brings may be older than what the book has.
+      // Updates are not numbered, but their times never go back (9,719 recorded updates of ten products): one that
+      // does came late, and the sizes it brings may be older than what the book has.
       if let last = products[place].updateTime, time < last {
         mark.dropLevels(&batch)
         seen[place].deltas += 1

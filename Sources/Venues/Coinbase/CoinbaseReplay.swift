@@ -2,8 +2,8 @@ import Bytes
 import MarketData
 
 extension CoinbaseHandler {
-  /// Names are the gateway's own. Frames of Advanced Trade, which others record under the same name, have `channel` where these have
-  /// `type`.
+  /// Names are the gateway's own. Frames of Advanced Trade, which others record under the same name, have `channel`
+  /// where these have `type`.
   static let replay = VenueReplay(
     title: "the Coinbase Exchange feed", names: ["coinbase"], markets: ["spot", "mixed"], lists: ["/products"],
     marks: [CoinbaseAdvancedHandler.sequenceMark], marketFields: [MarketField("product_id")]

@@ -1,17 +1,18 @@
 import Bytes
 import MarketData
 
-/// Coinbase Advanced Trade: books by `level2`, trades by `market_trades`, statistics by `ticker`, liveness by `heartbeats`, without a
-/// key.
+/// Coinbase Advanced Trade: books by `level2`, trades by `market_trades`, statistics by `ticker`, liveness by
+/// `heartbeats`, without a key.
 ///
-/// The products come by REST before the connection. `sequence_num` counts every message of a connection, whatever its channel, so a
-/// hole cannot be laid to a product: it costs all books of the connection a new subscription. There is no checksum.
+/// The products come by REST before the connection. `sequence_num` counts every message of a connection, whatever its
+/// channel, so a hole cannot be laid to a product: it costs all books of the connection a new subscription. There is
+/// no checksum.
 ///
-/// Books in USDC are those in USD: data comes under the name that the list gives as `alias`, which is what is subscribed. Of two names of
-/// one book only the first is carried.
+/// Books in USDC are those in USD: data comes under the name that the list gives as `alias`, which is what is
+/// subscribed. Of two names of one book only the first is carried.
 ///
-/// Replies say neither which request nor which product they are about, so there is one request under way at a time, and one that is
-/// refused without a name is taken in halves until the product that spoils it is alone.
+/// Replies say neither which request nor which product they are about, so there is one request under way at a time,
+/// and one that is refused without a name is taken in halves until the product that spoils it is alone.
 package final class CoinbaseAdvancedHandler: SymbolHandler {
   /// Room for three of the largest snapshot seen: 5.2 MB in 43,974 levels.
   static let messageLimit = 16 << 20
@@ -51,7 +52,8 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
     /// Whether the newest list has it.
     var isListed = true
     var isRefused = false
-    /// Between the end of its book's subscription and the new one: a snapshot that comes then is of the one that has ended.
+    /// Between the end of its book's subscription and the new one: a snapshot that comes then is of the one that has
+    /// ended.
     var isLeft = false
     /// The newest venue time of its book, for a message that has none.
     var bookTime: Timestamp?
@@ -85,8 +87,8 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
 
   private var isConnected = false
   private var isLeaving = false
-  /// Of each product one request for each channel, and the end of a book's subscription before a new one; in halves where they are
-  /// refused.
+  /// Of each product one request for each channel, and the end of a book's subscription before a new one; in halves
+  /// where they are refused.
   private var outbox: RequestOutbox<Request>
   private var underWay: (request: Request, since: Timestamp)?
 
@@ -314,8 +316,8 @@ package final class CoinbaseAdvancedHandler: SymbolHandler {
 
   // MARK: The connection's numbers
 
-  /// Takes the number of a message; false if it is the last one again. A hole takes all books out of sync: which of them it
-  /// concerns is not known. So does a number that goes back, be it late or the numbering begun anew.
+  /// Takes the number of a message; false if it is the last one again. A hole takes all books out of sync: which of
+  /// them it concerns is not known. So does a number that goes back, be it late or the numbering begun anew.
   func follow(_ number: Int64?, now: Timestamp, into batch: inout EventBatch) -> Bool {
     guard let number else { return true }
     let last = sequence

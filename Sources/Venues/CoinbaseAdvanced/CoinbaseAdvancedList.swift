@@ -20,7 +20,8 @@ extension CoinbaseAdvancedHandler {
     return list
   }
 
-  /// Nil for what is no spot product, and for one that was delisted. A product whose book is another's has that one's name.
+  /// Nil for what is no spot product, and for one that was delisted. A product whose book is another's has that one's
+  /// name.
   private func readProduct(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
     var id = ""
     var alias = ""

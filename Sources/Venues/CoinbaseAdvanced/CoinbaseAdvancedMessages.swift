@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// Reading Advanced Trade's messages: `{"channel":…,"timestamp":…,"sequence_num":…,"events":[…]}`, or `{"type":"error","message":…}`,
-/// with their fields in any order.
+/// Reading Advanced Trade's messages: `{"channel":…,"timestamp":…,"sequence_num":…,"events":[…]}`, or
+/// `{"type":"error","message":…}`, with their fields in any order.
 extension CoinbaseAdvancedHandler {
   private enum Kind { case book, trades, ticker, heartbeats, subscriptions, other }
 
@@ -152,9 +152,9 @@ extension CoinbaseAdvancedHandler {
 
   // MARK: Books
 
-  /// Levels are `{"side":"bid","event_time":…,"price_level":"68900.00","new_quantity":"1.50000000"}`; the other side is `offer`. One whose
-  /// numbers are none costs the book (`"0.-10000"` has been seen at the other feed of this venue). Sizes are printed with up to eight
-  /// digits, whatever the increment is; a snapshot shows how many.
+  /// Levels are `{"side":"bid","event_time":…,"price_level":"68900.00","new_quantity":"1.50000000"}`; the other side
+  /// is `offer`. One whose numbers are none costs the book (`"0.-10000"` has been seen at the other feed of this
+  /// venue). Sizes are printed with up to eight digits, whatever the increment is; a snapshot shows how many.
   private static let updateFormat = BookFormat(
     title: "l2_data", level: .object(price: "price_level", size: "new_quantity", word: "side"),
     word: .side(bid: "bid", ask: "offer"))
@@ -286,8 +286,8 @@ extension CoinbaseAdvancedHandler {
 
   /// `{"trade_id":…,"product_id":…,"price":…,"size":…,"side":"BUY","time":…}`; nil for a product that is not carried.
   ///
-  /// `side` is the maker's, which no documentation says: measured twice against the top of the book, and captured prints at the best ask
-  /// say `SELL`.
+  /// `side` is the maker's, which no documentation says: measured twice against the top of the book, and captured
+  /// prints at the best ask say `SELL`.
   private func readTrade(
     _ reader: inout FieldReader, isBacklog: Bool, now: Timestamp
   ) throws(FeedError) -> Trade? {

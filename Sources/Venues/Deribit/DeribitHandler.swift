@@ -1,18 +1,21 @@
 import Bytes
 import MarketData
 
-/// Deribit v2 (JSON-RPC): linear perpetuals and dated futures, settled in USDC or USDT, on one connection without a key.
+/// Deribit v2 (JSON-RPC): linear perpetuals and dated futures, settled in USDC or USDT, on one connection without a
+/// key.
 ///
-/// Instruments come by REST before the connection, then `book.….100ms` (the whole book in the stream, then changes), `quote`,
-/// `trades.….100ms` and `ticker.….agg2`. Books are chained: each change names the number before it. The numbers are those of a counter that
-/// all books share, so a chain is all that is tested.
+/// Instruments come by REST before the connection, then `book.….100ms` (the whole book in the stream, then changes),
+/// `quote`, `trades.….100ms` and `ticker.….agg2`. Books are chained: each change names the number before it. The
+/// numbers are those of a counter that all books share, so a chain is all that is tested.
 ///
-/// **Sizes.** The amount of a linear contract is in its base currency already and is taken as it is, whatever `contract_size` says. That
-/// of an inverse contract (`BTC-PERPETUAL`, settled in its base currency) is in US dollars, which have no exact value in base units: those
-/// are refused. Options cannot be written as symbols, and spot is left out: its pairs are matched at another exchange.
+/// **Sizes.** The amount of a linear contract is in its base currency already and is taken as it is, whatever
+/// `contract_size` says. That of an inverse contract (`BTC-PERPETUAL`, settled in its base currency) is in US
+/// dollars, which have no exact value in base units: those are refused. Options cannot be written as symbols, and
+/// spot is left out: its pairs are matched at another exchange.
 ///
-/// **Silence.** Still books send nothing for minutes. The connection lives by Deribit's own heartbeat, whose test requests are answered
-/// at once. A book whose `quote` moves while it stays as it is has died alone: it is subscribed again.
+/// **Silence.** Still books send nothing for minutes. The connection lives by Deribit's own heartbeat, whose test
+/// requests are answered at once. A book whose `quote` moves while it stays as it is has died alone: it is subscribed
+/// again.
 package final class DeribitHandler: SymbolHandler {
   /// Seconds between heartbeats, the shortest that Deribit takes. Without it a quiet connection ends after a minute.
   static let heartbeatSeconds = 10
@@ -81,7 +84,8 @@ package final class DeribitHandler: SymbolHandler {
   private var heardAt = Timestamp.distantPast
 
   package init(configuration: FeedConfiguration) {
-    // Subscribing costs 3,000 of an address's 30,000 credits, of which 10,000 come back in a second. Two requests go out in that time.
+    // Subscribing costs 3,000 of an address's 30,000 credits, of which 10,000 come back in a second. Two requests go
+    // out in that time.
     outbox = RequestOutbox(
       atOnce: 2, every: Microseconds.second * Int64(configuration.connections), limit: 64)
     super.init(venue: Self.venue, configuration: configuration)
@@ -221,8 +225,8 @@ package final class DeribitHandler: SymbolHandler {
     flush(now)
   }
 
-  /// The books whose time has come, all in one pair of requests. A channel that is subscribed already sends no second snapshot: it is
-  /// left first.
+  /// The books whose time has come, all in one pair of requests. A channel that is subscribed already sends no second
+  /// snapshot: it is left first.
   private func subscribeAgain(_ now: Timestamp) {
     let places = feeds.indices.filter { feeds[$0].isCarried && feeds[$0].book.isDue(now: now) }
     for some in groups(of: places) {
@@ -274,7 +278,8 @@ package final class DeribitHandler: SymbolHandler {
 
   // MARK: Replies
 
-  /// A request was carried out, for the channels that the answer lists. What is missing there does not exist: nothing else says so.
+  /// A request was carried out, for the channels that the answer lists. What is missing there does not exist: nothing
+  /// else says so.
   func acknowledged(_ id: Int, books: Set<Int>, now: Timestamp) {
     guard let request = outbox.answered(id) else { return }
     rateBackoff.reset()

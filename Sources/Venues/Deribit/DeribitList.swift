@@ -19,7 +19,8 @@ extension DeribitHandler {
     return list
   }
 
-  /// `{"result":[{"instrument_name":…,"volume_notional":…,"volume":…,"volume_usd":…},…]}`; `volume_notional` is in the quote currency.
+  /// `{"result":[{"instrument_name":…,"volume_notional":…,"volume":…,"volume_usd":…},…]}`; `volume_notional` is in
+  /// the quote currency.
   func readSummaries(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
     var isRead = false
@@ -35,8 +36,8 @@ extension DeribitHandler {
     guard isRead else { throw FeedError.missing("result", in: "get_book_summary_by_currency") }
   }
 
-  /// Nil for options, combos and spot. `instrument_type` says which contracts are linear, in older lists `future_type`; before that, all
-  /// were inverse: their amounts are in US dollars.
+  /// Nil for options, combos and spot. `instrument_type` says which contracts are linear, in older lists
+  /// `future_type`; before that, all were inverse: their amounts are in US dollars.
   private func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
     var name = ""
     var base = ""

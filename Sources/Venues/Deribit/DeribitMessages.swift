@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// Reading Deribit's messages: `{"method":"subscription","params":{"channel":…,"data":…}}`, heartbeats, and answers with an `id`. All
-/// numbers are bare, with exponents where that is shorter.
+/// Reading Deribit's messages: `{"method":"subscription","params":{"channel":…,"data":…}}`, heartbeats, and answers
+/// with an `id`. All numbers are bare, with exponents where that is shorter.
 extension DeribitHandler {
   enum Channel { case book, quote, trades, ticker, platform, other }
   private enum Method { case none, subscription, heartbeat, other }
@@ -103,14 +103,14 @@ extension DeribitHandler {
 
   // MARK: Books
 
-  /// Levels are `["new",price,amount]`, `["change",price,amount]`, `["delete",price,0.0]`: one goes with an amount of 0 or with the word,
-  /// whichever says so.
+  /// Levels are `["new",price,amount]`, `["change",price,amount]`, `["delete",price,0.0]`: one goes with an amount of
+  /// 0 or with the word, whichever says so.
   private static let bookFormat = BookFormat(title: "book", word: .action(removal: "delete"))
 
   /// `{"timestamp":…,"type":"change","change_id":…,"instrument_name":…,"bids":[["new",0.11374,1054.0],…],"asks":[…],"prev_change_id":…}`
   ///
-  /// A snapshot names no number before it, or null, or any: older ones have had 0 and 20. Grouped books have no `type` and are not
-  /// subscribed.
+  /// A snapshot names no number before it, or null, or any: older ones have had 0 and 20. Grouped books have no
+  /// `type` and are not subscribed.
   private func readBook(
     _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
@@ -170,8 +170,8 @@ extension DeribitHandler {
     append(isSnapshot ? .snapshot : .delta, place, since: mark, time: time, into: &batch)
   }
 
-  /// Whether a change joins the book. If it does not, and is not merely the last one again, the book is rebuilt: what came before it is
-  /// missing, or it is late itself.
+  /// Whether a change joins the book. If it does not, and is not merely the last one again, the book is rebuilt: what
+  /// came before it is missing, or it is late itself.
   private func follows(
     _ place: Int, _ number: Int64, _ previous: Int64, now: Timestamp, into batch: inout EventBatch
   ) -> Bool {
@@ -218,7 +218,8 @@ extension DeribitHandler {
     time: "timestamp")
 
   /// `[{"timestamp":…,"price":…,"amount":…,"direction":"sell","instrument_name":…,"trade_id":"403691825","trade_seq":…,…},…]`;
-  /// `direction` is the taker's. Block trades are agreed upon away from the book and are no price of the market; the legs of combos are.
+  /// `direction` is the taker's. Block trades are agreed upon away from the book and are no price of the market; the
+  /// legs of combos are.
   private func readTrades(
     _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
@@ -246,8 +247,8 @@ extension DeribitHandler {
     }
   }
 
-  /// The figures of `stats` are of the last 24 h; any of them may be null or missing. `price_change` is in percent, as the high and low
-  /// of captures show.
+  /// The figures of `stats` are of the last 24 h; any of them may be null or missing. `price_change` is in percent,
+  /// as the high and low of captures show.
   private func readTicker(
     _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {

@@ -1,10 +1,12 @@
 import Bytes
 import MarketData
 
-/// The newest messages of a connection that were of no use, each with its beginning, and how many there have been of each kind.
+/// The newest messages of a connection that were of no use, each with its beginning, and how many there have been of
+/// each kind.
 ///
-/// Bounded: `entryLimit` entries of at most `textLimit` bytes of text and `detailLimit` of detail, about 50 KB in all, which are taken
-/// when the first such message comes. Good messages cost nothing; noting a bad one copies its beginning and no more.
+/// Bounded: `entryLimit` entries of at most `textLimit` bytes of text and `detailLimit` of detail, about 50 KB in
+/// all, which are taken when the first such message comes. Good messages cost nothing; noting a bad one copies its
+/// beginning and no more.
 package struct FeedErrorRing: Sendable {
   /// Entries kept; the oldest goes first.
   package static let entryLimit = 64

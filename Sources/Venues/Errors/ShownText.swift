@@ -1,7 +1,7 @@
 /// Bytes from outside as text that can be shown to people and written into logs. Not for hot paths.
 enum ShownText {
-  /// `bytes` as text: what is valid UTF-8 as it is, other bytes as `\xNN`, control characters and marks that turn the direction of
-  /// writing as `\u{…}`, and what follows the names of `secrets` as `***`.
+  /// `bytes` as text: what is valid UTF-8 as it is, other bytes as `\xNN`, control characters and marks that turn the
+  /// direction of writing as `\u{…}`, and what follows the names of `secrets` as `***`.
   ///
   /// - Parameter isCut: whether more followed; a character that was cut in two is then left out.
   static func make(_ bytes: ArraySlice<UInt8>, isCut: Bool) -> String {
@@ -61,7 +61,8 @@ enum ShownText {
     "authorization", "cookie",
   ].map { Array($0.utf8) }
 
-  /// Replaces what follows a secret's name and `=` or `:` up to the end of the value: of the string, or the next `&`, `,`, `}`, `]` or space.
+  /// Replaces what follows a secret's name and `=` or `:` up to the end of the value: of the string, or the next `&`,
+  /// `,`, `}`, `]` or space.
   private static func withoutSecrets(_ bytes: [UInt8]) -> [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(bytes.count)

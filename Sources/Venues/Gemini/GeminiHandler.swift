@@ -3,12 +3,13 @@ import MarketData
 
 /// Gemini's WebSocket (the API of 2025 and later): spot and linear perpetuals on one connection, without a key.
 ///
-/// `depth@100ms` is the book, `bookTicker` the quote, `trade` the trades. With `?snapshot=-1` in the URL the first message of a book after
-/// its subscription is the whole of it, told from the others by `U` = `u` alone. Each further one begins at the number that the one
-/// before ended at: `U` = `u` before, an overlap of one. There is no checksum.
+/// `depth@100ms` is the book, `bookTicker` the quote, `trade` the trades. With `?snapshot=-1` in the URL the first
+/// message of a book after its subscription is the whole of it, told from the others by `U` = `u` alone. Each further
+/// one begins at the number that the one before ended at: `U` = `u` before, an overlap of one. There is no checksum.
 ///
-/// 24 h figures are by REST only, a market at a time: they are asked for in turn within `restPerMinute`. So are the increments; spot markets
-/// need not wait for them, as their names are base and quote. Perpetuals wait, until it is known that they are linear.
+/// 24 h figures are by REST only, a market at a time: they are asked for in turn within `restPerMinute`. So are the
+/// increments; spot markets need not wait for them, as their names are base and quote. Perpetuals wait, until it is
+/// known that they are linear.
 ///
 /// A bad stream refuses all of its request, so each market has a request of its own.
 package final class GeminiHandler: SymbolHandler {
@@ -125,8 +126,8 @@ package final class GeminiHandler: SymbolHandler {
   var hasList = false
   var pacer: RequestPacer
   private(set) var isConnected = false
-  /// 347 markets on one socket have been taken; nothing promises it. Of a market there is one request, and two for its book when that is
-  /// subscribed again.
+  /// 347 markets on one socket have been taken; nothing promises it. Of a market there is one request, and two for
+  /// its book when that is subscribed again.
   var outbox = RequestOutbox<Request>(atOnce: 25, every: 200 * Microseconds.millisecond, limit: 2_048)
   private var heardAt = Timestamp.distantPast
   private var lastPing = Timestamp.distantPast
@@ -285,7 +286,8 @@ package final class GeminiHandler: SymbolHandler {
 
   private func name(_ place: Int) -> String { instruments[place].venueSymbol }
 
-  /// Whether a request that was not answered need not be sent again. Its book, if it has one, asks again by itself until its data comes.
+  /// Whether a request that was not answered need not be sent again. Its book, if it has one, asks again by itself
+  /// until its data comes.
   private func isMoot(_ request: inout Request, _ now: Timestamp) -> Bool {
     guard !feeds[request.place].isRefused else { return true }
     if request.hasBook {

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// Reading Gemini's messages, which say what they are by the fields that they have: only books have `e`, trades `t` and `m`, quotes `b` or
-/// `a`, replies `id` and `status`. Times are nanoseconds.
+/// Reading Gemini's messages, which say what they are by the fields that they have: only books have `e`, trades `t`
+/// and `m`, quotes `b` or `a`, replies `id` and `status`. Times are nanoseconds.
 extension GeminiHandler {
   private struct Fields {
     var place = -1
@@ -237,7 +237,8 @@ extension GeminiHandler {
 
   private static let volumeFormat = TickerFormat(last: "last", bid: "bid", ask: "ask")
 
-  /// `GET /v1/pubticker/…`: `{"bid":…,"ask":…,"volume":{"BTC":"2210.5","USD":"2135477.46","timestamp":…},"last":…}`, volumes by currency.
+  /// `GET /v1/pubticker/…`: `{"bid":…,"ask":…,"volume":{"BTC":"2210.5","USD":"2135477.46","timestamp":…},"last":…}`,
+  /// volumes by currency.
   func readVolume(_ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     var ticker = feeds[place].ticker ?? Ticker(instrument: InstrumentID(place), time: now)
     ticker.time = now

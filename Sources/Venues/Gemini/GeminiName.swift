@@ -2,8 +2,8 @@ import MarketData
 
 /// Gemini's names of markets: `btcusd`, `btcgusdperp`. Base and quote run together, in lower case.
 package enum GeminiName {
-  /// The currencies that markets are quoted in. The longest that fits a name counts, which is right for all that were listed in 2026; the
-  /// details of a market say what it is in truth.
+  /// The currencies that markets are quoted in. The longest that fits a name counts, which is right for all that were
+  /// listed in 2026; the details of a market say what it is in truth.
   private static let quotes = [
     "USD", "GUSD", "USDT", "USDC", "RLUSD", "EUR", "GBP", "SGD", "BTC", "ETH", "DAI", "BCH", "LTC", "FIL", "SOL",
   ]

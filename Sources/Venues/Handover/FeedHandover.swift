@@ -1,15 +1,17 @@
 import Bytes
 import MarketData
 
-/// A planned change of a feed's connection: a second handler builds its books aside, on a connection of its own, while the first goes
-/// on; when it has everything, it takes the first one's place. No tick is lost, doubled or shown twice.
+/// A planned change of a feed's connection: a second handler builds its books aside, on a connection of its own,
+/// while the first goes on; when it has everything, it takes the first one's place. No tick is lost, doubled or shown
+/// twice.
 ///
-/// Sans-IO: whoever drives it makes the connection of `successor` as of any pipeline, calls `collect` after every call of it, and asks
-/// `standing` a few times a second. Confined to the feed's loop.
+/// Sans-IO: whoever drives it makes the connection of `successor` as of any pipeline, calls `collect` after every
+/// call of it, and asks `standing` a few times a second. Confined to the feed's loop.
 ///
-/// **When it has everything**: every book that is shown is in sync there too, nothing has been asked of the venue for `settleTime`
-/// since, and every trade that the old connection brought meanwhile has come there within `tradePatience`. That the subscriptions are
-/// in force is so shown by what comes, whatever a venue acknowledges, or does not.
+/// **When it has everything**: every book that is shown is in sync there too, nothing has been asked of the venue for
+/// `settleTime` since, and every trade that the old connection brought meanwhile has come there within
+/// `tradePatience`. That the subscriptions are in force is so shown by what comes, whatever a venue acknowledges, or
+/// does not.
 package final class FeedHandover {
   /// How long everything has to stand before the change, µs.
   package static let settleTime = 500 * Microseconds.millisecond
@@ -35,7 +37,8 @@ package final class FeedHandover {
   private var lastRequest = Timestamp.distantPast
 
   /// Begins: from now on the trades of `active` are noted.
-  /// - Parameter keepsOrder: whether the successor is asked for the symbols in the order of `active`'s, which saves the change of places.
+  /// - Parameter keepsOrder: whether the successor is asked for the symbols in the order of `active`'s, which saves
+  ///   the change of places.
   package init(of active: FeedPipeline, configuration: FeedConfiguration, keepsOrder: Bool = true) {
     self.active = active
     var settings = configuration
@@ -49,8 +52,9 @@ package final class FeedHandover {
     }
   }
 
-  /// What is carried now, in its order, so that places stay what they are; then what is configured and could not be had. What a selection
-  /// (`*-USD`) comes to is not asked again: the symbols stay those that it came to at the beginning.
+  /// What is carried now, in its order, so that places stay what they are; then what is configured and could not be
+  /// had. What a selection (`*-USD`) comes to is not asked again: the symbols stay those that it came to at the
+  /// beginning.
   private static func symbols(of market: Market, configured: [String]) -> [String] {
     let carried = market.instruments.map { state in
       FeedSymbol(base: state.instrument.base, quote: state.instrument.quote, kind: state.instrument.kind).text

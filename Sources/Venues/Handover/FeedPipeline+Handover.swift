@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// Books of the new connection that stand at an earlier moment than those that are shown: they go on in a market of their own until
-/// they have caught up.
+/// Books of the new connection that stand at an earlier moment than those that are shown: they go on in a market of
+/// their own until they have caught up.
 struct LaggingBooks {
   /// How long a book may be behind, µs. Beyond it the venue's times are no measure.
   static let patience = 2 * Microseconds.second
@@ -32,7 +32,8 @@ extension FeedPipeline {
     return places.firstIndex(of: target).map { InstrumentID($0) }
   }
 
-  /// Brings the batch from the handler's places to the market's, and takes out of it what is not to be applied twice or yet.
+  /// Brings the batch from the handler's places to the market's, and takes out of it what is not to be applied twice
+  /// or yet.
   func adapt(_ now: Timestamp) {
     var shadowChanges = MarketChanges()
     lagging?.market.apply(batch, now: now, into: &shadowChanges)
@@ -81,8 +82,8 @@ extension FeedPipeline {
     market.instruments.first { $0.instrument.symbol == symbol }?.instrument
   }
 
-  /// The handler's new instrument at scales that are at least those at which `known` is shown, or what is held of the day would be
-  /// forgotten. No value of it has been read yet.
+  /// The handler's new instrument at scales that are at least those at which `known` is shown, or what is held of the
+  /// day would be forgotten. No value of it has been read yet.
   private func widened(_ instrument: Instrument, to known: Instrument) -> Instrument {
     let end = batch.events.count
     _ = handler.widen(instrument.id, priceScale: known.priceScale, sizeScale: known.sizeScale, into: &batch)
@@ -141,11 +142,12 @@ extension FeedPipeline {
           time: state.bookTime)))
   }
 
-  /// Takes the handler of `successor`, whose books were built aside, in place of the present one: in one step the market shows its books,
-  /// has the trades that only it has, and goes on with it. Windows, candles and pulses go on as if nothing had happened.
+  /// Takes the handler of `successor`, whose books were built aside, in place of the present one: in one step the
+  /// market shows its books, has the trades that only it has, and goes on with it. Windows, candles and pulses go on
+  /// as if nothing had happened.
   ///
-  /// A book that `successor` does not have in sync is out of sync from here on. False, and nothing has changed but the successor's
-  /// scales, if a value of it does not fit the scales of this market.
+  /// A book that `successor` does not have in sync is out of sync from here on. False, and nothing has changed but
+  /// the successor's scales, if a value of it does not fit the scales of this market.
   func takeOver(from successor: FeedPipeline, _ overlap: TradeOverlap, now: Timestamp) -> Bool {
     let known = Dictionary(
       market.instruments.enumerated().map { ($1.instrument.symbol, $0) }, uniquingKeysWith: { first, _ in first })
@@ -233,7 +235,8 @@ extension FeedPipeline {
     return isWide
   }
 
-  /// What has been counted so far goes on; what the successor counted while it was built aside was counted here already.
+  /// What has been counted so far goes on; what the successor counted while it was built aside was counted here
+  /// already.
   private func carry(to successor: FeedPipeline, _ map: [InstrumentID]) {
     carriedCounts = counts - successor.handler.counts
     var carried = symbolCounts

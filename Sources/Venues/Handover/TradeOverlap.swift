@@ -7,8 +7,8 @@ struct TradeKey: Hashable {
   let id: TradeID
 }
 
-/// The newest trades, to tell whether one has been seen. Bounded: beyond `limit` the oldest are forgotten. Takes about 100 bytes a trade,
-/// as they come.
+/// The newest trades, to tell whether one has been seen. Bounded: beyond `limit` the oldest are forgotten. Takes
+/// about 100 bytes a trade, as they come.
 struct RecentTrades {
   /// More than half a minute of the busiest venue.
   static let limit = 65_536
@@ -36,9 +36,9 @@ struct RecentTrades {
 
 /// The trades of two connections of one feed while both are there: each is to be published once.
 ///
-/// Before the change, what the old connection publishes is noted and what the new one gets is held; at the change, what is held and was
-/// not published is published; after it, what comes from the new connection and had been published is left out, for `tail`.
-/// Confined to the feed's loop.
+/// Before the change, what the old connection publishes is noted and what the new one gets is held; at the change,
+/// what is held and was not published is published; after it, what comes from the new connection and had been
+/// published is left out, for `tail`. Confined to the feed's loop.
 final class TradeOverlap {
   /// A trade of the new connection, at the scales that it was read with.
   struct Held {
@@ -91,7 +91,8 @@ final class TradeOverlap {
   /// When the first trade was published that the new connection still lacks.
   var missingSince: Timestamp? { missing.values.min() }
 
-  /// The change: the trades to be published now, in the order they came. What came before them is known by its name for `tail` longer.
+  /// The change: the trades to be published now, in the order they came. What came before them is known by its name
+  /// for `tail` longer.
   func change(now: Timestamp) -> [Held] {
     let rest = held.filter { !published.contains($0.key) }
     held = []

@@ -3,20 +3,24 @@ import MarketData
 
 /// Hyperliquid: perpetuals (margined in USDC) and spot on one connection, without a key.
 ///
-/// The lists of markets are asked for over the connection itself (`post` of `meta` and `spotMeta`), then `l2Book`, `bbo` as quotes,
-/// `trades`, and `activeAssetCtx` as 24 h figures. Sizes are in base units. A name is upper case in symbols: the market `kPEPE`, whose unit
-/// is a thousand tokens, is `KPEPE-USDC-PERP`. Perpetuals that others deploy (`xyz:SP500`) have names that no symbol can carry.
+/// The lists of markets are asked for over the connection itself (`post` of `meta` and `spotMeta`), then `l2Book`,
+/// `bbo` as quotes, `trades`, and `activeAssetCtx` as 24 h figures. Sizes are in base units. A name is upper case in
+/// symbols: the market `kPEPE`, whose unit is a thousand tokens, is `KPEPE-USDC-PERP`. Perpetuals that others deploy
+/// (`xyz:SP500`) have names that no symbol can carry.
 ///
-/// **Books are whole.** Each `l2Book` message is the book of a block to its depth, replaces what was before, and is sent again when nothing
-/// changed: five levels a side about every 0.54 s (`fast`; the slower stream of twenty levels comes every 5.4 s only). So there are no gaps:
-/// a message that is lost costs half a second of freshness, and no book can be wrong for longer. Nothing is numbered; a message whose time
-/// is before the newest one's is late and left out.
+/// **Books are whole.** Each `l2Book` message is the book of a block to its depth, replaces what was before, and is
+/// sent again when nothing changed: five levels a side about every 0.54 s (`fast`; the slower stream of twenty levels
+/// comes every 5.4 s only). So there are no gaps: a message that is lost costs half a second of freshness, and no
+/// book can be wrong for longer. Nothing is numbered; a message whose time is before the newest one's is late and
+/// left out.
 ///
-/// **Silence.** The connection lives by pings. A book of which nothing came for 20 s is compared with one that is asked for apart from
-/// the stream: if they are the same the market is quiet, else the stream has died and is subscribed again.
+/// **Silence.** The connection lives by pings. A book of which nothing came for 20 s is compared with one that is
+/// asked for apart from the stream: if they are the same the market is quiet, else the stream has died and is
+/// subscribed again.
 ///
-/// **A name that the venue does not know ends the connection, without a word.** Only listed names are subscribed; after an end that came
-/// right behind subscriptions, those that were not acknowledged are subscribed one by one, and the one that ends it again is refused.
+/// **A name that the venue does not know ends the connection, without a word.** Only listed names are subscribed;
+/// after an end that came right behind subscriptions, those that were not acknowledged are subscribed one by one, and
+/// the one that ends it again is refused.
 package final class HyperliquidHandler: SymbolHandler {
   enum Channel: Int, CaseIterable { case book, quote, trades, context }
 
@@ -30,12 +34,12 @@ package final class HyperliquidHandler: SymbolHandler {
   static let acknowledgeTimeout = 15 * Microseconds.second
   /// The end of a connection is laid to a subscription no older than this; it has been seen to follow within 0.1 s.
   static let blameTime = 3 * Microseconds.second
-  /// How often a connection must end behind a symbol alone before it is refused, and how long it is not asked for then: another attempt may
-  /// cost everybody the connection.
+  /// How often a connection must end behind a symbol alone before it is refused, and how long it is not asked for
+  /// then: another attempt may cost everybody the connection.
   static let strikeLimit = 3
   static let strikeRest = 6 * Microseconds.hour
-  /// Silence of a book after which it is compared, how long that may take, and how long the stream has to catch up if they differ: a little
-  /// more than the slowest cadence.
+  /// Silence of a book after which it is compared, how long that may take, and how long the stream has to catch up if
+  /// they differ: a little more than the slowest cadence.
   static let probeAfter = 20 * Microseconds.second
   static let probeTimeout = 10 * Microseconds.second
   static let catchUp = 6 * Microseconds.second
@@ -184,7 +188,8 @@ package final class HyperliquidHandler: SymbolHandler {
     flush(now)
   }
 
-  /// Books are sent again as long as there are any. Without the lists there are none, and the lists are the venue's to send.
+  /// Books are sent again as long as there are any. Without the lists there are none, and the lists are the venue's
+  /// to send.
   package override var expectsMarket: Bool { !hasList || feeds.contains { $0.isCarried } }
 
   override func isLive(_ place: Int) -> Bool { feeds[place].book.isLive }
@@ -193,7 +198,8 @@ package final class HyperliquidHandler: SymbolHandler {
 
   override func trouble(ofBook place: Int) -> BookTrouble? { feeds[place].book.trouble }
 
-  /// The next message replaces the whole book: it is waited for, and only if it does not come is the book subscribed again.
+  /// The next message replaces the whole book: it is waited for, and only if it does not come is the book subscribed
+  /// again.
   package override func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
   ) {
@@ -240,7 +246,8 @@ package final class HyperliquidHandler: SymbolHandler {
     flush(now)
   }
 
-  /// A request was refused, and the connection goes on. Which one it was is in the text, or it is the oldest that waits for its answer.
+  /// A request was refused, and the connection goes on. Which one it was is in the text, or it is the oldest that
+  /// waits for its answer.
   func refusedRequest(_ message: String, place: Int?, channel: Channel?, now: Timestamp) throws(FeedError) {
     if message.hasPrefix("Already subscribed"), let place { return acknowledged(place, channel, now: now) }
     if message.hasPrefix("Already unsubscribed") { return }

@@ -57,8 +57,8 @@ extension HyperliquidHandler {
       isExact: base == name)
   }
 
-  /// `[{"universe":[…],…},[{"dayNtlVlm":…,…},…]]`: a list and the 24 h figures of its markets, in its order, or by `coin` where they name
-  /// their market.
+  /// `[{"universe":[…],…},[{"dayNtlVlm":…,…},…]]`: a list and the 24 h figures of its markets, in its order, or by
+  /// `coin` where they name their market.
   func readWithContexts(
     _ reader: inout FieldReader, isSpot: Bool
   ) throws(FeedError) -> [HyperliquidMarket] {
@@ -100,8 +100,8 @@ extension HyperliquidHandler {
     var digits: Int64
   }
 
-  /// `{"tokens":[{"name":"USDC","szDecimals":8,"index":0,…},…],"universe":[{"name":"@107","tokens":[150,0],"isCanonical":false,…},…]}`: a
-  /// market names its tokens, base and quote, by their index. Sizes have the digits of the base.
+  /// `{"tokens":[{"name":"USDC","szDecimals":8,"index":0,…},…],"universe":[{"name":"@107","tokens":[150,0],"isCanonical":false,…},…]}`:
+  /// a market names its tokens, base and quote, by their index. Sizes have the digits of the base.
   func readSpots(_ reader: inout FieldReader) throws(FeedError) -> [HyperliquidMarket] {
     var tokens: [Int64: Token] = [:]
     var universe: FieldSlice?

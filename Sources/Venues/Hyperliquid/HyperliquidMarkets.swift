@@ -77,8 +77,8 @@ struct HyperliquidMarket {
   /// `BTC`, `kPEPE`, `PURR/USDC`, `@107`
   var name: String
   var symbol: FeedSymbol
-  /// Digits after the point that prices have at most: 6 less those of sizes, 8 on spot. A price has at most five significant digits besides,
-  /// unless it is whole: its step grows with it, and there is no increment to tell.
+  /// Digits after the point that prices have at most: 6 less those of sizes, 8 on spot. A price has at most five
+  /// significant digits besides, unless it is whole: its step grows with it, and there is no increment to tell.
   var priceScale: UInt8
   var sizeScale: UInt8
   var isDelisted = false

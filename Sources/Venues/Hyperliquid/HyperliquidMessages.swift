@@ -59,8 +59,8 @@ extension HyperliquidHandler {
 
   private static let bookFormat = BookFormat(title: "l2Book", level: .object(price: "px", size: "sz"))
 
-  /// `{"coin":"BTC","time":…,"levels":[[{"px":"84143.0","sz":"10.25923","n":36},…],[…]],"fast":true}`: bids and asks, both best first. The
-  /// slower stream has no `fast` and more levels; each is a whole book, whichever comes.
+  /// `{"coin":"BTC","time":…,"levels":[[{"px":"84143.0","sz":"10.25923","n":36},…],[…]],"fast":true}`: bids and asks,
+  /// both best first. The slower stream has no `fast` and more levels; each is a whole book, whichever comes.
   func readBook(
     _ reader: inout FieldReader, now: Timestamp, isProbe: Bool, into batch: inout EventBatch
   ) throws(FeedError) {
@@ -176,10 +176,11 @@ extension HyperliquidHandler {
   private static let tradeFormat = TradeFormat(
     symbol: "coin", price: "px", size: "sz", id: "tid", side: "side", buy: "B", sell: "A", time: "time")
 
-  /// `[{"coin":…,"side":"A","px":…,"sz":…,"time":…,"hash":…,"tid":…},…]`; `side` is the taker's, `B` bought and `A` sold.
+  /// `[{"coin":…,"side":"A","px":…,"sz":…,"time":…,"hash":…,"tid":…},…]`; `side` is the taker's, `B` bought and `A`
+  /// sold.
   ///
-  /// The first message after a subscription repeats what was traded before it: those are backlog, but for what came before the connection
-  /// was lost and is known already.
+  /// The first message after a subscription repeats what was traded before it: those are backlog, but for what came
+  /// before the connection was lost and is known already.
   private func readTrades(
     _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
@@ -234,8 +235,8 @@ extension HyperliquidHandler {
     return true
   }
 
-  /// `{"coin":"BTC","ctx":{"prevDayPx":…,"dayNtlVlm":…,"markPx":…,"midPx":…,"dayBaseVlm":…,…}}`. There is no high, low or last price; the
-  /// change is that of the middle of the book since the day before.
+  /// `{"coin":"BTC","ctx":{"prevDayPx":…,"dayNtlVlm":…,"markPx":…,"midPx":…,"dayBaseVlm":…,…}}`. There is no high,
+  /// low or last price; the change is that of the middle of the book since the day before.
   private func readContext(
     _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
@@ -293,7 +294,8 @@ extension HyperliquidHandler {
     ticker.changePercent = Ratio.percent(b - a, of: a, digits: 4)
   }
 
-  /// A number of which digits after the sixth decimal are cut if they do not fit: volumes have twenty (`"4161029539.6949653625"`).
+  /// A number of which digits after the sixth decimal are cut if they do not fit: volumes have twenty
+  /// (`"4161029539.6949653625"`).
   func longStatistic(_ reader: inout FieldReader, _ field: StaticString) throws(FeedError) -> Decimal64? {
     guard reader.peek() == .string else { return try statistic(&reader, field) }
     let slice = try reader.string(field)

@@ -14,8 +14,8 @@ extension HyperliquidHandler {
     outbox.append(Subscription(place: place, channel: .book))
   }
 
-  /// The connection is gone. If that came right behind subscriptions of names that the venue has not acknowledged, one of them may have
-  /// ended it.
+  /// The connection is gone. If that came right behind subscriptions of names that the venue has not acknowledged,
+  /// one of them may have ended it.
   func layBlame(_ now: Timestamp) {
     var blamed: [Int] = []
     for sent in unacknowledged

@@ -22,12 +22,12 @@ package struct ListedMarket: Sendable, Hashable {
   package var priceIncrement: Decimal64?
   /// The smallest step of a size in base units; nil if the venue does not say.
   package var sizeIncrement: Decimal64?
-  /// Base units in one unit of the venue's own sizes, above 0. Nil for what has no exact size in base units (inverse contracts): such a
-  /// market is listed and cannot be carried.
+  /// Base units in one unit of the venue's own sizes, above 0. Nil for what has no exact size in base units (inverse
+  /// contracts): such a market is listed and cannot be carried.
   package var contractSize: Decimal64?
   package var state: State
-  /// What was traded in the last 24 h, in the quote currency, rounded down at most; nil if it was not asked for or the venue does
-  /// not say.
+  /// What was traded in the last 24 h, in the quote currency, rounded down at most; nil if it was not asked for or
+  /// the venue does not say.
   package var quoteVolume: Decimal64?
 
   /// - Parameters:
@@ -75,8 +75,8 @@ extension FieldReader {
   }
 }
 
-/// What is kept of a venue's list of markets once the configured ones have been found in it: some 200 bytes a market, a thousand
-/// markets or more, for as long as the handler lives.
+/// What is kept of a venue's list of markets once the configured ones have been found in it: some 200 bytes a market,
+/// a thousand markets or more, for as long as the handler lives.
 package enum ListingDetail: Sendable, Hashable {
   /// Nothing: what a feed needs.
   case none

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// What a handler has to know of its venue's list beyond the symbols that were named: the selections among them, the 24 h volumes
-/// that ranks and listings want, and the list itself where it is asked for.
+/// What a handler has to know of its venue's list beyond the symbols that were named: the selections among them, the
+/// 24 h volumes that ranks and listings want, and the list itself where it is asked for.
 struct MarketList {
   /// Volumes are this old at most when a connection is prepared.
   static let volumeAge = 5 * Microseconds.minute
@@ -66,11 +66,12 @@ struct MarketList {
 }
 
 extension SymbolHandler {
-  /// Whether the venue's whole list is wanted: by a selection or a listing. Where single markets can be asked for by name, the whole list
-  /// is asked for instead.
+  /// Whether the venue's whole list is wanted: by a selection or a listing. Where single markets can be asked for by
+  /// name, the whole list is asked for instead.
   final var wantsWholeList: Bool { marketList.isWanted }
 
-  /// The kinds of market that are asked for: those of the named symbols and of the selections, and all where the list is kept.
+  /// The kinds of market that are asked for: those of the named symbols and of the selections, and all where the list
+  /// is kept.
   final var wantedFamilies: Set<Instrument.Kind.Family> {
     if marketList.detail != .none { return venue.kinds }
     return venue.kinds.filter { family in
@@ -79,15 +80,18 @@ extension SymbolHandler {
     }
   }
 
-  /// The symbols to carry: those that were named, and behind them what the selections came to. Complete once `list` was called.
+  /// The symbols to carry: those that were named, and behind them what the selections came to. Complete once `list`
+  /// was called.
   final var symbols: [String] { marketList.named + marketList.selected }
 
-  /// Takes the venue's whole list: finds what is configured in it, adds that, and refuses what is not there or cannot be carried.
+  /// Takes the venue's whole list: finds what is configured in it, adds that, and refuses what is not there or cannot
+  /// be carried.
   ///
   /// - Parameters:
   ///   - markets: where two have one symbol, the one that was meant before is, else the first.
   ///   - isListed: whether a market is to be chosen by a selection and shown.
-  /// - Returns: the places of what is configured and carried, what was live and goes on among them. O(markets + symbols × instruments).
+  /// - Returns: the places of what is configured and carried, what was live and goes on among them. O(markets +
+  ///   symbols × instruments).
   @discardableResult
   final func carry(
     _ markets: [ListedMarket], listing isListed: (ListedMarket) -> Bool = { _ in true }, into batch: inout EventBatch
@@ -146,7 +150,8 @@ extension SymbolHandler {
       "\(market.venueSymbol) is an inverse contract, or its size is not listed: what is traded has no exact value in \(symbol.base)\(advice)"
   }
 
-  /// Takes the venue's whole list, once it is there and before `symbols` is looked at. `markets` is made only if it is wanted.
+  /// Takes the venue's whole list, once it is there and before `symbols` is looked at. `markets` is made only if it
+  /// is wanted.
   final func list(_ markets: @autoclosure () -> [ListedMarket]) {
     for (text, reason) in marketList.malformed { refuseForGood(text, "\(text) is not a selection: \(reason)") }
     guard wantsWholeList else { return }
@@ -276,7 +281,8 @@ extension MarketList {
 }
 
 extension FieldReader {
-  /// Reads an array of objects, each with a market's name in one field and its volume of 24 h, in the quote currency, in another.
+  /// Reads an array of objects, each with a market's name in one field and its volume of 24 h, in the quote currency,
+  /// in another.
   mutating func volumes(
     of nameField: StaticString, _ volumeField: StaticString, into volumes: inout [String: Decimal64]
   ) throws(FeedError) {

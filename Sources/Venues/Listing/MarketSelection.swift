@@ -9,8 +9,8 @@ import MarketData
 ///     *-USD:top20           of those, the 20 with the largest 24 h volume
 ///     USD:top20, =USD       short for *-USD:top20 and *-USD
 ///
-/// `*` stands for any number of letters, also within a name: `1000*-USDT-PERP`. Volumes of different currencies cannot be compared, so
-/// a rank wants the quote currency whole.
+/// `*` stands for any number of letters, also within a name: `1000*-USDT-PERP`. Volumes of different currencies
+/// cannot be compared, so a rank wants the quote currency whole.
 package struct MarketSelection: Hashable, Sendable {
   /// Letters of a selection that are accepted: three parts of 20, two dashes, and a rank.
   static let lengthLimit = 71
@@ -110,7 +110,8 @@ package struct MarketSelection: Hashable, Sendable {
     }
   }
 
-  /// Of `markets`, those that are traded, can be carried and are of this selection: by rank and then by name. O(markets × log).
+  /// Of `markets`, those that are traded, can be carried and are of this selection: by rank and then by name.
+  /// O(markets × log).
   package func choose(from markets: [ListedMarket]) -> [ListedMarket] {
     let found = markets.filter { $0.state == .trading && $0.contractSize != nil && matches($0.symbol) }
     guard let rank else { return found.sorted { $0.symbol.text < $1.symbol.text } }

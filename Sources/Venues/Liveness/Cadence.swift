@@ -1,12 +1,13 @@
 import MarketData
 
-/// What a venue sends by itself on a connection that lives, whatever the followed markets do: the fact by which quiet is told from dead.
+/// What a venue sends by itself on a connection that lives, whatever the followed markets do: the fact by which quiet
+/// is told from dead.
 package struct Cadence: Sendable {
   package enum Source: Sendable {
     /// The venue promises it: a heartbeat, or the same state again.
     case promised
-    /// The venue promises nothing. The cheapest channel of its busiest markets is followed for this alone, on a connection that follows
-    /// none of them for its own sake. It is not published.
+    /// The venue promises nothing. The cheapest channel of its busiest markets is followed for this alone, on a
+    /// connection that follows none of them for its own sake. It is not published.
     case canary(markets: [String])
   }
 

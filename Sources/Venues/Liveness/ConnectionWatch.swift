@@ -3,12 +3,13 @@ import MarketData
 /// Tells a connection that lives from one that does not, by what comes on it.
 ///
 /// Two silences, which are not the same:
-/// - **of the socket**: nothing comes at all, though pings went out. Any frame ends it, a pong and the answer to an application ping among
-///   them, and that is all that those prove.
-/// - **of the market**: nothing comes of any market, and no heartbeat that the venue sends by itself. Pongs and answers change nothing
-///   about it.
+/// - **of the socket**: nothing comes at all, though pings went out. Any frame ends it, a pong and the answer to an
+///   application ping among them, and that is all that those prove.
+/// - **of the market**: nothing comes of any market, and no heartbeat that the venue sends by itself. Pongs and
+///   answers change nothing about it.
 ///
-/// A value; time is a parameter. Whoever owns the connection calls `heard` for each frame and `check` a few times a second.
+/// A value; time is a parameter. Whoever owns the connection calls `heard` for each frame and `check` a few times a
+/// second.
 package struct ConnectionWatch: Sendable {
   /// After this much silence of the socket a ping is sent, µs.
   package static let probeAfter = 2 * Microseconds.second

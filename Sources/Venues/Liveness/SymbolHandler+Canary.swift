@@ -1,10 +1,11 @@
 import Bytes
 import MarketData
 
-/// The canary: what is followed only to know that the venue speaks, where it promises nothing (`Cadence.Source.canary`).
+/// The canary: what is followed only to know that the venue speaks, where it promises nothing
+/// (`Cadence.Source.canary`).
 extension SymbolHandler {
-  /// Subscribes the canary, once on each connection, unless a market of it is followed for its own sake. Called while connected whenever
-  /// nothing else waits to be sent: what is followed for its own sake goes first.
+  /// Subscribes the canary, once on each connection, unless a market of it is followed for its own sake. Called while
+  /// connected whenever nothing else waits to be sent: what is followed for its own sake goes first.
   ///
   /// A connection that is full follows none: it has no room for another stream, and of so many markets one moves.
   final func followCanary(_ now: Timestamp) {
@@ -23,8 +24,8 @@ extension SymbolHandler {
     return markets.map { Array(canaryMark(of: $0).utf8) }
   }
 
-  /// Whether a message about no followed symbol is of the canary, of this connection or of a recorded one. O(bytes); only such messages come
-  /// here.
+  /// Whether a message about no followed symbol is of the canary, of this connection or of a recorded one. O(bytes);
+  /// only such messages come here.
   final func isCanary(_ message: RawSpan) -> Bool {
     unfollowedCanary != nil && canaryMarks.contains { Salvage.contains(message, $0) }
   }

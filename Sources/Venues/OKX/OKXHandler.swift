@@ -3,17 +3,17 @@ import MarketData
 
 /// OKX v5: spot, linear perpetuals (`SWAP`) and linear dated futures on one connection, without a key.
 ///
-/// Instruments come by REST before the connection, then `books` (400 levels, a snapshot in the stream, then changes every 100 ms),
-/// `bbo-tbt` as quotes (10 ms), `trades` and `tickers`. Books are chained: each update names the number before it. The checksum
-/// has been 0 since June 2026 and is not looked at.
+/// Instruments come by REST before the connection, then `books` (400 levels, a snapshot in the stream, then changes
+/// every 100 ms), `bbo-tbt` as quotes (10 ms), `trades` and `tickers`. Books are chained: each update names the
+/// number before it. The checksum has been 0 since June 2026 and is not looked at.
 ///
-/// Sizes of contracts are in contracts: they are multiplied by `ctVal` × `ctMult` as they are read. Inverse contracts, whose worth is
-/// fixed in dollars, are not carried.
+/// Sizes of contracts are in contracts: they are multiplied by `ctVal` × `ctMult` as they are read. Inverse
+/// contracts, whose worth is fixed in dollars, are not carried.
 package final class OKXHandler: SymbolHandler {
   /// Quiet time after which a ping is sent; OKX drops a connection on which nothing was said for 30 s.
   static let pingAfter = 20 * Microseconds.second
-  /// Subscriptions of a connection in an hour, counted by the argument, which is the stricter reading of 480 "operations". Beyond
-  /// it a new connection is made, which begins a count of its own.
+  /// Subscriptions of a connection in an hour, counted by the argument, which is the stricter reading of 480
+  /// "operations". Beyond it a new connection is made, which begins a count of its own.
   static let operationLimit = 470
   /// Arguments in one request: 100 of them are about 5 KB of the 64 KB that are allowed.
   static let argumentsPerRequest = 100
@@ -276,8 +276,8 @@ package final class OKXHandler: SymbolHandler {
 
   // MARK: Replies
 
-  /// `{"event":…}`: an acknowledgement of one argument, a refusal that names its argument in the text only, if at all, or a notice. What a
-  /// refusal does not name is not acknowledged, and so sent again.
+  /// `{"event":…}`: an acknowledgement of one argument, a refusal that names its argument in the text only, if at
+  /// all, or a notice. What a refusal does not name is not acknowledged, and so sent again.
   func heard(
     _ event: String, code: String, message: String, id: Int?, argument: Int?, now: Timestamp
   ) throws(FeedError) {

@@ -26,8 +26,8 @@ extension OKXHandler {
     return list
   }
 
-  /// `{"code":"0","data":[{"instType":…,"instId":…,"last":…,"volCcy24h":…},…]}`; `volCcy24h` is in the quote currency on spot and in
-  /// base units on contracts, where the last price makes it one of the quote currency.
+  /// `{"code":"0","data":[{"instType":…,"instId":…,"last":…,"volCcy24h":…},…]}`; `volCcy24h` is in the quote currency
+  /// on spot and in base units on contracts, where the last price makes it one of the quote currency.
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
     var reader = FieldReader(body)
     var code = ""
@@ -71,8 +71,8 @@ extension OKXHandler {
     try note(volume, of: name, in: &volumes)
   }
 
-  /// By its name, which says all that is needed: `BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`. Nil for options and what else has
-  /// another form of name.
+  /// By its name, which says all that is needed: `BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`. Nil for options and
+  /// what else has another form of name.
   private func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
     var name = ""
     var type = ""

@@ -138,7 +138,8 @@ extension OKXHandler {
         return
       }
       seen[place].sequenceOK += 1
-      // Once a minute without a change, a message that only names the number again; the link before it stays the last one.
+      // Once a minute without a change, a message that only names the number again; the link before it stays the last
+      // one.
       if number != previous { feeds[place].previous = previous }
     }
     feeds[place].last = number
@@ -148,8 +149,8 @@ extension OKXHandler {
 
   /// Whether an update joins the book. If it does not, and is not merely the last one again, the book is rebuilt.
   ///
-  /// A number below the one before it is the venue's reset after maintenance: going on from it would do by one reading of the
-  /// documentation, a new snapshot does by every reading.
+  /// A number below the one before it is the venue's reset after maintenance: going on from it would do by one
+  /// reading of the documentation, a new snapshot does by every reading.
   private func follows(
     _ place: Int, _ number: Int64, _ previous: Int64, now: Timestamp, into batch: inout EventBatch
   ) -> Bool {
@@ -191,8 +192,8 @@ extension OKXHandler {
   private static let tradeFormat = TradeFormat(
     price: "px", size: "sz", id: "tradeId", side: "side", buy: "buy", sell: "sell", time: "ts")
 
-  /// `[{"instId":…,"tradeId":"130639474","px":…,"sz":…,"side":"buy","ts":…,"count":"3"},…]`: fills of one taker at one price in
-  /// one entry, named by the last of `count`; `side` is the taker's.
+  /// `[{"instId":…,"tradeId":"130639474","px":…,"sz":…,"side":"buy","ts":…,"count":"3"},…]`: fills of one taker at
+  /// one price in one entry, named by the last of `count`; `side` is the taker's.
   ///
   /// The first message after a subscription may be the last trade before it, hours old and not marked.
   private func readTrades(
@@ -235,8 +236,8 @@ extension OKXHandler {
   private static let tickerFormat = TickerFormat(
     last: "last", bid: "bidPx", ask: "askPx", open: "open24h", high: "high24h", low: "low24h")
 
-  /// Volumes: on spot `vol24h` is in base and `volCcy24h` in quote units; on contracts `vol24h` is in contracts and `volCcy24h` in
-  /// base units.
+  /// Volumes: on spot `vol24h` is in base and `volCcy24h` in quote units; on contracts `vol24h` is in contracts and
+  /// `volCcy24h` in base units.
   private func readTicker(
     _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {

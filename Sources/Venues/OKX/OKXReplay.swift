@@ -2,8 +2,8 @@ import Bytes
 import MarketData
 
 extension OKXHandler {
-  /// A name is one of the venue (`BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`), or a symbol as it was configured. There is a list for each
-  /// kind of instrument, told apart by its query.
+  /// A name is one of the venue (`BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`), or a symbol as it was configured.
+  /// There is a list for each kind of instrument, told apart by its query.
   static let replay = VenueReplay(
     title: "OKX v5 spot, swaps and futures", names: ["okx"], lists: ["/api/v5/public/instruments"],
     marketFields: [MarketField("instId")]

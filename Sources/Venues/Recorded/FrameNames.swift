@@ -14,8 +14,8 @@ package struct MarketField: Sendable, Hashable {
   }
 }
 
-/// The names of markets that frames show, in the order in which they come: for recordings whose header does not tell them all and
-/// that have no instrument list. Bounded in names and in bytes that are looked at.
+/// The names of markets that frames show, in the order in which they come: for recordings whose header does not tell
+/// them all and that have no instrument list. Bounded in names and in bytes that are looked at.
 package struct FrameNames {
   /// Names that are kept.
   package static let limit = 256

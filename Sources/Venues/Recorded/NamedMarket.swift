@@ -8,8 +8,8 @@ struct NamedMarket {
 }
 
 extension NamedMarket {
-  /// Quote currencies by which a name that runs base and quote together is taken apart where the recording has no list; the longest
-  /// counts.
+  /// Quote currencies by which a name that runs base and quote together is taken apart where the recording has no
+  /// list; the longest counts.
   private static let quotes = [
     "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "USDP", "BTC", "ETH", "BNB", "TRY", "EUR", "BRL", "RUB", "GBP", "AUD",
     "JPY", "USD", "DAI", "XRP", "TRX", "DOGE", "PAX", "USDS", "UST", "BIDR", "IDRT", "BKRW", "UAH", "NGN", "ZAR", "ARS",

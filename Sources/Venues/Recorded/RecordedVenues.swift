@@ -1,7 +1,7 @@
 /// What recordings of all venues have in common.
 extension VenueRegistry {
-  /// The venues that say that recordings with such a header are their own: one, but where a venue has several protocols that each are
-  /// a venue here. Frames tell those apart.
+  /// The venues that say that recordings with such a header are their own: one, but where a venue has several
+  /// protocols that each are a venue here. Frames tell those apart.
   package static func replays(venue: String, market: String) -> [(venue: Venue, replay: VenueReplay)] {
     venues.compactMap { known in
       known.replay.flatMap { $0.isMeant(venue: venue, market: market) ? (known, $0) : nil }

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// How recordings of a venue are told from others and played: what their symbols are in the gateway's words, which of their answers are
-/// instrument lists, and what stands for a list that was not recorded.
+/// How recordings of a venue are told from others and played: what their symbols are in the gateway's words, which of
+/// their answers are instrument lists, and what stands for a list that was not recorded.
 package struct VenueReplay: Sendable {
   /// What can be replayed, for whoever tries what cannot: `Bybit v5 spot and linear`.
   package var title: String
@@ -10,7 +10,8 @@ package struct VenueReplay: Sendable {
   package var names: [String]
   /// The markets in headers that are meant: `spot`, a part's name, `mixed`. Empty if any is.
   package var markets: Set<String> = []
-  /// How the paths of instrument lists end; the first is the path of the list that is asked for. Empty where it comes in the stream.
+  /// How the paths of instrument lists end; the first is the path of the list that is asked for. Empty where it comes
+  /// in the stream.
   package var lists: [String] = []
   /// The path that is asked for instead in markets whose list is elsewhere, by the market.
   package var ownLists: [String: String] = [:]
@@ -24,7 +25,8 @@ package struct VenueReplay: Sendable {
   package var marketFields: [MarketField] = []
   /// Requests for snapshots of books.
   package var books: [BookRequest] = []
-  /// What is to be played, made from the beginning of a recording; nil if it is in a protocol that is not read here, or not any more.
+  /// What is to be played, made from the beginning of a recording; nil if it is in a protocol that is not read here,
+  /// or not any more.
   package var start: @Sendable (RecordedStart) -> ReplayStart?
 
   /// Whether a header's recording is one of these, as far as it says so.
@@ -71,8 +73,8 @@ package struct BookRequest: Sendable {
 package struct RecordedStart: Sendable {
   /// In its header.
   package var market: String
-  /// The symbols of its header that are no selections, and those of its frames where no list was recorded: the venue's own names, or as
-  /// they were configured.
+  /// The symbols of its header that are no selections, and those of its frames where no list was recorded: the
+  /// venue's own names, or as they were configured.
   package var names: [String]
   /// Of the first connection.
   package var url: String?
@@ -115,9 +117,11 @@ struct NamedMarkets {
 package struct ReplayStart: Sendable {
   /// In the gateway's words: `BTC-USDT`.
   package var symbols: [String]
-  /// The instrument list to answer with: the recorded one, or one made from the header. Without increments: values widen the scales.
+  /// The instrument list to answer with: the recorded one, or one made from the header. Without increments: values
+  /// widen the scales.
   package var instruments: [UInt8] = []
-  /// A message that comes first on every connection: a list that is part of the stream and was not recorded. Mostly empty.
+  /// A message that comes first on every connection: a list that is part of the stream and was not recorded. Mostly
+  /// empty.
   package var preamble: [UInt8] = []
   /// Names that are not replayed, and why.
   package var skipped: [String: String]

@@ -70,8 +70,8 @@ extension InstrumentTable {
     }
   }
 
-  /// Reads one side of a book; null, where a side may be missing, is one without levels. A level that cannot be read costs the message,
-  /// and with it the book: what it said of the others is not the whole any more. O(levels).
+  /// Reads one side of a book; null, where a side may be missing, is one without levels. A level that cannot be read
+  /// costs the message, and with it the book: what it said of the others is not the whole any more. O(levels).
   mutating func readLevels(
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString, isBid: Bool, _ format: BookFormat,
     into levels: inout [PriceLevel]
@@ -127,8 +127,8 @@ extension InstrumentTable {
     }
   }
 
-  /// The best level of a side that was passed over in `outer` before: the first that has a size, or the last one without; nil if there is
-  /// none at all.
+  /// The best level of a side that was passed over in `outer` before: the first that has a size, or the last one
+  /// without; nil if there is none at all.
   mutating func readBest(
     _ side: FieldSlice?, of outer: borrowing FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat
   ) throws(FeedError) -> PriceLevel? {
@@ -157,8 +157,9 @@ extension InstrumentTable {
     return FeedError(.value, "level before offset \(reader.offset): price is not above zero")
   }
 
-  /// Whether a level goes into a book. An ask at a price beyond 64 bits does not, and is counted (asks of 10^10 and more are there): it is
-  /// further away than any that could be shown. Of a bid that would be the best one, nothing would be left.
+  /// Whether a level goes into a book. An ask at a price beyond 64 bits does not, and is counted (asks of 10^10 and
+  /// more are there): it is further away than any that could be shown. Of a bid that would be the best one, nothing
+  /// would be left.
   @inline(__always)
   private mutating func isKept(
     _ level: PriceLevel, isBid: Bool, _ reader: borrowing FieldReader
@@ -169,8 +170,8 @@ extension InstrumentTable {
     return false
   }
 
-  /// Reads a level. Its price is above zero, and `Int64.max` stands for all that are too large; 0 with a size of 0 is a place without
-  /// orders.
+  /// Reads a level. Its price is above zero, and `Int64.max` stands for all that are too large; 0 with a size of 0 is
+  /// a place without orders.
   @inline(__always)
   mutating func readLevel(
     _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat, _ word: inout JSONSlice?

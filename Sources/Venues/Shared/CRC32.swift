@@ -1,4 +1,5 @@
-/// CRC-32 as in IEEE 802.3 and zlib: reflected polynomial 0xEDB88320, start and final XOR 0xFFFFFFFF. Eight bytes a step.
+/// CRC-32 as in IEEE 802.3 and zlib: reflected polynomial 0xEDB88320, start and final XOR 0xFFFFFFFF. Eight bytes a
+/// step.
 package struct CRC32 {
   private var state: UInt32 = 0xFFFF_FFFF
 

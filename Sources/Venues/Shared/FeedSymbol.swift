@@ -1,13 +1,14 @@
 import MarketData
 
-/// A configured symbol taken apart: `BTC-USD` is base `BTC` and quote `USD`, `BTC-USDT-PERP` a perpetual, `BTC-USDT-20261225` a
-/// future that expires on that day (UTC).
+/// A configured symbol taken apart: `BTC-USD` is base `BTC` and quote `USD`, `BTC-USDT-PERP` a perpetual,
+/// `BTC-USDT-20261225` a future that expires on that day (UTC).
 package struct FeedSymbol: Hashable, Sendable {
   package let base: String
   package let quote: String
   package let kind: Instrument.Kind
 
-  /// Nil unless it is two non-empty names joined by one dash, and behind another dash `PERP` or a day that there can be.
+  /// Nil unless it is two non-empty names joined by one dash, and behind another dash `PERP` or a day that there can
+  /// be.
   package init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard (2...3).contains(parts.count), !parts[0].isEmpty, !parts[1].isEmpty else { return nil }

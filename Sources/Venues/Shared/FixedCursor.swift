@@ -78,10 +78,11 @@ struct FixedCursor {
     return count > 0 && count <= 18 ? value : nil
   }
 
-  /// `digits.digits"` with the closing quote, as a count of 10^-`scale`. Nil if it is spelled otherwise, has more than 10
-  /// digits before the point, or not exactly `scale` after it.
+  /// `digits.digits"` with the closing quote, as a count of 10^-`scale`. Nil if it is spelled otherwise, has more
+  /// than 10 digits before the point, or not exactly `scale` after it.
   ///
-  /// Binance prints all numbers with 8 digits after the point, which are converted eight bytes at a time: 1.2 ns a digit less.
+  /// Binance prints all numbers with 8 digits after the point, which are converted eight bytes at a time: 1.2 ns a
+  /// digit less.
   @inline(__always)
   mutating func decimal(scale: UInt8) -> Int64? {
     guard scale == 8 else { return nil }

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// The request for a venue's list of markets: one at a time, again after a failure, ever more rarely, until it has come; and anew
-/// whenever it is wanted again.
+/// The request for a venue's list of markets: one at a time, again after a failure, ever more rarely, until it has
+/// come; and anew whenever it is wanted again.
 struct ListRequest {
   /// The list is there, and nobody wants a newer one.
   private(set) var isDone = false
@@ -47,8 +47,8 @@ struct ListRequest {
   /// A part of the list has come; the next may be asked for at once.
   mutating func goesOn() { due = .distantPast }
 
-  /// The answer was of no use. It is asked for again when the venue said, if it did (`retryAfter`, µs); else 429 (too many requests) waits
-  /// for a minute, 403 and 418 (banned) for `banPause`.
+  /// The answer was of no use. It is asked for again when the venue said, if it did (`retryAfter`, µs); else 429 (too
+  /// many requests) waits for a minute, 403 and 418 (banned) for `banPause`.
   mutating func failed(status: Int, retryAfter: Int64? = nil, now: Timestamp) {
     due = now + Self.wait(status: status, retryAfter: retryAfter, backoff.next(), banPause: banPause)
   }
@@ -68,8 +68,8 @@ struct ListRequest {
   /// The list is wanted again. One that is on its way will do.
   mutating func again() { isDone = false }
 
-  /// The connection is gone, and with it what was under way: the list is wanted again beside the next one, as markets are listed and
-  /// delisted. The next one does not wait for it.
+  /// The connection is gone, and with it what was under way: the list is wanted again beside the next one, as markets
+  /// are listed and delisted. The next one does not wait for it.
   mutating func restart() {
     isDone = false
     guard number != nil else { return }
@@ -79,7 +79,8 @@ struct ListRequest {
 }
 
 extension SymbolHandler {
-  /// Takes the answer to the list's request: what `readList` cannot read is asked for again later, what it says is not all is gone on with.
+  /// Takes the answer to the list's request: what `readList` cannot read is asked for again later, what it says is
+  /// not all is gone on with.
   final func takeList(status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
     do throws(FeedError) {
       guard status == 200 else { throw FeedError(.refused, "status \(status)") }

@@ -49,8 +49,8 @@ extension InstrumentTable {
     return true
   }
 
-  /// The quote of `fields`, which were met in `reader`; one without a time is of `now`. A side whose price or size is missing, null, an
-  /// empty text or 0 has no orders: venues spell that in each of these ways.
+  /// The quote of `fields`, which were met in `reader`; one without a time is of `now`. A side whose price or size is
+  /// missing, null, an empty text or 0 has no orders: venues spell that in each of these ways.
   mutating func quote(
     _ fields: QuoteFields, _ reader: borrowing FieldReader, _ format: QuoteFormat, now: Timestamp
   ) throws(FeedError) -> Quote {

@@ -3,12 +3,13 @@ import MarketData
 
 /// What becomes of requests on a connection that are not answered, or refused.
 ///
-/// - One that is not answered within `answer` is sent again. The second time that is told of; the third time the connection is of no more
-///   use, and is exchanged for another one.
-/// - One for something beside a book that is refused is asked for again, slowly and for ever (`refusalWait`), and touches nothing else. A
-///   book's refusal is its symbol's, and `SymbolRefusals` asks again.
+/// - One that is not answered within `answer` is sent again. The second time that is told of; the third time the
+///   connection is of no more use, and is exchanged for another one.
+/// - One for something beside a book that is refused is asked for again, slowly and for ever (`refusalWait`), and
+///   touches nothing else. A book's refusal is its symbol's, and `SymbolRefusals` asks again.
 enum RequestDeadline {
-  /// How long an answer may take: one has been seen to take 11 s at one venue, which has its own measure, and none 10 s elsewhere.
+  /// How long an answer may take: one has been seen to take 11 s at one venue, which has its own measure, and none 10
+  /// s elsewhere.
   static let answer = 10 * Microseconds.second
   /// Times that a request is sent before its connection is given up.
   static let attempts = 3
@@ -32,7 +33,8 @@ protocol RepeatedRequest {
 }
 
 extension SymbolHandler {
-  /// Notes that a request was not answered, for the `attempts`th time in a row: tells of it, and then has the connection exchanged.
+  /// Notes that a request was not answered, for the `attempts`th time in a row: tells of it, and then has the
+  /// connection exchanged.
   final func unanswered(_ attempts: Int, _ request: @autoclosure () -> String, now: Timestamp) {
     if attempts == RequestDeadline.attempts - 1 || (attempts > 0 && attempts % 10 == 0) {
       note(FeedError(.unanswered, "no answer to a request that was sent \(attempts) times"), text: request())

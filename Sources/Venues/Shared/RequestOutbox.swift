@@ -1,13 +1,14 @@
 import MarketData
 
-/// What a connection has still to send, and what it has sent and awaits an answer to: requests in their order, at most `atOnce` in one go,
-/// and one go in `interval`, so that no span of `interval` has more than `atOnce`.
+/// What a connection has still to send, and what it has sent and awaits an answer to: requests in their order, at
+/// most `atOnce` in one go, and one go in `interval`, so that no span of `interval` has more than `atOnce`.
 ///
-/// All of it is one connection's and is forgotten with it (`removeAll`). Nothing happens here by itself: who owns it calls `take` a few
-/// times a second and whenever something was added.
+/// All of it is one connection's and is forgotten with it (`removeAll`). Nothing happens here by itself: who owns it
+/// calls `take` a few times a second and whenever something was added.
 ///
-/// Bounded: at most `limit` requests wait, and as many answers are awaited. What would be one too many to wait is left out, which the
-/// handlers' own bounds (a few requests for each symbol) never come to; of those that await an answer the oldest is forgotten.
+/// Bounded: at most `limit` requests wait, and as many answers are awaited. What would be one too many to wait is
+/// left out, which the handlers' own bounds (a few requests for each symbol) never come to; of those that await an
+/// answer the oldest is forgotten.
 struct RequestOutbox<Request> {
   /// Requests in one go.
   let atOnce: Int
@@ -43,7 +44,8 @@ struct RequestOutbox<Request> {
     for request in requests where hasRoom(for: 1) { waiting.append(Waiting(request: request, isJoined: false)) }
   }
 
-  /// Adds requests that go together or not at all: the end of a subscription and its beginning. Precondition: at most `atOnce`.
+  /// Adds requests that go together or not at all: the end of a subscription and its beginning. Precondition: at most
+  /// `atOnce`.
   /// - Parameter isFirst: before all others instead of behind them.
   mutating func append(together requests: Request..., isFirst: Bool = false) {
     precondition(requests.count <= atOnce)
@@ -75,7 +77,8 @@ struct RequestOutbox<Request> {
   /// Whether nothing goes out for a while, whatever its turn.
   func isPaused(at now: Timestamp) -> Bool { now < pausedUntil }
 
-  /// The requests to be sent now; none if there are none, or it is too early. No allocation if there are none. O(waiting).
+  /// The requests to be sent now; none if there are none, or it is too early. No allocation if there are none.
+  /// O(waiting).
   /// - Parameter room: how many there may be, where something else than this bounds them too.
   mutating func take(now: Timestamp, room: Int = .max) -> [Request] {
     if !later.isEmpty { ripen(now) }
@@ -95,8 +98,8 @@ struct RequestOutbox<Request> {
     awaited.append((id, request, now + RequestDeadline.answer))
   }
 
-  /// The requests whose answers are overdue; they are not awaited any more. No allocation if there are none. O(1) then: the oldest is
-  /// the first that is due.
+  /// The requests whose answers are overdue; they are not awaited any more. No allocation if there are none. O(1)
+  /// then: the oldest is the first that is due.
   mutating func takeOverdue(now: Timestamp) -> [Request] {
     guard let first = awaited.first, now >= first.due else { return [] }
     let count = awaited.prefix { now >= $0.due }.count
@@ -138,7 +141,8 @@ struct RequestOutbox<Request> {
 }
 
 extension RequestOutbox where Request: SymbolRequest {
-  /// One of a request's symbols was answered. The request about it alone, which the rest goes on without; nil if none awaits it.
+  /// One of a request's symbols was answered. The request about it alone, which the rest goes on without; nil if none
+  /// awaits it.
   /// - Parameters:
   ///   - id: nil where the answer does not say it: then it is the oldest request that `matches`. O(awaited).
   mutating func answered(_ id: Int?, place: Int, where matches: (Request) -> Bool = { _ in true }) -> Request? {
@@ -160,8 +164,8 @@ protocol SymbolRequest {
 }
 
 extension RequestOutbox where Request: SymbolRequest {
-  /// Asks again for a request that was refused as a whole, in halves, before all others: which of its symbols is to blame shows when one is
-  /// alone. Precondition: it has several.
+  /// Asks again for a request that was refused as a whole, in halves, before all others: which of its symbols is to
+  /// blame shows when one is alone. Precondition: it has several.
   mutating func putBackHalves(of request: Request) {
     precondition(request.places.count > 1)
     let middle = request.places.count / 2

@@ -13,8 +13,8 @@ enum Salvage {
     }
   }
 
-  /// The places of the symbols in string values of `key` (given with its quotes), each once; of each value what stands between
-  /// `prefix` and `suffix`, where it has both.
+  /// The places of the symbols in string values of `key` (given with its quotes), each once; of each value what
+  /// stands between `prefix` and `suffix`, where it has both.
   static func symbols(
     _ message: RawSpan, key: StaticString, in table: SymbolTable, prefix: StaticString = "", suffix: StaticString = ""
   ) -> [Int] {

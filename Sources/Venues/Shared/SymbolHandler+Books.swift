@@ -3,7 +3,8 @@ import MarketData
 
 /// What the handlers of several venues do with books.
 extension SymbolHandler {
-  /// Reads the snapshot of a book by REST, at scales that are widened as it wants them. Nil if it cannot be read: the reason is kept.
+  /// Reads the snapshot of a book by REST, at scales that are widened as it wants them. Nil if it cannot be read: the
+  /// reason is kept.
   /// - Parameter mark: behind it the snapshot's levels stand.
   /// - Returns: the number or time that the snapshot stands at.
   final func snapshot(
@@ -26,9 +27,9 @@ extension SymbolHandler {
     return nil
   }
 
-  /// Joins what `bridge` has kept to a snapshot at `id` that is not stale and whose levels stand in `batch` from `mark` on. Appends and
-  /// counts the snapshot and every kept update that follows it. False if there is a hole among what was kept: the book has been
-  /// reset, and another snapshot is wanted. O(kept).
+  /// Joins what `bridge` has kept to a snapshot at `id` that is not stale and whose levels stand in `batch` from
+  /// `mark` on. Appends and counts the snapshot and every kept update that follows it. False if there is a hole among
+  /// what was kept: the book has been reset, and another snapshot is wanted. O(kept).
   ///
   /// - Parameter isLinked: whether an update that follows vouches for the one before it, and is counted for that.
   final func join(

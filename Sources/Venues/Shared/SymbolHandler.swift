@@ -1,16 +1,18 @@
 import Bytes
 import MarketData
 
-/// What the venues' handlers share: instruments and their places, scales that widen, messages that are taken whole or not.
+/// What the venues' handlers share: instruments and their places, scales that widen, messages that are taken whole or
+/// not.
 ///
-/// A subclass overrides `read` and changes nothing of its own in it before the last thing that can fail, because a message
-/// may be read again at a wider scale.
+/// A subclass overrides `read` and changes nothing of its own in it before the last thing that can fail, because a
+/// message may be read again at a wider scale.
 package class SymbolHandler: FeedHandler {
   final var known = InstrumentTable()
   final var seen: [SymbolCounts] = []
   /// When anything last came on the connection.
   final private(set) var connectionHeard = Timestamp.distantPast
-  /// Set by `read` for a message that only answers something that was asked, a ping included: it proves a socket and no market.
+  /// Set by `read` for a message that only answers something that was asked, a ping included: it proves a socket and
+  /// no market.
   final var isAnswer = false
   final lazy var canaryMarks = makeCanaryMarks()
   /// Whether the canary has been seen to on this connection.
@@ -19,8 +21,8 @@ package class SymbolHandler: FeedHandler {
   final private(set) var refusedSymbols: Set<String> = []
   /// Those that no venue's list can change: no symbols, or of a kind that is not carried here.
   private final var hopelessSymbols: Set<String> = []
-  /// When another connection may be asked for next because of requests that nobody answers: one that never is does not cost one after
-  /// the other.
+  /// When another connection may be asked for next because of requests that nobody answers: one that never is does
+  /// not cost one after the other.
   final var nextRenewal = Timestamp.distantPast
   final var renewals = Backoff(first: 5 * Microseconds.minute, limit: Microseconds.hour)
 
@@ -119,13 +121,15 @@ package class SymbolHandler: FeedHandler {
   /// Why a market that is listed is not carried under that symbol; nil if it is.
   func refusal(of market: ListedMarket, for symbol: String) -> String? { nil }
 
-  /// The path of the venue's list, or of the part of it that is next; nil where it does not come by REST, or not one at a time.
+  /// The path of the venue's list, or of the part of it that is next; nil where it does not come by REST, or not one
+  /// at a time.
   var listPath: String? { nil }
 
   /// Bytes that a list has at most: twenty times the largest in use that is not said to be larger.
   var listLimit: Int { 16 << 20 }
 
-  /// Reads an answer to `listRequest` and takes the markets that it lists; false if that is not all: `prepare` asks for the rest.
+  /// Reads an answer to `listRequest` and takes the markets that it lists; false if that is not all: `prepare` asks
+  /// for the rest.
   func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool { true }
 
   /// The list is there: what it brought is subscribed, if there is a connection.
@@ -157,13 +161,14 @@ package class SymbolHandler: FeedHandler {
     takeList(status: status, body: body, now: now, into: &batch)
   }
 
-  /// Reads the snapshot of a book by REST: its levels go to the end of `batch`, the number or time that it stands at is returned.
+  /// Reads the snapshot of a book by REST: its levels go to the end of `batch`, the number or time that it stands at
+  /// is returned.
   func readSnapshot(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
     preconditionFailure("snapshots that nobody asks for")
   }
 
-  /// The paths whose answers together hold the 24 h volume of every market, asked for one after the other. Empty if the venue has no
-  /// such request, or its list says the volumes already.
+  /// The paths whose answers together hold the 24 h volume of every market, asked for one after the other. Empty if
+  /// the venue has no such request, or its list says the volumes already.
   var volumeRequests: [String] { [] }
 
   /// Reads the answer to `volumeRequests[index]`: volumes in the quote currency, by the venue's own names.
@@ -174,8 +179,8 @@ package class SymbolHandler: FeedHandler {
   /// The scales of an instrument have been widened: levels kept aside follow.
   func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {}
 
-  /// Adds an instrument, or brings the one of that venue symbol up to date. Its place; nil if the table is full, and then the configured
-  /// `symbol` is refused.
+  /// Adds an instrument, or brings the one of that venue symbol up to date. Its place; nil if the table is full, and
+  /// then the configured `symbol` is refused.
   final func add(_ market: ListedMarket, for symbol: String, into batch: inout EventBatch) -> Int? {
     guard let (place, priceBy, sizeBy) = known.add(market, venue: venue.name, into: &batch) else {
       refuse(symbol, "too many symbols on one connection")
@@ -208,7 +213,8 @@ package class SymbolHandler: FeedHandler {
     isAnswer = false
     let ignored = counts.ignored
     var mark = BatchMark(batch)
-    // Price and size of every symbol in the message may each widen several times; beyond that it is not a message but an attack.
+    // Price and size of every symbol in the message may each widen several times; beyond that it is not a message but
+    // an attack.
     var passes = 0
     while true {
       do throws(FeedError) {
@@ -235,8 +241,8 @@ package class SymbolHandler: FeedHandler {
     }
   }
 
-  /// Takes trades at a price or size of zero or less out of the batch, which the others of the message stay in. This is the one place for
-  /// all venues. O(events).
+  /// Takes trades at a price or size of zero or less out of the batch, which the others of the message stay in. This
+  /// is the one place for all venues. O(events).
   private final func dropImpossibleTrades(from start: Int, of batch: inout EventBatch) throws(FeedError) {
     var dropped = 0
     for index in start..<batch.events.count {

@@ -1,10 +1,11 @@
 import MarketData
 
-/// Symbols that a venue refused, and when each is asked for again: slowly, and for ever. A market may be halted today and listed
-/// tomorrow, and a gateway is not to be restarted for that.
+/// Symbols that a venue refused, and when each is asked for again: slowly, and for ever. A market may be halted today
+/// and listed tomorrow, and a gateway is not to be restarted for that.
 ///
-/// Each wait is twice the one before, from `firstWait` to `lastWait`. What is due within a minute of each other is asked for together, so
-/// that there is at most one round a minute, however many there are. Bounded by the symbols that are configured.
+/// Each wait is twice the one before, from `firstWait` to `lastWait`. What is due within a minute of each other is
+/// asked for together, so that there is at most one round a minute, however many there are. Bounded by the symbols
+/// that are configured.
 package struct SymbolRefusals: Sendable {
   package static let firstWait = Microseconds.minute
   package static let lastWait = 30 * Microseconds.minute
@@ -37,7 +38,8 @@ package struct SymbolRefusals: Sendable {
   /// The symbol is carried.
   mutating func forget(_ symbol: String) { entries[symbol] = nil }
 
-  /// The symbols to be asked for now, in order; their next times are set. Empty if none is due, or the last round was less than a minute ago.
+  /// The symbols to be asked for now, in order; their next times are set. Empty if none is due, or the last round was
+  /// less than a minute ago.
   mutating func takeDue(now: Timestamp) -> [String] {
     guard !entries.isEmpty, now - lastRound >= Self.firstWait, entries.contains(where: { $0.value.due <= now }) else {
       return []

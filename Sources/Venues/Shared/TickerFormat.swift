@@ -19,8 +19,8 @@ struct TickerFormat {
 }
 
 extension InstrumentTable {
-  /// Takes the value of `key` if it is one of a ticker's figures; false, and nothing is read, if it is not. What is null, or fits
-  /// nowhere, is nil.
+  /// Takes the value of `key` if it is one of a ticker's figures; false, and nothing is read, if it is not. What is
+  /// null, or fits nowhere, is nil.
   mutating func take(
     _ key: JSONSlice, of reader: inout FieldReader, _ format: TickerFormat, into ticker: inout Ticker
   ) throws(FeedError) -> Bool {
@@ -64,8 +64,8 @@ extension InstrumentTable {
     }
   }
 
-  /// The place of the market whose name is in `field` of an object that was passed over: no venue promises that it stands before the
-  /// figures, which cannot be read without it.
+  /// The place of the market whose name is in `field` of an object that was passed over: no venue promises that it
+  /// stands before the figures, which cannot be read without it.
   mutating func place(
     _ field: StaticString, of object: FieldSlice, in outer: borrowing FieldReader
   ) throws(FeedError) -> Int {

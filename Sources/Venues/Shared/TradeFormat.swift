@@ -11,8 +11,8 @@ struct TradeFormat {
   var size: StaticString
   var id: StaticString
   var side: StaticString
-  /// The words, in capitals or not, of a taker who bought and of one who sold. Where the venue says the maker's side, the other way
-  /// round. Empty where it is no word.
+  /// The words, in capitals or not, of a taker who bought and of one who sold. Where the venue says the maker's side,
+  /// the other way round. Empty where it is no word.
   var buy: StaticString = ""
   var sell: StaticString = ""
   /// Nil where the handler reads the time itself.
@@ -56,8 +56,8 @@ extension InstrumentTable {
     return true
   }
 
-  /// The trade of `fields`, which were met in `reader`; one without a time happened `now`. Throws if one of the others is missing or
-  /// bad. Counts nothing.
+  /// The trade of `fields`, which were met in `reader`; one without a time happened `now`. Throws if one of the
+  /// others is missing or bad. Counts nothing.
   mutating func trade(
     _ fields: TradeFields, _ reader: borrowing FieldReader, _ format: TradeFormat, now: Timestamp,
     isBacklog: Bool = false

@@ -1,7 +1,7 @@
 /// Numbers of trades that a venue counts without holes.
 enum TradeSequence {
-  /// How many numbers lie between the last trade and the next: trades that never came. 0 before the first (`last` 0), and where
-  /// numbers go back. Any two numbers may be given, since a venue may send any.
+  /// How many numbers lie between the last trade and the next: trades that never came. 0 before the first (`last` 0),
+  /// and where numbers go back. Any two numbers may be given, since a venue may send any.
   static func missed(after last: Int64, before next: Int64) -> Int {
     last > 0 && next > last ? Int(next - last - 1) : 0
   }

@@ -2,8 +2,8 @@ import MarketData
 
 /// A feed that is too large for one connection.
 extension Venue {
-  /// Connections that the symbols of one kind of market may be spread over. What is beyond them is refused with the configuration: a venue
-  /// bans addresses with too many, and another gateway carries the rest as well.
+  /// Connections that the symbols of one kind of market may be spread over. What is beyond them is refused with the
+  /// configuration: a venue bans addresses with too many, and another gateway carries the rest as well.
   package static let connectionLimit = 20
 
   /// Symbols that one feed may have: as many as all its connections carry, of all kinds of market.
@@ -28,8 +28,8 @@ extension Venue {
     return nil
   }
 
-  /// Spreads a feed evenly over as few connections as carry it: their numbers of symbols differ by one at the most, and neighbours stay
-  /// together. Selections (`*-USD`), whose number is not known, stay on the first.
+  /// Spreads a feed evenly over as few connections as carry it: their numbers of symbols differ by one at the most,
+  /// and neighbours stay together. Selections (`*-USD`), whose number is not known, stay on the first.
   func split(_ configuration: FeedConfiguration) -> [(venue: Venue, configuration: FeedConfiguration)] {
     let names = configuration.symbols.filter { !MarketSelection.isMeant(by: $0) }
     let count = (names.count + symbolLimit - 1) / symbolLimit

@@ -13,8 +13,9 @@ enum VenueClock {
 
 /// Times as venues write them.
 enum VenueTime {
-  /// Reads `2026-08-25T03:35:57.096368Z` (RFC 3339 section 5.6, offset `Z` or `±hh:mm`, any number of fraction digits, cut
-  /// to µs). Nil if it is not one, or before 1970: Coinbase sends the year 0001 and Kraken 1970 for "no time".
+  /// Reads `2026-08-25T03:35:57.096368Z` (RFC 3339 section 5.6, offset `Z` or `±hh:mm`, any number of fraction
+  /// digits, cut to µs). Nil if it is not one, or before 1970: Coinbase sends the year 0001 and Kraken 1970 for "no
+  /// time".
   static func rfc3339(_ text: RawSpan) -> Timestamp? {
     text.withUnsafeBytes { bytes in
       guard bytes.count >= 20 else { return nil }
@@ -86,7 +87,8 @@ enum VenueTime {
     value >= 100_000_000_000_000_000 ? Timestamp(microseconds: value / 1_000) : epoch(value)
   }
 
-  /// A count of ms since 1970 with digits after the point, cut to µs: `1606292218213.4578`. Nil before 1970 and after the year 5138.
+  /// A count of ms since 1970 with digits after the point, cut to µs: `1606292218213.4578`. Nil before 1970 and after
+  /// the year 5138.
   static func milliseconds(_ value: Decimal64) -> Timestamp? {
     guard value.mantissa > 0 else { return nil }
     let micro: Int64

@@ -12,7 +12,7 @@ enum Base64 {
     }
   }
 
-  /// The six bits of a character; nil if it is none of the alphabet.
+  /// The six bits of a character; nil if it is not in the alphabet.
   @inline(__always)
   private static func bits(_ character: UInt8) -> UInt8? {
     switch character {
