@@ -175,7 +175,7 @@ struct AccessPolicyTests {
       (#"[]"#, #"{"exp":1790000100}"#, .malformed), (#"{"alg":"HS256"} x"#, #"{"exp":1790000100}"#, .malformed),
       (#"{"alg":"HS256"}"#, #"[]"#, .malformed), (#"{"alg":"HS256"}"#, "", .malformed),
       (#"{"alg":"HS256"}"#, #"{"exp":1790000100,"sub":7}"#, .claims),
-      (#"{"alg":"HS256"}"#, #"{"exp":1790000100,"tidegate":{"channels":["candles"]}}"#, .claims),
+      (#"{"alg":"HS256"}"#, #"{"exp":1790000100,"tidegate":{"channels":["candlesticks"]}}"#, .claims),
       (#"{"alg":"HS256"}"#, #"{"exp":1790000100,"tidegate":{"symbols":["kraken"]}}"#, .claims),
       (#"{"alg":"HS256"}"#, #"{"exp":1790000100,"tidegate":{"subscriptions":0}}"#, .claims),
       (#"{"alg":"HS256"}"#, #"{"exp":1790000100,"tidegate":{"subscription":5}}"#, .claims),

@@ -62,7 +62,7 @@ extension StreamPublisher {
         PulseChannel.append(pulse, changePercent: summary.changePercent, of: state.instrument, to: &out)
       }
       if state.lastPrice != nil {
-        var line = state.sparkline(points: points, now: now)
+        var line = state.sparkline(points: points, now: now).withWholeGap(now: now)
         if let price = summary.price, !line.points.isEmpty { line.points[line.points.count - 1] = price }
         out.append(",\"sparkline\":{")
         SparklineChannel.appendSnapshot(line, of: state.instrument, to: &out)
@@ -77,7 +77,8 @@ extension StreamPublisher {
       TradesChannel.appendList(instrument.recentTrades.last(limit), of: state.instrument, to: &out)
     case .sparkline(let range, let points):
       out.append(UInt8(ascii: ","))
-      SparklineChannel.appendSnapshot(state.sparkline(range, points: points, now: now), of: state.instrument, to: &out)
+      let line = state.sparkline(range, points: points, now: now).withWholeGap(now: now)
+      SparklineChannel.appendSnapshot(line, of: state.instrument, to: &out)
     case .candles(let interval, let from, let to, let limit):
       let candles = state.candles(interval, from: from, to: to, limit: limit, now: now)
       out.append(UInt8(ascii: ","))
@@ -105,13 +106,24 @@ extension ContentTag {
     add(UInt64(points))
     add(UInt64(range.rawValue))
     add(UInt64(state.chart.coverageRevision))
-    // A gap that goes on ends now.
-    if !state.chart.isObserved { add(now.microseconds) }
+    // A gap that goes on grows by whole buckets.
+    if !state.chart.isObserved { add(now.microseconds / range.bucketLength) }
     guard let tip = state.sparklineTip(range, points: points, now: now) else { return }
     add(tip.from.microseconds)
     add(tip.step)
     add(Int64(tip.index))
     add(tip.price)
     add(UInt64(tip.revision))
+  }
+}
+
+extension Sparkline {
+  /// The line with a gap that goes on cut to buckets that are over, so that an answer does not change while nothing
+  /// happens.
+  fileprivate func withWholeGap(now: Timestamp) -> Sparkline {
+    guard let last = gaps.last, last.to == now else { return self }
+    var line = self
+    line.gaps[gaps.count - 1].to = max(last.from, now - now.microseconds % range.bucketLength)
+    return line
   }
 }

@@ -241,7 +241,9 @@ extension Kraken {
     hearing.report(
       .refused(
         Hearing.Refusal(
-          id: method == "subscribe" ? id : nil, place: symbol.flatMap { instruments.place(named: $0) }, channel: nil,
+          // The refused end of a subscription is no refusal of the one that follows it: no request has its number.
+          id: method == "unsubscribe" ? id ?? 0 : id, place: symbol.flatMap { instruments.place(named: $0) },
+          channel: nil,
           reason: error,
           effect: error.contains("rate") ? .pause(nil) : words.contains("already subscribed") ? .already : .finalForAll,
           what: symbol.map { "\(method) \($0)" } ?? method)))
