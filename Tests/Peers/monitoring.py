@@ -52,6 +52,7 @@ def main(binary, folder):
         file.write(f"global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: ['{rules}']\nscrape_configs:\n"
                    f"  - job_name: tidegate\n    static_configs: [{{targets: ['127.0.0.1:{internal}']}}]\n")
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TIDEGATE_")}
+    environment["TIDEGATE_DATA_DIRECTORY"] = "none"
     processes = []
     try:
         with open(os.path.join(folder, "log"), "wb") as log:

@@ -161,6 +161,13 @@ signal_check() { # drain | stall | takeover | reload
   python3 Tests/Peers/signals.py "$1" "$binary"
 }
 
+# A gateway that a real Prometheus reads.
+monitoring_check() {
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  command -v prometheus >/dev/null || { missing "prometheus is not installed"; return; }
+  python3 Tests/Peers/monitoring.py "$binary"
+}
+
 number=0
 peer() { # name command…
   local name=$1 file="$work/peer.$number"
@@ -196,6 +203,7 @@ peer "SIGTERM: clients are told, then closed one after the other" signal_check d
 peer "SIGSTOP across the end of a drain: every client is closed, nobody cut off" signal_check stall
 peer "SIGUSR2: another process takes over the port without a gap" signal_check takeover
 peer "SIGHUP: certificates are read again" signal_check reload
+peer "Prometheus: every query of the dashboard has an answer, every rule is evaluated" monitoring_check
 collect
 serve_venues
 # A stream of the simulated Gate has a message more when somebody joins it. ccxt and the gateway read the same one

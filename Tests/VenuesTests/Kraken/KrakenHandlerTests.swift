@@ -141,6 +141,25 @@ struct KrakenHandlerTests {
     #expect(feed.sent.count == 2)
   }
 
+  @Test("the refused end of a subscription that the venue never had is no refusal of the one that follows it")
+  func refusedEnd() throws {
+    let feed = connected(["ETH-USD"])
+    feed.receive(Self.pairs)
+    feed.wait(10.5)
+    let end = try #require(feed.sent.first { $0.contains("\"unsubscribe\"") })
+    let number = try #require(end.split(separator: "\"req_id\":").last?.dropLast())
+    feed.receive(
+      #"{"error":"Subscription Not Found","method":"unsubscribe","req_id":\#(number),"success":false,"symbol":"ETH/USD"}"#
+    )
+    #expect(feed.failures.isEmpty)
+    feed.receive(Self.ethSnapshot)
+    #expect(feed.state(0) == .live)
+    feed.receive(Self.ethUpdate.replacing("3329440863", with: "1"))
+    feed.wait(60)
+    #expect(feed.state(0) == .syncing(.checksum))
+    #expect(feed.sent.contains { $0.contains("\"subscribe\"") }, "the book is not asked for again")
+  }
+
   @Test("a snapshot that never comes is asked for again, ever more rarely")
   func snapshotTimeout() {
     let feed = connected()
