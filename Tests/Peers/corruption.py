@@ -89,7 +89,7 @@ def of_trades(change, of=EVERY):
 
 def times_three(*keys):
     def change(data):
-        for key in keys or [key for key in data if key != "time"]:
+        for key in keys or [key for key in data if key not in ("time", "source", "own")]:
             if key in data:
                 data[key] = data[key] * 3 if isinstance(data[key], int) else tripled(data[key])
 

@@ -93,7 +93,9 @@ class Published:
             elif channel == "quote":
                 self.add(self.quotes, place, tuple(plain(data.get(key)) for key in ("bid", "bid_size", "ask", "ask_size")))
             elif channel == "ticker":
-                self.add(self.tickers, place, {key: plain(value) for key, value in data.items()})
+                # Whose figures they are (`source`, `own`) is not a figure.
+                figures = {key: plain(value) for key, value in data.items() if key not in ("source", "own")}
+                self.add(self.tickers, place, figures)
 
     @staticmethod
     def add(records, place, value):
