@@ -89,7 +89,8 @@ def main(binary, folder):
         until("the alert for simulated prices", 30, lambda: [
             alert for alert in json.loads(get(f"{base}/alerts"))["data"]["alerts"]
             if alert["labels"]["alertname"] == "TidegateSimulatedPrices"])
-        print(f"  {len(queries)} queries of the dashboard answered, {len(loaded)} rules evaluated, the alert for simulated prices raised")
+        print(f"  {len(queries)} queries of the dashboard answered, {len(loaded)} rules evaluated,"
+              " the alert for simulated prices raised")
     finally:
         for process in processes:
             process.terminate()
