@@ -187,6 +187,7 @@ package final class Admission: Sendable {
   package func handshake(_ permit: AdmissionPermit, from address: IPAddress?, now: Int64) -> Rejection? {
     if budget.isExceeded { return refuse(.queuedBytes, from: address) }
     let subscriber = address?.subscriber
+    permit.client = subscriber
     let verdict: (Refusal, Int64)? = state.withLock { state in
       if let subscriber,
         let wait = state.addresses.take(.handshakes, handshakeRatePerAddress, subscriber, now: now)
@@ -259,6 +260,8 @@ package final class AdmissionPermit: ConnectionPermit, @unchecked Sendable {
   package let came: UInt64
   /// The address whose connections it counts among.
   fileprivate(set) var address: IPAddress?
+  /// The client's address, which behind a proxy is not the connection's; known from its WebSocket handshake on.
+  package fileprivate(set) var client: IPAddress?
   /// The key whose connections it counts among.
   fileprivate(set) var key: String?
   /// Whether the peer is a trusted proxy.

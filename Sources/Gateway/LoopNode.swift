@@ -296,7 +296,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   ) {
     httpSessions.remove(for: connection)
     let client = hub.open(
-      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant, now: clock.now())
+      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant,
+      address: (connection.permit as? AdmissionPermit)?.client.map(ClientAddress.init), now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)

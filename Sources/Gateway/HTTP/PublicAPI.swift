@@ -70,6 +70,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       refused = rejection.response
       return false
     }
+    if let address = (connection.permit as? AdmissionPermit)?.client, !node.admits(address) {
+      refused = admission.refuse(.workPerAddress, wait: 2_000_000, from: address).response
+      return false
+    }
     let caller: Caller
     switch identify(request) {
     case .success(let found):

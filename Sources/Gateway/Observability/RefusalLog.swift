@@ -1,5 +1,6 @@
 import Access
 import Logging
+import PubSub
 import Transport
 
 /// Refused clients in the log: whom, by which limit, how many.
@@ -57,6 +58,7 @@ extension Refusal {
     case .requestRatePerAddress: "limits.http-requests-per-second-per-address"
     case .requestRatePerKey: "requests-per-second of the key"
     case .connectionsPerKey: "connections of the key"
+    case .workPerAddress: "limits.requests-per-second of \(ClientLimits().clientsAtFullRate) clients"
     case .queuedBytes: "limits.total-queued-bytes"
     case .origin: "origins"
     case .unauthorized, .forbidden: "keys-file"

@@ -47,9 +47,10 @@ extension SubscriberHub {
     return desk.inputDelay(of: state.requests, state.grant, replyBytes: state.queue.control.bytes, now: now)
   }
 
-  /// Whether what has been done for the client is more than its rates have paid for by now: it lives on its burst.
+  /// Whether what has been done for the client is more than its rates have paid for by now: it lives on its burst, or on
+  /// the debt of its address.
   package func isAheadOfRate(_ client: ClientID, now: Timestamp) -> Bool {
-    state(of: client)?.requests.allowance.isAhead(at: now) ?? false
+    state(of: client).map { desk.isAheadOfRate($0.requests, now: now) } ?? false
   }
 
   /// Takes up requests that waited for the one that is now answered, until one must wait for publishers again.
