@@ -118,7 +118,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     node.metrics.httpRequests += 1
     if let refused {
       self.refused = nil
-      return reply(refused)
+      guard refused.status == 429 else { return reply(refused) }
+      node.loop.schedule(after: RefusalSession.pause) { reply(refused) }
+      return
     }
     let permit = connection.permit as? AdmissionPermit
     let address = permit.flatMap { _ in client(of: connection, request) }

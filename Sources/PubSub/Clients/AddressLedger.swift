@@ -16,10 +16,10 @@ package struct ClientAddress: Hashable, Sendable {
 
 /// What the clients of each address have cost together, in the unit of `ClientAllowance`. Sans-IO.
 ///
-/// Each client may do work at a rate of its own, and a few hundred clients may come from one address. So the address has
-/// a rate, too: that of `clientsAtFullRate` clients, with a burst of a second. While more has been done, its clients have no
-/// bursts, what they ask for costs them more, they come after the clients of others, and no new ones come in. Nobody is
-/// kept from what costs little: a client that is within its own rate is answered as before.
+/// Each client may do work at a rate of its own, and a few hundred clients may come from one address. So the address
+/// has a rate, too: that of `clientsAtFullRate` clients, with a burst of a second. While more has been done, its
+/// clients have no bursts, what they ask for costs them more, they come after the clients of others, and no new ones
+/// come in. A client that asks for little is answered as before.
 ///
 /// Bounded by the clients, and by those that came in the last `longest` and are gone: their address stays in debt.
 struct AddressLedger {

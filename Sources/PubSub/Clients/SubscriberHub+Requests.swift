@@ -47,8 +47,8 @@ extension SubscriberHub {
     return desk.inputDelay(of: state.requests, state.grant, replyBytes: state.queue.control.bytes, now: now)
   }
 
-  /// Whether what has been done for the client is more than its rates have paid for by now: it lives on its burst, or on
-  /// the debt of its address.
+  /// Whether what has been done for the client is more than its rates have paid for by now: it lives on its burst, or
+  /// on the debt of its address.
   package func isAheadOfRate(_ client: ClientID, now: Timestamp) -> Bool {
     state(of: client).map { desk.isAheadOfRate($0.requests, now: now) } ?? false
   }
