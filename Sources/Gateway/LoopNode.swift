@@ -38,7 +38,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Bodies that are being compressed.
   var gzipEncoders = 0
 
-  private var outgoing: [Delivery] = []
+  var outgoing: [Delivery] = []
   /// By loop.
   private var outboxes: [DeliveryOutbox]
   var actions: [HubAction] = []
@@ -54,6 +54,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var isDraining = false
   /// Nil where nothing is kept.
   private(set) var history: LoopHistory?
+  private(set) var alerts: LoopAlerts?
   /// Of its end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
@@ -74,6 +75,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
     self.history = settings.history.map { LoopHistory(node: self, keeper: $0) }
+    self.alerts = LoopAlerts(node: self, desk: settings.alerts)
   }
 
   // MARK: Life
@@ -161,6 +163,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.feedBatches += 1
     publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
     history?.note(feed, changes, at: now)
+    alerts?.note(feed, changes)
   }
 
   /// Publishes what did not come from the feed itself. On the loop.
@@ -168,7 +171,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     publisher.publish(changes, market: slot, now: now, into: &outgoing)
   }
 
-  func feedStatusChanged(_ feed: any Feed) { dirtyFeeds.insert(feed.slot) }
+  func feedStatusChanged(_ feed: any Feed) {
+    dirtyFeeds.insert(feed.slot)
+    alerts?.feedChanged(feed.slot)
+  }
 
   private func tickFeeds() {
     let now = clock.now()
@@ -292,11 +298,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Takes over a connection that has upgraded.
   func admit(
     _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential? = nil,
-    rest: UnsafeMutableRawBufferPointer
+    grant: Grant? = nil, rest: UnsafeMutableRawBufferPointer
   ) {
     httpSessions.remove(for: connection)
     let client = hub.open(
-      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant, now: clock.now())
+      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: grant ?? credential?.grant, now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
@@ -363,6 +369,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   private func advanceClients() {
     announceAges()
+    alerts?.everyTick()
     let now = clock.now()
     hub.advance(to: now, into: &actions)
     watchRequests()
@@ -395,6 +402,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     advanceMarkets(now)
     if !dirtyFeeds.isEmpty { announceFeeds() }
     deliverAndWrite(now)
+    if loop.index == 0 { meetDemands() }
     if !actions.isEmpty { loop.execute {} }
     sendOutboxes()
     armTimer(now)
@@ -456,6 +464,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
           let node = nodes[target]
           node.loop.execute { node.actions.append(.command(command, loop: target)) }
         }
+      case .control(let client, let number, let request, let grant):
+        perform(request, number: number, grant, of: client, now)
       case .authenticate(let client, let token):
         if let session = session(of: client) { authenticate(token, of: session, now, into: &actions) }
       case .session(let message, let target):

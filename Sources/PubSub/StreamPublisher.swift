@@ -44,6 +44,9 @@ package final class StreamPublisher {
 
   var feeds: [FeedStatus] = []
   var statusStreams: [PublishedStream] = []
+  /// The subscribed streams of documents, and what their owners have not been asked for yet.
+  var documents: [StreamDocumentName: [PublishedStream]] = [:]
+  var documentDemands: [StreamDocumentDemand] = []
 
   var frame = ByteBuffer(capacity: 4096)
   var changedBids: [PriceLevel] = []
@@ -168,6 +171,8 @@ package final class StreamPublisher {
   func sleep(_ stream: PublishedStream) {
     if stream.key.channel == .status {
       statusStreams.removeAll { $0 === stream }
+    } else if !stream.key.channel.isOfMarket {
+      sleepDocument(stream)
     } else {
       instrument(of: stream)?.remove(stream)
     }
@@ -194,13 +199,14 @@ package final class StreamPublisher {
       stream.isShown = true
       return
     }
+    guard stream.key.channel.isOfMarket else { return wakeDocument(stream) }
     guard let instrument = instrument(of: stream) else { return }
     instrument.add(stream)
     show(stream, instrument)
   }
 
   func instrument(of stream: PublishedStream) -> PublishedInstrument? {
-    guard stream.key.channel != .status, stream.market >= 0, stream.market < markets.count else { return nil }
+    guard stream.key.channel.isOfMarket, stream.market >= 0, stream.market < markets.count else { return nil }
     return markets[stream.market].instrument(stream.instrument)
   }
 
@@ -210,6 +216,7 @@ package final class StreamPublisher {
     let state = instrument.state
     switch stream.key.channel {
     case .trades, .status: stream.isShown = true
+    case .alerts, .topic: break
     case .quote: stream.isShown = state.quote != nil
     case .ticker: stream.isShown = state.hasTicker
     case .pulse: stream.isShown = instrument.lastPulse != nil

@@ -71,7 +71,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     guard request.method == "POST", hosts.allows(request.fields["Host"]),
       let name = PublishedTopics.name(in: request.path)
     else { return respond(to: request, on: connection, reply: reply) }
-    reply(node.settings.topics.publish(body, to: name, request, now: node.clock.now()))
+    reply(
+      node.settings.topics.publish(body, to: name, request, now: node.clock.now()) { node.announce(name, $0) })
   }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {

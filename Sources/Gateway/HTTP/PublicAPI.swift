@@ -12,10 +12,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   /// Symbols of one `/v1/snapshot`.
   static let snapshotLimit = 100
-  private static let methods = ["GET", "HEAD", "OPTIONS"]
   private static let subprotocols = ["tidegate.v1.json"]
 
-  private unowned let node: LoopNode
+  unowned let node: LoopNode
   private let origins: Set<String>?
   private let admission: Admission
   private let rateBook: RateBook
@@ -102,7 +101,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       if error.status == 403 { admission.count(.origin) }
       return false
     }
-    node.admit(connection, deflate: deflate, credential: caller.credential, rest: rest)
+    node.admit(connection, deflate: deflate, credential: caller.credential, grant: caller.grant, rest: rest)
     return true
   }
 
@@ -111,6 +110,12 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   var answersOrigins: Bool { true }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
+    respond(to: request, body: [], on: connection, reply: reply)
+  }
+
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
+  ) {
     node.metrics.httpRequests += 1
     if let refused {
       self.refused = nil
@@ -122,10 +127,11 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       return reply(rejection.response)
     }
     let reply = finishing(reply, request)
-    if let refusal = HTTPResponse.refusal(of: request.method, allowed: PublicAPI.methods) { return reply(refusal) }
-    if request.method == "OPTIONS" { return reply(PublicAPI.preflight) }
+    let allowed = (Route.find(request.path)?.route.methods ?? ["GET", "HEAD"]) + ["OPTIONS"]
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: allowed) { return reply(refusal) }
+    if request.method == "OPTIONS" { return reply(PublicAPI.preflight(allowed)) }
     do throws(RequestProblem) {
-      try answer(request, reply) { [self] cost in
+      try answer(request, body, reply) { [self] cost in
         guard let permit else { return nil }
         // A request has paid for itself; a costly one pays as much as the small ones that it stands for.
         for _ in 0..<(cost / MarketAnswer.pieceCost) {
@@ -139,20 +145,20 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   /// The answer to a preflight of a page of another origin (Fetch standard, CORS protocol).
-  private static var preflight: HTTPResponse {
+  private static func preflight(_ methods: [String]) -> HTTPResponse {
     let methods = methods.joined(separator: ", ")
     return HTTPResponse(
       status: 204, contentType: "text/plain", body: [],
       fields: [
         HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
-        HTTPField("Access-Control-Allow-Headers", "Authorization, If-None-Match"),
+        HTTPField("Access-Control-Allow-Headers", "Authorization, \(AlertRequest.fields), If-None-Match"),
         HTTPField("Access-Control-Max-Age", "86400"),
       ])
   }
 
   /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
   private func answer(
-    _ request: HTTPRequestHead, _ reply: @escaping (HTTPResponse) -> Void,
+    _ request: HTTPRequestHead, _ body: [UInt8], _ reply: @escaping (HTTPResponse) -> Void,
     charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     let path = request.path
@@ -216,6 +222,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let after = query.text("after") == nil ? nil : try query.number("after", 0...Int.max, default: 0)
       reply(
         node.settings.topics.read(symbol, after: after.map(UInt64.init), limit: limit, epoch: node.settings.epoch))
+    case .alerts, .alert: try alerts(AlertRequest(request, body, path: symbol), grant, reply, charge)
     }
   }
 
@@ -265,7 +272,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   private func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
-    guard let access = node.settings.access else { return .success(Caller(grant: .everything)) }
+    guard let access = node.settings.access else {
+      return .success(Caller(grant: isForeign(request) ? .reader : .everything))
+    }
     let token: String?
     do throws(BearerToken.Problem) {
       token = try BearerToken.read(request)
@@ -298,7 +307,18 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       fields: [HTTPField("WWW-Authenticate", challenge)])
   }
 
-  private func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
+  /// Whether a page sends it that no `origins` name and that may be of another site, where nobody is asked for a token:
+  /// it may read prices, and own nothing. An address or `localhost` is no other site's name (DNS rebinding).
+  private func isForeign(_ request: HTTPRequestHead) -> Bool {
+    guard let origin = request.fields["Origin"] else { return false }
+    if let origins, origins.contains(where: { ASCII.equalIgnoringCase($0, origin) }) { return false }
+    guard let host = request.fields["Host"], InternalHosts(names: node.settings.internalHosts).allows(host) else {
+      return true
+    }
+    return !["http://\(host)", "https://\(host)"].contains { ASCII.equalIgnoringCase($0, origin) }
+  }
+
+  func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
     admission.count(.forbidden)
     return .error(
       403, code: "forbidden", message: "your token does not allow \(what)",

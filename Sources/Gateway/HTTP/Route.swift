@@ -2,7 +2,8 @@ import MarketData
 
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
-  case welcome, stream, instruments, status, snapshot, ticker, quote, trades, sparkline, candles, rates, book, topic
+  case welcome, stream, instruments, status, snapshot, ticker, quote, trades, sparkline, candles, rates, book, topic,
+    alerts, alert
 
   /// A parameter of a route's query.
   struct Parameter: Sendable {
@@ -29,12 +30,23 @@ enum Route: CaseIterable, Sendable {
     case .rates: "/v1/rates"
     case .book: "/v1/books/{symbol}"
     case .topic: PublishedTopics.prefix + "{name}"
+    case .alerts: "/v1/alerts"
+    case .alert: "/v1/alerts/{id}"
+    }
+  }
+
+  /// What it serves beside `OPTIONS`.
+  var methods: [String] {
+    switch self {
+    case .alerts: ["GET", "HEAD", "POST"]
+    case .alert: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "POST"]
+    default: ["GET", "HEAD"]
     }
   }
 
   var parameters: [Parameter] {
     switch self {
-    case .welcome, .stream, .status, .ticker: []
+    case .welcome, .stream, .status, .ticker, .alerts, .alert: []
     case .instruments:
       [
         Parameter(name: "venue", allowed: "a venue's name"),
