@@ -54,7 +54,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var isDraining = false
   /// Nil where nothing is kept.
   private(set) var history: LoopHistory?
-  private(set) var alerts: LoopAlerts?
+  private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
   /// Of its end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
@@ -75,7 +75,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
     self.history = settings.history.map { LoopHistory(node: self, keeper: $0) }
-    self.alerts = LoopAlerts(node: self, desk: settings.alerts)
   }
 
   // MARK: Life
@@ -163,7 +162,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.feedBatches += 1
     publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
     history?.note(feed, changes, at: now)
-    alerts?.note(feed, changes)
+    alerts.note(feed, changes)
   }
 
   /// Publishes what did not come from the feed itself. On the loop.
@@ -173,7 +172,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   func feedStatusChanged(_ feed: any Feed) {
     dirtyFeeds.insert(feed.slot)
-    alerts?.feedChanged(feed.slot)
+    alerts.feedChanged(feed.slot)
   }
 
   private func tickFeeds() {
@@ -342,34 +341,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     hub.close(session.client, into: &actions)
   }
 
-  /// Applies another key file to those who are here: gives each what it may have now, ends those whose key is gone.
-  func review(_ policy: AccessPolicy, _ now: Timestamp) {
-    for session in sessions {
-      guard let session else { continue }
-      guard let credential = session.credential else {
-        if hub.grant(of: session.client) == nil { continue }
-        if let anonymous = policy.anonymous {
-          hub.authorize(session.client, anonymous, now: now, into: &actions)
-        } else {
-          hub.revoke(from: session.client, why: "a token is needed now", into: &actions)
-        }
-        continue
-      }
-      do throws(AccessError) {
-        let fresh = try policy.renew(credential)
-        session.credential = fresh
-        if fresh.grant != credential.grant {
-          hub.authorize(session.client, fresh.grant, now: now, into: &actions)
-        }
-      } catch {
-        hub.revoke(from: session.client, why: error.description, into: &actions)
-      }
-    }
-  }
-
   private func advanceClients() {
     announceAges()
-    alerts?.everyTick()
+    alerts.everyTick()
     let now = clock.now()
     hub.advance(to: now, into: &actions)
     watchRequests()
@@ -402,7 +376,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     advanceMarkets(now)
     if !dirtyFeeds.isEmpty { announceFeeds() }
     deliverAndWrite(now)
-    if loop.index == 0 { meetDemands() }
+    if loop.index == 0 { alerts.meetDemands() }
     if !actions.isEmpty { loop.execute {} }
     sendOutboxes()
     armTimer(now)
@@ -465,7 +439,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
           node.loop.execute { node.actions.append(.command(command, loop: target)) }
         }
       case .control(let client, let number, let request, let grant):
-        perform(request, number: number, grant, of: client, now)
+        alerts.perform(request, number: number, grant, of: client, now)
       case .authenticate(let client, let token):
         if let session = session(of: client) { authenticate(token, of: session, now, into: &actions) }
       case .session(let message, let target):

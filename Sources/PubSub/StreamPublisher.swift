@@ -44,9 +44,7 @@ package final class StreamPublisher {
 
   var feeds: [FeedStatus] = []
   var statusStreams: [PublishedStream] = []
-  /// The subscribed streams of documents, and what their owners have not been asked for yet.
-  var documents: [StreamDocumentName: [PublishedStream]] = [:]
-  var documentDemands: [StreamDocumentDemand] = []
+  var documents = DocumentStreams()
 
   var frame = ByteBuffer(capacity: 4096)
   var changedBids: [PriceLevel] = []
@@ -110,6 +108,46 @@ package final class StreamPublisher {
     }
   }
 
+  // MARK: Documents
+
+  /// What subscribers wait for, or nobody needs any longer, since the last call; in order. The node of loop 0, which
+  /// publishes documents, asks at the end of each turn.
+  package func takeDocumentDemands() -> [StreamDocumentDemand] { documents.takeDemands() }
+
+  /// Hands over a whole document: streams that show nothing yet begin with it, the others go on. O(streams of the
+  /// name).
+  package func show(
+    _ document: StreamDocument, as name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
+  ) {
+    for stream in documents.streams(of: name) where !stream.isShown {
+      stream.document = document
+      stream.limitDocument()
+      stream.isShown = true
+      stream.seq += 1
+      stream.cachedSnapshot = nil
+      forget(stream)
+      if let frame = snapshot(of: stream, reason: stream.dueReason, now: now) {
+        stream.dueReason = .subscribe
+        out.append(.frame(frame, loops: stream.loops))
+      }
+    }
+  }
+
+  /// Publishes what changed to the streams that show the document.
+  package func publish(
+    _ update: StreamDocumentUpdate, to name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
+  ) {
+    for stream in documents.streams(of: name) where stream.isShown {
+      if let head = update.head { stream.document?.head = head }
+      for key in update.removed { stream.document?.remove(key) }
+      for entry in update.changed { stream.document?.set(entry) }
+      stream.limitDocument()
+      self.update(stream, events: update.events, now: now, into: &out) { $0.append(update.data.unsafeBytes) }
+    }
+  }
+
+  // MARK: Streams
+
   func stream(_ id: StreamID) -> PublishedStream? {
     let number = Int(id.rawValue)
     guard number % loops == loop, number / loops < streams.count else { return nil }
@@ -172,7 +210,7 @@ package final class StreamPublisher {
     if stream.key.channel == .status {
       statusStreams.removeAll { $0 === stream }
     } else if !stream.key.channel.isOfMarket {
-      sleepDocument(stream)
+      documents.remove(stream)
     } else {
       instrument(of: stream)?.remove(stream)
     }
@@ -199,7 +237,7 @@ package final class StreamPublisher {
       stream.isShown = true
       return
     }
-    guard stream.key.channel.isOfMarket else { return wakeDocument(stream) }
+    guard stream.key.channel.isOfMarket else { return documents.add(stream) }
     guard let instrument = instrument(of: stream) else { return }
     instrument.add(stream)
     show(stream, instrument)

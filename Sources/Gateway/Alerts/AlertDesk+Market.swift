@@ -19,10 +19,10 @@ extension AlertDesk {
     for (source, event, moment) in mail.events {
       switch event {
       case .scales(let price, let size): engine.describe(source, priceScale: price, sizeScale: size)
-      case .feed(let isLive):
+      case .feed(let isLive, let isFirst):
         if isLive { live.insert(engine.symbol(of: source)) } else { live.remove(engine.symbol(of: source)) }
-        engine.setFeed(source, isLive: isLive, at: moment)
-      case .book(let isLive): engine.setBook(source, isLive: isLive, at: moment)
+        engine.setFeed(source, isLive: isLive, isFirst: isFirst, at: moment)
+      case .book(let isLive, let isFirst): engine.setBook(source, isLive: isLive, isFirst: isFirst, at: moment)
       case .price(let price): if !isStuck { engine.price(source, price, at: moment) }
       case .quote(let bid, let ask): if !isStuck { engine.quote(source, bid: bid, ask: ask, at: moment) }
       case .depth(let side, let points, let size):
@@ -58,7 +58,13 @@ extension AlertDesk {
     for symbol in rule.symbols {
       let count = uses[symbol, default: 0] + step
       uses[symbol] = count > 0 ? count : nil
-      if count <= 0 { live.remove(symbol) }
+      if count <= 0 {
+        // Nobody says any longer what it does.
+        live.remove(symbol)
+        let now = moment
+        engine.setFeed(engine.source(symbol), isLive: false, at: now)
+        engine.setBook(engine.source(symbol), isLive: false, at: now)
+      }
       outlet?.watch(watch(of: symbol))
     }
   }
@@ -74,13 +80,8 @@ extension AlertDesk {
         owners[owner]?.isWatched = true
         outlet?.show(document(of: owner), of: name.name)
       case .unwanted(let name):
-        guard let owner = subjects[name.name] else { return }
-        owners[owner]?.isWatched = false
-        // Whoever only looked leaves nothing behind.
-        if owners[owner]?.isStored == false {
-          owners[owner] = nil
-          subjects[name.name] = nil
-        }
+        if let owner = subjects[name.name] { owners[owner]?.isWatched = false }
+        forgetIfIdle(name.name)
       }
     }
   }
@@ -93,6 +94,13 @@ extension AlertDesk {
     subjects[subject] = owner
     owners[owner] = OwnerEntry(subject: subject)
     return owner
+  }
+
+  /// Whoever only looked, or was refused, leaves nothing behind.
+  func forgetIfIdle(_ subject: String) {
+    guard let owner = subjects[subject], let entry = owners[owner], !entry.isStored, !entry.isWatched else { return }
+    owners[owner] = nil
+    subjects[subject] = nil
   }
 
   // MARK: Zones

@@ -31,6 +31,7 @@ extension AlertDesk {
             })
         }
       } catch {
+        forgetIfIdle(call.owner)
         reply(.failure(error))
       }
       settle()

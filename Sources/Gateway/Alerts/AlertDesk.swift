@@ -107,6 +107,8 @@ package final class AlertDesk: @unchecked Sendable {
   var draft = Draft()
   /// What is being written.
   private var inFlight: (draft: Draft, shown: Shown)?
+  /// Whether a transaction is under way.
+  var isWriting: Bool { inFlight != nil }
   var failure: DataFileError?
   /// Damaged files that were set aside when everything was last written.
   private var filesSetAside = 0

@@ -4,8 +4,9 @@ import MarketData
 /// What a loop hands over of a market that rules name.
 enum AlertMarketEvent: Sendable {
   case scales(price: UInt8, size: UInt8)
-  case feed(isLive: Bool)
-  case book(isLive: Bool)
+  /// - Parameter isFirst: it has been so all along, and nobody had asked: no gap has ended.
+  case feed(isLive: Bool, isFirst: Bool = false)
+  case book(isLive: Bool, isFirst: Bool = false)
   /// Of a live trade, at the market's scale.
   case price(Int64)
   /// Of a live book or quote; a side without orders is 0.

@@ -113,7 +113,7 @@ extension PublicAPI {
     if let refusal = charge(Self.writeCost) { return reply(refusal) }
     let call: AlertCall
     do throws(ProtocolError) {
-      call = try AlertCall(control, grant) { node.find($0) }
+      call = try AlertCall(control, grant) { node.alerts.find($0) }
     } catch {
       throw RequestProblem(response: Self.response(to: error))
     }

@@ -20,8 +20,8 @@ final class LoopAlerts {
     var isDirty = false
   }
 
-  private unowned let node: LoopNode
-  private let desk: AlertDesk
+  unowned let node: LoopNode
+  let desk: AlertDesk
   /// What the desk asks for, of this loop's markets or not.
   private var wanted: [String: AlertWatch] = [:]
   /// By feed and instrument.
@@ -126,12 +126,12 @@ final class LoopAlerts {
     }
     if entry.isFeedLive != isFeedLive {
       entry.isFeedLive = isFeedLive
-      events.append(.feed(isLive: isFeedLive))
+      events.append(.feed(isLive: isFeedLive, isFirst: isNew))
     }
     if entry.isBookLive != isBookLive {
       entry.isBookLive = isBookLive
       entry.isDirty = true
-      events.append(.book(isLive: isBookLive))
+      events.append(.book(isLive: isBookLive, isFirst: isNew))
     }
     // A new rule is looked at with the price that the live market has: a quiet one may trade in an hour.
     if isNew, isFeedLive, let price = state.lastPrice { events.append(.price(price)) }

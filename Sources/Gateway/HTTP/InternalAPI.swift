@@ -72,7 +72,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
       let name = PublishedTopics.name(in: request.path)
     else { return respond(to: request, on: connection, reply: reply) }
     reply(
-      node.settings.topics.publish(body, to: name, request, now: node.clock.now()) { node.announce(name, $0) })
+      node.settings.topics.publish(body, to: name, request, now: node.clock.now()) { node.alerts.announce(name, $0) })
   }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {

@@ -129,7 +129,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let reply = finishing(reply, request)
     let allowed = (Route.find(request.path)?.route.methods ?? ["GET", "HEAD"]) + ["OPTIONS"]
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: allowed) { return reply(refusal) }
-    if request.method == "OPTIONS" { return reply(PublicAPI.preflight(allowed)) }
+    if request.method == "OPTIONS" { return reply(.preflight(allowed)) }
     do throws(RequestProblem) {
       try answer(request, body, reply) { [self] cost in
         guard let permit else { return nil }
@@ -144,18 +144,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
-  /// The answer to a preflight of a page of another origin (Fetch standard, CORS protocol).
-  private static func preflight(_ methods: [String]) -> HTTPResponse {
-    let methods = methods.joined(separator: ", ")
-    return HTTPResponse(
-      status: 204, contentType: "text/plain", body: [],
-      fields: [
-        HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
-        HTTPField("Access-Control-Allow-Headers", "Authorization, \(AlertRequest.fields), If-None-Match"),
-        HTTPField("Access-Control-Max-Age", "86400"),
-      ])
-  }
-
   /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
   private func answer(
     _ request: HTTPRequestHead, _ body: [UInt8], _ reply: @escaping (HTTPResponse) -> Void,
@@ -168,7 +156,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       // What a token in the URL is answered with is more to the point than that the parameter is not known.
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
       _ = try RequestQuery(request, route.parameters, of: route.path)
-      if route == .welcome { return reply(.text(welcome)) }
+      if route == .welcome { return reply(.text(Route.welcomeText(node.feedStatuses))) }
       return reply(node.isDraining ? admission.refuse(.draining).response : refuseUpgrade(request))
     }
     let grant: Grant
@@ -237,18 +225,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return page
   }
 
-  private var welcome: String {
-    let unreal = node.feedStatuses.filter { $0.source != .live }
-    let warning = unreal.map { "\($0.venue) (\($0.source.rawValue))" }.joined(separator: ", ")
-    return """
-      Tidegate \(TidegateVersion.current)
-      \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
-      HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
-            /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
-
-      """
-  }
-
   private func refuseUpgrade(_ request: HTTPRequestHead) -> HTTPResponse {
     guard WebSocketHandshake.isUpgrade(request) else {
       return .error(
@@ -273,7 +249,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   private func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
     guard let access = node.settings.access else {
-      return .success(Caller(grant: isForeign(request) ? .reader : .everything))
+      let hosts = InternalHosts(names: node.settings.internalHosts)
+      return .success(Caller(grant: PageOrigin.isForeign(request, origins, hosts) ? .reader : .everything))
     }
     let token: String?
     do throws(BearerToken.Problem) {
@@ -305,17 +282,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .error(
       401, code: "unauthorized", message: message, hint: "send Authorization: Bearer and a key or a token",
       fields: [HTTPField("WWW-Authenticate", challenge)])
-  }
-
-  /// Whether a page sends it that no `origins` name and that may be of another site, where nobody is asked for a token:
-  /// it may read prices, and own nothing. An address or `localhost` is no other site's name (DNS rebinding).
-  private func isForeign(_ request: HTTPRequestHead) -> Bool {
-    guard let origin = request.fields["Origin"] else { return false }
-    if let origins, origins.contains(where: { ASCII.equalIgnoringCase($0, origin) }) { return false }
-    guard let host = request.fields["Host"], InternalHosts(names: node.settings.internalHosts).allows(host) else {
-      return true
-    }
-    return !["http://\(host)", "https://\(host)"].contains { ASCII.equalIgnoringCase($0, origin) }
   }
 
   func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {

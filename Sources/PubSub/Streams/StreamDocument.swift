@@ -100,3 +100,51 @@ package enum StreamDocumentDemand: Sendable, Equatable {
   case wanted(StreamDocumentName)
   case unwanted(StreamDocumentName)
 }
+
+/// The subscribed streams of documents, and what their owners have not been asked for yet.
+struct DocumentStreams {
+  private var byName: [StreamDocumentName: [PublishedStream]] = [:]
+  private var demands: [StreamDocumentDemand] = []
+
+  func streams(of name: StreamDocumentName) -> [PublishedStream] { byName[name] ?? [] }
+
+  mutating func takeDemands() -> [StreamDocumentDemand] {
+    defer { demands = [] }
+    return demands
+  }
+
+  /// Adds a stream that has found its first subscriber. Its document is asked for, though another stream may show it
+  /// already: that one may show less of it.
+  mutating func add(_ stream: PublishedStream) {
+    guard let name = stream.key.documentName else { return }
+    demands.append(.wanted(name))
+    byName[name, default: []].append(stream)
+  }
+
+  /// Removes a stream that has lost its last one.
+  mutating func remove(_ stream: PublishedStream) {
+    guard let name = stream.key.documentName else { return }
+    byName[name]?.removeAll { $0 === stream }
+    guard byName[name]?.isEmpty ?? false else { return }
+    byName[name] = nil
+    demands.append(.unwanted(name))
+  }
+}
+
+extension PublishedStream {
+  /// A topic's stream shows the last documents that were asked for.
+  func limitDocument() {
+    if key.channel == .topic { document?.keepLast(Int(key.points)) }
+  }
+}
+
+extension StreamKey {
+  /// The document that the stream shows; nil for what markets and feeds make.
+  var documentName: StreamDocumentName? {
+    switch channel {
+    case .alerts: owner.map { StreamDocumentName(.alerts, $0) }
+    case .topic: StreamDocumentName(.topic, symbol)
+    default: nil
+    }
+  }
+}
