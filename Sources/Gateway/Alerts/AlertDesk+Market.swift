@@ -96,7 +96,7 @@ extension AlertDesk {
     return owner
   }
 
-  /// Whoever only looked, or was refused, leaves nothing behind.
+  /// An owner who only looked, or was refused, leaves nothing behind.
   func forgetIfIdle(_ subject: String) {
     guard let owner = subjects[subject], let entry = owners[owner], !entry.isStored, !entry.isWatched else { return }
     owners[owner] = nil

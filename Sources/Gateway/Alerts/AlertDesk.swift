@@ -12,7 +12,7 @@ import Transport
 ///
 /// It has a queue of its own. Loops hand it prices of the markets that rules name and what owners ask; neither waits.
 /// What happened is gathered in a draft, written in one transaction at a time, and told only when that is in the file:
-/// a firing that anybody has heard of is there after a crash. Where nothing is kept it is told at once.
+/// a firing that anybody has heard of is there after a crash. Where nothing is kept everybody hears at once.
 package final class AlertDesk: @unchecked Sendable {
   // `@unchecked`: all state but the constants and `mailbox` is touched on `queue` only, which `assertOnQueue` checks at
   // each entrance.
@@ -32,7 +32,7 @@ package final class AlertDesk: @unchecked Sendable {
   static let firingLimit = 10_000
   /// How often clocks are looked at, ms.
   private static let tick = 100
-  /// How often the store is told which markets are live, µs.
+  /// How often the store notes which markets are live, µs.
   private static let liveInterval = 5 * Microseconds.second
   /// How long to wait before a failed transaction is tried again, ms.
   private static let retryAfter = 1_000
@@ -45,7 +45,7 @@ package final class AlertDesk: @unchecked Sendable {
     var revision: Int64
     var created: Timestamp
     var newest: StoredFiring?
-    /// What is told of it: as it is in the store. Nil: it is not there yet.
+    /// What its owner sees of it: as it is in the store. Nil: it is not there yet.
     var shown: AlertText?
   }
 
@@ -241,7 +241,7 @@ package final class AlertDesk: @unchecked Sendable {
     count()
   }
 
-  /// Sets what is told of a rule to what the engine has now.
+  /// Sets what the owner of a rule sees to what the engine has now.
   func show(_ id: AlertID) {
     guard let entry = entries[id], let status = try? engine.status(of: id) else { return }
     let text = AlertText(id, entry, status)
@@ -332,7 +332,8 @@ package final class AlertDesk: @unchecked Sendable {
       tell(current, shown)
       commit()
     case .failure(let error):
-      log.error("alerts are not written; nobody is told until they are", metadata: ["reason": "\(error.description)"])
+      log.error(
+        "alerts are not written; nobody hears of them until they are", metadata: ["reason": "\(error.description)"])
       failure = error
       count()
       for completion in current.completions { completion(.failure(Self.unavailable)) }
@@ -360,7 +361,7 @@ package final class AlertDesk: @unchecked Sendable {
     return error
   }
 
-  /// What was written is now what everybody is told.
+  /// What was written is now what everybody sees.
   private func tell(_ current: Draft, _ shown: Shown) {
     for (id, owner, text) in shown.texts where entries[id] != nil {
       owners[owner]?.bytes += text.bytes.count - (entries[id]?.shown?.bytes.count ?? 0)

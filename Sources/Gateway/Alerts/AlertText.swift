@@ -91,7 +91,7 @@ extension StoredFiring {
 }
 
 extension AlertDesk {
-  /// What is told once a draft is written: the state at the moment at which it was handed to the store.
+  /// What owners see once a draft is written: the state at the moment at which it was handed to the store.
   struct Shown {
     var texts: [(id: AlertID, owner: AlertOwner, text: AlertText)] = []
 
@@ -103,7 +103,7 @@ extension AlertDesk {
     }
   }
 
-  /// What the streams of owners are told of a draft that has been written.
+  /// What the streams of owners say of a draft that has been written.
   func updates(of draft: Draft, _ shown: Shown) -> [(String, StreamDocumentUpdate)] {
     var byOwner: [AlertOwner: OwnerUpdate] = [:]
     for (id, owner, text) in shown.texts where owners[owner]?.isWatched == true && entries[id] != nil {
@@ -120,7 +120,7 @@ extension AlertDesk {
     }
   }
 
-  /// What one owner's streams are told.
+  /// What one owner's streams say.
   private struct OwnerUpdate {
     var changed: [StreamDocument.Entry] = []
     var removed: [AlertID] = []

@@ -164,7 +164,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
               now: node.clock.now())
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
               + RecordingMetricsText.render(recorders())
-              + HistoryMetricsText.render(history?.figures, total.backfill) + processFigures,
+              + HistoryMetricsText.render(history?.figures, total.backfill)
+              + AlertMetricsText.render(node.settings.alerts.figures) + processFigures,
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }

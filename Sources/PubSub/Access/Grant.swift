@@ -50,8 +50,8 @@ package struct SymbolRules: Sendable, Hashable {
 package struct Grant: Sendable, Equatable {
   /// Whose it is, for logs and counts.
   package var subject: String
-  /// Whose rules and portfolios its holder may read and change: `key:desk-1`, `jwt:issuer-a/alice`. Nil: nobody's, since
-  /// several people may have it.
+  /// Whose rules its holder may read and change: `key:desk-1`, `jwt:issuer-a/alice`. Nil: nobody's, since several
+  /// people may have it.
   package var owner: String?
   package var channels: Set<ChannelName>
   /// All of them must allow a symbol: those of a token's issuer and those of the token, say.

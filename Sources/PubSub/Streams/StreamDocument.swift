@@ -68,7 +68,7 @@ package struct StreamDocument: Sendable {
   }
 }
 
-/// What changed in a document, and how subscribers are told.
+/// What changed in a document, and the message that says so.
 package struct StreamDocumentUpdate: Sendable {
   /// In place of the head, if it changed.
   package var head: String?
