@@ -1,6 +1,7 @@
 import Access
 import Bytes
 import HTTP1
+import History
 import Logging
 import MarketData
 import PubSub
@@ -31,6 +32,7 @@ package final class Gateway: Sendable {
   private let startedAt: Int64
   let access: Authenticator?
   let history: HistoryKeeper?
+  let alerts: AlertDesk
   private let recordings = RecordingList()
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
@@ -58,6 +60,8 @@ package final class Gateway: Sendable {
     let kernel = loops[0].kernel
     self.access = access
     self.history = history
+    let alerts = AlertDesk.open(history?.store.file, limits: configuration.alerts, log: log, kernel: kernel)
+    self.alerts = alerts
     self.configuration = configuration
     self.log = log
     self.startedAt = kernel.monotonicMicroseconds
@@ -87,7 +91,7 @@ package final class Gateway: Sendable {
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
         report: { refusalLog.refused($0, $1) }),
       access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
-      tlsLog: tlsLog, refusalLog: refusalLog)
+      tlsLog: tlsLog, alerts: alerts, refusalLog: refusalLog)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
@@ -150,6 +154,7 @@ package final class Gateway: Sendable {
     warnOfExpiry()
     let replayers = try makeReplayers()
     for node in nodes { node.start() }
+    alerts.start(LoopOutlet(nodes: nodes))
     watchRefusals()
     let connections = configuration.feedConnections
     // Venues count connections by address, whatever they are for.

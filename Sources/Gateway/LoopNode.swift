@@ -38,7 +38,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Bodies that are being compressed.
   var gzipEncoders = 0
 
-  private var outgoing: [Delivery] = []
+  var outgoing: [Delivery] = []
   /// By loop.
   private var outboxes: [DeliveryOutbox]
   var actions: [HubAction] = []
@@ -54,6 +54,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var isDraining = false
   /// Nil where nothing is kept.
   private(set) var history: LoopHistory?
+  private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
   /// Of its end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
@@ -161,6 +162,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.feedBatches += 1
     publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
     history?.note(feed, changes, at: now)
+    alerts.note(feed, changes)
   }
 
   /// Publishes what did not come from the feed itself. On the loop.
@@ -168,7 +170,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     publisher.publish(changes, market: slot, now: now, into: &outgoing)
   }
 
-  func feedStatusChanged(_ feed: any Feed) { dirtyFeeds.insert(feed.slot) }
+  func feedStatusChanged(_ feed: any Feed) {
+    dirtyFeeds.insert(feed.slot)
+    alerts.feedChanged(feed.slot)
+  }
 
   private func tickFeeds() {
     let now = clock.now()
@@ -292,11 +297,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Takes over a connection that has upgraded.
   func admit(
     _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential? = nil,
-    rest: UnsafeMutableRawBufferPointer
+    grant: Grant? = nil, rest: UnsafeMutableRawBufferPointer
   ) {
     httpSessions.remove(for: connection)
     let client = hub.open(
-      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant,
+      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: grant ?? credential?.grant,
       address: (connection.permit as? AdmissionPermit)?.client.map(ClientAddress.init), now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
@@ -337,33 +342,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     hub.close(session.client, into: &actions)
   }
 
-  /// Applies another key file to those who are here: gives each what it may have now, ends those whose key is gone.
-  func review(_ policy: AccessPolicy, _ now: Timestamp) {
-    for session in sessions {
-      guard let session else { continue }
-      guard let credential = session.credential else {
-        if hub.grant(of: session.client) == nil { continue }
-        if let anonymous = policy.anonymous {
-          hub.authorize(session.client, anonymous, now: now, into: &actions)
-        } else {
-          hub.revoke(from: session.client, why: "a token is needed now", into: &actions)
-        }
-        continue
-      }
-      do throws(AccessError) {
-        let fresh = try policy.renew(credential)
-        session.credential = fresh
-        if fresh.grant != credential.grant {
-          hub.authorize(session.client, fresh.grant, now: now, into: &actions)
-        }
-      } catch {
-        hub.revoke(from: session.client, why: error.description, into: &actions)
-      }
-    }
-  }
-
   private func advanceClients() {
     announceAges()
+    alerts.everyTick()
     let now = clock.now()
     hub.advance(to: now, into: &actions)
     watchRequests()
@@ -396,6 +377,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     advanceMarkets(now)
     if !dirtyFeeds.isEmpty { announceFeeds() }
     deliverAndWrite(now)
+    if loop.index == 0 { alerts.meetDemands() }
     if !actions.isEmpty { loop.execute {} }
     sendOutboxes()
     armTimer(now)
@@ -457,6 +439,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
           let node = nodes[target]
           node.loop.execute { node.actions.append(.command(command, loop: target)) }
         }
+      case .control(let client, let number, let request, let grant):
+        alerts.perform(request, number: number, grant, of: client, now)
       case .authenticate(let client, let token):
         if let session = session(of: client) { authenticate(token, of: session, now, into: &actions) }
       case .session(let message, let target):

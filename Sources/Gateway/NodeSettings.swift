@@ -38,6 +38,8 @@ struct NodeSettings: Sendable {
   var tlsLog: TLSLog?
   /// What operators publish; one for all nodes.
   var topics = PublishedTopics()
+  /// Watches for owners; one for all nodes.
+  var alerts: AlertDesk
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?
 }

@@ -12,10 +12,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   /// Symbols of one `/v1/snapshot`.
   static let snapshotLimit = 100
-  private static let methods = ["GET", "HEAD", "OPTIONS"]
   private static let subprotocols = ["tidegate.v1.json"]
 
-  private unowned let node: LoopNode
+  unowned let node: LoopNode
   private let origins: Set<String>?
   private let admission: Admission
   private let rateBook: RateBook
@@ -106,7 +105,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       if error.status == 403 { admission.count(.origin) }
       return false
     }
-    node.admit(connection, deflate: deflate, credential: caller.credential, rest: rest)
+    node.admit(connection, deflate: deflate, credential: caller.credential, grant: caller.grant, rest: rest)
     return true
   }
 
@@ -115,6 +114,12 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   var answersOrigins: Bool { true }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
+    respond(to: request, body: [], on: connection, reply: reply)
+  }
+
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
+  ) {
     node.metrics.httpRequests += 1
     if let refused {
       self.refused = nil
@@ -128,10 +133,11 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       return reply(rejection.response)
     }
     let reply = finishing(reply, request)
-    if let refusal = HTTPResponse.refusal(of: request.method, allowed: PublicAPI.methods) { return reply(refusal) }
-    if request.method == "OPTIONS" { return reply(PublicAPI.preflight) }
+    let allowed = (Route.find(request.path)?.route.methods ?? ["GET", "HEAD"]) + ["OPTIONS"]
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: allowed) { return reply(refusal) }
+    if request.method == "OPTIONS" { return reply(.preflight(allowed)) }
     do throws(RequestProblem) {
-      try answer(request, reply) { [self] cost in
+      try answer(request, body, reply) { [self] cost in
         guard let permit else { return nil }
         // A request has paid for itself; a costly one pays as much as the small ones that it stands for.
         for _ in 0..<(cost / MarketAnswer.pieceCost) {
@@ -144,21 +150,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
-  /// The answer to a preflight of a page of another origin (Fetch standard, CORS protocol).
-  private static var preflight: HTTPResponse {
-    let methods = methods.joined(separator: ", ")
-    return HTTPResponse(
-      status: 204, contentType: "text/plain", body: [],
-      fields: [
-        HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
-        HTTPField("Access-Control-Allow-Headers", "Authorization, If-None-Match"),
-        HTTPField("Access-Control-Max-Age", "86400"),
-      ])
-  }
-
   /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
   private func answer(
-    _ request: HTTPRequestHead, _ reply: @escaping (HTTPResponse) -> Void,
+    _ request: HTTPRequestHead, _ body: [UInt8], _ reply: @escaping (HTTPResponse) -> Void,
     charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     let path = request.path
@@ -168,7 +162,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       // What a token in the URL is answered with is more to the point than that the parameter is not known.
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
       _ = try RequestQuery(request, route.parameters, of: route.path)
-      if route == .welcome { return reply(.text(welcome)) }
+      if route == .welcome { return reply(.text(Route.welcomeText(node.feedStatuses))) }
       return reply(node.isDraining ? admission.refuse(.draining).response : refuseUpgrade(request))
     }
     let grant: Grant
@@ -222,6 +216,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let after = query.text("after") == nil ? nil : try query.number("after", 0...Int.max, default: 0)
       reply(
         node.settings.topics.read(symbol, after: after.map(UInt64.init), limit: limit, epoch: node.settings.epoch))
+    case .alerts, .alert: try alerts(AlertRequest(request, body, path: symbol), grant, reply, charge)
     }
   }
 
@@ -234,18 +229,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     guard wantsPage, request.query.isEmpty, var page = ConsoleFiles.embedded[path] else { return nil }
     page.fields.append(HTTPField("Vary", "Accept"))
     return page
-  }
-
-  private var welcome: String {
-    let unreal = node.feedStatuses.filter { $0.source != .live }
-    let warning = unreal.map { "\($0.venue) (\($0.source.rawValue))" }.joined(separator: ", ")
-    return """
-      Tidegate \(TidegateVersion.current)
-      \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
-      HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
-            /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
-
-      """
   }
 
   private func refuseUpgrade(_ request: HTTPRequestHead) -> HTTPResponse {
@@ -271,7 +254,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   private func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
-    guard let access = node.settings.access else { return .success(Caller(grant: .everything)) }
+    guard let access = node.settings.access else {
+      let hosts = InternalHosts(names: node.settings.internalHosts)
+      return .success(Caller(grant: PageOrigin.isForeign(request, origins, hosts) ? .reader : .everything))
+    }
     let token: String?
     do throws(BearerToken.Problem) {
       token = try BearerToken.read(request)
@@ -304,7 +290,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       fields: [HTTPField("WWW-Authenticate", challenge)])
   }
 
-  private func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
+  func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
     admission.count(.forbidden)
     return .error(
       403, code: "forbidden", message: "your token does not allow \(what)",

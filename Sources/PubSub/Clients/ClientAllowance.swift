@@ -20,6 +20,8 @@ struct ClientAllowance {
   static let snapshotShare = 8
   /// What a token costs: a signature is checked.
   static let tokenWork = 32 << 10
+  /// What a request about alerts costs: a rule is compiled and written to the store, about 100 µs.
+  static let controlWork = 24 << 10
 
   /// Work a second for each request a second.
   static let workPerRequest = 12 << 10

@@ -23,6 +23,8 @@ struct ClientRequests {
   var pending: PendingRequest?
   /// A `hello` whose token is being looked at; messages arriving in the meantime wait.
   var greeting: Greeting?
+  /// A request about alerts that is being carried out; messages arriving in the meantime wait.
+  var control: (number: UInt32, id: String?)?
   var allowance = ClientAllowance()
   /// The place of its address in the ledger; -1: it has none.
   var address: Int32 = -1
@@ -31,7 +33,14 @@ struct ClientRequests {
   fileprivate var waitingBytes = 0
 
   /// Whether messages wait for an answer.
-  var isBusy: Bool { pending != nil || greeting != nil }
+  var isBusy: Bool { pending != nil || greeting != nil || control != nil }
+
+  /// Makes a request that others carry out the present one; answers its number.
+  mutating func beginControl(id: String?) -> UInt32 {
+    number &+= 1
+    control = (number, id)
+    return number
+  }
 
   /// Makes a request that publishers are asked about the present one.
   mutating func begin(_ kind: PendingRequest.Kind, id: String?) -> PendingRequest {
