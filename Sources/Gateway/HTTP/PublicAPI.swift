@@ -197,15 +197,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let points = try query.number("points", 2...1440, default: 96)
       try market(
         symbol, .sparkline, .sparkline(range, points: points), "it has not traded yet", grant, known, reply, charge)
-    case .candles:
-      let interval = try query.word("interval", default: CandleInterval.minute) { CandleInterval(name: $0) }
-      // 10^16 µs are the year 2286.
-      let from = try query.number("from", 0...10_000_000_000_000_000, default: 0)
-      let to = try query.number("to", 0...10_000_000_000_000_000, default: 10_000_000_000_000_000)
-      let limit = try query.number("limit", 1...1440, default: 100)
-      let view = MarketView.candles(
-        interval, from: Timestamp(microseconds: Int64(from)), to: Timestamp(microseconds: Int64(to)), limit: limit)
-      try market(symbol, .candles, view, "it has not traded yet", grant, known, reply, charge)
+    case .candles: try candles(symbol, query, grant, known, reply, charge)
     case .quote: try quote(symbol, query, grant, reply, charge)
     case .rates: try rates(query, grant, reply, charge)
     case .book:
@@ -482,7 +474,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   /// Where a symbol's data is, and its state; or why it cannot be had.
-  private func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
+  func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
     if !grant.allows(symbol) {
       admission.count(.forbidden)
       let error = ProtocolError(
@@ -513,7 +505,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }.begin()
   }
 
-  private func response(to outcome: MarketAnswer.Outcome, venues: [String], nothing: String) -> HTTPResponse {
+  func response(to outcome: MarketAnswer.Outcome, venues: [String], nothing: String) -> HTTPResponse {
     var response: HTTPResponse
     switch outcome {
     case .body(let body, let tag): response = .json(body, tag: tag)
@@ -530,7 +522,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return response
   }
 
-  private func response(to error: ProtocolError) -> HTTPResponse {
+  func response(to error: ProtocolError) -> HTTPResponse {
     let status =
       switch error.code {
       case .forbidden: 403
