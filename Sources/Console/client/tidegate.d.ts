@@ -53,11 +53,35 @@ export class Sparkline {
   readonly from: Microseconds;
   readonly step: Microseconds;
   readonly points: DecimalText[];
+  /** When the gateway began to observe the market; undefined while it has observed nothing of this line. */
+  readonly coveredFrom?: Microseconds;
+  /** Times after `coveredFrom` that nobody observed: the points there repeat the price before. */
+  readonly gaps: { from: Microseconds; to: Microseconds }[];
   readonly first?: DecimalText;
   readonly last?: DecimalText;
   readonly change: DecimalText | null;
   readonly changePercent: DecimalText | null;
   readonly trend: "up" | "down" | "flat";
+}
+
+export type CandleInterval = "1m" | "5m" | "15m" | "1h" | "4h" | "1d";
+export interface Candle {
+  time: Microseconds;
+  open: DecimalText; high: DecimalText; low: DecimalText; close: DecimalText;
+  volume?: DecimalText; quote_volume?: DecimalText; trades?: number;
+  closed: boolean;
+  /** Higher where a trade came after the candle had closed. */
+  rev?: number;
+  /** `partial`: the gateway did not observe the whole interval. */
+  source?: "own" | "partial" | "venue" | (string & {});
+}
+/** Candles of one interval, oldest first, each time once; a time that was not observed has none. */
+export class CandleSeries {
+  readonly interval: CandleInterval;
+  readonly candles: Candle[];
+  readonly last?: Candle;
+  /** Takes a page of `/v1/candles`, or an update: the higher `rev` of a time stays. At most 5,000 are kept. */
+  merge(candles: Candle[]): this;
 }
 
 export interface Trade { id: string; price: DecimalText; size: DecimalText; side?: "buy" | "sell"; time?: Microseconds }
@@ -81,7 +105,8 @@ export interface Feed {
 
 /** What each channel's value is, merged. */
 export interface Values {
-  trades: Trade[]; quote: Quote; ticker: Ticker; pulse: Pulse; book: Book; sparkline: Sparkline; status: { feeds: Feed[] };
+  trades: Trade[]; quote: Quote; ticker: Ticker; pulse: Pulse; book: Book; sparkline: Sparkline; candles: CandleSeries;
+  status: { feeds: Feed[] };
 }
 export type Channel = keyof Values;
 
@@ -91,8 +116,12 @@ export interface Request<C extends Channel = Channel> {
   symbol?: string;
   /** Of a book: 10, 25, 100 or "full". */
   depth?: 10 | 25 | 100 | "full";
+  /** Of a sparkline: `24h` if left out. */
+  range?: "1h" | "24h" | "7d" | "30d" | "90d" | "1y" | "all";
   /** Of a sparkline: 2…1440. */
   points?: number;
+  /** Of candles: `1m` if left out. */
+  interval?: CandleInterval;
   /** 0, 100, 250, 1000 or 5000; another gets the nearest that is not faster. */
   intervalMilliseconds?: number;
 }

@@ -19,6 +19,10 @@ const STREAM_LIMIT = 20_000;
 const LEVEL_LIMIT = 20_000;
 /** Points of a sparkline, as the protocol says. */
 const POINT_LIMIT = 1_440;
+/** Gaps of a sparkline: one for every two points at the most, so far as they can be drawn. */
+const GAP_LIMIT = 10_000;
+/** Candles kept in one series; the oldest go. */
+const CANDLE_LIMIT = 5_000;
 /** Trades kept per stream. */
 const TRADES_KEPT = 50;
 /** Characters of a decimal: `Int64` has 19 digits, and a sign, a point and zeros around it. */
@@ -39,9 +43,9 @@ const HIDDEN_GRACE = 5_000;
 /** Events that wait for a slow `for await` of trades; beyond it the oldest go, and are counted. */
 const ITERATOR_LIMIT = 1_000;
 
-const CHANNELS = new Set(["trades", "quote", "ticker", "pulse", "book", "sparkline", "status"]);
+const CHANNELS = new Set(["trades", "quote", "ticker", "pulse", "book", "sparkline", "candles", "status"]);
 /** Channels of state: after a gap only a snapshot helps. */
-const STATE_CHANNELS = new Set(["quote", "ticker", "pulse", "book", "sparkline", "status"]);
+const STATE_CHANNELS = new Set(["quote", "ticker", "pulse", "book", "sparkline", "candles", "status"]);
 
 // MARK: Decimals
 
@@ -258,6 +262,10 @@ export class Sparkline {
   /** µs. */
   step = 0;
   points = [];
+  /** When the gateway began to observe the market, µs; undefined while it has observed nothing of this line. */
+  coveredFrom = undefined;
+  /** The times after `coveredFrom` that nobody observed, `{from, to}` in µs: the points there repeat the price before. */
+  gaps = [];
 
   static from(data) {
     const line = new Sparkline();
@@ -266,6 +274,11 @@ export class Sparkline {
     line.step = count(data.step_s, "step_s of a sparkline", 1e9) * 1e6;
     line.points = list(data.points, POINT_LIMIT, "points of a sparkline").slice();
     need(line.points.every(Decimal.isValid), "a point of a sparkline");
+    if (data.covered_from !== undefined) line.coveredFrom = count(data.covered_from, "covered_from of a sparkline");
+    line.gaps = list(data.gaps, GAP_LIMIT, "gaps of a sparkline").map((gap) => {
+      need(isObject(gap), "a gap of a sparkline");
+      return { from: count(gap.from, "from of a gap"), to: count(gap.to, "to of a gap") };
+    });
     return line;
   }
 
@@ -296,6 +309,48 @@ export class Sparkline {
   get trend() {
     const sign = this.points.length ? Decimal.compare(this.last, this.first) : 0;
     return sign > 0 ? "up" : sign < 0 ? "down" : "flat";
+  }
+}
+
+/** Candles of one interval, oldest first, each time once. What was not observed has no candle: neighbours may be apart. */
+export class CandleSeries {
+  interval = "";
+  candles = [];
+
+  static from(data) {
+    const series = new CandleSeries();
+    series.interval = short(data.interval);
+    return series.merge(data.candles);
+  }
+
+  /** The newest, which is open unless its `closed` says otherwise. */
+  get last() { return this.candles.at(-1); }
+
+  /**
+   * Puts each candle in place of the one of its `time`, unless that has a higher `rev`. Takes an update of the stream, or a page
+   * of `/v1/candles`. Of more than 5,000 the oldest go. O(log n) a candle, O(n) for one that comes between others.
+   */
+  merge(candles) {
+    for (const candle of list(candles, CANDLE_LIMIT, "candles")) {
+      need(isObject(candle), "a candle");
+      const time = count(candle.time, "time of a candle");
+      for (const field of ["open", "high", "low", "close"]) need(Decimal.isValid(candle[field]), `${field} of a candle`);
+      for (const field of ["volume", "quote_volume"]) {
+        need(candle[field] === undefined || Decimal.isValid(candle[field]), `${field} of a candle`);
+      }
+      const rev = candle.rev === undefined ? 0 : count(candle.rev, "rev of a candle");
+      let low = 0, high = this.candles.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (this.candles[middle].time < time) low = middle + 1;
+        else high = middle;
+      }
+      const there = this.candles[low];
+      if (there === undefined || there.time !== time) this.candles.splice(low, 0, candle);
+      else if ((there.rev ?? 0) <= rev) this.candles[low] = candle;
+    }
+    if (this.candles.length > CANDLE_LIMIT) this.candles.splice(0, this.candles.length - CANDLE_LIMIT);
+    return this;
   }
 }
 
@@ -413,6 +468,9 @@ function call(listener, parameters, gateway) {
   }
 }
 
+/** What a request of a channel may say beside its symbol and rate. */
+const PARAMETERS = { book: ["depth"], sparkline: ["range", "points"], candles: ["interval"] };
+
 /** One thing on the wire that several subscriptions may share. */
 function wish(request) {
   const { channel } = request;
@@ -424,17 +482,17 @@ function wish(request) {
     throw new TypeError("`symbol` is venue:BASE-QUOTE, such as kraken:BTC-USD");
   }
   const item = { channel, symbol };
-  if (channel === "book" && request.depth !== undefined) item.depth = request.depth;
-  if (channel === "sparkline" && request.points !== undefined) item.points = request.points;
+  for (const parameter of PARAMETERS[channel] ?? []) {
+    if (request[parameter] !== undefined) item[parameter] = request[parameter];
+  }
   if (channel !== "status" && request.intervalMilliseconds !== undefined) {
     item.interval_ms = request.intervalMilliseconds;
   }
   return item;
 }
 
-function keyOf(item) {
-  return [item.channel, item.symbol, item.depth ?? "", item.points ?? "", item.interval_ms ?? ""].join("|");
-}
+/** Equal for equal requests: `wish` writes the fields in one order. */
+function keyOf(item) { return JSON.stringify(item); }
 
 /** What a request says of an item: one item, one symbol. */
 function wireItem(item) {
@@ -537,7 +595,8 @@ export class Tidegate {
   /**
    * Subscribes, now or as soon as there is a connection. Equal requests share one stream.
    *
-   * @param request `channel`, `symbol` (with a `*` for wildcards), `depth`, `points`, `intervalMilliseconds`.
+   * @param request `channel`, `symbol` (with a `*` for wildcards), `depth`, `range`, `points`, `interval`,
+   *   `intervalMilliseconds`.
    * @param listener gets `(value, info)`; `info` has `type` (`snapshot`, `update`, `gap`, `state`, `failed`), `symbol`, `reason`, `data`.
    *   With `gap`, `state` and `failed` the value is undefined.
    */
@@ -792,15 +851,19 @@ export class Tidegate {
     this.#left = undefined;
     const resumed = [];
     if (left !== undefined) {
+      // No request names a channel and symbol twice, so that its answer is unambiguous: the second is subscribed to anew.
+      const names = new Set();
       for (const stream of left.streams.slice(0, ITEMS_PER_REQUEST)) {
-        const item = [...stream.entries].find((entry) => this.#wishes.has(entry.key))?.item;
-        if (item === undefined) continue;
-        resumed.push({ stream, entries: [...stream.entries].filter((entry) => this.#wishes.has(entry.key)) });
+        const entries = [...stream.entries].filter((entry) => this.#wishes.has(entry.key));
+        const name = `${stream.channel}|${stream.symbol}`;
+        if (entries.length === 0 || names.has(name)) continue;
+        names.add(name);
+        resumed.push({ stream, entries });
       }
       hello.resume = {
         session: left.session,
-        streams: resumed.map(({ stream }) => {
-          const { symbol: _, symbols: __, ...parameters } = { ...wireItem([...stream.entries][0].item) };
+        streams: resumed.map(({ stream, entries }) => {
+          const { symbol: _, symbols: __, ...parameters } = wireItem(entries[0].item);
           const position = { stream: stream.number, epoch: stream.epoch, seq: stream.seq };
           return stream.symbol === ""
             ? { ...parameters, ...position } : { ...parameters, symbol: stream.symbol, ...position };
@@ -1222,6 +1285,10 @@ function merged(stream, data, isSnapshot) {
       if (isSnapshot) return Sparkline.from(data);
       stream.value.apply(data);
       return stream.value;
+    }
+    case "candles": {
+      if (isSnapshot) return CandleSeries.from(data);
+      return stream.value.merge(data.candles);
     }
     case "trades": {
       const trades = checkedTrades(data);
