@@ -23,6 +23,9 @@ const POINT_LIMIT = 1_440;
 const GAP_LIMIT = 10_000;
 /** Candles kept in one series; the oldest go. */
 const CANDLE_LIMIT = 5_000;
+/** Documents of a topic that are kept, and rules of an owner. */
+const DOCUMENT_LIMIT = 100;
+const ALERT_LIMIT = 100_000;
 /** Trades kept per stream. */
 const TRADES_KEPT = 50;
 /** Characters of a decimal: `Int64` has 19 digits, and a sign, a point and zeros around it. */
@@ -43,9 +46,13 @@ const HIDDEN_GRACE = 5_000;
 /** Events that wait for a slow `for await` of trades; beyond it the oldest go, and are counted. */
 const ITERATOR_LIMIT = 1_000;
 
-const CHANNELS = new Set(["trades", "quote", "ticker", "pulse", "book", "sparkline", "candles", "status"]);
+const CHANNELS = new Set([
+  "trades", "quote", "ticker", "pulse", "book", "sparkline", "candles", "status", "alerts", "topic",
+]);
 /** Channels of state: after a gap only a snapshot helps. */
-const STATE_CHANNELS = new Set(["quote", "ticker", "pulse", "book", "sparkline", "candles", "status"]);
+const STATE_CHANNELS = new Set(["quote", "ticker", "pulse", "book", "sparkline", "candles", "status", "alerts"]);
+/** Channels of the whole gateway, or of whoever asks: they have no symbol. */
+const NAMELESS_CHANNELS = new Set(["status", "alerts"]);
 
 // MARK: Decimals
 
@@ -354,6 +361,38 @@ export class CandleSeries {
   }
 }
 
+/** The rules of an owner, as its alerts have them, oldest first. */
+export class AlertList {
+  alerts = [];
+  /** Whether the gateway keeps them; false where they end with its process. */
+  isKept = true;
+
+  static from(data) {
+    const value = new AlertList();
+    value.isKept = data.kept !== false;
+    return value.apply(data);
+  }
+
+  apply(data) {
+    const byID = new Map(this.alerts.map((alert) => [alert.id, alert]));
+    for (const alert of list(data.alerts, ALERT_LIMIT, "alerts")) {
+      need(isObject(alert) && typeof alert.id === "string" && typeof alert.state === "string", "an alert");
+      byID.set(alert.id, alert);
+    }
+    for (const id of list(data.removed, ALERT_LIMIT, "removed")) byID.delete(id);
+    for (const firing of list(data.firings, ALERT_LIMIT, "firings")) need(isObject(firing), "a firing");
+    need(byID.size <= ALERT_LIMIT, "too many alerts");
+    this.alerts = [...byID.values()];
+    return this;
+  }
+}
+
+function checkedDocuments(data) {
+  const documents = list(data.documents, 10_000, "documents");
+  for (const each of documents) need(isObject(each) && Number.isSafeInteger(each.number), "a document");
+  return documents;
+}
+
 function checkedTrades(data) {
   const trades = list(data.trades, 10_000, "trades");
   for (const trade of trades) {
@@ -469,7 +508,7 @@ function call(listener, parameters, gateway) {
 }
 
 /** What a request of a channel may say beside its symbol and rate. */
-const PARAMETERS = { book: ["depth"], sparkline: ["range", "points"], candles: ["interval"] };
+const PARAMETERS = { book: ["depth"], sparkline: ["range", "points"], candles: ["interval"], topic: ["last"] };
 
 /** One thing on the wire that several subscriptions may share. */
 function wish(request) {
@@ -477,15 +516,17 @@ function wish(request) {
   if (!CHANNELS.has(channel)) {
     throw new TypeError(`unknown channel ${JSON.stringify(channel)}: one of ${[...CHANNELS].join(", ")}`);
   }
-  const symbol = channel === "status" ? "" : request.symbol;
-  if (typeof symbol !== "string" || (channel !== "status" && !symbol.includes(":"))) {
+  const isNameless = NAMELESS_CHANNELS.has(channel);
+  const symbol = isNameless ? "" : request.symbol;
+  if (channel === "topic" && (typeof symbol !== "string" || symbol === "")) throw new TypeError("`symbol` is the topic's name");
+  if (typeof symbol !== "string" || (channel !== "topic" && !isNameless && !symbol.includes(":"))) {
     throw new TypeError("`symbol` is venue:BASE-QUOTE, such as kraken:BTC-USD");
   }
   const item = { channel, symbol };
   for (const parameter of PARAMETERS[channel] ?? []) {
     if (request[parameter] !== undefined) item[parameter] = request[parameter];
   }
-  if (channel !== "status" && request.intervalMilliseconds !== undefined) {
+  if (!isNameless && request.intervalMilliseconds !== undefined) {
     item.interval_ms = request.intervalMilliseconds;
   }
   return item;
@@ -501,6 +542,8 @@ function wireItem(item) {
 }
 
 // MARK: The connection
+
+const NOT_CONNECTED = { code: "not_connected", message: "there is no connection to the gateway", hint: "ask again when there is" };
 
 /** The environment of a browser, a worker, Node or Deno. Tests bring their own. */
 function hostEnvironment() {
@@ -638,6 +681,20 @@ export class Tidegate {
     this.#request({ op: "resume" }, "other");
   }
 
+  /**
+   * A request of the protocol with a reply of its own, such as `{op: "alert", action: "ack", alert: "…"}`.
+   *
+   * @returns a promise of the reply. It fails with an `Error` that has `code`, `message` and `hint`: the gateway's own, or `not_connected`
+   *   where there is no connection or it ends before the reply.
+   */
+  ask(request) {
+    return new Promise((resolve, reject) => {
+      const answered = { resolve, reject: (error) => reject(Object.assign(new Error(error.message), error)) };
+      if (!this.#isOpen) return answered.reject(NOT_CONNECTED);
+      this.#request(request, "asked", undefined, REPLY_TIMEOUT, answered);
+    });
+  }
+
   /** Tries now instead of waiting for the back-off. */
   reconnect() {
     if (this.#isStopped || this.state !== "reconnecting") return;
@@ -741,6 +798,7 @@ export class Tidegate {
     this.#socket = null;
     if (this.#isOpen) this.#leave();
     this.#isOpen = false;
+    for (const { asker } of [...this.#pending.values(), ...this.#outbox]) asker?.reject(NOT_CONNECTED);
     this.#pending.clear();
     this.#outbox = [];
     if (socket) {
@@ -905,11 +963,11 @@ export class Tidegate {
     }
   }
 
-  #request(request, kind, entries = undefined, timeout = REPLY_TIMEOUT) {
+  #request(request, kind, entries = undefined, timeout = REPLY_TIMEOUT, asker = undefined) {
     if (!this.#isOpen) return;
     const id = this.#nextID;
     this.#nextID += 1;
-    this.#outbox.push({ id, text: JSON.stringify({ ...request, id }), kind, entries, timeout });
+    this.#outbox.push({ id, text: JSON.stringify({ ...request, id }), kind, entries, timeout, asker });
     this.#flush();
   }
 
@@ -919,9 +977,9 @@ export class Tidegate {
     this.#tokens = Math.min(this.#rate, this.#tokens + ((now - this.#refilledAt) / 1_000) * this.#rate);
     this.#refilledAt = now;
     while (this.#outbox.length && this.#tokens >= 1 && this.#socket) {
-      const { id, text, kind, entries, timeout } = this.#outbox.shift();
+      const { id, text, kind, entries, timeout, asker } = this.#outbox.shift();
       this.#tokens -= 1;
-      this.#pending.set(id, { kind, entries, deadline: now + timeout });
+      this.#pending.set(id, { kind, entries, asker, deadline: now + timeout });
       this.#socket.send(text);
     }
     if (this.#outbox.length && !this.#timers.has("send")) this.#timer("send", 1_000 / this.#rate, () => this.#flush());
@@ -968,6 +1026,10 @@ export class Tidegate {
       this.#pending.delete(message.id);
       this.#timer("replies");
       this.#watchReplies();
+      if (answered.asker !== undefined) {
+        if (message.type !== "error") return answered.asker.resolve(message);
+        return answered.asker.reject({ code: short(message.code), message: short(message.message), hint: short(message.hint) || undefined });
+      }
     }
     switch (message.type) {
       case "welcome": return this.#welcomed(message, answered);
@@ -1285,6 +1347,11 @@ function merged(stream, data, isSnapshot) {
       if (isSnapshot) return Sparkline.from(data);
       stream.value.apply(data);
       return stream.value;
+    }
+    case "alerts": return isSnapshot ? AlertList.from(data) : stream.value.apply(data);
+    case "topic": {
+      const documents = checkedDocuments(data);
+      return (isSnapshot ? documents : [...(stream.value ?? []), ...documents]).slice(-DOCUMENT_LIMIT);
     }
     case "candles": {
       if (isSnapshot) return CandleSeries.from(data);
