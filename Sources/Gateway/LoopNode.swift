@@ -29,6 +29,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   var clock: GatewayClock
   var metrics = NodeMetrics()
+  var delivery = DeliveryTimes()
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
   private(set) var sessions: [StreamSession?] = []
@@ -131,7 +132,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private var feedNumbers: [Int] = []
   /// Feeds of which some loop could not be told: all of their instruments are announced again.
   private var untold: Set<Int> = []
-  private var feedStarts: [Timestamp] = []
+  private(set) var feedStarts: [Timestamp] = []
+  /// Whether what feeds change is due by the clock, and comes from no message.
+  private var isAdvancing = false
 
   private func everySecond() {
     let before = clock.now()
@@ -159,6 +162,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {
     metrics.feedBatches += 1
+    if !isAdvancing { delivery.came(changes, slot: feed.slot, now: now, uptime: loop.uptime) }
     publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
     history?.note(feed, changes, at: now)
   }
@@ -255,38 +259,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// The present state of every venue.
   var feedStatuses: [FeedStatus] { hub.feeds }
 
-  /// What the loop has counted, compression included.
-  var currentMetrics: NodeMetrics {
-    var metrics = metrics
-    let counts = compression.counts
-    metrics.framesCompressed = counts.made
-    metrics.compressedFramesSent = counts.frames
-    metrics.bytesBeforeCompression = counts.bytesBefore
-    metrics.bytesAfterCompression = counts.bytesAfter
-    metrics.streams = publisher.subscribedStreams
-    metrics.streamsKept = publisher.keptStreams - metrics.streams
-    metrics.replayBytes = publisher.ringBytes
-    return metrics
-  }
-
-  func feedMetrics() -> [FeedMetrics] {
-    feeds.map { feed in
-      let pipeline = feed.pipeline
-      let counts = pipeline.symbolCounts
-      let session = feed as? FeedSession
-      return FeedMetrics(
-        venue: pipeline.venue.label, state: feed.status.state.rawValue, messages: pipeline.counts.messages,
-        rejected: pipeline.counts.rejected, bytes: feed.bytesReceived, connects: feed.connects,
-        instruments: feed.pipeline.market.instruments.count,
-        booksLive: feed.pipeline.market.instruments.count { $0.bookState == .live },
-        gaps: counts.reduce(0) { $0 + $1.gaps }, trades: counts.reduce(0) { $0 + $1.trades },
-        startedAt: feedStarts[feed.slot].microseconds, lastMessage: feed.status.lastMessage?.microseconds,
-        errors: pipeline.errors.counts,
-        replaced: session?.linesReplaced ?? 0, handoversFailed: session?.handoversFailed ?? 0,
-        isSimulated: feed.status.source != .live)
-    }
-  }
-
   // MARK: Clients
 
   /// Takes over a connection that has upgraded.
@@ -306,6 +278,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     connection.handler = session
     metrics.clients += 1
     metrics.clientsTotal += 1
+    metrics.ends.came(isTLS: session.isTLS, deflates: session.deflates)
     if deflate != nil { metrics.compressingClients += 1 }
     session.greet()
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
@@ -333,6 +306,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     ports.close(session.client.slot)
     metrics.clients -= 1
     metrics.connections -= 1
+    metrics.ends.left(isTLS: session.isTLS, deflates: session.deflates, code: session.closeCode)
     hub.close(session.client, into: &actions)
   }
 
@@ -370,14 +344,15 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     advances &+= 1
     noteKernelProgress(now, part: advances % 10, of: 10)
     metrics.evicted = UInt64(hub.evictedClients)
-    metrics.resumed = hub.resumedSessions
     metrics.parkedSessions = hub.parkedSessions
     // A slice of the sessions each time: all of them every 5 s.
     let moment = loop.moment
     let slice = sessions.count / 50 + 1
     for _ in 0..<min(slice, sessions.count) {
       watchCursor = watchCursor + 1 < sessions.count ? watchCursor + 1 : 0
-      sessions[watchCursor]?.watch(at: moment)
+      guard let session = sessions[watchCursor] else { continue }
+      session.watch(at: moment)
+      metrics.queues.record(UInt64(hub.queuedBytes(of: session.client.slot)))
     }
   }
 
@@ -394,9 +369,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     commandsLeft = Self.commandsPerTurn
     advanceMarkets(now)
     if !dirtyFeeds.isEmpty { announceFeeds() }
+    let frames = metrics.framesSent
     deliverAndWrite(now)
+    if delivery.isPending, metrics.framesSent != frames { delivery.wrote(at: loop.kernel.uptime()) }
     if !actions.isEmpty { loop.execute {} }
-    sendOutboxes()
+    delivery.endTurn(isHeld: sendOutboxes())
     armTimer(now)
   }
 
@@ -409,7 +386,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func advanceMarkets(_ now: Timestamp) {
+    isAdvancing = true
     for feed in feeds where feed.nextDeadline <= now { feed.advance(now) }
+    isAdvancing = false
     if publisher.nextDeadline <= now { publisher.advance(to: now, into: &outgoing) }
   }
 
@@ -470,7 +449,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         write(to: session, now)
         writeControl(to: session)
         if code < CloseCode.draining {
-          metrics.closedByPolicy += 1
           settings.refusalLog?.closed(code, reason, IPAddress(session.connection.peer.host))
         }
         session.close(code: code, reason: reason)
@@ -486,16 +464,21 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   /// Gives the other loops what is theirs; what one of them does not take is merged, and offered again with the next
-  /// turn.
-  private func sendOutboxes() {
+  /// turn. True if there is such a loop.
+  private func sendOutboxes() -> Bool {
+    let came = delivery.offered
+    var isHeld = false
     for index in outboxes.indices where !outboxes[index].isEmpty {
       let deliveries = outboxes[index].deliveries
       let node = nodes[index]
       let isTaken = node.loop.offer(bytes: outboxes[index].bytes) {
+        node.delivery.came(at: came)
         node.hub.deliver(deliveries, now: node.clock.now(), into: &node.actions)
       }
       if isTaken { outboxes[index].removeAll() } else { outboxes[index].merge() }
+      if !isTaken { isHeld = true }
     }
+    return isHeld
   }
 
   private func armTimer(_ now: Timestamp) {

@@ -55,6 +55,11 @@ package final class SubscriberHub {
     var drain: DrainPlan?
     /// Sessions that were resumed here.
     var resumed: UInt64 = 0
+    /// Clients that asked for a session that was not theirs, or not there any more.
+    var notResumed: UInt64 = 0
+    /// Messages merged away, and lost, for clients that are gone.
+    var merged: UInt64 = 0
+    var lost: UInt64 = 0
   }
 
   let settings: Settings
@@ -163,6 +168,8 @@ package final class SubscriberHub {
   package func close(_ client: ClientID, into actions: inout [HubAction]) {
     guard let state = clients.anyState(of: client) else { return }
     unwatch(client.slot, state)
+    departures.merged &+= UInt64(truncatingIfNeeded: state.flow.merged)
+    departures.lost &+= UInt64(truncatingIfNeeded: state.flow.lost)
     park(state, isPaused: clients[client.slot].pointee.flags.contains(.paused), into: &actions)
     for subscription in state.memberships.removeAll() {
       lists.remove(subscription, clients)

@@ -13,6 +13,9 @@ final class StreamSession: ConnectionHandler {
   let connection: Connection
   /// Whether the client takes compressed messages.
   let deflates: Bool
+  let isTLS: Bool
+  /// What the gateway closed it with; nil: it has not.
+  private(set) var closeCode: UInt16?
   private unowned let node: LoopNode
   /// What it has shown of itself; nil: nothing, or nothing is asked for.
   var credential: AccessPolicy.Credential?
@@ -77,6 +80,7 @@ final class StreamSession: ConnectionHandler {
     self.connection = connection
     self.node = node
     self.deflates = deflate != nil
+    self.isTLS = connection.isTLS
     self.webSocket = WebSocketConnection(
       role: .server, limits: limits, deflate: deflate, inflaters: node.compression.inflaters)
     self.heardAt = connection.loop.moment
@@ -286,6 +290,7 @@ final class StreamSession: ConnectionHandler {
   }
 
   private func sendClose(_ code: WebSocketCloseCode, _ reason: String) {
+    closeCode = code.rawValue
     var frame = ByteBuffer(capacity: 128)
     WebSocketFrame.appendClose(code, reason: reason, mask: nil, to: &frame)
     connection.write(frame.bytes)

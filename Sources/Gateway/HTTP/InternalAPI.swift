@@ -53,6 +53,10 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer) }
 
+  func answered(
+    _ request: HTTPRequestHead?, status: Int, bytes: Int, nanoseconds: UInt64, on connection: Connection
+  ) {}
+
   func ended(_ connection: Connection) {
     connections -= 1
     node.forget(connection)
@@ -147,18 +151,19 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     let count = node.loopCount
     for loop in 0..<count {
       node.ask(loop) { node in
-        (node.currentMetrics, node.feedMetrics(), node.history?.backfillFigures ?? .init())
+        NodeFigures(node)
       } then: { [unowned self] part in
-        total.metrics.add(part.0)
-        total.feeds += part.1
-        total.backfill.add(part.2)
+        total.metrics.add(part.metrics)
+        total.feeds += part.feeds
+        total.loops.append(part.loop)
+        total.backfill.add(part.backfill)
         total.parts += 1
         guard total.parts == count else { return }
         let uptime = Double(node.loop.moment - startedAt) / 1e6
         reply(
           .text(
             MetricsText.render(
-              total.metrics, feeds: total.feeds, admission: node.settings.admission.figures,
+              total.metrics, feeds: total.feeds, loops: total.loops, admission: node.settings.admission.figures,
               queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
               now: node.clock.now())
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
@@ -200,6 +205,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     var parts = 0
     var metrics = NodeMetrics()
     var feeds: [FeedMetrics] = []
+    var loops: [LoopMetrics] = []
     var backfill = CandleBackfill.Figures()
   }
 }

@@ -15,7 +15,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   private static let methods = ["GET", "HEAD", "OPTIONS"]
   private static let subprotocols = ["tidegate.v1.json"]
 
-  private unowned let node: LoopNode
+  unowned let node: LoopNode
   private let origins: Set<String>?
   private let admission: Admission
   private let rateBook: RateBook
@@ -102,6 +102,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       if error.status == 403 { admission.count(.origin) }
       return false
     }
+    node.metrics.http.record(request.path, status: 101)
     node.admit(connection, deflate: deflate, credential: caller.credential, rest: rest)
     return true
   }
@@ -111,7 +112,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   var answersOrigins: Bool { true }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
-    node.metrics.httpRequests += 1
     if let refused {
       self.refused = nil
       return reply(refused)
