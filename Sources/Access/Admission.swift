@@ -219,11 +219,12 @@ package final class Admission: Sendable {
   }
 
   /// Decides about a request with a grant that has a rate of its own.
-  package func request(with grant: Grant, now: Int64) -> Rejection? {
+  /// - Parameter address: whose it is, for the log.
+  package func request(with grant: Grant, from address: IPAddress? = nil, now: Int64) -> Rejection? {
     guard let perSecond = grant.requestsPerSecond else { return nil }
     let rate = Rate(perSecond: perSecond)
     return state.withLock { $0.keys.take(.requests, rate, grant.subject, now: now) }
-      .map { refuse(.requestRatePerKey, wait: $0) }
+      .map { refuse(.requestRatePerKey, wait: $0, from: address) }
   }
 
   /// Counts a refusal and gives its answer.

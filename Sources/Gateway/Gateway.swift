@@ -19,6 +19,7 @@ import Venues
 package final class Gateway: Sendable {
   let configuration: GatewayConfiguration
   let log: Logger
+  let logs: LogSink?
   let loops: [EventLoop]
   let nodes: [LoopNode]
   let publicListener: Listener
@@ -37,22 +38,24 @@ package final class Gateway: Sendable {
   /// - Parameters:
   ///   - access: whose tokens are good; nil: anybody may come in.
   ///   - history: what survives a restart; nil: nothing does.
+  ///   - logs: where `log` writes to, so that its levels can change; nil: they do not.
   /// - Throws: `TransportError` with the address, file or limit that could not be had.
   package convenience init(
-    configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger
+    configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
+    logs: LogSink? = nil
   ) throws(TransportError) {
     var loops: [EventLoop] = []
     for index in 0..<configuration.loops {
       loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)"))
     }
-    try self.init(configuration: configuration, access: access, history: history, log: log, loops: loops)
+    try self.init(configuration: configuration, access: access, history: history, log: log, logs: logs, loops: loops)
   }
 
   /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their
   /// order, and `configuration.loops` does not count. `stop` ends them.
   package init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
-    loops: [EventLoop]
+    logs: LogSink? = nil, loops: [EventLoop]
   ) throws(TransportError) {
     precondition(!loops.isEmpty, "a gateway needs a loop")
     let kernel = loops[0].kernel
@@ -60,6 +63,7 @@ package final class Gateway: Sendable {
     self.history = history
     self.configuration = configuration
     self.log = log
+    self.logs = logs
     self.startedAt = kernel.monotonicMicroseconds
     var clientLimits = ClientLimits()
     clientLimits.clients = configuration.limits.clients
@@ -69,9 +73,9 @@ package final class Gateway: Sendable {
     clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
     clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
     clientLimits.stallSeconds = configuration.limits.stallSeconds
-    let folded = FoldedLog(log) { kernel.monotonicMicroseconds }
-    let tlsLog = TLSLog(folded)
-    let refusalLog = RefusalLog(folded, limits: configuration.limits.admission)
+    let tlsLog = TLSLog(FoldedLog(log.of(.tls)) { kernel.monotonicMicroseconds })
+    let refusalLog = RefusalLog(
+      FoldedLog(log.of(.clients)) { kernel.monotonicMicroseconds }, limits: configuration.limits.admission)
     let settings = NodeSettings(
       node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
       source: configuration.demo ? .simulated : .live,
@@ -87,7 +91,8 @@ package final class Gateway: Sendable {
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
         report: { refusalLog.refused($0, $1) }),
       access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
-      tlsLog: tlsLog, refusalLog: refusalLog)
+      tlsLog: tlsLog,
+      accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
@@ -182,8 +187,12 @@ package final class Gateway: Sendable {
   private func makeReplayers() throws(RecordingError) -> [(bound: UncheckedTransfer<Replayer>, origin: Timestamp)] {
     guard !configuration.replay.isEmpty else { return [] }
     let run = try ReplayRun(try ReplayPlan(configuration.replay))
-    for error in run.skipped { log.warning("recording left out: \(error.description)") }
-    for note in run.plan.tracks.flatMap(\.notes) { log.warning("\(note)") }
+    for error in run.skipped {
+      log.warning("recording left out", metadata: ["reason": "\(error.description)"])
+    }
+    for note in run.plan.tracks.flatMap(\.notes) {
+      log.warning("recording is not whole", metadata: ["reason": "\(note)"])
+    }
     let replayers = run.replayers
     for (name, reason) in replayers.flatMap(\.skipped).sorted(by: { $0.key < $1.key }) {
       log.warning("recorded market left out", metadata: ["market": "\(name)", "reason": "\(reason)"])
@@ -200,11 +209,14 @@ package final class Gateway: Sendable {
   /// Says in the log when connections are turned away, for want of descriptors or by a limit, and when that is over.
   private func watchRefusals() {
     let loop = nodes[0].loop
-    let refusals = nodes[0].settings.refusalLog
-    loop.execute { [publicListener, internalListener, log] in
+    let settings = nodes[0].settings
+    loop.execute { [publicListener, internalListener, log, logs] in
       var report = ShedReport()
       loop.scheduleRepeating(every: 1_000_000_000) {
-        refusals?.tell()
+        settings.refusalLog?.tell()
+        settings.tlsLog?.tell()
+        settings.accessLog?.tell()
+        logs?.tell()
         let count = publicListener.shedCount + internalListener.shedCount
         switch report.look(count, now: loop.moment) {
         case .exhausted(let shed):

@@ -104,7 +104,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       pipeline: pipeline, slot: slot, owner: self, loop: loop,
       parts: FeedParts(
         tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
-        source: settings.source, log: settings.log), now: clock.now())
+        source: settings.source, log: settings.log.of(.feeds)), now: clock.now())
     history?.add(session, configuration: configuration, tls: tls, share: share)
     begin(session, number: number)
   }
@@ -114,7 +114,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let slot = publisher.add(market: replayer.pipeline.market, venue: replayer.venue.name)
     begin(
       ReplaySession(
-        replayer: replayer, origin: origin, speed: speed, slot: slot, owner: self, loop: loop, log: settings.log,
+        replayer: replayer, origin: origin, speed: speed, slot: slot, owner: self, loop: loop,
+        log: settings.log.of(.feeds),
         now: clock.now()),
       number: number)
   }
@@ -263,7 +264,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// Takes over a connection that has upgraded.
   func admit(
-    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential? = nil,
+    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential?, address: IPAddress?,
     rest: UnsafeMutableRawBufferPointer
   ) {
     httpSessions.remove(for: connection)
@@ -272,7 +273,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
-    session.credential = credential
+    (session.credential, session.address) = (credential, address)
     while sessions.count <= Int(client.slot) { sessions.append(nil) }
     sessions[Int(client.slot)] = session
     connection.handler = session
@@ -284,9 +285,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
   }
 
-  func register(_ session: HTTPSession, for connection: Connection) {
-    httpSessions.add(session, for: connection)
-  }
+  func register(_ session: HTTPSession, for connection: Connection) { httpSessions.add(session, for: connection) }
   func forget(_ connection: Connection) { httpSessions.remove(for: connection) }
 
   /// The client has shown that it reads: it is given what turns bring it as it comes.
@@ -307,6 +306,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.clients -= 1
     metrics.connections -= 1
     metrics.ends.left(isTLS: session.isTLS, deflates: session.deflates, code: session.closeCode)
+    settings.accessLog?.ended(session, ClientFigures(session.client, of: hub))
     hub.close(session.client, into: &actions)
   }
 
@@ -449,7 +449,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         write(to: session, now)
         writeControl(to: session)
         if code < CloseCode.draining {
-          settings.refusalLog?.closed(code, reason, IPAddress(session.connection.peer.host))
+          settings.refusalLog?.closed(code, reason, session.address)
         }
         session.close(code: code, reason: reason)
       }

@@ -38,6 +38,8 @@ struct NodeSettings: Sendable {
   var tlsLog: TLSLog?
   /// What operators publish; one for all nodes.
   var topics = PublishedTopics()
+  /// Logs requests and streams, where that is wanted.
+  var accessLog: AccessLog?
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?
 }

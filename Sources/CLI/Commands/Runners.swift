@@ -11,11 +11,12 @@ import Venues
 // Where the commands meet the parts that do their work: a function each.
 
 /// A logger to standard error, so that standard output is for what a command prints.
-func makeLog(_ level: Logger.Level) -> Logger {
+func makeLog(_ level: Logger.Level) -> Logger { makeLogs(LogLevels(standard: level), .logfmt).logger }
+
+/// The same, with levels that can change.
+func makeLogs(_ levels: LogLevels, _ format: LogFormat) -> LogSink {
   _ = flushAtExit
-  var log = Logger(label: "tidegate") { _ in LogfmtHandler { LogOutput.standardError.write($0) } }
-  log.logLevel = level
-  return log
+  return LogSink(levels: levels, format: format) { LogOutput.standardError.write($0) }
 }
 
 /// What a slow reader has not taken by the end of the process.
@@ -48,7 +49,8 @@ extension Logger {
 /// or a second signal, at once.
 func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async throws {
   var configuration = configuration
-  let log = makeLog(configuration.logLevel)
+  let logs = makeLogs(configuration.logLevels, configuration.logs.format)
+  let log = logs.logger
   var demo: Demo?
   if configuration.demo {
     let made = try Demo(seed: configuration.seed, rate: configuration.rate)
@@ -61,7 +63,7 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
     throw CommandFailure("nothing to serve: give --feed VENUE=SYM,SYM, --replay FILE, or --demo for a simulated market")
   }
   if let shortage = DescriptorPlan.fit(&configuration, descriptors: DescriptorLimit.raise()) {
-    log.warning("\(shortage)")
+    log.warning("limits.clients is lowered", metadata: ["reason": "\(shortage)"])
   }
   var access: Authenticator?
   if let file = configuration.keysFile {
@@ -71,8 +73,9 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
   let memory = HeapTrimmer(log)
   defer { withExtendedLifetime(memory) {} }
   let gateway = try Gateway(
-    configuration: configuration, access: access, history: try openHistory(configuration, log), log: log)
-  let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log)
+    configuration: configuration, access: access, history: try openHistory(configuration, log.of(.history)), log: log,
+    logs: logs)
+  let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log.of(.recording))
   try gateway.start { recorders.make($0, $1) }
   let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
   signals.begin(notice: { log.notice($0) }, reload: { manager.reloading { gateway.reload() } })

@@ -32,7 +32,9 @@ final class StreamSession: ConnectionHandler {
   private var owedPong: [UInt8]?
   /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.
   private var heardAt: Int64
-  private let openedAt: Int64
+  let openedAt: Int64
+  /// The client's, as far as a trusted proxy says.
+  var address: IPAddress?
   private var pingedAt: Int64 = 0
   private var closingAt: Int64 = 0
   /// What the peer had taken when the ping went out.

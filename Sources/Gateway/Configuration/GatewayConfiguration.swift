@@ -125,6 +125,18 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package init() {}
   }
 
+  /// The log, beside its level.
+  package struct LogSettings: Sendable, Equatable {
+    package var format = LogFormat.logfmt
+    /// Levels of parts that have another one than the rest.
+    package var levels: [LogComponent: Logger.Level] = [:]
+    var access = AccessLog.Settings()
+    package init() {}
+  }
+
+  /// The levels of all parts of the log.
+  package var logLevels: LogLevels { LogLevels(standard: logLevel, byComponent: logs.levels) }
+
   /// What is kept for charts and the next start.
   package struct DataSettings: Sendable, Equatable {
     /// The folder; nil: nothing is kept.
@@ -207,6 +219,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// This gateway's name in `welcome` and metrics; the host's name by default.
   package var node = GatewayConfiguration.hostName
   package var logLevel = Logger.Level.info
+  package var logs = LogSettings()
   /// A folder (ends in `/`) or file that every received message is recorded to.
   package var record: String?
   /// How the files of recordings are dealt with.

@@ -288,7 +288,11 @@ final class FeedSession: Feed, FeedLineOwner {
     if status.state != state { status.since = now }
     status.state = state
     status.reason = reason
-    if isLogged { log.info("feed \(state.rawValue)", metadata: reason.map { ["reason": "\($0)"] } ?? [:]) }
+    if isLogged {
+      var fields: Logger.Metadata = [LogLineHandler.eventKey: "feed_state", "state": "\(state.rawValue)"]
+      if let reason { fields["reason"] = "\(reason)" }
+      log.info("feed \(state.rawValue)", metadata: fields)
+    }
     owner.feedStatusChanged(self)
   }
 

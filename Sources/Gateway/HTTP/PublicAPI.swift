@@ -48,9 +48,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   var httpDate: String { node.httpDate }
 
   /// The client's address: the peer's, or what a trusted proxy says.
-  private func client(of connection: Connection, _ request: HTTPRequestHead) -> IPAddress? {
-    guard let peer = IPAddress(connection.peer.host) else { return nil }
-    return admission.proxies.client(of: peer, request.fields)
+  func client(of connection: Connection, _ request: HTTPRequestHead) -> IPAddress? {
+    IPAddress(connection.peer.host).flatMap { admission.proxies.client(of: $0, request.fields) }
   }
 
   private var moment: Int64 { node.loop.moment }
@@ -64,8 +63,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let permit = connection.permit as? AdmissionPermit { admission.markActive(permit) }
     guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
+    let address = client(of: connection, request)
     if let permit = connection.permit as? AdmissionPermit,
-      let rejection = admission.handshake(permit, from: client(of: connection, request), now: moment)
+      let rejection = admission.handshake(permit, from: address, now: moment)
     {
       refused = rejection.response
       return false
@@ -87,7 +87,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let grant = caller.grant, let permit = connection.permit as? AdmissionPermit, node.settings.access != nil,
       !admission.hold(permit, grant)
     {
-      refused = admission.refuse(.connectionsPerKey).response
+      refused = admission.refuse(.connectionsPerKey, from: address).response
       return false
     }
     let deflate: PerMessageDeflate?
@@ -99,11 +99,11 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       HTTPEncoder.append(accepted.response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
       connection.write(out.bytes)
     } catch {
-      if error.status == 403 { admission.count(.origin) }
+      if error.status == 403 { admission.count(.origin, from: address) }
       return false
     }
     node.metrics.http.record(request.path, status: 101)
-    node.admit(connection, deflate: deflate, credential: caller.credential, rest: rest)
+    node.admit(connection, deflate: deflate, credential: caller.credential, address: address, rest: rest)
     return true
   }
 
@@ -125,7 +125,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: PublicAPI.methods) { return reply(refusal) }
     if request.method == "OPTIONS" { return reply(PublicAPI.preflight) }
     do throws(RequestProblem) {
-      try answer(request, reply) { [self] cost in
+      try answer(request, from: address, reply) { [self] cost in
         guard let permit else { return nil }
         // A request has paid for itself; a costly one pays as much as the small ones that it stands for.
         for _ in 0..<(cost / MarketAnswer.pieceCost) {
@@ -152,7 +152,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
   private func answer(
-    _ request: HTTPRequestHead, _ reply: @escaping (HTTPResponse) -> Void,
+    _ request: HTTPRequestHead, from address: IPAddress?, _ reply: @escaping (HTTPResponse) -> Void,
     charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     let path = request.path
@@ -174,7 +174,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       grant = allowed
     case .failure(let problem): throw problem
     }
-    if let rejection = admission.request(with: grant, now: moment) { return reply(rejection.response) }
+    if let rejection = admission.request(with: grant, from: address, now: moment) { return reply(rejection.response) }
     guard let (route, symbol) = found else {
       return reply(
         .error(
