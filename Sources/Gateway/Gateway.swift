@@ -1,10 +1,12 @@
 import Access
 import Bytes
+import Dispatch
 import HTTP1
 import Logging
 import MarketData
 import PubSub
 import Recordings
+import Synchronization
 import Transport
 import Venues
 
@@ -32,7 +34,12 @@ package final class Gateway: Sendable {
   private let startedAt: Int64
   let access: Authenticator?
   let history: HistoryKeeper?
-  private let recordings = RecordingList()
+  let recordings = RecordingList()
+  /// What the nodes began with.
+  let settings: NodeSettings
+  let running: Mutex<RunningConfiguration>
+  /// Reads files: one reload after the other, away from the loops.
+  let reloads = DispatchQueue(label: "tidegate.gateway.reload")
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
   /// - Parameters:
@@ -65,14 +72,7 @@ package final class Gateway: Sendable {
     self.log = log
     self.logs = logs
     self.startedAt = kernel.monotonicMicroseconds
-    var clientLimits = ClientLimits()
-    clientLimits.clients = configuration.limits.clients
-    clientLimits.subscriptions = configuration.limits.subscriptions
-    clientLimits.requestsPerSecond = configuration.limits.requestsPerSecond
-    clientLimits.messageBytes = configuration.limits.messageBytes
-    clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
-    clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
-    clientLimits.stallSeconds = configuration.limits.stallSeconds
+    let clientLimits = configuration.limits.ofClients
     let tlsLog = TLSLog(FoldedLog(log.of(.tls)) { kernel.monotonicMicroseconds })
     let refusalLog = RefusalLog(
       FoldedLog(log.of(.clients)) { kernel.monotonicMicroseconds }, limits: configuration.limits.admission)
@@ -83,7 +83,7 @@ package final class Gateway: Sendable {
       readyFeeds: configuration.readyFeeds, heartbeatSeconds: configuration.heartbeatSeconds,
       compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
-      http: configuration.http, internalHosts: configuration.internalHosts,
+      http: configuration.http, origins: configuration.allowedOrigins, internalHosts: configuration.internalHosts,
       servesConsole: configuration.console,
       admission: Admission(
         limits: configuration.limits.admission,
@@ -93,6 +93,8 @@ package final class Gateway: Sendable {
       access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
       tlsLog: tlsLog,
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
+    self.settings = settings
+    running = Mutex(RunningConfiguration(configuration))
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
@@ -110,9 +112,7 @@ package final class Gateway: Sendable {
     // Clients send little. A larger window would let each hostile one fill it.
     let limits = Connection.Limits(
       queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), readBytes: 4 << 10, kernelReceivedBytes: 32 << 10)
-    let publicAPI = nodes.map {
-      PublicAPI(node: $0, origins: configuration.origins)
-    }
+    let publicAPI = nodes.map { PublicAPI(node: $0) }
     let admission = settings.admission
     let publicListener = try Listener(
       address: configuration.listen, loops: loops, tls: tls, limits: limits, sharesPort: configuration.reusePort,
@@ -151,27 +151,13 @@ package final class Gateway: Sendable {
   package func start(
     recorder: @escaping @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
   ) throws {
-    let tls = feedTLS
     warnOfExpiry()
     let replayers = try makeReplayers()
     for node in nodes { node.start() }
     watchRefusals()
     let connections = configuration.feedConnections
-    // Venues count connections by address, whatever they are for.
-    let schedules = Dictionary(connections.map { ($0.venue.name, ConnectSchedule($0.venue.connectLimit)) }) { a, _ in a
-    }
-    for (number, (venue, settings)) in connections.enumerated() {
-      let schedule = schedules[venue.name]
-      let node = nodes[number % nodes.count]
-      let recording = recorder(venue, settings)
-      if let recording { recordings.append(recording) }
-      let share = connections.count { $0.venue.name == venue.name }
-      node.loop.execute {
-        node.add(
-          feed: venue, configuration: settings, number: number, tls: tls, schedule: schedule, recorder: recording,
-          share: share)
-      }
-    }
+    running.withLock { $0.recorder = recorder }
+    for (venue, settings) in connections { begin(venue, settings, among: connections) }
     for (index, replayer) in replayers.enumerated() {
       let number = connections.count + index
       let node = nodes[number % nodes.count]
@@ -179,6 +165,23 @@ package final class Gateway: Sendable {
       node.loop.execute {
         node.add(replay: replayer.bound.value, origin: replayer.origin, speed: speed, number: number)
       }
+    }
+  }
+
+  /// Begins a feed on the next loop.
+  /// - Parameter connections: all of the gateway's.
+  func begin(
+    _ venue: Venue, _ settings: FeedConfiguration, among connections: [(venue: Venue, configuration: FeedConfiguration)]
+  ) {
+    let share = connections.count { $0.venue.name == venue.name }
+    let (number, schedule, recorder) = running.withLock { $0.place(venue, loops: nodes.count) }
+    let recording = recorder(venue, settings)
+    if let recording { recordings.append(recording) }
+    let node = nodes[number % nodes.count]
+    node.loop.execute { [feedTLS] in
+      node.add(
+        feed: venue, configuration: settings, number: number, tls: feedTLS, schedule: schedule, recorder: recording,
+        share: share)
     }
   }
 

@@ -22,7 +22,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   let loop: EventLoop
   let publisher: StreamPublisher
   let hub: SubscriberHub
-  let settings: NodeSettings
+  var settings: NodeSettings
   let compression: ClientCompression
   /// All nodes by loop index, this one included; set once before any of them starts.
   private(set) var nodes: [LoopNode] = []
@@ -130,7 +130,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     feed.start()
   }
 
-  private var feedNumbers: [Int] = []
+  private(set) var feedNumbers: [Int] = []
+  /// Slots of feeds that a change of the configuration has ended.
+  var endedFeeds: Set<Int> = []
   /// Feeds of which some loop could not be told: all of their instruments are announced again.
   private var untold: Set<Int> = []
   private(set) var feedStarts: [Timestamp] = []
@@ -208,7 +210,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private func announceFeeds() {
     let now = clock.now()
     // In their order, so that a seed makes the same world each time.
-    let slots = dirtyFeeds.sorted()
+    let slots = dirtyFeeds.subtracting(endedFeeds).sorted()
     dirtyFeeds.removeAll(keepingCapacity: true)
     for slot in slots {
       let feed = feeds[slot]
@@ -251,6 +253,21 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if !hub.directory.venues.contains(status.venue) { hub.directory.venues.append(status.venue) }
     hub.feeds = all
     if loop.index == 0 { publisher.publish(status: all, now: now, into: &outgoing) }
+  }
+
+  /// All of a feed's instruments are announced with its next state.
+  func announceAll(of slot: Int) {
+    untold.insert(slot)
+    dirtyFeeds.insert(slot)
+  }
+
+  /// Forgets the state of a feed that was ended.
+  func forgetStatus(of number: Int) {
+    statuses[number] = nil
+    let all = venueStatuses
+    hub.directory.venues.removeAll { venue in !all.contains { $0.venue == venue } }
+    hub.feeds = all
+    if loop.index == 0 { publisher.publish(status: all, now: clock.now(), into: &outgoing) }
   }
 
   private var venueStatuses: [FeedStatus] {
@@ -308,31 +325,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     metrics.ends.left(isTLS: session.isTLS, deflates: session.deflates, code: session.closeCode)
     settings.accessLog?.ended(session, ClientFigures(session.client, of: hub))
     hub.close(session.client, into: &actions)
-  }
-
-  /// Applies another key file to those who are here: gives each what it may have now, ends those whose key is gone.
-  func review(_ policy: AccessPolicy, _ now: Timestamp) {
-    for session in sessions {
-      guard let session else { continue }
-      guard let credential = session.credential else {
-        if hub.grant(of: session.client) == nil { continue }
-        if let anonymous = policy.anonymous {
-          hub.authorize(session.client, anonymous, now: now, into: &actions)
-        } else {
-          hub.revoke(from: session.client, why: "a token is needed now", into: &actions)
-        }
-        continue
-      }
-      do throws(AccessError) {
-        let fresh = try policy.renew(credential)
-        session.credential = fresh
-        if fresh.grant != credential.grant {
-          hub.authorize(session.client, fresh.grant, now: now, into: &actions)
-        }
-      } catch {
-        hub.revoke(from: session.client, why: error.description, into: &actions)
-      }
-    }
   }
 
   private func advanceClients() {

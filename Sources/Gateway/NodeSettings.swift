@@ -21,6 +21,8 @@ struct NodeSettings: Sendable {
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   var http = HTTPConnectionLimits()
+  /// Whose pages may connect; nil: all.
+  var origins: Set<String>?
   /// Names, beside addresses and localhost, that the internal port answers to.
   var internalHosts: [String] = []
   /// Whether the client port has the console's pages.

@@ -69,7 +69,7 @@ package final class SubscriberHub {
   var resolver: SubscriptionResolver
   var lists: SubscriberLists
   var queues: ClientQueues
-  let slowClients: SlowClientPolicy
+  var slowClients: SlowClientPolicy
   var watchList = WatchList()
   var heartbeats = Heartbeats()
   var grants = GrantReview()
@@ -119,6 +119,13 @@ package final class SubscriberHub {
   package var anonymousGrant: Grant? {
     get { grants.anonymousGrant }
     set { grants.anonymousGrant = newValue }
+  }
+
+  /// From now on these limits hold, also for clients that are there.
+  package func apply(_ limits: ClientLimits) {
+    desk.limits = limits
+    queues.limits = limits
+    slowClients = SlowClientPolicy(limits)
   }
 
   /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations goes on as if it

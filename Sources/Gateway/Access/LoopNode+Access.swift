@@ -38,4 +38,29 @@ extension LoopNode {
     hub.anonymousGrant = policy.anonymous
     review(policy, now)
   }
+
+  /// Applies another key file to those who are here: gives each what it may have now, ends those whose key is gone.
+  func review(_ policy: AccessPolicy, _ now: Timestamp) {
+    for session in sessions {
+      guard let session else { continue }
+      guard let credential = session.credential else {
+        if hub.grant(of: session.client) == nil { continue }
+        if let anonymous = policy.anonymous {
+          hub.authorize(session.client, anonymous, now: now, into: &actions)
+        } else {
+          hub.revoke(from: session.client, why: "a token is needed now", into: &actions)
+        }
+        continue
+      }
+      do throws(AccessError) {
+        let fresh = try policy.renew(credential)
+        session.credential = fresh
+        if fresh.grant != credential.grant {
+          hub.authorize(session.client, fresh.grant, now: now, into: &actions)
+        }
+      } catch {
+        hub.revoke(from: session.client, why: error.description, into: &actions)
+      }
+    }
+  }
 }

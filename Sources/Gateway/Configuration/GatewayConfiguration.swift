@@ -3,6 +3,7 @@ import Foundation
 import History
 import Logging
 import MarketData
+import PubSub
 import Recordings
 import Transport
 import Venues
@@ -96,6 +97,19 @@ package struct GatewayConfiguration: Sendable, Equatable {
     /// 1 MiB…64 GiB.
     package var totalQueuedBytes = 256 << 20
     package init() {}
+
+    /// Those of each client, in the hub's words.
+    var ofClients: ClientLimits {
+      var limits = ClientLimits()
+      limits.clients = clients
+      limits.subscriptions = subscriptions
+      limits.requestsPerSecond = requestsPerSecond
+      limits.messageBytes = messageBytes
+      limits.hardQueuedBytes = queuedBytes
+      limits.softQueuedBytes = queuedBytes / 4
+      limits.stallSeconds = stallSeconds
+      return limits
+    }
 
     var admission: Admission.Limits {
       var limits = Admission.Limits()
@@ -226,6 +240,9 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var recording = RecordingPolicy()
 
   package init() {}
+
+  /// Whose pages may connect; nil: all.
+  var allowedOrigins: Set<String>? { origins.isEmpty ? nil : Set(origins) }
 
   /// What the client port speaks TLS with; nil: in the clear.
   package var tls: TLSServerConfiguration? {

@@ -16,7 +16,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private unowned let node: LoopNode
   private let startedAt: Int64
   private let tls: TLSServerContext?
-  private let hosts: InternalHosts
+  private var hosts: InternalHosts { InternalHosts(names: node.settings.internalHosts) }
   private var connections = 0
   private let shedCount: () -> Int
   private let recorders: () -> [RecordingFigures]
@@ -36,7 +36,6 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     self.shedCount = shedCount
     self.startedAt = startedAt
     self.tls = tls
-    self.hosts = InternalHosts(names: node.settings.internalHosts)
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {

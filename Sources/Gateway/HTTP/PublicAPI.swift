@@ -16,13 +16,12 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   private static let subprotocols = ["tidegate.v1.json"]
 
   unowned let node: LoopNode
-  private let origins: Set<String>?
+  private var origins: Set<String>? { node.settings.origins }
   private let admission: Admission
   private let rateBook: RateBook
 
-  init(node: LoopNode, origins: [String]) {
+  init(node: LoopNode) {
     self.node = node
-    self.origins = origins.isEmpty ? nil : Set(origins)
     self.admission = node.settings.admission
     rateBook = RateBook(node: node)
   }

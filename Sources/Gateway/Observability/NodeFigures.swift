@@ -25,7 +25,7 @@ struct NodeFigures: Sendable {
     metrics.replayBytes = node.publisher.ringBytes
     metrics.delivery = node.delivery.toSocket
     metrics.hub = HubFigures(node.hub)
-    feeds = node.feeds.map { FeedMetrics($0, of: node) }
+    feeds = node.feeds.filter { !node.endedFeeds.contains($0.slot) }.map { FeedMetrics($0, of: node) }
     loop = LoopMetrics(index: node.loop.index, times: node.loop.times)
     backfill = node.history?.backfillFigures ?? .init()
   }
@@ -39,14 +39,16 @@ extension FeedMetrics {
     self.init(
       venue: pipeline.venue.name, connection: pipeline.venue.label, state: feed.status.state.rawValue,
       messages: pipeline.counts.messages, rejected: pipeline.counts.rejected, bytes: feed.bytesReceived,
-      connects: feed.connects, instruments: pipeline.market.instruments.count,
+      connects: feed.connects,
+      instruments: pipeline.market.instruments.count - (session?.leftOut.count ?? 0),
       gaps: symbols.reduce(0) { $0 + $1.gaps }, trades: symbols.reduce(0) { $0 + $1.trades },
       startedAt: node.feedStarts[feed.slot].microseconds, lastMessage: feed.status.lastMessage?.microseconds,
       errors: pipeline.errors.counts, replaced: session?.linesReplaced ?? 0,
       handoversFailed: session?.handoversFailed ?? 0, isSimulated: feed.status.source != .live,
       refusedValues: pipeline.market.refusedValues)
     let isHeard = feed.status.state == .live || feed.status.state == .syncing
-    for state in pipeline.market.instruments {
+    let leftOut = session?.leftOut ?? []
+    for state in pipeline.market.instruments where !leftOut.contains(state.instrument.symbol) {
       let condition: BookCondition =
         state.isCrossedForNow ? .crossed : state.bookState != .live ? .syncing : isHeard ? .live : .stale
       books[BookCondition.allCases.firstIndex(of: condition)!] += 1
