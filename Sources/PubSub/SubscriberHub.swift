@@ -55,6 +55,11 @@ package final class SubscriberHub {
     var drain: DrainPlan?
     /// Sessions that were resumed here.
     var resumed: UInt64 = 0
+    /// Clients that asked for a session that was not theirs, or not there any more.
+    var notResumed: UInt64 = 0
+    /// Messages merged away, and lost, for clients that are gone.
+    var merged: UInt64 = 0
+    var lost: UInt64 = 0
   }
 
   let settings: Settings
@@ -64,7 +69,7 @@ package final class SubscriberHub {
   var resolver: SubscriptionResolver
   var lists: SubscriberLists
   var queues: ClientQueues
-  let slowClients: SlowClientPolicy
+  var slowClients: SlowClientPolicy
   var watchList = WatchList()
   var heartbeats = Heartbeats()
   var grants = GrantReview()
@@ -114,6 +119,13 @@ package final class SubscriberHub {
   package var anonymousGrant: Grant? {
     get { grants.anonymousGrant }
     set { grants.anonymousGrant = newValue }
+  }
+
+  /// From now on these limits hold, also for clients that are there.
+  package func apply(_ limits: ClientLimits) {
+    desk.limits = limits
+    queues.limits = limits
+    slowClients = SlowClientPolicy(limits)
   }
 
   /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations goes on as if it
@@ -169,6 +181,8 @@ package final class SubscriberHub {
   package func close(_ client: ClientID, into actions: inout [HubAction]) {
     guard let state = clients.anyState(of: client) else { return }
     unwatch(client.slot, state)
+    departures.merged &+= UInt64(truncatingIfNeeded: state.flow.merged)
+    departures.lost &+= UInt64(truncatingIfNeeded: state.flow.lost)
     park(state, isPaused: clients[client.slot].pointee.flags.contains(.paused), into: &actions)
     for subscription in state.memberships.removeAll() {
       lists.remove(subscription, clients)

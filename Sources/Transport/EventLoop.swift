@@ -55,6 +55,8 @@ package final class EventLoop: @unchecked Sendable {
   @exclusivity(unchecked) private var isInTurn = false
   @exclusivity(unchecked) private var timerSequence: UInt64 = 0
   @exclusivity(unchecked) private var shutdownCompletions: [@Sendable () -> Void]?
+  /// How long turns take and how late timers are; on the loop only.
+  @exclusivity(unchecked) package private(set) var times = LoopTimes()
   /// Whether `shutdown` has been carried out; on the loop only.
   @exclusivity(unchecked) package private(set) var hasEnded = false
   /// Nil in a driven loop.
@@ -235,7 +237,7 @@ package final class EventLoop: @unchecked Sendable {
       let wait = isIdle ? milliseconds(until: timers.nextDeadline ?? UInt64(Int64.max)) : 0
       let count = poller.wait(milliseconds: wait, into: events)
       now = kernel.uptime()
-      _ = turn(events: count)
+      if turn(events: count) { times.turns.record(kernel.uptime() &- now) }
     }
     isInTurn = false
   }
@@ -287,6 +289,7 @@ package final class EventLoop: @unchecked Sendable {
       }
       unfinished.removeFirst(waiting)
     }
+    if let due = timers.nextDeadline, due <= now { times.lag.record(now - due) }
     while let body = timers.popDue(now) {
       happened = true
       body()

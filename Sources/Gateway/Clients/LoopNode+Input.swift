@@ -22,7 +22,7 @@ extension LoopNode {
   }
 
   /// Whether an address may open another stream on this loop.
-  func admits(_ address: IPAddress) -> Bool { hub.admits(ClientAddress(address), now: clock.now()) }
+  func admits(_ address: IPAddress) -> Bool { hub.admits(ClientAddress(address.subscriber), now: clock.now()) }
 
   func receive(_ message: RawSpan, from session: StreamSession) {
     metrics.requests += 1

@@ -15,13 +15,12 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   private static let subprotocols = ["tidegate.v1.json"]
 
   unowned let node: LoopNode
-  private let origins: Set<String>?
+  private var origins: Set<String>? { node.settings.origins }
   private let admission: Admission
   private let rateBook: RateBook
 
-  init(node: LoopNode, origins: [String]) {
+  init(node: LoopNode) {
     self.node = node
-    self.origins = origins.isEmpty ? nil : Set(origins)
     self.admission = node.settings.admission
     rateBook = RateBook(node: node)
   }
@@ -47,9 +46,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   var httpDate: String { node.httpDate }
 
   /// The client's address: the peer's, or what a trusted proxy says.
-  private func client(of connection: Connection, _ request: HTTPRequestHead) -> IPAddress? {
-    guard let peer = IPAddress(connection.peer.host) else { return nil }
-    return admission.proxies.client(of: peer, request.fields)
+  func client(of connection: Connection, _ request: HTTPRequestHead) -> IPAddress? {
+    IPAddress(connection.peer.host).flatMap { admission.proxies.client(of: $0, request.fields) }
   }
 
   private var moment: Int64 { node.loop.moment }
@@ -63,13 +61,14 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let permit = connection.permit as? AdmissionPermit { admission.markActive(permit) }
     guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
+    let address = client(of: connection, request)
     if let permit = connection.permit as? AdmissionPermit,
-      let rejection = admission.handshake(permit, from: client(of: connection, request), now: moment)
+      let rejection = admission.handshake(permit, from: address, now: moment)
     {
       refused = rejection.response
       return false
     }
-    if let address = (connection.permit as? AdmissionPermit)?.client, !node.admits(address) {
+    if let address, !node.admits(address) {
       refused = admission.refuse(.workPerAddress, wait: 2_000_000, from: address).response
       return false
     }
@@ -90,7 +89,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let grant = caller.grant, let permit = connection.permit as? AdmissionPermit, node.settings.access != nil,
       !admission.hold(permit, grant)
     {
-      refused = admission.refuse(.connectionsPerKey).response
+      refused = admission.refuse(.connectionsPerKey, from: address).response
       return false
     }
     let deflate: PerMessageDeflate?
@@ -102,10 +101,12 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       HTTPEncoder.append(accepted.response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
       connection.write(out.bytes)
     } catch {
-      if error.status == 403 { admission.count(.origin) }
+      if error.status == 403 { admission.count(.origin, from: address) }
       return false
     }
-    node.admit(connection, deflate: deflate, credential: caller.credential, grant: caller.grant, rest: rest)
+    node.metrics.http.record(request.path, status: 101)
+    node.admit(
+      connection, deflate: deflate, credential: caller.credential, grant: caller.grant, address: address, rest: rest)
     return true
   }
 
@@ -120,7 +121,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   func respond(
     to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
   ) {
-    node.metrics.httpRequests += 1
     if let refused {
       self.refused = nil
       guard refused.status == 429 else { return reply(refused) }
@@ -137,7 +137,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: allowed) { return reply(refusal) }
     if request.method == "OPTIONS" { return reply(.preflight(allowed)) }
     do throws(RequestProblem) {
-      try answer(request, body, reply) { [self] cost in
+      try answer(request, body, from: address, reply) { [self] cost in
         guard let permit else { return nil }
         // A request has paid for itself; a costly one pays as much as the small ones that it stands for.
         for _ in 0..<(cost / MarketAnswer.pieceCost) {
@@ -152,7 +152,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
   private func answer(
-    _ request: HTTPRequestHead, _ body: [UInt8], _ reply: @escaping (HTTPResponse) -> Void,
+    _ request: HTTPRequestHead, _ body: [UInt8], from address: IPAddress?, _ reply: @escaping (HTTPResponse) -> Void,
     charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     let path = request.path
@@ -174,7 +174,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       grant = allowed
     case .failure(let problem): throw problem
     }
-    if let rejection = admission.request(with: grant, now: moment) { return reply(rejection.response) }
+    if let rejection = admission.request(with: grant, from: address, now: moment) { return reply(rejection.response) }
     guard let (route, symbol) = found else {
       return reply(
         .error(

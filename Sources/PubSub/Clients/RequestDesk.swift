@@ -75,7 +75,7 @@ struct RequestDesk {
     case disconnect(code: UInt16, reason: String)
   }
 
-  let limits: ClientLimits
+  var limits: ClientLimits
   /// Work done for clients since the start, in the unit of `ClientAllowance`.
   private(set) var workDone: UInt64 = 0
   var addresses: AddressLedger

@@ -304,6 +304,8 @@ extension SubscriberHub {
       if isGranted {
         pending.resume.isGranted = true
         departures.resumed += 1
+      } else {
+        departures.notResumed += 1
       }
       if isPaused {
         queues.spill(client.slot, lists, clients)
@@ -325,7 +327,10 @@ extension SubscriberHub {
     pending.resume.positions = resume.items
     guard let token = resume.session, let origin = SessionToken.origin(of: token), origin.loop < settings.loops,
       !(origin.loop == loop && origin.client == client)
-    else { return join(resume.items, pending, client, state, now: now, into: &actions) }
+    else {
+      if resume.session != nil { departures.notResumed += 1 }
+      return join(resume.items, pending, client, state, now: now, into: &actions)
+    }
     let claim = SessionClaim(
       token: token, subject: state.subject, loop: loop, client: client, request: pending.number)
     actions.append(.session(.claim(claim), loop: origin.loop))
