@@ -9,7 +9,7 @@ import Transport
 final class RefusalSession: ConnectionHandler {
   /// A connection that sends nothing is answered after this long, ns.
   private static let patience: UInt64 = 2_000_000_000
-  /// A peer that does too much (429) waits so long for its answer, ns; no longer than it is told to (`Retry-After`).
+  /// A peer that does too much (429) waits so long for its answer, ns; no longer than `Retry-After` says.
   static let pause: UInt64 = 1_000_000_000
 
   private let response: HTTPResponse

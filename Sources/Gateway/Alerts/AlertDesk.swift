@@ -182,7 +182,7 @@ package final class AlertDesk: @unchecked Sendable {
 
   /// Writes what waits and ends; then calls `completion`.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
-    queue.async { [self] in
+    let end = DispatchWorkItem { [self] in
       hasEnded = true
       timer?.cancel()
       timer = nil
@@ -194,6 +194,8 @@ package final class AlertDesk: @unchecked Sendable {
       draft.completions.append { _ in completion() }
       settle()
     }
+    // Without a file nothing is waited for, and a gateway on a simulated network ends in that network's time.
+    if store == nil { queue.sync(execute: end) } else { queue.async(execute: end) }
   }
 
   private func everyTick() {

@@ -151,11 +151,11 @@ struct LimitTests {
     while try await Self.metric(harness, "frames_sent_total") < 50 {
       try await patience.wait(for: "the client to be served")
     }
-    #expect(try await Self.metric(harness, "clients ") == 1)
+    #expect(try await Self.metric(harness, "clients{") == 1)
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     var more = Patience()
-    while try await Self.metric(harness, "clients ") > 0 { try await more.wait(for: "the client to be forgotten") }
+    while try await Self.metric(harness, "clients{") > 0 { try await more.wait(for: "the client to be forgotten") }
     #expect(try await Self.metric(harness, "queued_bytes") == 0)
     let next = try await harness.probe()
     next.send("{\"op\":\"ping\",\"id\":1}")
