@@ -91,7 +91,8 @@ package final class Gateway: Sendable {
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
         report: { refusalLog.refused($0, $1) }),
       access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
-      tlsLog: tlsLog, alerts: alerts, refusalLog: refusalLog)
+      tlsLog: tlsLog, alerts: alerts, webhookNetworks: configuration.webhookNetworks,
+      refusalLog: refusalLog)
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
@@ -154,7 +155,10 @@ package final class Gateway: Sendable {
     warnOfExpiry()
     let replayers = try makeReplayers()
     for node in nodes { node.start() }
-    alerts.start(LoopOutlet(nodes: nodes))
+    alerts.start(
+      LoopOutlet(
+        nodes: nodes, addresses: WebhookAddresses(allowed: configuration.webhookNetworks), tls: tls,
+        timeout: configuration.alerts.webhookTimeout))
     watchRefusals()
     let connections = configuration.feedConnections
     // Venues count connections by address, whatever they are for.

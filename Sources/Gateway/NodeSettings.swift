@@ -40,6 +40,8 @@ struct NodeSettings: Sendable {
   var topics = PublishedTopics()
   /// Watches for owners; one for all nodes.
   var alerts: AlertDesk
+  /// What webhooks may be sent to beside the public Internet.
+  var webhookNetworks: [IPNetwork] = []
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?
 }
