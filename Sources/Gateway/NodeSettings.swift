@@ -21,6 +21,8 @@ struct NodeSettings: Sendable {
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   var http = HTTPConnectionLimits()
+  /// Whose pages may connect; nil: all.
+  var origins: Set<String>?
   /// Names, beside addresses and localhost, that the internal port answers to.
   var internalHosts: [String] = []
   /// Whether the client port has the console's pages.
@@ -42,6 +44,8 @@ struct NodeSettings: Sendable {
   var alerts: AlertDesk
   /// What webhooks may be sent to beside the public Internet.
   var webhookNetworks: [IPNetwork] = []
+  /// Logs requests and streams, where that is wanted.
+  var accessLog: AccessLog?
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?
 }

@@ -14,7 +14,7 @@ extension LoopNode {
       guard let permit = session.connection.permit as? AdmissionPermit,
         settings.admission.hold(permit, credential.grant)
       else {
-        settings.admission.count(.connectionsPerKey, from: IPAddress(session.connection.peer.host))
+        settings.admission.count(.connectionsPerKey, from: session.address)
         hub.refuse(
           session.client, why: "this token's key has as many connections as it may", code: CloseCode.rateLimited,
           now: now, into: &actions)
@@ -23,8 +23,8 @@ extension LoopNode {
       session.credential = credential
       hub.authorize(session.client, credential.grant, now: now, into: &actions)
     case .failure(let error):
-      settings.admission.count(.unauthorized, from: IPAddress(session.connection.peer.host))
-      settings.log.debug(
+      settings.admission.count(.unauthorized, from: session.address)
+      settings.log.of(.clients).debug(
         "token refused", metadata: ["peer": "\(session.connection.peer)", "reason": "\(error.description)"])
       hub.refuse(session.client, why: error.description, now: now, into: &actions)
     }

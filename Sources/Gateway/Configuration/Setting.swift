@@ -141,6 +141,18 @@ struct Setting: Sendable {
           }
       }, show: { $0.node }),
     choice("log-level", Logger.Level.allCases, \.logLevel),
+    choice("log.format", LogFormat.allCases, \.logs.format),
+    Setting(
+      key: "log.levels",
+      allowed: "PART=LEVEL like feeds=debug; parts are "
+        + LogComponent.allCases.map(\.rawValue).joined(separator: ", "), isList: true,
+      set: { configuration, values in
+        let pairs = values.compactMap { LogLevels.pair($0) }
+        configuration.logs.levels = Dictionary(pairs.map { ($0.component, $0.level) }) { $1 }
+        return pairs.count == values.count && configuration.logs.levels.count == values.count
+      }, show: { $0.logLevels.pairs.joined(separator: ",") }),
+    choice("log.access", AccessLog.Scope.allCases, \.logs.access.scope),
+    integer("log.access-per-second", 1...10_000, \.logs.access.linesPerSecond),
     Setting(
       key: "record", allowed: "a file, or a folder with '/' at its end",
       set: { configuration, values in

@@ -16,7 +16,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private unowned let node: LoopNode
   private let startedAt: Int64
   private let tls: TLSServerContext?
-  private let hosts: InternalHosts
+  private var hosts: InternalHosts { InternalHosts(names: node.settings.internalHosts) }
   private var connections = 0
   private let shedCount: () -> Int
   private let recorders: () -> [RecordingFigures]
@@ -36,7 +36,6 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     self.shedCount = shedCount
     self.startedAt = startedAt
     self.tls = tls
-    self.hosts = InternalHosts(names: node.settings.internalHosts)
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
@@ -52,6 +51,10 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   }
 
   func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer) }
+
+  func answered(
+    _ request: HTTPRequestHead?, status: Int, bytes: Int, nanoseconds: UInt64, on connection: Connection
+  ) {}
 
   func ended(_ connection: Connection) {
     connections -= 1
@@ -148,18 +151,19 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     let count = node.loopCount
     for loop in 0..<count {
       node.ask(loop) { node in
-        (node.currentMetrics, node.feedMetrics(), node.history?.backfillFigures ?? .init())
+        NodeFigures(node)
       } then: { [unowned self] part in
-        total.metrics.add(part.0)
-        total.feeds += part.1
-        total.backfill.add(part.2)
+        total.metrics.add(part.metrics)
+        total.feeds += part.feeds
+        total.loops.append(part.loop)
+        total.backfill.add(part.backfill)
         total.parts += 1
         guard total.parts == count else { return }
         let uptime = Double(node.loop.moment - startedAt) / 1e6
         reply(
           .text(
             MetricsText.render(
-              total.metrics, feeds: total.feeds, admission: node.settings.admission.figures,
+              total.metrics, feeds: total.feeds, loops: total.loops, admission: node.settings.admission.figures,
               queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
               now: node.clock.now())
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
@@ -202,6 +206,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     var parts = 0
     var metrics = NodeMetrics()
     var feeds: [FeedMetrics] = []
+    var loops: [LoopMetrics] = []
     var backfill = CandleBackfill.Figures()
   }
 }

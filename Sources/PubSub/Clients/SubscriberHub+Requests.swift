@@ -47,9 +47,10 @@ extension SubscriberHub {
     return desk.inputDelay(of: state.requests, state.grant, replyBytes: state.queue.control.bytes, now: now)
   }
 
-  /// Whether what has been done for the client is more than its rates have paid for by now: it lives on its burst.
+  /// Whether what has been done for the client is more than its rates have paid for by now: it lives on its burst, or
+  /// on the debt of its address.
   package func isAheadOfRate(_ client: ClientID, now: Timestamp) -> Bool {
-    state(of: client)?.requests.allowance.isAhead(at: now) ?? false
+    state(of: client).map { desk.isAheadOfRate($0.requests, now: now) } ?? false
   }
 
   /// Takes up requests that waited for the one that is now answered, until one must wait for publishers again.
@@ -303,6 +304,8 @@ extension SubscriberHub {
       if isGranted {
         pending.resume.isGranted = true
         departures.resumed += 1
+      } else {
+        departures.notResumed += 1
       }
       if isPaused {
         queues.spill(client.slot, lists, clients)
@@ -324,7 +327,10 @@ extension SubscriberHub {
     pending.resume.positions = resume.items
     guard let token = resume.session, let origin = SessionToken.origin(of: token), origin.loop < settings.loops,
       !(origin.loop == loop && origin.client == client)
-    else { return join(resume.items, pending, client, state, now: now, into: &actions) }
+    else {
+      if resume.session != nil { departures.notResumed += 1 }
+      return join(resume.items, pending, client, state, now: now, into: &actions)
+    }
     let claim = SessionClaim(
       token: token, subject: state.subject, loop: loop, client: client, request: pending.number)
     actions.append(.session(.claim(claim), loop: origin.loop))

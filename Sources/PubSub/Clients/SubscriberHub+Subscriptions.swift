@@ -308,7 +308,7 @@ extension SubscriberHub {
   }
 
   /// 0 for a client that is gone or being closed.
-  func queuedBytes(of slot: UInt32) -> Int {
+  package func queuedBytes(of slot: UInt32) -> Int {
     guard let state = state(of: clients.id(of: slot)) else { return 0 }
     return queues.load(of: slot, state, clients).waitingBytes + state.flow.unsent
   }
