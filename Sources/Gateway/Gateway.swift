@@ -95,7 +95,7 @@ package final class Gateway: Sendable {
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
         report: { refusalLog.refused($0, $1) }),
       access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
-      tlsLog: tlsLog, alerts: alerts,
+      tlsLog: tlsLog, alerts: alerts, webhookNetworks: configuration.webhookNetworks,
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration))
@@ -158,7 +158,10 @@ package final class Gateway: Sendable {
     warnOfExpiry()
     let replayers = try makeReplayers()
     for node in nodes { node.start() }
-    alerts.start(LoopOutlet(nodes: nodes))
+    alerts.start(
+      LoopOutlet(
+        nodes: nodes, addresses: WebhookAddresses(allowed: configuration.webhookNetworks), tls: feedTLS,
+        timeout: configuration.alerts.webhookTimeout))
     watchRefusals()
     let connections = configuration.feedConnections
     running.withLock { $0.recorder = recorder }

@@ -42,6 +42,8 @@ struct NodeSettings: Sendable {
   var topics = PublishedTopics()
   /// Watches for owners; one for all nodes.
   var alerts: AlertDesk
+  /// What webhooks may be sent to beside the public Internet.
+  var webhookNetworks: [IPNetwork] = []
   /// Logs requests and streams, where that is wanted.
   var accessLog: AccessLog?
   /// Logs refused and closed clients.

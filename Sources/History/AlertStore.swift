@@ -70,6 +70,7 @@ package struct AlertBatch: Sendable {
   package var rules: [StoredAlert] = []
   package var removed: [AlertID] = []
   package var keys: [StoredRequestKey] = []
+  package var webhooks = WebhookBatch()
   package var progress: [(id: AlertID, progress: AlertProgress)] = []
   package var firings: [StoredFiring] = []
   /// Markets that are live now.
@@ -96,6 +97,9 @@ package struct AlertStore: Sendable {
     package var newest: [AlertID: StoredFiring] = [:]
     /// The oldest first.
     package var keys: [StoredRequestKey] = []
+    /// By id.
+    package var webhooks: [StoredWebhook] = []
+    package var deliveries: [StoredDelivery] = []
     /// For `AlertEngine.init`.
     package var nextGeneration: UInt32 = 1
 
@@ -134,6 +138,8 @@ package struct AlertStore: Sendable {
         contents.newest[firing.alert] = firing
       }
       contents.keys = try StoredRequestKey.load(db)
+      contents.webhooks = try StoredWebhook.load(db)
+      contents.deliveries = try StoredDelivery.load(db)
       let next = try Int64.fetchOne(db, sql: "SELECT next FROM alert_generation") ?? 1
       contents.nextGeneration = UInt32(clamping: next)
       return contents
@@ -211,6 +217,7 @@ package struct AlertStore: Sendable {
         .execute(arguments: [alert, Int64(firing.number) - firingLimit])
     }
     try StoredRequestKey.write(batch.keys, now: batch.now, db)
+    try batch.webhooks.write(db)
     for id in batch.removed {
       let id = Int64(bitPattern: id.rawValue)
       try db.cachedStatement(sql: "DELETE FROM alert_rule WHERE id = ?").execute(arguments: [id])

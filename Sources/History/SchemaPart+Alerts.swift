@@ -35,5 +35,19 @@ extension SchemaPart {
             ) STRICT, WITHOUT ROWID;
             """)
       },
+      Migration("webhooks") { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE alert_webhook (
+              id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, url TEXT NOT NULL, secret TEXT NOT NULL,
+              created INTEGER NOT NULL
+            ) STRICT;
+            CREATE TABLE alert_delivery (
+              id INTEGER PRIMARY KEY, webhook INTEGER NOT NULL, alert INTEGER NOT NULL, number INTEGER NOT NULL,
+              body TEXT NOT NULL, created INTEGER NOT NULL, attempts INTEGER NOT NULL, next INTEGER NOT NULL,
+              reason TEXT, dead INTEGER
+            ) STRICT;
+            """)
+      },
     ])
 }

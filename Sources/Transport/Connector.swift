@@ -8,15 +8,17 @@ package enum Connector {
   /// A numeric `host` needs no look-up. An address that refuses, or has not answered within its share of the time that
   /// is left (at most 2 s while others remain), makes room for the next one. The returned token cancels the attempt;
   /// its completion is then not called. On the loop only.
+  /// - Parameter allows: asked of each address that the name has, and of a numeric one: the others are not tried. The
+  ///   connection goes to the very address that was asked about.
   @discardableResult
   package static func connect(
     host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits = .init(),
-    timeout: UInt64 = 10_000_000_000, handler: any ConnectionHandler,
+    timeout: UInt64 = 10_000_000_000, allows: ((IPAddress) -> Bool)? = nil, handler: any ConnectionHandler,
     completion: @escaping (Result<Connection, TransportError>) -> Void
   ) -> ConnectAttempt {
     connect(
-      host: host, port: port, tls: tls, loop: loop, limits: limits, timeout: timeout, resolve: Resolver.resolve,
-      handler: handler, completion: completion)
+      host: host, port: port, tls: tls, loop: loop, limits: limits, timeout: timeout, allows: allows,
+      resolve: Resolver.resolve, handler: handler, completion: completion)
   }
 
   typealias Resolve =
@@ -24,13 +26,15 @@ package enum Connector {
 
   static func connect(
     host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits = .init(),
-    timeout: UInt64 = 10_000_000_000, resolve: Resolve, handler: any ConnectionHandler,
+    timeout: UInt64 = 10_000_000_000, allows: ((IPAddress) -> Bool)? = nil, resolve: Resolve,
+    handler: any ConnectionHandler,
     completion: @escaping (Result<Connection, TransportError>) -> Void
   ) -> ConnectAttempt {
     loop.assertOnLoop()
     let attempt = ConnectAttempt(
       host: host, port: port, tls: tls, loop: loop, limits: limits, timeout: timeout, handler: handler,
       completion: completion)
+    attempt.allows = allows
     if let address = KernelAddress(host: host, port: port) {
       loop.schedule(after: 0) { attempt.start([address]) }
     } else {
@@ -52,6 +56,7 @@ package final class ConnectAttempt: @unchecked Sendable {
   private var handler: (any ConnectionHandler)?
   private var completion: ((Result<Connection, TransportError>) -> Void)?
   private var addresses: ArraySlice<KernelAddress> = []
+  fileprivate var allows: ((IPAddress) -> Bool)?
   private var socket: ConnectingSocket?
   private var connection: Connection?
   private var overallTimer: LoopTimer?
@@ -93,6 +98,10 @@ package final class ConnectAttempt: @unchecked Sendable {
   fileprivate func start(_ addresses: [KernelAddress]) {
     guard completion != nil else { return }
     self.addresses = addresses[...]
+    if let allows {
+      self.addresses.removeAll { address in IPAddress(address.socketAddress.host).map { !allows($0) } ?? true }
+      if self.addresses.isEmpty { lastReason = "its addresses are not allowed" }
+    }
     tryNext()
   }
 

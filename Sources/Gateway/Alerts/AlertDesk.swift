@@ -22,6 +22,12 @@ package final class AlertDesk: @unchecked Sendable {
     package var rules = 100_000
     /// Rules of one owner.
     package var rulesOfOwner = 200
+    /// Webhooks of one owner.
+    package var webhooksOfOwner = 5
+    /// The wait after the first failure of a delivery, µs; each is twice the one before, up to an hour.
+    package var webhookWait = 5 * Microseconds.second
+    /// How long a receiver may take, its name, TLS and answer together, ns.
+    package var webhookTimeout: UInt64 = 10_000_000_000
 
     package init() {}
   }
@@ -69,10 +75,12 @@ package final class AlertDesk: @unchecked Sendable {
     var keys: [StoredRequestKey] = []
     var firings: [(owner: AlertOwner, firing: StoredFiring, isReminder: Bool)] = []
     var completions: [(Result<Void, ProtocolError>) -> Void] = []
+    var webhooks = WebhookBatch()
     var isLiveDue = false
 
     var isEmpty: Bool {
-      written.isEmpty && touched.isEmpty && removed.isEmpty && owners.isEmpty && keys.isEmpty && firings.isEmpty
+      webhooks.isEmpty && written.isEmpty && touched.isEmpty && removed.isEmpty && owners.isEmpty && keys.isEmpty
+        && firings.isEmpty
         && completions.isEmpty && !isLiveDue
     }
   }
@@ -86,6 +94,9 @@ package final class AlertDesk: @unchecked Sendable {
     package var commits: UInt64 = 0
     /// Times that prices found no room and were left out, as a gap is.
     package var overflows: UInt64 = 0
+    /// Requests to webhooks that were taken, and that were not.
+    package var delivered: UInt64 = 0
+    package var undelivered: UInt64 = 0
     /// Why nothing can be written at present.
     package var failure: String?
   }
@@ -104,6 +115,7 @@ package final class AlertDesk: @unchecked Sendable {
   var subjects: [String: AlertOwner] = [:]
   var nextOwner: UInt32 = 1
   var keys: [AlertOwner: [String: StoredRequestKey]] = [:]
+  var outbox: WebhookOutbox
   var draft = Draft()
   /// What is being written.
   private var inFlight: (draft: Draft, shown: Shown)?
@@ -117,6 +129,8 @@ package final class AlertDesk: @unchecked Sendable {
   /// Sources whose feed is live.
   var live: Set<String> = []
   private var liveTold = Timestamp.distantPast
+  /// When the outbox was last looked at, steady µs.
+  private var lookedAt: Int64 = 0
   private var timer: (any DispatchSourceTimer)?
   private var hasEnded = false
   /// Where what is wanted and what is shown goes; set once, before `start`.
@@ -144,6 +158,7 @@ package final class AlertDesk: @unchecked Sendable {
     self.limits = limits
     self.log = log
     self.kernel = kernel
+    outbox = WebhookOutbox(contents.webhooks, contents.deliveries, firstWait: limits.webhookWait)
     filesSetAside = store?.file.setAside.count ?? 0
     let moment = AlertMoment(
       steady: kernel.monotonicMicroseconds, wall: Timestamp(microseconds: kernel.wallMicroseconds()))
@@ -201,6 +216,11 @@ package final class AlertDesk: @unchecked Sendable {
   private func everyTick() {
     let now = moment
     engine.advance(to: now)
+    // A delivery that has waited 5 s can wait another.
+    if now.steady - lookedAt >= Microseconds.second {
+      lookedAt = now.steady
+      sendDue()
+    }
     if store != nil, !live.isEmpty, now.wall - liveTold >= Self.liveInterval || now.wall < liveTold {
       liveTold = now.wall
       draft.isLiveDue = true
@@ -270,6 +290,9 @@ package final class AlertDesk: @unchecked Sendable {
         let stored = StoredFiring(firing, symbol: firing.source.map { engine.symbol(of: $0) })
         draft.firings.append((firing.owner, stored, firing.isReminder))
         entries[firing.alert]?.newest = stored
+        let (name, reminds) = (entries[firing.alert]?.name ?? "", firing.isReminder)
+        outbox.add(
+          firing.owner, stored, body: { WebhookText.body($0, name, stored, isReminder: reminds) }, now: firing.time)
         sharedFigures.withLock { figures in
           if !firing.isReminder { figures.firings += 1 }
           if firing.lateBy > 0 { figures.late += 1 }
@@ -282,6 +305,7 @@ package final class AlertDesk: @unchecked Sendable {
 
   /// Writes the draft, unless a transaction is under way: its end comes here again.
   private func commit() {
+    if outbox.hasChanges { draft.webhooks = draft.webhooks.followed(by: outbox.takeChanges()) }
     guard inFlight == nil, failure == nil, !draft.isEmpty else { return }
     let current = draft
     draft = Draft()
@@ -292,6 +316,7 @@ package final class AlertDesk: @unchecked Sendable {
       filesSetAside = store.file.setAside.count
       draft = current
       draft.written.formUnion(entries.keys)
+      draft.webhooks = outbox.everything
       draft.owners = owners.filter(\.value.isStored).map(\.key)
       return commit()
     }
@@ -320,6 +345,7 @@ package final class AlertDesk: @unchecked Sendable {
     batch.firings = draft.firings.filter { !$0.isReminder && draft.removed[$0.firing.alert] == nil }.map(\.firing)
     batch.removed = draft.removed.keys.sorted()
     batch.keys = draft.keys
+    batch.webhooks = draft.webhooks
     if draft.isLiveDue { batch.live = live.sorted() }
     return batch
   }
@@ -354,6 +380,25 @@ package final class AlertDesk: @unchecked Sendable {
     commit()
   }
 
+  /// Sends what is due to webhooks; what comes of it is written like everything else.
+  private func sendDue() {
+    guard let outlet, failure == nil else { return }
+    let now = moment.wall
+    for (webhook, delivery) in outbox.takeDue(now: now) {
+      outlet.send(delivery, to: webhook, seconds: now.microseconds / Microseconds.second) { [self] reason in
+        queue.async { self.ended(delivery.id, reason) }
+      }
+    }
+  }
+
+  private func ended(_ delivery: Int64, _ reason: String?) {
+    outbox.ended(delivery, failure: reason, now: moment.wall)
+    sharedFigures.withLock { figures in
+      if reason == nil { figures.delivered += 1 } else { figures.undelivered += 1 }
+    }
+    settle()
+  }
+
   static var unavailable: ProtocolError {
     var error = ProtocolError(
       .unavailable, "the store cannot be written, so it is not certain that this was done",
@@ -369,9 +414,11 @@ package final class AlertDesk: @unchecked Sendable {
       owners[owner]?.bytes += text.bytes.count - (entries[id]?.shown?.bytes.count ?? 0)
       entries[id]?.shown = text
     }
+    outbox.written()
     for (owner, update) in updates(of: current, shown) { outlet?.publish(update, of: owner) }
     for completion in current.completions { completion(.success(())) }
     count()
+    sendDue()
   }
 }
 
@@ -385,6 +432,7 @@ extension AlertDesk.Draft {
     all.owners = owners + next.owners
     all.keys = keys + next.keys
     all.firings = firings + next.firings
+    all.webhooks = webhooks.followed(by: next.webhooks)
     all.isLiveDue = isLiveDue || next.isLiveDue
     return all
   }
@@ -397,4 +445,8 @@ protocol AlertOutlet: Sendable {
   /// To the streams of an owner.
   func publish(_ update: StreamDocumentUpdate, of owner: String)
   func show(_ document: StreamDocument, of owner: String)
+  /// Sends a delivery; `completion` is called once, with the reason if it has to be sent again.
+  func send(
+    _ delivery: StoredDelivery, to webhook: StoredWebhook, seconds: Int64,
+    completion: @escaping @Sendable (String?) -> Void)
 }

@@ -53,14 +53,7 @@ struct AlertRequest {
     request.alert = id
     request.body = body
     // A page that somebody has open may send a form, but not this type without asking first.
-    if !body.isEmpty {
-      let type = head.fields["Content-Type"]?.prefix { $0 != ";" }
-      guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
-        throw RequestProblem(
-          response: .error(
-            415, code: "unsupported_type", message: "a body is JSON", hint: "send Content-Type: application/json"))
-      }
-    }
+    if !body.isEmpty { try Self.checkType(head) }
     request.revision = try revision()
     if let key = head.fields["Idempotency-Key"] {
       guard request.action == .create, (1...ControlRequest.keyLimit).contains(key.utf8.count) else {
@@ -86,6 +79,15 @@ struct AlertRequest {
     return revision
   }
 
+  static func checkType(_ head: HTTPRequestHead) throws(RequestProblem) {
+    let type = head.fields["Content-Type"]?.prefix { $0 != ";" }
+    guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
+      throw RequestProblem(
+        response: .error(
+          415, code: "unsupported_type", message: "a body is JSON", hint: "send Content-Type: application/json"))
+    }
+  }
+
   private var notFound: RequestProblem {
     RequestProblem(
       response: .error(
@@ -103,13 +105,8 @@ extension PublicAPI {
     _ request: AlertRequest, _ grant: Grant, _ reply: @escaping (HTTPResponse) -> Void,
     _ charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
-    if let error = ControlRequest.refusal(for: grant) {
-      guard grant.channels.contains(.alerts) else {
-        throw RequestProblem(response: forbidden("the channel alerts", grant))
-      }
-      throw RequestProblem(response: Self.response(to: error))
-    }
-    guard let control = try request.control() else { return read(request, grant.owner ?? "", reply) }
+    let owner = try owner(of: grant)
+    guard let control = try request.control() else { return read(request, owner, reply) }
     if let refusal = charge(Self.writeCost) { return reply(refusal) }
     let call: AlertCall
     do throws(ProtocolError) {
@@ -131,6 +128,38 @@ extension PublicAPI {
           }
         })
     }
+  }
+
+  /// Answers a request about webhooks.
+  /// - Parameter id: what stands behind `/v1/webhooks/`; empty: all.
+  func webhooks(
+    _ head: HTTPRequestHead, _ body: [UInt8], _ id: String, _ grant: Grant, _ reply: @escaping (HTTPResponse) -> Void,
+    _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    let owner = try owner(of: grant)
+    let desk = WebhookDesk(desk: node.settings.alerts)
+    let later = later(reply)
+    if head.method == "GET" || head.method == "HEAD" {
+      return id.isEmpty ? desk.list(owner, reply: later) : desk.read(id, of: owner, reply: later)
+    }
+    if let refusal = charge(Self.writeCost) { return reply(refusal) }
+    if head.method == "DELETE" { return desk.delete(id, of: owner, reply: later) }
+    try AlertRequest.checkType(head)
+    do throws(ProtocolError) {
+      let addresses = WebhookAddresses(allowed: node.settings.webhookNetworks)
+      desk.create(try WebhookDesk.url(in: body, addresses), of: owner, reply: later)
+    } catch {
+      throw RequestProblem(response: Self.response(to: error))
+    }
+  }
+
+  /// Whose alerts a grant's holder may see.
+  private func owner(of grant: Grant) throws(RequestProblem) -> String {
+    guard let error = ControlRequest.refusal(for: grant) else { return grant.owner ?? "" }
+    guard grant.channels.contains(.alerts) else {
+      throw RequestProblem(response: forbidden("the channel alerts", grant))
+    }
+    throw RequestProblem(response: Self.response(to: error))
   }
 
   private func read(_ request: AlertRequest, _ owner: String, _ reply: @escaping (HTTPResponse) -> Void) {
@@ -168,8 +197,8 @@ extension PublicAPI {
     let status =
       switch error.code {
       case .forbidden: 403
-      case .unknownAlert, .unknownSymbol: 404
-      case .invalidAlert: 422
+      case .unknownAlert, .unknownSymbol, .unknownWebhook: 404
+      case .invalidAlert, .invalidWebhook: 422
       case .tooManyAlerts, .keyReused: 409
       case .changed: 412
       case .unavailable, .notReady: 503

@@ -1,4 +1,5 @@
 import Alerts
+import History
 import MarketData
 import PubSub
 import Transport
@@ -6,6 +7,10 @@ import Transport
 /// The desk's way to the loops.
 struct LoopOutlet: AlertOutlet {
   let nodes: [LoopNode]
+  let addresses: WebhookAddresses
+  let tls: TLSClientContext
+  /// Of a webhook, ns.
+  let timeout: UInt64
 
   func watch(_ watch: AlertWatch) {
     for node in nodes { node.loop.execute { node.alerts.watch(watch) } }
@@ -14,6 +19,20 @@ struct LoopOutlet: AlertOutlet {
   func publish(_ update: StreamDocumentUpdate, of owner: String) {
     let node = nodes[0]
     node.loop.execute { node.alerts.publish(update, to: StreamDocumentName(.alerts, owner)) }
+  }
+
+  func send(
+    _ delivery: StoredDelivery, to webhook: StoredWebhook, seconds: Int64,
+    completion: @escaping @Sendable (String?) -> Void
+  ) {
+    guard let url = EndpointURL(webhook.url) else { return completion("the URL cannot be read") }
+    let loop = nodes[Int(webhook.id) % nodes.count].loop
+    let (addresses, tls, timeout) = (addresses, tls, timeout)
+    loop.execute {
+      WebhookRequest.send(
+        delivery.body, delivery: delivery.id, to: url, secret: webhook.secret, seconds: seconds, addresses: addresses,
+        tls: tls, loop: loop, timeout: timeout, completion: completion)
+    }
   }
 
   func show(_ document: StreamDocument, of owner: String) {

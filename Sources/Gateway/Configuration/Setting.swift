@@ -98,6 +98,14 @@ struct Setting: Sendable {
     bool("data.backfill", \.data.backfill),
     integer("alerts.per-owner", 0...10_000, \.alerts.rulesOfOwner),
     integer("alerts.total", 0...1_000_000, \.alerts.rules),
+    integer("webhooks.per-owner", 0...20, \.alerts.webhooksOfOwner),
+    Setting(
+      key: "webhooks.networks", allowed: "networks like 10.0.0.0/8 that webhooks may be sent to", isList: true,
+      set: { configuration, values in
+        let networks = values.map { IPNetwork($0) }
+        configuration.webhookNetworks = networks.compactMap { $0 }
+        return !networks.contains(nil)
+      }, show: { $0.webhookNetworks.map(\.description).joined(separator: ",") }),
     integer("ready-feeds", 0...100, \.readyFeeds),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),

@@ -208,6 +208,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let after = query.text("after") == nil ? nil : try query.number("after", 0...Int.max, default: 0)
       reply(
         node.settings.topics.read(symbol, after: after.map(UInt64.init), limit: limit, epoch: node.settings.epoch))
+    case .webhooks, .webhook: try webhooks(request, body, symbol, grant, reply, charge)
     case .alerts, .alert: try alerts(AlertRequest(request, body, path: symbol), grant, reply, charge)
     }
   }

@@ -4,7 +4,7 @@ import PubSub
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
   case welcome, stream, instruments, status, snapshot, ticker, quote, trades, sparkline, candles, rates, book, topic,
-    alerts, alert
+    alerts, alert, webhooks, webhook
 
   /// A parameter of a route's query.
   struct Parameter: Sendable {
@@ -33,13 +33,16 @@ enum Route: CaseIterable, Sendable {
     case .topic: PublishedTopics.prefix + "{name}"
     case .alerts: "/v1/alerts"
     case .alert: "/v1/alerts/{id}"
+    case .webhooks: "/v1/webhooks"
+    case .webhook: "/v1/webhooks/{id}"
     }
   }
 
   /// What it serves beside `OPTIONS`.
   var methods: [String] {
     switch self {
-    case .alerts: ["GET", "HEAD", "POST"]
+    case .alerts, .webhooks: ["GET", "HEAD", "POST"]
+    case .webhook: ["GET", "HEAD", "DELETE"]
     case .alert: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "POST"]
     default: ["GET", "HEAD"]
     }
@@ -47,7 +50,7 @@ enum Route: CaseIterable, Sendable {
 
   var parameters: [Parameter] {
     switch self {
-    case .welcome, .stream, .status, .ticker, .alerts, .alert: []
+    case .welcome, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook: []
     case .instruments:
       [
         Parameter(name: "venue", allowed: "a venue's name"),

@@ -19,6 +19,8 @@ package struct ProtocolError: Error, Sendable, Equatable {
     case notReady = "not_ready"
     case unknownAlert = "unknown_alert"
     case invalidAlert = "invalid_alert"
+    case unknownWebhook = "unknown_webhook"
+    case invalidWebhook = "invalid_webhook"
     case tooManyAlerts = "too_many_alerts"
     /// It is not at the revision that the request names.
     case changed

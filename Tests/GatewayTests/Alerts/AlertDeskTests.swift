@@ -7,6 +7,7 @@ import Logging
 import MarketData
 import PubSub
 import Synchronization
+import TestTraits
 import Testing
 
 @testable import Gateway
@@ -17,6 +18,7 @@ final class OutletProbe: AlertOutlet {
     var watches: [AlertWatch] = []
     var updates: [(owner: String, text: String)] = []
     var documents: [(owner: String, entries: [String])] = []
+    var deliveries: [StoredDelivery] = []
   }
   let said = Mutex(Said())
 
@@ -24,13 +26,21 @@ final class OutletProbe: AlertOutlet {
   func publish(_ update: StreamDocumentUpdate, of owner: String) {
     said.withLock { $0.updates.append((owner, String(decoding: update.data.unsafeBytes, as: UTF8.self))) }
   }
+  func send(
+    _ delivery: StoredDelivery, to webhook: StoredWebhook, seconds: Int64,
+    completion: @escaping @Sendable (String?) -> Void
+  ) {
+    said.withLock { $0.deliveries.append(delivery) }
+    // The first attempt of each fails.
+    completion(delivery.attempts == 0 ? "answered 500" : nil)
+  }
   func show(_ document: StreamDocument, of owner: String) {
     let entries = document.entries.map { String(decoding: $0.text.unsafeBytes, as: UTF8.self) }
     said.withLock { $0.documents.append((owner, entries)) }
   }
 }
 
-@Suite("The desk of alerts")
+@Suite("The desk of alerts", .realTime)
 struct AlertDeskTests {
   private static let symbol = "kraken:BTC-USD"
   private let folder = NSTemporaryDirectory() + "tidegate-desk-" + UUID().uuidString
@@ -240,6 +250,44 @@ struct AlertDeskTests {
     }
     let zone = rule().dropLast() + ",\"time_zone\":\"../../etc/passwd\"}"
     #expect(await code { _ = try await create(desk, String(zone), owner: "key:c") } != nil)
+  }
+
+  @Test("a firing is in the store with its delivery before that is sent; one that fails is sent again after a restart")
+  func webhooks() async throws {
+    let file = try file()
+    let first = desk(file)
+    let response = try await withCheckedThrowingContinuation { continuation in
+      WebhookDesk(desk: first).create("https://push.example.com/", of: "key:a") {
+        continuation.resume(with: $0.mapError { $0 })
+      }
+    }
+    #expect(response.status == 201)
+    #expect(String(decoding: response.body, as: UTF8.self).contains("\"secret\":\"whsec_"))
+    _ = try await create(first, rule())
+    live(first, [99, 101])
+    settle(first)
+    let sent = outlet.said.withLock { $0.deliveries }
+    #expect(sent.count == 1 && sent[0].body.contains("\"firing\":{\"number\":1,"), "\(sent)")
+    let kept = try AlertStore(file: file).load()
+    #expect(kept.deliveries.map(\.reason) == ["answered 500"] && kept.deliveries.map(\.attempts) == [1])
+    let list = await withCheckedContinuation { continuation in
+      WebhookDesk(desk: first).list("key:a") { continuation.resume(returning: try? $0.get().body) }
+    }
+    let text = String(decoding: list ?? [], as: UTF8.self)
+    #expect(text.contains("\"waiting\":1") && !text.contains("whsec_"), "\(text)")
+    await withCheckedContinuation { continuation in first.finish { continuation.resume() } }
+    let second = desk(file)
+    while outlet.said.withLock({ $0.deliveries.count }) < 2 { try await Task.sleep(for: .milliseconds(50)) }
+    settle(second)
+    #expect(outlet.said.withLock { $0.deliveries.map(\.id) } == [sent[0].id, sent[0].id])
+    #expect(try AlertStore(file: file).load().deliveries.isEmpty)
+    for (owner, status) in [("key:b", nil), ("key:a", 204)] as [(String, Int?)] {
+      let answer = await withCheckedContinuation { continuation in
+        WebhookDesk(desk: second).delete("1", of: owner) { continuation.resume(returning: (try? $0.get())?.status) }
+      }
+      #expect(answer == status, "\(owner)")
+    }
+    #expect(try AlertStore(file: file).load().webhooks.isEmpty)
   }
 
   @Test(

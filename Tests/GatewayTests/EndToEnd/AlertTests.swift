@@ -195,10 +195,30 @@ struct AlertTests {
         }
         probe.disconnect()
       }
+      try await webhooks(of: victim, callers, harness)
       let untouched = try await harness.get("/v1/alerts/\(id)", fields: victim.fields)
       #expect(untouched.json["revision"] as? Int == 1 && untouched.json["state"] as? String == "running")
     }
     await harness.stop()
+  }
+
+  private func webhooks(of victim: Caller, _ callers: [Caller], _ harness: GatewayHarness) async throws {
+    let made = try await send(
+      harness, "POST", "/v1/webhooks", "{\"url\":\"https://push.example.com/\"}", fields: victim.fields)
+    let id = try #require(made.json["id"] as? String)
+    for caller in callers {
+      let mayRead = caller.owner == victim.owner
+      let refused = caller.owner == nil ? 403 : 404
+      let what = "\(caller.name) at the webhook of \(victim.name)"
+      let list = try await harness.get("/v1/webhooks", fields: caller.fields)
+      #expect(list.text.contains("\"id\":\"\(id)\"") == mayRead, "\(what)")
+      let one = try await harness.get("/v1/webhooks/\(id)", fields: caller.fields)
+      #expect(one.status == (mayRead ? 200 : refused), "\(what)")
+      guard !mayRead else { continue }
+      #expect(
+        try await send(harness, "DELETE", "/v1/webhooks/\(id)", fields: caller.fields).status == refused, "\(what)")
+    }
+    #expect(try await send(harness, "DELETE", "/v1/webhooks/\(id)", fields: victim.fields).status == 204)
   }
 
   @Test("a client that becomes somebody else by another token loses the stream of who it was")

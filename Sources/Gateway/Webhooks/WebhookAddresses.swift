@@ -1,0 +1,25 @@
+import Transport
+
+/// Which addresses webhooks may be sent to: those of the public Internet, and what the operator allows beside them. What
+/// an owner writes into a URL must not reach the machines around the gateway (server-side request forgery).
+struct WebhookAddresses: Sendable {
+  /// What is not public of IPv4 (IANA IPv4 Special-Purpose Address Registry, RFC 6890, and multicast).
+  private static let special = [
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+    "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+    "224.0.0.0/4", "240.0.0.0/4",
+    // Of 2000::/3 in IPv6: what leads to an IPv4 address (Teredo, 6to4), benchmarks, documentation.
+    "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+  ].compactMap { IPNetwork($0) }
+  /// All of IPv6 that is given out; anything else is link-local, unique local, mapped or reserved.
+  private static let global = IPNetwork("2000::/3")!
+
+  /// Networks of the operator's that are allowed as well.
+  let allowed: [IPNetwork]
+
+  func allows(_ address: IPAddress) -> Bool {
+    if allowed.contains(where: { $0.contains(address) }) { return true }
+    guard address.isIPv4 || Self.global.contains(address) else { return false }
+    return !Self.special.contains { $0.contains(address) }
+  }
+}

@@ -1,0 +1,137 @@
+import Access
+import Alerts
+import Bytes
+import Dispatch
+import HTTP1
+import History
+import MarketData
+import PubSub
+import Transport
+
+/// What owners ask of their webhooks. It belongs to the desk of alerts, on whose queue everything runs.
+struct WebhookDesk: Sendable {
+  /// Bytes of a URL.
+  static let urlLimit = 1_000
+  let desk: AlertDesk
+
+  typealias Reply = @Sendable (Result<HTTPResponse, ProtocolError>) -> Void
+
+  /// Answers with all of an owner.
+  func list(_ subject: String, reply: @escaping Reply) {
+    desk.queue.async { [desk] in
+      var out = ByteBuffer(capacity: 1024)
+      out.append("{\"webhooks\":[")
+      let webhooks = desk.subjects[subject].map { desk.outbox.webhooks(of: $0) } ?? []
+      for (index, webhook) in webhooks.enumerated() {
+        if index > 0 { out.append(UInt8(ascii: ",")) }
+        WebhookText.append(webhook, desk.outbox, to: &out)
+        out.append(UInt8(ascii: "}"))
+      }
+      out.append("],\"limit\":")
+      out.append(integer: Int64(desk.limits.webhooksOfOwner))
+      out.append(UInt8(ascii: "}"))
+      reply(.success(.json(out.takeBytes())))
+    }
+  }
+
+  /// Answers with one.
+  func read(_ id: String, of subject: String, reply: @escaping Reply) {
+    desk.queue.async { [self] in
+      guard let webhook = webhook(id, of: subject) else { return reply(.failure(Self.unknown(id))) }
+      var out = ByteBuffer(capacity: 512)
+      WebhookText.append(webhook, desk.outbox, to: &out)
+      out.append(UInt8(ascii: "}"))
+      reply(.success(.json(out.takeBytes())))
+    }
+  }
+
+  /// Makes a webhook. The answer has its secret, which nothing else ever shows.
+  func create(_ url: String, of subject: String, reply: @escaping Reply) {
+    desk.queue.async { [desk] in
+      guard desk.failure == nil else { return reply(.failure(AlertDesk.unavailable)) }
+      let owner = desk.owner(of: subject)
+      guard desk.outbox.webhooks(of: owner).count < desk.limits.webhooksOfOwner else {
+        desk.forgetIfIdle(subject)
+        return reply(
+          .failure(
+            ProtocolError(
+              .tooManyAlerts, "you may have \(desk.limits.webhooksOfOwner) webhooks", hint: "delete one first")))
+      }
+      let secret = "whsec_" + Base64URL.encode(desk.kernel.randomBytes(32))
+      let webhook = desk.outbox.add(owner, url: url, secret: secret, now: desk.moment.wall)
+      if desk.owners[owner]?.isStored == false {
+        desk.owners[owner]?.isStored = true
+        desk.draft.owners.append(owner)
+      }
+      desk.draft.completions.append { result in
+        reply(
+          result.map {
+            var out = ByteBuffer(capacity: 512)
+            WebhookText.append(webhook, desk.outbox, to: &out)
+            out.append(",\"secret\":")
+            out.append(json: secret)
+            out.append(UInt8(ascii: "}"))
+            var response = HTTPResponse.json(out.takeBytes(), status: 201)
+            response.fields.append(HTTPField("Location", "/v1/webhooks/\(webhook.id)"))
+            return response
+          })
+      }
+      desk.settle()
+    }
+  }
+
+  /// Ends a webhook, and forgets what was to be sent to it.
+  func delete(_ id: String, of subject: String, reply: @escaping Reply) {
+    desk.queue.async { [self] in
+      guard desk.failure == nil else { return reply(.failure(AlertDesk.unavailable)) }
+      guard let webhook = webhook(id, of: subject) else { return reply(.failure(Self.unknown(id))) }
+      desk.outbox.remove(webhook.id)
+      desk.draft.completions.append { result in
+        reply(result.map { HTTPResponse(status: 204, contentType: "application/json", body: []) })
+      }
+      desk.settle()
+    }
+  }
+
+  private func webhook(_ id: String, of subject: String) -> StoredWebhook? {
+    guard let number = Int64(id), let webhook = desk.outbox.webhooks[number],
+      desk.owners[webhook.owner]?.subject == subject
+    else { return nil }
+    return webhook
+  }
+
+  private static func unknown(_ id: String) -> ProtocolError {
+    ProtocolError(.unknownWebhook, "you have no webhook `\(id.prefix(40))`", hint: "GET /v1/webhooks lists yours")
+  }
+
+  /// Reads `{"url":"https://…"}`.
+  /// - Throws: for what no webhook may be sent to, as far as the URL shows it.
+  static func url(in body: [UInt8], _ addresses: WebhookAddresses) throws(ProtocolError) -> String {
+    var url: String?
+    do {
+      var json = JSONScanner(body.span.bytes)
+      try json.objectStart()
+      while let key = try json.nextKey() {
+        guard json.equals(key, "url"), json.peek() == .string else {
+          throw ProtocolError(.badRequest, "a webhook has `url` alone, a string")
+        }
+        let slice = try json.string()
+        url = try json.decoded(slice)
+      }
+      try json.end()
+    } catch {
+      throw (error as? ProtocolError) ?? ProtocolError(.badRequest, "the body is not the JSON object that is expected")
+    }
+    guard let url, url.utf8.count <= urlLimit, let endpoint = EndpointURL(url), endpoint.scheme == .https else {
+      throw ProtocolError(
+        .invalidWebhook, "`url` is an https URL of at most \(urlLimit) bytes, without user and fragment",
+        hint: "{\"url\":\"https://push.example.com/tidegate\"}")
+    }
+    if let address = IPAddress(endpoint.host), !addresses.allows(address) {
+      throw ProtocolError(
+        .invalidWebhook, "webhooks are not sent to private addresses",
+        hint: "the operator may allow them: webhooks.networks")
+    }
+    return url
+  }
+}

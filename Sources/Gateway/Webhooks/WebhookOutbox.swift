@@ -1,0 +1,198 @@
+import Alerts
+import History
+import MarketData
+
+/// What is to be sent to webhooks: which delivery is due, in which order, and what becomes of one that fails. Sans-IO.
+///
+/// Deliveries of one rule to one webhook go out one after the other, in the order of the firings: one that fails holds
+/// up those behind it, and nobody else.
+struct WebhookOutbox {
+  /// How long a delivery is tried, µs.
+  static let patience = Microseconds.day
+  /// The longest wait after a failure, µs; each is twice the one before.
+  static let longestWait = Microseconds.hour
+  /// Deliveries of one owner that may wait; beyond that new ones are given up at once, and listed.
+  static let ownerLimit = 1_000
+  /// Given-up deliveries of an owner that are kept, the newest.
+  static let deadLimit = 100
+  /// Requests under way at a time, in all and of one owner.
+  static let requestLimit = 16
+  static let ownerRequestLimit = 2
+
+  private let firstWait: Int64
+
+  private struct Lane: Hashable {
+    var webhook: Int64
+    var alert: AlertID
+  }
+
+  private(set) var webhooks: [Int64: StoredWebhook] = [:]
+  private(set) var deliveries: [Int64: StoredDelivery] = [:]
+  /// Deliveries that wait or are under way, in the order of the firings.
+  private var lanes: [Lane: [Int64]] = [:]
+  private var underWay: [Int64: AlertOwner] = [:]
+  private var nextID: Int64 = 1
+  private var nextWebhook: Int64 = 1
+  /// Deliveries by owner: that wait, and that were given up, the oldest first.
+  private var waiting: [AlertOwner: Int] = [:]
+  private var dead: [AlertOwner: [Int64]] = [:]
+  /// What has to be written.
+  private var changes = WebhookBatch()
+  /// Deliveries that the store is being given: they are not sent before it has them.
+  private var unwritten: Set<Int64> = []
+
+  /// - Parameter firstWait: after the first failure, µs.
+  init(
+    _ webhooks: [StoredWebhook] = [], _ deliveries: [StoredDelivery] = [], firstWait: Int64 = 5 * Microseconds.second
+  ) {
+    self.firstWait = firstWait
+    for webhook in webhooks {
+      self.webhooks[webhook.id] = webhook
+      nextWebhook = max(nextWebhook, webhook.id + 1)
+    }
+    for delivery in deliveries {
+      nextID = max(nextID, delivery.id + 1)
+      guard let owner = self.webhooks[delivery.webhook]?.owner else { continue }
+      self.deliveries[delivery.id] = delivery
+      if delivery.dead == nil { enqueue(delivery, owner) } else { dead[owner, default: []].append(delivery.id) }
+    }
+  }
+
+  var hasChanges: Bool { !changes.isEmpty }
+
+  /// What has to be written now; `written` ends the wait for it.
+  mutating func takeChanges() -> WebhookBatch {
+    defer { changes = WebhookBatch() }
+    unwritten.formUnion(changes.deliveries.keys)
+    return changes
+  }
+
+  /// The store has all that was taken.
+  mutating func written() { unwritten.removeAll(keepingCapacity: true) }
+
+  /// All there is, for a store that has been begun anew.
+  var everything: WebhookBatch {
+    var all = WebhookBatch()
+    all.made = webhooks.values.sorted { $0.id < $1.id }
+    all.deliveries = deliveries
+    return all
+  }
+
+  /// An owner's webhooks, oldest first.
+  func webhooks(of owner: AlertOwner) -> [StoredWebhook] {
+    webhooks.values.filter { $0.owner == owner }.sorted { $0.id < $1.id }
+  }
+
+  /// Deliveries of a webhook that wait.
+  func waitingCount(_ webhook: Int64) -> Int {
+    lanes.reduce(0) { $0 + ($1.key.webhook == webhook ? $1.value.count : 0) }
+  }
+
+  /// Deliveries of a webhook that were given up, the newest first.
+  func dead(_ webhook: StoredWebhook) -> [StoredDelivery] {
+    (dead[webhook.owner] ?? []).reversed().compactMap { deliveries[$0] }.filter { $0.webhook == webhook.id }
+  }
+
+  mutating func add(_ owner: AlertOwner, url: String, secret: String, now: Timestamp) -> StoredWebhook {
+    let webhook = StoredWebhook(id: nextWebhook, owner: owner, url: url, secret: secret, created: now)
+    nextWebhook += 1
+    webhooks[webhook.id] = webhook
+    changes.made.append(webhook)
+    return webhook
+  }
+
+  /// Forgets a webhook and all that was to be sent to it.
+  mutating func remove(_ id: Int64) {
+    guard let webhook = webhooks.removeValue(forKey: id) else { return }
+    for delivery in deliveries.values where delivery.webhook == id {
+      if delivery.dead == nil { waiting[webhook.owner, default: 0] -= 1 }
+      deliveries[delivery.id] = nil
+    }
+    for lane in lanes.keys where lane.webhook == id { lanes[lane] = nil }
+    dead[webhook.owner]?.removeAll { deliveries[$0] == nil }
+    changes.removed.append(id)
+  }
+
+  /// Takes up a firing for all webhooks of its owner.
+  mutating func add(_ owner: AlertOwner, _ firing: StoredFiring, body: (_ delivery: Int64) -> String, now: Timestamp) {
+    for webhook in webhooks(of: owner) {
+      var delivery = StoredDelivery(
+        id: nextID, webhook: webhook.id, alert: firing.alert, number: firing.number, body: body(nextID), created: now)
+      nextID += 1
+      if waiting[owner, default: 0] >= Self.ownerLimit {
+        delivery.reason = "\(Self.ownerLimit) deliveries wait already"
+        bury(&delivery, owner, now: now)
+      } else {
+        deliveries[delivery.id] = delivery
+        changes.deliveries[delivery.id] = delivery
+        enqueue(delivery, owner)
+      }
+    }
+  }
+
+  private mutating func enqueue(_ delivery: StoredDelivery, _ owner: AlertOwner) {
+    lanes[Lane(webhook: delivery.webhook, alert: delivery.alert), default: []].append(delivery.id)
+    waiting[owner, default: 0] += 1
+  }
+
+  /// What is to be sent now, the longest due first; it is under way from here on. O(lanes).
+  mutating func takeDue(now: Timestamp) -> [(webhook: StoredWebhook, delivery: StoredDelivery)] {
+    guard underWay.count < Self.requestLimit else { return [] }
+    var due = lanes.values.compactMap { $0.first.flatMap { deliveries[$0] } }
+      .filter { underWay[$0.id] == nil && changes.deliveries[$0.id] == nil && !unwritten.contains($0.id) }
+      // After a step back of the wall clock nothing waits longer than its pause.
+      .filter { $0.next <= now || $0.next - now > Self.longestWait }
+    due.sort { ($0.next, $0.id) < ($1.next, $1.id) }
+    var taken: [(webhook: StoredWebhook, delivery: StoredDelivery)] = []
+    for delivery in due where underWay.count < Self.requestLimit {
+      guard let webhook = webhooks[delivery.webhook],
+        underWay.values.count(where: { $0 == webhook.owner }) < Self.ownerRequestLimit
+      else { continue }
+      underWay[delivery.id] = webhook.owner
+      taken.append((webhook, delivery))
+    }
+    return taken
+  }
+
+  /// A request has ended.
+  /// - Parameter failure: why it has to be sent again; nil: it was taken.
+  mutating func ended(_ id: Int64, failure: String?, now: Timestamp) {
+    guard let owner = underWay.removeValue(forKey: id), var delivery = deliveries[id] else { return }
+    guard let failure else {
+      dequeue(delivery, owner)
+      deliveries[id] = nil
+      changes.deliveries[id] = nil
+      changes.done.insert(id)
+      return
+    }
+    delivery.attempts += 1
+    delivery.reason = failure
+    guard now - delivery.created < Self.patience else {
+      dequeue(delivery, owner)
+      return bury(&delivery, owner, now: now)
+    }
+    let doublings = min(delivery.attempts - 1, 16)
+    delivery.next = now + min(Self.longestWait, firstWait << Int64(doublings))
+    deliveries[id] = delivery
+    changes.deliveries[id] = delivery
+  }
+
+  private mutating func dequeue(_ delivery: StoredDelivery, _ owner: AlertOwner) {
+    let lane = Lane(webhook: delivery.webhook, alert: delivery.alert)
+    lanes[lane]?.removeAll { $0 == delivery.id }
+    if lanes[lane]?.isEmpty ?? false { lanes[lane] = nil }
+    waiting[owner, default: 0] -= 1
+  }
+
+  private mutating func bury(_ delivery: inout StoredDelivery, _ owner: AlertOwner, now: Timestamp) {
+    delivery.dead = now
+    deliveries[delivery.id] = delivery
+    changes.deliveries[delivery.id] = delivery
+    dead[owner, default: []].append(delivery.id)
+    guard let oldest = dead[owner]?.first, dead[owner]!.count > Self.deadLimit else { return }
+    dead[owner]?.removeFirst()
+    deliveries[oldest] = nil
+    changes.deliveries[oldest] = nil
+    changes.done.insert(oldest)
+  }
+}
