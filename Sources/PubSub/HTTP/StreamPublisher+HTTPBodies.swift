@@ -81,8 +81,8 @@ extension StreamPublisher {
     return MarketText(tag: tag, fields: out.takeBytes())
   }
 
-  /// An instrument, the candles of [`from`, `to`) that its rings have, at most the last `limit`, and whether it has ever
-  /// had a price; nil if there is no such instrument. O(minutes of a day).
+  /// An instrument, the candles of [`from`, `to`) that its rings have, at most the last `limit`, and whether it has
+  /// ever had a price; nil if there is no such instrument. O(minutes of a day).
   package func candles(
     _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, at place: MarketPlace, now: Timestamp
   ) -> (instrument: Instrument, candles: [Candle], hasTraded: Bool)? {
