@@ -91,7 +91,7 @@ extension StreamPublisher {
     return (state.instrument, candles, state.lastPrice != nil)
   }
 
-  private func instrument(_ place: MarketPlace) -> PublishedInstrument? {
+  func instrument(_ place: MarketPlace) -> PublishedInstrument? {
     guard markets.indices.contains(place.market) else { return nil }
     return markets[place.market].instrument(place.instrument)
   }
@@ -117,7 +117,7 @@ extension ContentTag {
 extension Sparkline {
   /// The line with a gap that goes on cut to buckets that are over, so that an answer does not change while nothing
   /// happens.
-  fileprivate func withWholeGap(now: Timestamp) -> Sparkline {
+  func withWholeGap(now: Timestamp) -> Sparkline {
     guard let last = gaps.last, last.to == now else { return self }
     var line = self
     line.gaps[gaps.count - 1].to = max(last.from, now - now.microseconds % range.bucketLength)
