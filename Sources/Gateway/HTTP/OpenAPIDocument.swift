@@ -44,6 +44,8 @@ enum OpenAPIDocument {
     "/v1/books/{symbol}": Answer(
       summary: "The order book", members: ["symbol", "state", "bids", "asks", "time"]),
     "/v1/cards/price/{symbol}.svg": Answer(summary: "A card for a home screen", contentType: "image/svg+xml"),
+    "/v1/alerts": Answer(summary: "The alerts of who asks", members: [], statuses: [404], isTagged: false),
+    "/v1/alerts/{id}": Answer(summary: "One alert", members: [], statuses: [404, 409], isTagged: false),
     "/v1/topics/{name}": Answer(
       summary: "Documents that the operator publishes", members: ["topic", "epoch", "number", "documents"],
       statuses: [404], isTagged: false),
@@ -71,10 +73,12 @@ enum OpenAPIDocument {
     for (index, route) in routes.enumerated() {
       if index > 0 { out.append(UInt8(ascii: ",")) }
       out.append(json: route.path)
-      out.append(":{\"get\":")
-      append(route, isHead: false, to: &out)
-      out.append(",\"head\":")
-      append(route, isHead: true, to: &out)
+      for (index, method) in route.methods.enumerated() {
+        out.append(index == 0 ? ":{" : ",")
+        out.append(json: method.lowercased())
+        out.append(UInt8(ascii: ":"))
+        append(route, method, to: &out)
+      }
       out.append(UInt8(ascii: "}"))
     }
     out.append("},\"components\":{\"securitySchemes\":{\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\"}},")
@@ -85,7 +89,9 @@ enum OpenAPIDocument {
     return out.takeBytes()
   }
 
-  private static func append(_ route: Route, isHead: Bool, to out: inout ByteBuffer) {
+  private static func append(_ route: Route, _ method: String, to out: inout ByteBuffer) {
+    let isHead = method == "HEAD"
+    let isReading = isHead || method == "GET"
     let answer = answers[route.path] ?? Answer(summary: route.path)
     out.append("{\"summary\":")
     out.append(json: answer.summary)
@@ -100,7 +106,7 @@ enum OpenAPIDocument {
       out.append(json: String(route.path[route.path.index(after: open)..<close]))
       out.append(",\"in\":\"path\",\"required\":true,\"schema\":{\"type\":\"string\",\"minLength\":1}}")
     }
-    for parameter in route.parameters {
+    for parameter in isReading ? route.parameters : [] {
       begin()
       out.append(json: parameter.name)
       out.append(",\"in\":\"query\",\"required\":")
@@ -110,7 +116,9 @@ enum OpenAPIDocument {
       out.append(",\"schema\":{\"type\":\"string\"}}")
     }
     out.append("],\"responses\":{")
-    if route == .stream {
+    if !isReading {
+      out.append("\"2XX\":{\"description\":\"Done\"}")
+    } else if route == .stream {
       out.append("\"101\":{\"description\":\"The WebSocket begins\"}")
     } else {
       out.append("\"200\":{\"description\":")
@@ -118,8 +126,9 @@ enum OpenAPIDocument {
       if !isHead { content(answer, to: &out) }
       out.append(UInt8(ascii: "}"))
     }
-    if answer.isTagged { out.append(",\"304\":{\"description\":\"Nothing has changed\"}") }
+    if isReading, answer.isTagged { out.append(",\"304\":{\"description\":\"Nothing has changed\"}") }
     var statuses = Set(answer.statuses).union(refusals)
+    if !isReading { statuses.formUnion([409, 413, 415]) }
     // Whatever names a symbol may name one that there is not.
     if route.path.hasSuffix("}") || route.path.hasSuffix("}.svg") { statuses.insert(404) }
     for status in statuses.sorted() {

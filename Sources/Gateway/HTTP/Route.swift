@@ -5,8 +5,7 @@ import PubSub
 enum Route: CaseIterable, Sendable {
   // What stands in a longer path comes before it.
   case welcome, openapi, stream, instruments, status, snapshot, ticker, quote, trades, linePicture, sparkline, candles,
-    rates
-  case book, card, topic
+    rates, book, card, topic, alerts, alert
 
   /// A parameter of a route's query.
   struct Parameter: Sendable {
@@ -38,12 +37,23 @@ enum Route: CaseIterable, Sendable {
     case .book: "/v1/books/{symbol}"
     case .card: "/v1/cards/price/{symbol}.svg"
     case .topic: PublishedTopics.prefix + "{name}"
+    case .alerts: "/v1/alerts"
+    case .alert: "/v1/alerts/{id}"
+    }
+  }
+
+  /// What it serves beside `OPTIONS`.
+  var methods: [String] {
+    switch self {
+    case .alerts: ["GET", "HEAD", "POST"]
+    case .alert: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "POST"]
+    default: ["GET", "HEAD"]
     }
   }
 
   var parameters: [Parameter] {
     switch self {
-    case .welcome, .openapi, .stream, .status, .ticker: []
+    case .welcome, .openapi, .stream, .status, .ticker, .alerts, .alert: []
     case .instruments:
       [
         Parameter(name: "venue", allowed: "a venue's name"),
@@ -92,6 +102,20 @@ enum Route: CaseIterable, Sendable {
         Parameter(name: "limit", allowed: "1 to \(PublishedTopics.pageLimit)"),
       ]
     }
+  }
+
+  /// What `/` says to those who ask for no page.
+  static func welcomeText(_ feeds: [FeedStatus]) -> String {
+    let unreal = feeds.filter { $0.source != .live }
+    let warning = unreal.map { "\($0.venue) (\($0.source.rawValue))" }.joined(separator: ", ")
+    return """
+      Tidegate \(TidegateVersion.current)
+      \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
+      HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
+            /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
+            /v1/topics/{name} /v1/alerts
+
+      """
   }
 
   /// The route of a path, and the symbol or name in it; nil if there is none.
