@@ -159,13 +159,12 @@ enum OpenAPIDocument {
     }
     out.append("}}")
   }
-}
 
-extension PublicAPI {
-  func openapi(_ request: HTTPRequestHead) -> HTTPResponse {
-    let (body, tag) = OpenAPIDocument.body
+  /// The document, or 304 for who has it.
+  static func answer(_ request: HTTPRequestHead, _ node: LoopNode) -> HTTPResponse {
+    let (bytes, tag) = body
     if let held = EntityTag.match(request.fields.values("If-None-Match"), tag) { return .unchanged(held) }
-    node.responses.keep(body, as: tag)
-    return .json(body, tag: tag)
+    node.responses.keep(bytes, as: tag)
+    return .json(bytes, tag: tag)
   }
 }

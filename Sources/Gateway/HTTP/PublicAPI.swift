@@ -163,7 +163,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
       _ = try RequestQuery(request, route.parameters, of: route.path)
       if route == .welcome { return reply(.text(Route.welcomeText(node.feedStatuses))) }
-      if route == .openapi { return reply(openapi(request)) }
+      if route == .openapi { return reply(OpenAPIDocument.answer(request, node)) }
       return reply(node.isDraining ? admission.refuse(.draining).response : refuseUpgrade(request))
     }
     let grant: Grant
@@ -198,9 +198,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let points = try query.number("points", 2...1440, default: 96)
       try market(
         symbol, .sparkline, .sparkline(range, points: points), "it has not traded yet", grant, known, reply, charge)
-    case .linePicture: try linePicture(symbol, query, grant, known, reply, charge)
-    case .card: try card(symbol, query, grant, known, reply, charge)
-    case .candles: try candles(symbol, query, grant, known, reply, charge)
+    case .linePicture: try PictureAnswer(api: self).line(symbol, query, grant, known, reply, charge)
+    case .card: try PictureAnswer(api: self).card(symbol, query, grant, known, reply, charge)
+    case .candles: try CandlesAnswer(api: self).answer(symbol, query, grant, known, reply, charge)
     case .quote: try quote(symbol, query, grant, reply, charge)
     case .rates: try rates(query, grant, reply, charge)
     case .book:

@@ -91,7 +91,22 @@ extension StreamPublisher {
     return (state.instrument, candles, state.lastPrice != nil)
   }
 
-  func instrument(_ place: MarketPlace) -> PublishedInstrument? {
+  /// What a picture of an instrument is drawn from; nil if there is no such instrument. O(buckets).
+  package func cardFigures(
+    _ range: ChartRange, points: Int, at place: MarketPlace, now: Timestamp
+  ) -> CardFigures? {
+    guard let instrument = instrument(place) else { return nil }
+    let state = instrument.state
+    let summary = MarketSummary(instrument, now: now)
+    var line = state.sparkline(range, points: points, now: now).withWholeGap(now: now)
+    if let price = summary.price, !line.points.isEmpty { line.points[line.points.count - 1] = price }
+    let ticker = summary.day?.ticker
+    return CardFigures(
+      instrument: state.instrument, price: summary.price, line: line, high: ticker?.high, low: ticker?.low,
+      volume: ticker?.volume, time: [state.lastTrade?.time, ticker?.time].compactMap(\.self).max())
+  }
+
+  private func instrument(_ place: MarketPlace) -> PublishedInstrument? {
     guard markets.indices.contains(place.market) else { return nil }
     return markets[place.market].instrument(place.instrument)
   }
@@ -117,7 +132,7 @@ extension ContentTag {
 extension Sparkline {
   /// The line with a gap that goes on cut to buckets that are over, so that an answer does not change while nothing
   /// happens.
-  func withWholeGap(now: Timestamp) -> Sparkline {
+  fileprivate func withWholeGap(now: Timestamp) -> Sparkline {
     guard let last = gaps.last, last.to == now else { return self }
     var line = self
     line.gaps[gaps.count - 1].to = max(last.from, now - now.microseconds % range.bucketLength)

@@ -22,23 +22,6 @@ package struct CardFigures: Sendable {
   }
 }
 
-extension StreamPublisher {
-  /// What a picture of an instrument is drawn from; nil if there is no such instrument. O(buckets).
-  package func cardFigures(
-    _ range: ChartRange, points: Int, at place: MarketPlace, now: Timestamp
-  ) -> CardFigures? {
-    guard let instrument = instrument(place) else { return nil }
-    let state = instrument.state
-    let summary = MarketSummary(instrument, now: now)
-    var line = state.sparkline(range, points: points, now: now).withWholeGap(now: now)
-    if let price = summary.price, !line.points.isEmpty { line.points[line.points.count - 1] = price }
-    let ticker = summary.day?.ticker
-    return CardFigures(
-      instrument: state.instrument, price: summary.price, line: line, high: ticker?.high, low: ticker?.low,
-      volume: ticker?.volume, time: [state.lastTrade?.time, ticker?.time].compactMap(\.self).max())
-  }
-}
-
 /// A card for a home screen: the price, how it changed, its chart, and whether it is alive.
 ///
 /// Measures are in points of 1/72 inch as on the phone, which are CSS pixels in a page. White on black in the opacities

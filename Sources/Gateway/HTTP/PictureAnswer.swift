@@ -4,7 +4,9 @@ import PubSub
 
 /// `/v1/cards/price/{symbol}.svg` and `/v1/sparklines/{symbol}.svg`: pictures that a page or a widget shows as they
 /// are.
-extension PublicAPI {
+struct PictureAnswer {
+  let api: PublicAPI
+
   /// What is drawn of an instrument.
   private enum Picture {
     case card(PriceCard.Size)
@@ -20,7 +22,7 @@ extension PublicAPI {
     try picture(.card(size), symbol, range, points: PriceCard.points, grant, known, reply, charge)
   }
 
-  func linePicture(
+  func line(
     _ symbol: String, _ query: RequestQuery, _ grant: Grant, _ known: [String],
     _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
@@ -36,23 +38,24 @@ extension PublicAPI {
     _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     for channel in [ChannelName.ticker, .sparkline] where !grant.channels.contains(channel) {
-      throw RequestProblem(response: forbidden("the channel \(channel.rawValue), which is part of a picture", grant))
+      throw RequestProblem(
+        response: api.forbidden("the channel \(channel.rawValue), which is part of a picture", grant))
     }
     var lookup = SymbolLookup()
-    let item = item(symbol, grant, &lookup)
+    let item = api.item(symbol, grant, &lookup)
     guard case .market(let loop, let place, let state) = item.content else {
-      if case .failed(let error) = item.content { throw RequestProblem(response: response(to: error)) }
+      if case .failed(let error) = item.content { throw RequestProblem(response: api.response(to: error)) }
       return
     }
     // A point costs a curve of six numbers, twice.
     if let refusal = charge(256 + 8 * points) { return reply(refusal) }
-    node.ask(loop) { owner in
+    api.node.ask(loop) { owner in
       owner.publisher.cardFigures(range, points: points, at: place, now: owner.clock.now())
-    } then: { [unowned self] (figures: CardFigures?) in
+    } then: { (figures: CardFigures?) in
       guard let figures else {
-        return reply(response(to: .nothing, venues: [state.venue], nothing: "\(symbol): nothing is known of it"))
+        return reply(api.response(to: .nothing, venues: [state.venue], nothing: "\(symbol): nothing is known of it"))
       }
-      let now = node.clock.now()
+      let now = api.node.clock.now()
       let size: PriceCard.Size = if case .card(let size) = picture { size } else { .medium }
       let card = PriceCard(figures, state, size: size, name: nil, now: now)
       reply(drawn(picture, card, known, venue: state.venue))
@@ -67,18 +70,18 @@ extension PublicAPI {
     }
     let text = EntityTag.text(tag)
     if let held = EntityTag.match(known, text) {
-      return response(to: .unchanged(tag: held), venues: [venue], nothing: "")
+      return api.response(to: .unchanged(tag: held), venues: [venue], nothing: "")
     }
     let body =
-      node.responses.body(text)
+      api.node.responses.body(text)
       ?? {
         switch picture {
         case .card: card.svg()
         case .line(let width, let height): LinePicture(card, width: width, height: height).svg()
         }
       }()
-    node.responses.keep(body, as: text)
-    var response = response(to: .body(body, tag: text), venues: [venue], nothing: "")
+    api.node.responses.keep(body, as: text)
+    var response = api.response(to: .body(body, tag: text), venues: [venue], nothing: "")
     response.contentType = "image/svg+xml"
     return response
   }
