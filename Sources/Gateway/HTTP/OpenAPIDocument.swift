@@ -67,7 +67,7 @@ enum OpenAPIDocument {
     out.append("{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Tidegate\",\"version\":")
     out.append(json: TidegateVersion.current)
     out.append(
-      ",\"description\":\"Market data over HTTP. Prices and sizes are decimal strings, times integer microseconds UTC.\"}"
+      ",\"description\":\"Market data. Prices and sizes are decimal strings, times are microseconds UTC.\"}"
     )
     out.append(",\"security\":[{},{\"bearer\":[]}],\"paths\":{")
     for (index, route) in routes.enumerated() {
