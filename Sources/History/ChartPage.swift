@@ -173,7 +173,7 @@ struct ChartPageBuilder {
     guard end <= now else { return own }
     let stored = whole(parts, at: time, kept).flatMap { $0.candle(of: instrument, interval) }
     if let stored, stored.source != .partial { return stored }
-    // Of two that lack something, the one that has more; one that lacks trades and has none is none.
+    // Of two that lack something, the one that has more. One that lacks trades and shows no trade tells nothing.
     if let partial = [own, stored].compactMap(\.self).max(by: { $0.volume < $1.volume }), partial.volume > 0 {
       return partial
     }

@@ -78,7 +78,7 @@ struct ChartPageTests {
       try store.begin(now: StoreWorld.origin)
     }
 
-    /// Three days: observed but for some gaps, some minutes quiet; the rings know the end of it, from when on is random.
+    /// Two days: observed but for some gaps, some minutes quiet; the rings know the end of it.
     func live() throws {
       var isObserved = false
       var until = 0

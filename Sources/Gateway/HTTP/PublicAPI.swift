@@ -158,11 +158,12 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let path = request.path
     if let file = file(path, request) { return reply(file) }
     let found = Route.find(path)
-    if let route = found?.route, route == .welcome || route == .stream {
+    if let route = found?.route, route == .welcome || route == .openapi || route == .stream {
       // What a token in the URL is answered with is more to the point than that the parameter is not known.
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
       _ = try RequestQuery(request, route.parameters, of: route.path)
       if route == .welcome { return reply(.text(Route.welcomeText(node.feedStatuses))) }
+      if route == .openapi { return reply(OpenAPIDocument.answer(request, node)) }
       return reply(node.isDraining ? admission.refuse(.draining).response : refuseUpgrade(request))
     }
     let grant: Grant
@@ -184,7 +185,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let query = try RequestQuery(request, route.parameters, of: route.path)
     let known = request.fields.values("If-None-Match")
     switch route {
-    case .welcome, .stream: preconditionFailure("answered above")
+    case .welcome, .openapi, .stream: preconditionFailure("answered above")
     case .instruments: try instruments(query, grant, known, reply)
     case .status: reply(grant.channels.contains(.status) ? status(grant) : forbidden("the channel status", grant))
     case .snapshot: try snapshot(query, grant, known, reply, charge)
@@ -197,7 +198,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let points = try query.number("points", 2...1440, default: 96)
       try market(
         symbol, .sparkline, .sparkline(range, points: points), "it has not traded yet", grant, known, reply, charge)
-    case .candles: try candles(symbol, query, grant, known, reply, charge)
+    case .linePicture: try PictureAnswer(api: self).line(symbol, query, grant, known, reply, charge)
+    case .card: try PictureAnswer(api: self).card(symbol, query, grant, known, reply, charge)
+    case .candles: try CandlesAnswer(api: self).answer(symbol, query, grant, known, reply, charge)
     case .quote: try quote(symbol, query, grant, reply, charge)
     case .rates: try rates(query, grant, reply, charge)
     case .book:

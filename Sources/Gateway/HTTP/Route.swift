@@ -3,8 +3,14 @@ import PubSub
 
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
+<<<<<<< HEAD
   case welcome, stream, instruments, status, snapshot, ticker, quote, trades, sparkline, candles, rates, book, topic,
     alerts, alert, webhooks, webhook
+=======
+  // What stands in a longer path comes before it.
+  case welcome, openapi, stream, instruments, status, snapshot, ticker, quote, trades, linePicture, sparkline, candles,
+    rates, book, card, topic, alerts, alert
+>>>>>>> w/memory
 
   /// A parameter of a route's query.
   struct Parameter: Sendable {
@@ -13,23 +19,28 @@ enum Route: CaseIterable, Sendable {
     let allowed: String
     /// Whether it may be given more than once.
     var repeats = false
+    /// Whether there is no answer without it.
+    var isNeeded = false
   }
 
   /// The path, with `{symbol}` for what changes.
   var path: String {
     switch self {
     case .welcome: "/"
+    case .openapi: "/openapi.json"
     case .stream: "/v1/stream"
     case .instruments: "/v1/instruments"
     case .status: "/v1/status"
     case .snapshot: "/v1/snapshot"
     case .ticker: "/v1/tickers/{symbol}"
     case .trades: "/v1/trades/{symbol}"
+    case .linePicture: "/v1/sparklines/{symbol}.svg"
     case .sparkline: "/v1/sparklines/{symbol}"
     case .candles: "/v1/candles/{symbol}"
     case .quote: "/v1/quotes/{symbol}"
     case .rates: "/v1/rates"
     case .book: "/v1/books/{symbol}"
+    case .card: "/v1/cards/price/{symbol}.svg"
     case .topic: PublishedTopics.prefix + "{name}"
     case .alerts: "/v1/alerts"
     case .alert: "/v1/alerts/{id}"
@@ -50,7 +61,11 @@ enum Route: CaseIterable, Sendable {
 
   var parameters: [Parameter] {
     switch self {
+<<<<<<< HEAD
     case .welcome, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook: []
+=======
+    case .welcome, .openapi, .stream, .status, .ticker, .alerts, .alert: []
+>>>>>>> w/memory
     case .instruments:
       [
         Parameter(name: "venue", allowed: "a venue's name"),
@@ -58,13 +73,16 @@ enum Route: CaseIterable, Sendable {
       ]
     case .snapshot:
       [
-        Parameter(name: "symbols", allowed: "symbols between commas", repeats: true),
+        Parameter(name: "symbols", allowed: "symbols between commas", repeats: true, isNeeded: true),
         Parameter(name: "points", allowed: "2 to 1440"),
       ]
     case .trades: [Parameter(name: "limit", allowed: "1 to 50")]
     case .quote: [Parameter(name: "depth", allowed: "1 to 100")]
     case .rates:
-      [Parameter(name: "base", allowed: "an asset: ZEC"), Parameter(name: "quote", allowed: "an asset: USD")]
+      [
+        Parameter(name: "base", allowed: "an asset: ZEC", isNeeded: true),
+        Parameter(name: "quote", allowed: "an asset: USD", isNeeded: true),
+      ]
     case .sparkline:
       [
         Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
@@ -76,6 +94,18 @@ enum Route: CaseIterable, Sendable {
         Parameter(name: "from", allowed: "microseconds since 1970"),
         Parameter(name: "to", allowed: "microseconds since 1970"),
         Parameter(name: "limit", allowed: "1 to 1440"),
+      ]
+    case .linePicture:
+      [
+        Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
+        Parameter(name: "points", allowed: "2 to 500"),
+        Parameter(name: "width", allowed: "16 to 2000"),
+        Parameter(name: "height", allowed: "16 to 1000"),
+      ]
+    case .card:
+      [
+        Parameter(name: "size", allowed: PriceCard.Size.allCases.map(\.rawValue).joined(separator: ", ")),
+        Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
       ]
     case .book: [Parameter(name: "depth", allowed: "1 to 5000 or full")]
     case .topic:
@@ -104,12 +134,14 @@ enum Route: CaseIterable, Sendable {
   static func find(_ path: String) -> (route: Route, symbol: String)? {
     for route in allCases {
       let pattern = route.path
-      guard pattern.hasSuffix("}"), let brace = pattern.lastIndex(of: "{") else {
+      guard let open = pattern.firstIndex(of: "{"), let close = pattern.firstIndex(of: "}") else {
         if path == pattern { return (route, "") }
         continue
       }
-      let prefix = pattern[..<brace]
-      if path.hasPrefix(prefix) { return (route, String(path.dropFirst(prefix.count))) }
+      let (prefix, suffix) = (pattern[..<open], pattern[pattern.index(after: close)...])
+      guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count >= prefix.utf8.count + suffix.utf8.count
+      else { continue }
+      return (route, String(path.dropFirst(prefix.count).dropLast(suffix.count)))
     }
     return nil
   }

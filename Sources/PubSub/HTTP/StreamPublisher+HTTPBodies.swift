@@ -81,14 +81,29 @@ extension StreamPublisher {
     return MarketText(tag: tag, fields: out.takeBytes())
   }
 
-  /// An instrument, the candles of [`from`, `to`) that its rings have, at most the last `limit`, and whether it has ever
-  /// had a price; nil if there is no such instrument. O(minutes of a day).
+  /// An instrument, the candles of [`from`, `to`) that its rings have, at most the last `limit`, and whether it has
+  /// ever had a price; nil if there is no such instrument. O(minutes of a day).
   package func candles(
     _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, at place: MarketPlace, now: Timestamp
   ) -> (instrument: Instrument, candles: [Candle], hasTraded: Bool)? {
     guard let state = instrument(place)?.state else { return nil }
     let candles = state.candles(interval, from: from, to: to, limit: limit, now: now)
     return (state.instrument, candles, state.lastPrice != nil)
+  }
+
+  /// What a picture of an instrument is drawn from; nil if there is no such instrument. O(buckets).
+  package func cardFigures(
+    _ range: ChartRange, points: Int, at place: MarketPlace, now: Timestamp
+  ) -> CardFigures? {
+    guard let instrument = instrument(place) else { return nil }
+    let state = instrument.state
+    let summary = MarketSummary(instrument, now: now)
+    var line = state.sparkline(range, points: points, now: now).withWholeGap(now: now)
+    if let price = summary.price, !line.points.isEmpty { line.points[line.points.count - 1] = price }
+    let ticker = summary.day?.ticker
+    return CardFigures(
+      instrument: state.instrument, price: summary.price, line: line, high: ticker?.high, low: ticker?.low,
+      volume: ticker?.volume, time: [state.lastTrade?.time, ticker?.time].compactMap(\.self).max())
   }
 
   private func instrument(_ place: MarketPlace) -> PublishedInstrument? {

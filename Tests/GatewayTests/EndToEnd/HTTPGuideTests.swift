@@ -42,7 +42,8 @@ struct HTTPGuideTests {
         while true {
           let answer = try await harness.get(example.target, internal: section.isInternal)
           let shape = try? HTTPGuide.shape(of: answer.text)
-          if answer.status == example.status, shape == expected { break }
+          // A document too long to show is compared elsewhere.
+          if answer.status == example.status, expected == nil || shape == expected { break }
           // Some parts come with the first trades.
           try await patience.wait(
             for: "line \(example.line): \(example.target) to be \(example.status) \(expected ?? "text"); it is "

@@ -4,16 +4,18 @@ import MarketData
 import PubSub
 
 /// `/v1/candles/{symbol}`: what the rings have and what is kept, as one.
-extension PublicAPI {
+struct CandlesAnswer {
+  let api: PublicAPI
+
   /// What a candle costs to show, in points of a sparkline: eleven numbers.
   private static let candleCost = 16
 
-  func candles(
+  func answer(
     _ symbol: String, _ query: RequestQuery, _ grant: Grant, _ known: [String],
     _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     guard grant.channels.contains(.candles) else {
-      throw RequestProblem(response: forbidden("the channel candles", grant))
+      throw RequestProblem(response: api.forbidden("the channel candles", grant))
     }
     let interval = try query.word("interval", default: CandleInterval.minute) { CandleInterval(name: $0) }
     // 10^16 µs are the year 2286.
@@ -24,19 +26,20 @@ extension PublicAPI {
       interval: interval, from: Timestamp(microseconds: Int64(from)), to: Timestamp(microseconds: Int64(to)),
       limit: limit)
     var lookup = SymbolLookup()
-    let item = item(symbol, grant, &lookup)
+    let item = api.item(symbol, grant, &lookup)
     guard case .market(let loop, let place, let state) = item.content else {
-      if case .failed(let error) = item.content { throw RequestProblem(response: response(to: error)) }
+      if case .failed(let error) = item.content { throw RequestProblem(response: api.response(to: error)) }
       return
     }
     // Rings walk through a day of minutes, a store through as many candles as it shows, or five times that.
     if let refusal = charge(128 + Self.candleCost * limit) { return reply(refusal) }
     let head = item.head
-    ChartPageGathering(node: node, request: request).gather(loop, place) { [unowned self] outcome in
+    ChartPageGathering(node: api.node, request: request).gather(loop, place) { outcome in
       switch outcome {
       case .page(let page, let instrument):
-        reply(answer(head, page, interval, instrument, known, venue: state.venue, symbol))
-      case .nothing: reply(response(to: .nothing, venues: [state.venue], nothing: "\(symbol): it has not traded yet"))
+        reply(response(head, page, interval, instrument, known, venue: state.venue, symbol))
+      case .nothing:
+        reply(api.response(to: .nothing, venues: [state.venue], nothing: "\(symbol): it has not traded yet"))
       case .busy:
         reply(
           .error(
@@ -46,7 +49,7 @@ extension PublicAPI {
     }
   }
 
-  private func answer(
+  private func response(
     _ head: [UInt8], _ page: ChartPage, _ interval: CandleInterval, _ instrument: Instrument, _ known: [String],
     venue: String, _ symbol: String
   ) -> HTTPResponse {
@@ -57,17 +60,17 @@ extension PublicAPI {
     body.add(to: &tag)
     let text = EntityTag.text(tag)
     if let held = EntityTag.match(known, text) {
-      return response(to: .unchanged(tag: held), venues: [venue], nothing: "")
+      return api.response(to: .unchanged(tag: held), venues: [venue], nothing: "")
     }
-    if let made = node.responses.body(text) {
-      return response(to: .body(made, tag: text), venues: [venue], nothing: "")
+    if let made = api.node.responses.body(text) {
+      return api.response(to: .body(made, tag: text), venues: [venue], nothing: "")
     }
     var out = ByteBuffer(capacity: 256 + page.candles.count * 220)
     out.append(head)
     body.append(to: &out)
     out.append("}\n")
     let bytes = out.takeBytes()
-    node.responses.keep(bytes, as: text)
-    return response(to: .body(bytes, tag: text), venues: [venue], nothing: "")
+    api.node.responses.keep(bytes, as: text)
+    return api.response(to: .body(bytes, tag: text), venues: [venue], nothing: "")
   }
 }

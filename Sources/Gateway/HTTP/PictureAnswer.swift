@@ -1,0 +1,88 @@
+import Bytes
+import MarketData
+import PubSub
+
+/// `/v1/cards/price/{symbol}.svg` and `/v1/sparklines/{symbol}.svg`: pictures that a page or a widget shows as they
+/// are.
+struct PictureAnswer {
+  let api: PublicAPI
+
+  /// What is drawn of an instrument.
+  private enum Picture {
+    case card(PriceCard.Size)
+    case line(width: Int, height: Int)
+  }
+
+  func card(
+    _ symbol: String, _ query: RequestQuery, _ grant: Grant, _ known: [String],
+    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    let size = try query.word("size", default: PriceCard.Size.medium) { PriceCard.Size(rawValue: $0) }
+    let range = try query.word("range", default: ChartRange.day) { ChartRange(name: $0) }
+    try picture(.card(size), symbol, range, points: PriceCard.points, grant, known, reply, charge)
+  }
+
+  func line(
+    _ symbol: String, _ query: RequestQuery, _ grant: Grant, _ known: [String],
+    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    let range = try query.word("range", default: ChartRange.day) { ChartRange(name: $0) }
+    let points = try query.number("points", 2...500, default: PriceCard.points)
+    let width = try query.number("width", 16...2_000, default: 297)
+    let height = try query.number("height", 16...1_000, default: 40)
+    try picture(.line(width: width, height: height), symbol, range, points: points, grant, known, reply, charge)
+  }
+
+  private func picture(
+    _ picture: Picture, _ symbol: String, _ range: ChartRange, points: Int, _ grant: Grant, _ known: [String],
+    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    for channel in [ChannelName.ticker, .sparkline] where !grant.channels.contains(channel) {
+      throw RequestProblem(
+        response: api.forbidden("the channel \(channel.rawValue), which is part of a picture", grant))
+    }
+    var lookup = SymbolLookup()
+    let item = api.item(symbol, grant, &lookup)
+    guard case .market(let loop, let place, let state) = item.content else {
+      if case .failed(let error) = item.content { throw RequestProblem(response: api.response(to: error)) }
+      return
+    }
+    // A point costs a curve of six numbers, twice.
+    if let refusal = charge(256 + 8 * points) { return reply(refusal) }
+    api.node.ask(loop) { owner in
+      owner.publisher.cardFigures(range, points: points, at: place, now: owner.clock.now())
+    } then: { (figures: CardFigures?) in
+      guard let figures else {
+        return reply(api.response(to: .nothing, venues: [state.venue], nothing: "\(symbol): nothing is known of it"))
+      }
+      let now = api.node.clock.now()
+      let size: PriceCard.Size = if case .card(let size) = picture { size } else { .medium }
+      let card = PriceCard(figures, state, size: size, name: nil, now: now)
+      reply(drawn(picture, card, known, venue: state.venue))
+    }
+  }
+
+  private func drawn(_ picture: Picture, _ card: PriceCard, _ known: [String], venue: String) -> HTTPResponse {
+    var tag = ContentTag(epoch: TidegateVersion.current)
+    switch picture {
+    case .card: card.add(to: &tag)
+    case .line(let width, let height): LinePicture(card, width: width, height: height).add(to: &tag)
+    }
+    let text = EntityTag.text(tag)
+    if let held = EntityTag.match(known, text) {
+      return api.response(to: .unchanged(tag: held), venues: [venue], nothing: "")
+    }
+    let body =
+      api.node.responses.body(text)
+      ?? {
+        switch picture {
+        case .card: card.svg()
+        case .line(let width, let height): LinePicture(card, width: width, height: height).svg()
+        }
+      }()
+    api.node.responses.keep(body, as: text)
+    var response = api.response(to: .body(body, tag: text), venues: [venue], nothing: "")
+    response.contentType = "image/svg+xml"
+    return response
+  }
+}

@@ -1,0 +1,414 @@
+import Bytes
+import MarketData
+
+/// What a picture of one instrument is drawn from.
+package struct CardFigures: Sendable {
+  package var instrument: Instrument
+  /// Nil before any is known.
+  package var price: Int64?
+  /// With the price as its last point.
+  package var line: Sparkline
+  package var high: Int64?
+  package var low: Int64?
+  /// Of 24 h, in base units.
+  package var volume: Decimal64?
+  /// When the price was made.
+  package var time: Timestamp?
+
+  /// The change over the line in percent, with two digits; nil without points.
+  var changePercent: Int64? {
+    guard let change = line.change, let first = line.points.first else { return nil }
+    return Percent.of(change, first, digits: 2)
+  }
+}
+
+/// A card for a home screen: the price, how it changed, its chart, and whether it is alive.
+///
+/// Measures are in points of 1/72 inch as on the phone, which are CSS pixels in a page. White on black in the opacities
+/// of the design; green and red for the change alone.
+package struct PriceCard {
+  package enum Size: String, Sendable, CaseIterable {
+    case small, medium, large
+
+    var width: Double { self == .small ? 155 : 329 }
+    var height: Double { self == .large ? 345 : 155 }
+    var priceSize: Double {
+      switch self {
+      case .small: 28
+      case .medium: 36
+      case .large: 48
+      }
+    }
+  }
+
+  /// Points of the line: as many as a sparkline has where nobody says, so that both, and cards of all sizes, tell the
+  /// same change.
+  package static let points = 96
+
+  private static let padding: Double = 16
+  private static let up: StaticString = "#22C55E"
+  private static let down: StaticString = "#EF4444"
+
+  let figures: CardFigures
+  let state: DataState
+  let size: Size
+  /// What the asset is called: `Zcash`; its code where nobody says.
+  let name: String
+  let now: Timestamp
+
+  package init(_ figures: CardFigures, _ state: DataState, size: Size, name: String?, now: Timestamp) {
+    self.figures = figures
+    self.state = state
+    self.size = size
+    self.name = name ?? figures.instrument.base
+    self.now = now
+  }
+
+  private var right: Double { size.width - Self.padding }
+  private var words: PriceWords? {
+    figures.price.map { PriceWords($0, scale: figures.instrument.priceScale, currency: figures.instrument.quote) }
+  }
+  private var range: String { figures.line.range.name }
+
+  /// `▲ +2.34%`
+  private var change: String? {
+    figures.changePercent.map { percent in
+      "\(percent > 0 ? "▲ +" : percent < 0 ? "▼ -" : "")\(Self.percent(percent))%"
+    }
+  }
+
+  private static func percent(_ hundredths: Int64) -> String {
+    let (whole, rest) = hundredths.magnitude.quotientAndRemainder(dividingBy: 100)
+    return "\(whole).\(rest < 10 ? "0" : "")\(rest)"
+  }
+
+  private var colour: StaticString {
+    guard let percent = figures.changePercent, percent != 0 else { return "#fff" }
+    return percent > 0 ? Self.up : Self.down
+  }
+
+  private var isLive: Bool { state.state.indicator == "connected" && state.failure == nil }
+
+  /// `LIVE`, `SIMULATED` or `REPLAYED` with a dot while data comes, else the state in a word.
+  private var label: String {
+    guard isLive else { return state.failure == nil ? state.state.rawValue.uppercased() : "REFUSED" }
+    switch state.source {
+    case .live: return "LIVE"
+    case .simulated: return "SIMULATED"
+    case .replayed: return "REPLAYED"
+    }
+  }
+
+  // MARK: Words
+
+  /// "Zcash price: 48 dollars and 23 cents"
+  package var title: String {
+    guard let words else { return "\(name) price: not known yet" }
+    return "\(name) price: \(words.spoken)"
+  }
+
+  /// "Up 2.34 percent in the last 24 hours. Live."
+  package var description: String {
+    var text = ""
+    if let percent = figures.changePercent {
+      let span =
+        switch figures.line.range {
+        case .hour: "in the last hour"
+        case .day: "in the last 24 hours"
+        case .week: "in the last 7 days"
+        case .month: "in the last 30 days"
+        case .quarter: "in the last 90 days"
+        case .year: "in the last year"
+        case .all: "in all the time that is known"
+        }
+      let way = percent > 0 ? "Up \(Self.percent(percent)) percent" : "Down \(Self.percent(percent)) percent"
+      text = (percent == 0 ? "Unchanged" : way) + " \(span). "
+    }
+    let lower = label.lowercased()
+    text += (lower.first.map { String($0).uppercased() } ?? "") + lower.dropFirst() + "."
+    if let time = figures.time { text += " Last update \(PriceWords.time(time, now: now))." }
+    return text
+  }
+
+  // MARK: Drawing
+
+  /// What the picture is made of, without drawing it. O(points).
+  package func add(to tag: inout ContentTag) {
+    for text in [size.rawValue, name, label, title, description, change ?? ""] { tag.add(text) }
+    tag.add(figures.line.points.count == 0 ? 0 : figures.line.from.microseconds)
+    for point in figures.line.points { tag.add(point) }
+    for gap in figures.line.gaps {
+      tag.add(gap.from.microseconds)
+      tag.add(gap.to.microseconds)
+    }
+    tag.add(figures.line.coveredFrom?.microseconds)
+    tag.add(figures.high)
+    tag.add(figures.low)
+    tag.add(figures.volume)
+  }
+
+  /// The picture, SVG 1.1 without styles or scripts. O(points).
+  package func svg() -> [UInt8] {
+    var out = ByteBuffer(capacity: 4_096)
+    Self.begin(width: size.width, height: size.height, title: title, description: description, to: &out)
+    ChartDrawing.appendGradient(to: &out)
+    switch size {
+    case .small: small(&out)
+    case .medium: medium(&out)
+    case .large: large(&out)
+    }
+    out.append("</svg>\n")
+    return out.takeBytes()
+  }
+
+  static func begin(width: Double, height: Double, title: String, description: String, to out: inout ByteBuffer) {
+    out.append("<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"")
+    SmoothLine.append(width, to: &out)
+    out.append("\" height=\"")
+    SmoothLine.append(height, to: &out)
+    out.append("\" viewBox=\"0 0 ")
+    SmoothLine.append(PicturePoint(x: width, y: height), to: &out)
+    out.append("\" aria-label=\"")
+    append(xml: "\(title). \(description)", to: &out)
+    out.append("\" font-family=\"'SF Pro Display',Inter,system-ui,'Helvetica Neue',Arial,sans-serif\"><title>")
+    append(xml: title, to: &out)
+    out.append("</title><desc>")
+    append(xml: description, to: &out)
+    out.append("</desc><rect width=\"100%\" height=\"100%\" fill=\"#000\"/>")
+  }
+
+  private func small(_ out: inout ByteBuffer) {
+    text(figures.instrument.base, x: 16, y: 28, size: 12, weight: 500, opacity: 50, spacing: "0.1em", to: &out)
+    guard words != nil else { return placeholder(&out) }
+    if let percent = figures.changePercent, percent != 0 {
+      text(percent > 0 ? "▲" : "▼", x: right, y: 28, size: 12, weight: 500, end: true, colour: colour, to: &out)
+    }
+    price(baseline: 78, room: right - 16, &out)
+    pill(x: 16, top: 90, isAtEnd: false, &out)
+    live(x: 16, y: 139, isAtEnd: false, &out)
+    if let time = figures.time {
+      // Beside a long word there is no room for the day and the zone; both are in the words.
+      let shown = PriceWords.time(time, now: now).split(separator: " ").suffix(2).first.map { "\($0)Z" } ?? ""
+      text(shown, x: right, y: 139, size: 10, weight: 400, opacity: 40, spacing: "0.02em", end: true, to: &out)
+    }
+  }
+
+  private func medium(_ out: inout ByteBuffer) {
+    text(pair, x: 16, y: 28, size: 12, weight: 500, opacity: 50, spacing: "0.1em", to: &out)
+    text("\(range) ▼", x: right, y: 28, size: 10, weight: 400, opacity: 40, spacing: "0.02em", end: true, to: &out)
+    guard words != nil else { return placeholder(&out) }
+    price(baseline: 74, room: right - 16 - pillWidth - 12, &out)
+    pill(x: right, top: 50, isAtEnd: true, &out)
+    let labelWidth = max(Double(label.count) * 7.4 + 12, 52)
+    ChartDrawing(line: figures.line, left: 16, top: 90, width: right - 16 - labelWidth - 12, height: 40).append(
+      to: &out)
+    if let time = figures.time {
+      text(
+        PriceWords.time(time, now: now), x: right, y: 112, size: 10, weight: 400, opacity: 40, spacing: "0.02em",
+        end: true, to: &out)
+    }
+    live(x: right, y: 128, isAtEnd: true, &out)
+  }
+
+  private func large(_ out: inout ByteBuffer) {
+    text(pair, x: 16, y: 28, size: 12, weight: 500, opacity: 50, spacing: "0.1em", to: &out)
+    guard words != nil else { return placeholder(&out) }
+    live(x: right, y: 28, isAtEnd: true, &out)
+    price(baseline: 84, room: right - 16, &out)
+    text("(\(range))", x: right, y: 117, size: 10, weight: 400, opacity: 40, spacing: "0.02em", end: true, to: &out)
+    pill(x: right - 34, top: 101, isAtEnd: true, &out)
+    ChartDrawing(line: figures.line, left: 16, top: 141, width: right - 16, height: 100).append(to: &out)
+    out.append("<path d=\"M16 257.5H313\" stroke=\"#fff\" stroke-opacity=\".1\"/>")
+    let scale = figures.instrument.priceScale
+    let quote = figures.instrument.quote
+    let prices = [figures.high, figures.low].map { price in
+      price.map { PriceWords($0, scale: scale, currency: quote) }.map { $0.sign + $0.digits } ?? "–"
+    }
+    let volume = figures.volume.map { PriceWords($0.mantissa, scale: $0.scale, currency: "").digits } ?? "–"
+    let columns = [("24H HIGH", prices[0]), ("24H LOW", prices[1]), ("24H VOLUME", volume)]
+    for (index, (label, value)) in columns.enumerated() {
+      let x = 16 + Double(index) * 102
+      text(label, x: x, y: 283, size: 10, weight: 500, opacity: 50, spacing: "0.1em", to: &out)
+      text(value, x: x, y: 302, size: 13, weight: 500, opacity: 70, spacing: "0", room: 94, to: &out)
+    }
+    if let time = figures.time {
+      text(
+        "updated \(PriceWords.time(time, now: now))", x: right, y: 329, size: 10, weight: 400, opacity: 40,
+        spacing: "0.02em", end: true, to: &out)
+    }
+  }
+
+  private var pair: String { "\(figures.instrument.base)/\(figures.instrument.quote)" }
+
+  /// Grey where the price, its change and its chart will stand.
+  private func placeholder(_ out: inout ByteBuffer) {
+    func block(_ x: Double, _ y: Double, _ width: Double, _ height: Double) {
+      out.append("<rect rx=\"6\" fill=\"#fff\" fill-opacity=\".1\"")
+      for (name, value) in [("x", x), ("y", y), ("width", width), ("height", height)] {
+        out.append(" \(name)=\"")
+        SmoothLine.append(value, to: &out)
+        out.append("\"")
+      }
+      out.append("/>")
+    }
+    switch size {
+    case .small:
+      block(16, 54, 96, 26)
+      block(16, 90, 70, 24)
+    case .medium:
+      block(16, 44, 130, 32)
+      block(right - 76, 50, 76, 24)
+      block(16, 92, right - 92, 36)
+    case .large:
+      block(16, 46, 180, 42)
+      block(right - 76, 101, 76, 24)
+      block(16, 141, right - 16, 100)
+      out.append("<path d=\"M16 257.5H313\" stroke=\"#fff\" stroke-opacity=\".1\"/>")
+      for column in 0..<3 { block(16 + Double(column) * 102, 276, 80, 26) }
+    }
+  }
+
+  // MARK: Parts
+
+  /// The price with its currency, made smaller where it has more digits than there is room for.
+  private func price(baseline: Double, room: Double, _ out: inout ByteBuffer) {
+    guard let words else { return }
+    let signSize = 20.0
+    let besideWidth =
+      Self.width(of: words.sign + words.code, size: signSize) + (words.code.isEmpty ? 0 : 4)
+    let width = Self.width(of: words.digits, size: size.priceSize)
+    let fit = min(1, room / (width + besideWidth))
+    out.append("<text x=\"16\" y=\"")
+    SmoothLine.append(baseline, to: &out)
+    out.append("\" fill=\"#fff\" font-weight=\"600\" letter-spacing=\"-0.02em\" font-size=\"")
+    SmoothLine.append(size.priceSize * fit, to: &out)
+    out.append("\">")
+    func beside(_ text: String, _ isFirst: Bool) {
+      guard !text.isEmpty else { return }
+      out.append("<tspan font-weight=\"400\" letter-spacing=\"0\" font-size=\"")
+      SmoothLine.append(signSize * fit, to: &out)
+      out.append(isFirst ? "\">" : "\" dx=\"4\">")
+      Self.append(xml: text, to: &out)
+      out.append("</tspan>")
+    }
+    beside(words.sign, true)
+    Self.append(xml: words.digits, to: &out)
+    beside(words.code, false)
+    out.append("</text>")
+  }
+
+  /// About how wide a text is in the widest of the fonts that a browser may take, DejaVu Sans Bold.
+  static func width(of text: String, size: Double) -> Double {
+    text.reduce(0) { $0 + ($1 == "," || $1 == "." ? 0.38 : $1.isNumber ? 0.69 : 0.76) } * size
+  }
+
+  private var pillWidth: Double { Double(change?.count ?? 0) * 7.6 + 20 }
+
+  /// The change in a capsule of its colour.
+  private func pill(x: Double, top: Double, isAtEnd: Bool, _ out: inout ByteBuffer) {
+    guard let change else { return }
+    let left = isAtEnd ? x - pillWidth : x
+    out.append("<rect rx=\"12\" height=\"24\" fill-opacity=\".15\" stroke-opacity=\".3\" fill=\"")
+    out.append(colour)
+    out.append("\" stroke=\"")
+    out.append(colour)
+    for (name, value) in [("x", left), ("y", top), ("width", pillWidth)] {
+      out.append("\" \(name)=\"")
+      SmoothLine.append(value, to: &out)
+    }
+    out.append("\"/>")
+    text(
+      change, x: left + pillWidth / 2, y: top + 16.5, size: 13, weight: 500, spacing: "0.02em", middle: true,
+      colour: colour, to: &out)
+  }
+
+  /// The dot and its word; without the dot where nothing comes.
+  private func live(x: Double, y: Double, isAtEnd: Bool, _ out: inout ByteBuffer) {
+    let width = Double(label.count) * 7.4
+    let left = isAtEnd ? x - width : x + (isLive ? 11 : 0)
+    if isLive {
+      out.append("<circle r=\"3\" fill=\"#fff\" cx=\"")
+      SmoothLine.append(isAtEnd ? left - 7 : x + 3, to: &out)
+      out.append("\" cy=\"")
+      SmoothLine.append(y - 3.5, to: &out)
+      out.append("\"/>")
+    }
+    text(
+      label, x: isAtEnd ? x : left, y: y, size: 10, weight: 400, opacity: 50, spacing: "0.1em", end: isAtEnd, to: &out)
+  }
+
+  private func text(
+    _ text: String, x: Double, y: Double, size: Double, weight: Int64, opacity: Int64 = 100,
+    spacing: StaticString = "0", end: Bool = false, middle: Bool = false, colour: StaticString = "#fff",
+    room: Double = .infinity, to out: inout ByteBuffer
+  ) {
+    let fit = min(1, room / (Double(text.count) * size * 0.58))
+    out.append("<text x=\"")
+    SmoothLine.append(x, to: &out)
+    out.append("\" y=\"")
+    SmoothLine.append(y, to: &out)
+    out.append("\" font-size=\"")
+    SmoothLine.append(size * fit, to: &out)
+    out.append("\" font-weight=\"")
+    out.append(integer: weight)
+    out.append("\" letter-spacing=\"")
+    out.append(spacing)
+    out.append("\" fill=\"")
+    out.append(colour)
+    if opacity < 100 {
+      out.append("\" fill-opacity=\"")
+      out.append(decimal: opacity, scale: 2)
+    }
+    if end || middle { out.append(end ? "\" text-anchor=\"end" : "\" text-anchor=\"middle") }
+    out.append("\">")
+    Self.append(xml: text, to: &out)
+    out.append("</text>")
+  }
+
+  /// Text that is safe in XML: markup is escaped, what XML may not hold is left out.
+  static func append(xml text: String, to out: inout ByteBuffer) {
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": out.append("&amp;")
+      case "<": out.append("&lt;")
+      case ">": out.append("&gt;")
+      case "\"": out.append("&quot;")
+      case "\u{0}"..<" ", "\u{7F}"..."\u{9F}", "\u{FFFE}"..."\u{FFFF}": continue
+      default: out.append(String(scalar))
+      }
+    }
+  }
+}
+
+/// The chart alone, in a size of the asker's.
+package struct LinePicture {
+  let card: PriceCard
+  let width: Int
+  let height: Int
+
+  /// - Parameters:
+  ///   - width: 16…2,000.
+  ///   - height: 16…1,000.
+  package init(_ card: PriceCard, width: Int, height: Int) {
+    self.card = card
+    self.width = width
+    self.height = height
+  }
+
+  /// What the picture is made of. O(points).
+  package func add(to tag: inout ContentTag) {
+    card.add(to: &tag)
+    tag.add(UInt64(width) << 32 | UInt64(height))
+  }
+
+  /// The picture. O(points).
+  package func svg() -> [UInt8] {
+    var out = ByteBuffer(capacity: 4_096)
+    let (width, height) = (Double(width), Double(height))
+    PriceCard.begin(width: width, height: height, title: card.title, description: card.description, to: &out)
+    ChartDrawing.appendGradient(to: &out)
+    ChartDrawing(line: card.figures.line, left: 2, top: 2, width: width - 4, height: height - 4).append(to: &out)
+    out.append("</svg>\n")
+    return out.takeBytes()
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import HTTP1
+import Testing
+
+@testable import Gateway
+
+@Suite("The OpenAPI document")
+struct OpenAPIDocumentTests {
+  private static func document() throws -> [String: Any] {
+    try #require(JSONSerialization.jsonObject(with: Data(OpenAPIDocument.body.bytes)) as? [String: Any])
+  }
+
+  @Test("names every route, each with its methods and parameters and no other")
+  func routes() throws {
+    let document = try Self.document()
+    #expect(document["openapi"] as? String == "3.1.0")
+    let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
+    #expect(paths.keys.sorted() == Route.allCases.map(\.path).sorted())
+    for route in Route.allCases {
+      #expect(Set(paths[route.path]?.keys.map { $0 } ?? []) == Set(route.methods.map { $0.lowercased() }))
+      for method in ["get", "head"] {
+        let operation = try #require(paths[route.path]?[method], "\(method) \(route.path)")
+        let parameters = try #require(operation["parameters"] as? [[String: Any]])
+        let query = parameters.filter { $0["in"] as? String == "query" }
+        #expect(query.map { $0["name"] as? String } == route.parameters.map(\.name), "\(route.path)")
+        #expect(query.map { $0["required"] as? Bool } == route.parameters.map(\.isNeeded), "\(route.path)")
+        let inPath = parameters.filter { $0["in"] as? String == "path" }.compactMap { $0["name"] as? String }
+        #expect(inPath.allSatisfy { route.path.contains("{\($0)}") } && inPath.count <= 1)
+        #expect(inPath.isEmpty == !route.path.contains("{"))
+      }
+    }
+    // What is described is there.
+    #expect(Set(OpenAPIDocument.answers.keys).subtracting(paths.keys) == [])
+  }
+
+  @Test("describes the guide's examples: their status, and members that every answer has")
+  func examples() throws {
+    let paths = try #require(try Self.document()["paths"] as? [String: [String: [String: Any]]])
+    var seen = 0
+    for section in try HTTPGuide.load().sections where !section.isInternal && !section.path.isEmpty {
+      let responses = try #require(paths[section.path]?["get"]?["responses"] as? [String: [String: Any]])
+      for example in section.examples where example.method == "GET" {
+        let response = try #require(responses["\(example.status)"], "line \(example.line)")
+        guard let text = example.body, example.status == 200 else { continue }
+        let body = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let content = response["content"] as? [String: [String: [String: Any]]]
+        let needed = try #require(content?["application/json"]?["schema"]?["required"] as? [String])
+        #expect(Set(needed).subtracting(body.keys) == [], "line \(example.line)")
+        seen += 1
+      }
+    }
+    #expect(seen > 8)
+  }
+}
