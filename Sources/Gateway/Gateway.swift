@@ -2,6 +2,7 @@ import Access
 import Bytes
 import Dispatch
 import HTTP1
+import History
 import Logging
 import MarketData
 import PubSub
@@ -34,6 +35,7 @@ package final class Gateway: Sendable {
   private let startedAt: Int64
   let access: Authenticator?
   let history: HistoryKeeper?
+  let alerts: AlertDesk
   let recordings = RecordingList()
   /// What the nodes began with.
   let settings: NodeSettings
@@ -70,6 +72,8 @@ package final class Gateway: Sendable {
     let kernel = loops[0].kernel
     self.access = access
     self.history = history
+    let alerts = AlertDesk.open(history?.store.file, limits: configuration.alerts, log: log, kernel: kernel)
+    self.alerts = alerts
     self.configuration = configuration
     self.log = log
     self.logs = logs
@@ -94,7 +98,7 @@ package final class Gateway: Sendable {
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
         report: { refusalLog.refused($0, $1) }),
       access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
-      tlsLog: tlsLog,
+      tlsLog: tlsLog, alerts: alerts,
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration))
@@ -165,6 +169,7 @@ package final class Gateway: Sendable {
         settings: { [weak self] in self?.current.shown ?? [] }))
     let replayers = try makeReplayers()
     for node in nodes { node.start() }
+    alerts.start(LoopOutlet(nodes: nodes))
     watchRefusals()
     let connections = configuration.feedConnections
     running.withLock { $0.recorder = recorder }

@@ -39,7 +39,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Bodies that are being compressed.
   var gzipEncoders = 0
 
-  private var outgoing: [Delivery] = []
+  var outgoing: [Delivery] = []
   /// By loop.
   private var outboxes: [DeliveryOutbox]
   var actions: [HubAction] = []
@@ -55,6 +55,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var isDraining = false
   /// Nil where nothing is kept.
   private(set) var history: LoopHistory?
+  private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
   /// Of its end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
@@ -168,6 +169,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if !isAdvancing { delivery.came(changes, slot: feed.slot, now: now, uptime: loop.uptime) }
     publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
     history?.note(feed, changes, at: now)
+    alerts.note(feed, changes)
   }
 
   /// Publishes what did not come from the feed itself. On the loop.
@@ -175,7 +177,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     publisher.publish(changes, market: slot, now: now, into: &outgoing)
   }
 
-  func feedStatusChanged(_ feed: any Feed) { dirtyFeeds.insert(feed.slot) }
+  func feedStatusChanged(_ feed: any Feed) {
+    dirtyFeeds.insert(feed.slot)
+    alerts.feedChanged(feed.slot)
+  }
 
   private func tickFeeds() {
     let now = clock.now()
@@ -281,12 +286,13 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   /// Takes over a connection that has upgraded.
   func admit(
-    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential?, address: IPAddress?,
-    rest: UnsafeMutableRawBufferPointer
+    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential?, grant: Grant?,
+    address: IPAddress?, rest: UnsafeMutableRawBufferPointer
   ) {
     httpSessions.remove(for: connection)
     let client = hub.open(
-      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant, now: clock.now())
+      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: grant ?? credential?.grant,
+      address: address.map { ClientAddress($0.subscriber) }, now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
@@ -329,6 +335,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   private func advanceClients() {
     announceAges()
+    alerts.everyTick()
     let now = clock.now()
     hub.advance(to: now, into: &actions)
     watchRequests()
@@ -363,6 +370,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if !dirtyFeeds.isEmpty { announceFeeds() }
     let frames = metrics.framesSent
     deliverAndWrite(now)
+    if loop.index == 0 { alerts.meetDemands() }
     if delivery.isPending, metrics.framesSent != frames { delivery.wrote(at: loop.kernel.uptime()) }
     if !actions.isEmpty { loop.execute {} }
     delivery.endTurn(isHeld: sendOutboxes())
@@ -427,6 +435,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
           let node = nodes[target]
           node.loop.execute { node.actions.append(.command(command, loop: target)) }
         }
+      case .control(let client, let number, let request, let grant):
+        alerts.perform(request, number: number, grant, of: client, now)
       case .authenticate(let client, let token):
         if let session = session(of: client) { authenticate(token, of: session, now, into: &actions) }
       case .session(let message, let target):

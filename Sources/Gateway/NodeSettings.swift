@@ -40,6 +40,8 @@ struct NodeSettings: Sendable {
   var tlsLog: TLSLog?
   /// What operators publish; one for all nodes.
   var topics = PublishedTopics()
+  /// Watches for owners; one for all nodes.
+  var alerts: AlertDesk
   /// Logs requests and streams, where that is wanted.
   var accessLog: AccessLog?
   /// Logs refused and closed clients.

@@ -157,14 +157,20 @@ package final class SubscriberHub {
 
   // MARK: Clients
 
+  /// Whether an address may have another client: its clients have not cost much more than it may.
+  package func admits(_ address: ClientAddress, now: Timestamp) -> Bool { desk.addresses.admits(address, at: now) }
+
   /// Adds a client. `session` is random text that nobody can guess (`s_8f2c…`), which its token begins with; `grant`
-  /// what it may have, if that is known already.
-  package func open(session: String, grant: Grant? = nil, now: Timestamp) -> ClientID {
+  /// what it may have, if that is known already; `address` where it comes from, if that is to be limited.
+  package func open(
+    session: String, grant: Grant? = nil, address: ClientAddress? = nil, now: Timestamp
+  ) -> ClientID {
     let client = clients.open()
     let state = ClientState(
       session: SessionToken.make(session, loop: loop, client: client),
       heartbeat: ClientHeartbeat(seconds: settings.heartbeatSeconds))
     (state.grant, state.deadline) = grants.begin(grant, now: now)
+    if let address { state.requests.address = desk.addresses.enter(address) }
     clients[client.slot].pointee.state = state
     heartbeats.start(client, &state.heartbeat, now: now)
     if let wait = departures.drain?.add(client, now: steady(now)) { sendDrainNotice(client, wait: wait, now: now) }
@@ -183,6 +189,7 @@ package final class SubscriberHub {
       leaveIfEmpty(subscription.stream, into: &actions)
     }
     state.queue.removeAll()
+    if state.requests.address >= 0 { desk.addresses.leave(state.requests.address) }
     clients.close(client)
   }
 
@@ -214,6 +221,7 @@ package final class SubscriberHub {
       if let state = state(of: clients.id(of: slot)) { scheduleHeartbeat(slot, state) }
     }
     steady.lastAdvance = steady(now)
+    desk.addresses.expire(at: now)
     advanceWatched(now, into: &actions)
     reviewGrants(now, into: &actions)
     release(departures.parked.expire(at: steady.lastAdvance), into: &actions)

@@ -215,6 +215,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var http = HTTPConnectionLimits()
   package var compression = Compression()
   package var data = DataSettings()
+  /// How many rules there may be.
+  package var alerts = AlertDesk.Limits()
   /// Feeds that must be live before the gateway counts as ready: at most as many as are configured.
   package var readyFeeds = 1
   /// Feeds of the demo: Kraken, Coinbase and Binance.

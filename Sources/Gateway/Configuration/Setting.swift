@@ -97,6 +97,8 @@ struct Setting: Sendable {
     integer("data.keep-1h-days", 0...36_500, \.data.keepHours),
     integer("data.keep-1d-days", 0...36_500, \.data.keepDays),
     bool("data.backfill", \.data.backfill),
+    integer("alerts.per-owner", 0...10_000, \.alerts.rulesOfOwner),
+    integer("alerts.total", 0...1_000_000, \.alerts.rules),
     integer("ready-feeds", 0...100, \.readyFeeds),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),

@@ -78,7 +78,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     guard request.method == "POST", hosts.allows(request.fields["Host"]),
       let name = PublishedTopics.name(in: request.path)
     else { return respond(to: request, on: connection, reply: reply) }
-    reply(node.settings.topics.publish(body, to: name, request, now: node.clock.now()))
+    reply(
+      node.settings.topics.publish(body, to: name, request, now: node.clock.now()) { node.alerts.announce(name, $0) })
   }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
@@ -174,7 +175,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
               now: node.clock.now())
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
               + RecordingMetricsText.render(recorders())
-              + HistoryMetricsText.render(history?.figures, total.backfill) + processFigures,
+              + HistoryMetricsText.render(history?.figures, total.backfill)
+              + AlertMetricsText.render(node.settings.alerts.figures) + processFigures,
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }

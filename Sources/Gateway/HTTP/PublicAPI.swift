@@ -12,7 +12,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   /// Symbols of one `/v1/snapshot`.
   static let snapshotLimit = 100
-  private static let methods = ["GET", "HEAD", "OPTIONS"]
   private static let subprotocols = ["tidegate.v1.json"]
 
   unowned let node: LoopNode
@@ -69,6 +68,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       refused = rejection.response
       return false
     }
+    if let address, !node.admits(address) {
+      refused = admission.refuse(.workPerAddress, wait: 2_000_000, from: address).response
+      return false
+    }
     let caller: Caller
     switch identify(request) {
     case .success(let found):
@@ -102,7 +105,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       return false
     }
     node.metrics.http.record(request.path, status: 101)
-    node.admit(connection, deflate: deflate, credential: caller.credential, address: address, rest: rest)
+    node.admit(
+      connection, deflate: deflate, credential: caller.credential, grant: caller.grant, address: address, rest: rest)
     return true
   }
 
@@ -111,9 +115,17 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   var answersOrigins: Bool { true }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
+    respond(to: request, body: [], on: connection, reply: reply)
+  }
+
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
+  ) {
     if let refused {
       self.refused = nil
-      return reply(refused)
+      guard refused.status == 429 else { return reply(refused) }
+      node.loop.schedule(after: RefusalSession.pause) { reply(refused) }
+      return
     }
     let permit = connection.permit as? AdmissionPermit
     let address = permit.flatMap { _ in client(of: connection, request) }
@@ -121,10 +133,11 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       return reply(rejection.response)
     }
     let reply = finishing(reply, request)
-    if let refusal = HTTPResponse.refusal(of: request.method, allowed: PublicAPI.methods) { return reply(refusal) }
-    if request.method == "OPTIONS" { return reply(PublicAPI.preflight) }
+    let allowed = (Route.find(request.path)?.route.methods ?? ["GET", "HEAD"]) + ["OPTIONS"]
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: allowed) { return reply(refusal) }
+    if request.method == "OPTIONS" { return reply(.preflight(allowed)) }
     do throws(RequestProblem) {
-      try answer(request, from: address, reply) { [self] cost in
+      try answer(request, body, from: address, reply) { [self] cost in
         guard let permit else { return nil }
         // A request has paid for itself; a costly one pays as much as the small ones that it stands for.
         for _ in 0..<(cost / MarketAnswer.pieceCost) {
@@ -137,21 +150,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
-  /// The answer to a preflight of a page of another origin (Fetch standard, CORS protocol).
-  private static var preflight: HTTPResponse {
-    let methods = methods.joined(separator: ", ")
-    return HTTPResponse(
-      status: 204, contentType: "text/plain", body: [],
-      fields: [
-        HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
-        HTTPField("Access-Control-Allow-Headers", "Authorization, If-None-Match"),
-        HTTPField("Access-Control-Max-Age", "86400"),
-      ])
-  }
-
   /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
   private func answer(
-    _ request: HTTPRequestHead, from address: IPAddress?, _ reply: @escaping (HTTPResponse) -> Void,
+    _ request: HTTPRequestHead, _ body: [UInt8], from address: IPAddress?, _ reply: @escaping (HTTPResponse) -> Void,
     charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     let path = request.path
@@ -161,7 +162,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       // What a token in the URL is answered with is more to the point than that the parameter is not known.
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
       _ = try RequestQuery(request, route.parameters, of: route.path)
-      if route == .welcome { return reply(.text(welcome)) }
+      if route == .welcome { return reply(.text(Route.welcomeText(node.feedStatuses))) }
       return reply(node.isDraining ? admission.refuse(.draining).response : refuseUpgrade(request))
     }
     let grant: Grant
@@ -196,15 +197,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let points = try query.number("points", 2...1440, default: 96)
       try market(
         symbol, .sparkline, .sparkline(range, points: points), "it has not traded yet", grant, known, reply, charge)
-    case .candles:
-      let interval = try query.word("interval", default: CandleInterval.minute) { CandleInterval(name: $0) }
-      // 10^16 µs are the year 2286.
-      let from = try query.number("from", 0...10_000_000_000_000_000, default: 0)
-      let to = try query.number("to", 0...10_000_000_000_000_000, default: 10_000_000_000_000_000)
-      let limit = try query.number("limit", 1...1440, default: 100)
-      let view = MarketView.candles(
-        interval, from: Timestamp(microseconds: Int64(from)), to: Timestamp(microseconds: Int64(to)), limit: limit)
-      try market(symbol, .candles, view, "it has not traded yet", grant, known, reply, charge)
+    case .candles: try candles(symbol, query, grant, known, reply, charge)
     case .quote: try quote(symbol, query, grant, reply, charge)
     case .rates: try rates(query, grant, reply, charge)
     case .book:
@@ -215,6 +208,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let after = query.text("after") == nil ? nil : try query.number("after", 0...Int.max, default: 0)
       reply(
         node.settings.topics.read(symbol, after: after.map(UInt64.init), limit: limit, epoch: node.settings.epoch))
+    case .alerts, .alert: try alerts(AlertRequest(request, body, path: symbol), grant, reply, charge)
     }
   }
 
@@ -227,18 +221,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     guard wantsPage, request.query.isEmpty, var page = ConsoleFiles.embedded[path] else { return nil }
     page.fields.append(HTTPField("Vary", "Accept"))
     return page
-  }
-
-  private var welcome: String {
-    let unreal = node.feedStatuses.filter { $0.source != .live }
-    let warning = unreal.map { "\($0.venue) (\($0.source.rawValue))" }.joined(separator: ", ")
-    return """
-      Tidegate \(TidegateVersion.current)
-      \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
-      HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
-            /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
-
-      """
   }
 
   private func refuseUpgrade(_ request: HTTPRequestHead) -> HTTPResponse {
@@ -264,7 +246,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   private func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
-    guard let access = node.settings.access else { return .success(Caller(grant: .everything)) }
+    guard let access = node.settings.access else {
+      let hosts = InternalHosts(names: node.settings.internalHosts)
+      return .success(Caller(grant: PageOrigin.isForeign(request, origins, hosts) ? .reader : .everything))
+    }
     let token: String?
     do throws(BearerToken.Problem) {
       token = try BearerToken.read(request)
@@ -297,7 +282,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       fields: [HTTPField("WWW-Authenticate", challenge)])
   }
 
-  private func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
+  func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
     admission.count(.forbidden)
     return .error(
       403, code: "forbidden", message: "your token does not allow \(what)",
@@ -489,7 +474,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   /// Where a symbol's data is, and its state; or why it cannot be had.
-  private func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
+  func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
     if !grant.allows(symbol) {
       admission.count(.forbidden)
       let error = ProtocolError(
@@ -520,7 +505,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }.begin()
   }
 
-  private func response(to outcome: MarketAnswer.Outcome, venues: [String], nothing: String) -> HTTPResponse {
+  func response(to outcome: MarketAnswer.Outcome, venues: [String], nothing: String) -> HTTPResponse {
     var response: HTTPResponse
     switch outcome {
     case .body(let body, let tag): response = .json(body, tag: tag)
@@ -537,7 +522,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return response
   }
 
-  private func response(to error: ProtocolError) -> HTTPResponse {
+  func response(to error: ProtocolError) -> HTTPResponse {
     let status =
       switch error.code {
       case .forbidden: 403

@@ -1,5 +1,6 @@
 import Access
 import Logging
+import PubSub
 import Synchronization
 import Transport
 
@@ -61,6 +62,7 @@ extension Refusal {
     case .requestRatePerAddress: "limits.http-requests-per-second-per-address"
     case .requestRatePerKey: "requests-per-second of the key"
     case .connectionsPerKey: "connections of the key"
+    case .workPerAddress: "limits.requests-per-second of \(ClientLimits().clientsAtFullRate) clients"
     case .queuedBytes: "limits.total-queued-bytes"
     case .origin: "origins"
     case .unauthorized, .forbidden: "keys-file"

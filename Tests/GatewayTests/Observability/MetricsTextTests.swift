@@ -72,6 +72,7 @@ struct MetricsTextTests {
       + TLSMetricsText.render(TLSStatistics(), [])
       + RecordingMetricsText.render([RecordingFigures(set: "kraken-spot", path: "f")])
       + HistoryMetricsText.render(HistoryKeeper.Figures(), CandleBackfill.Figures())
+      + AlertMetricsText.render(AlertDesk.Figures())
       + ProcessMetricsText.render(ProcessFigures.current)
     var types: [Substring: Substring] = [:]
     for line in text.split(separator: "\n") where line.hasPrefix("# TYPE ") {
