@@ -23,41 +23,56 @@ extension Gateway {
   /// Reads everything again that the gateway was given: the configuration, certificates and keys of the client port,
   /// the roots of clients' certificates and of venues, the key file. Clients and connections that are there stay. If
   /// the configuration cannot be used, nothing changes, and the log says why; a file that cannot be used leaves the old
-  /// one in use, a key file the old settings, too. Blocks on the disk: not for a loop. Callable at any time, also while the gateway drains.
+  /// one in use, a key file the old settings, too. Blocks on the disk: not for a loop. Callable at any time, also while
+  /// the gateway drains.
   ///
   /// - Parameter load: reads the configuration, as at the start; nil: there is none to be read.
   @discardableResult
   package func reload(
     _ load: (() throws(ConfigurationProblems) -> GatewayConfiguration)? = nil
   ) -> ReloadOutcome {
-    reloads.sync {
-      var change: ConfigurationChange?
-      var next: GatewayConfiguration?
-      if let load {
-        do throws(ConfigurationProblems) {
-          let loaded = try load()
-          next = loaded
-          change = ConfigurationChange(from: running.withLock { $0.configuration }, to: loaded)
-        } catch {
-          return refuse(error.problems.map(\.description))
-        }
+    reloads.sync { read(load) }
+  }
+
+  /// The same away from the caller's queue, with what `onReload` was given.
+  func reload(then completion: @escaping @Sendable (ReloadOutcome) -> Void) {
+    let load = running.withLock { $0.load }
+    reloads.async { [self] in completion(read(load)) }
+  }
+
+  /// Says how the configuration is read again when an operator asks for it over HTTP.
+  package func onReload(_ load: (@Sendable () throws(ConfigurationProblems) -> GatewayConfiguration)?) {
+    running.withLock { $0.load = load }
+  }
+
+  private func read(_ load: (() throws(ConfigurationProblems) -> GatewayConfiguration)?) -> ReloadOutcome {
+    var change: ConfigurationChange?
+    var next: GatewayConfiguration?
+    if let load {
+      do throws(ConfigurationProblems) {
+        let loaded = try load()
+        next = loaded
+        change = ConfigurationChange(from: running.withLock { $0.configuration }, to: loaded)
+      } catch {
+        return refuse(error.problems.map(\.description))
       }
-      // Each of these files is taken or left by itself.
-      let keys = reloadKeys()
-      var hasFiles = keys.isThere
-      if reloadCertificates() { hasFiles = true }
-      if reloadRoots() { hasFiles = true }
-      guard keys.problems.isEmpty else { return refuse(keys.problems) }
-      guard let change, let next else {
-        if !hasFiles { sayNothingToRead() }
-        return .done(changed: [], needsRestart: [])
-      }
-      if change.isEmpty {
-        if hasFiles { log.notice("the configuration is unchanged") } else { sayNothingToRead() }
-        return .done(changed: [], needsRestart: [])
-      }
-      return apply(change, next)
     }
+    // Each of these files is taken or left by itself.
+    let keys = reloadKeys()
+    var hasFiles = keys.isThere
+    if readAdminToken() { hasFiles = true }
+    if reloadCertificates() { hasFiles = true }
+    if reloadRoots() { hasFiles = true }
+    guard keys.problems.isEmpty else { return refuse(keys.problems) }
+    guard let change, let next else {
+      if !hasFiles { sayNothingToRead() }
+      return .done(changed: [], needsRestart: [])
+    }
+    if change.isEmpty {
+      if hasFiles { log.notice("the configuration is unchanged") } else { sayNothingToRead() }
+      return .done(changed: [], needsRestart: [])
+    }
+    return apply(change, next)
   }
 
   private func sayNothingToRead() {
@@ -151,6 +166,19 @@ extension Gateway {
     node.loop.execute { if !node.begin(feed: label, configuration) { new() } }
   }
 
+  /// Begins a feed that an operator had stopped, as it is configured now; false if it is not.
+  func beginStopped(_ label: String) -> Bool {
+    let connections = current.feedConnections
+    guard let settings = connections.first(where: { $0.venue.label == label })?.configuration,
+      running.withLock({ $0.loops[label] }) != nil
+    else { return false }
+    onLoop(of: label) { node in
+      let isStopped = node.feeds.contains { $0.pipeline.venue.label == label && node.endedFeeds.contains($0.slot) }
+      if isStopped { _ = node.begin(feed: label, settings) }
+    }
+    return true
+  }
+
   /// The configuration that is in effect, but for what takes effect with the next start.
   package var current: GatewayConfiguration { running.withLock { $0.configuration } }
 
@@ -198,6 +226,15 @@ extension Gateway {
       for problem in problems { log.error("key file not taken", metadata: ["reason": "\(problem)"]) }
       return (true, problems)
     }
+  }
+
+  /// False if there is none.
+  @discardableResult
+  func readAdminToken() -> Bool {
+    if let problem = adminToken.read() {
+      log.error("the operators' token was not taken", metadata: ["reason": "\(problem)"])
+    }
+    return configuration.adminTokenFile != nil
   }
 
   /// Says which certificates expire soon.

@@ -40,6 +40,8 @@ package final class Gateway: Sendable {
   /// What the nodes began with.
   let settings: NodeSettings
   let running: Mutex<RunningConfiguration>
+  let adminToken: AdminToken
+  let adminControl = AdminControl()
   /// Reads files: one reload after the other, away from the loops.
   let reloads = DispatchQueue(label: "tidegate.gateway.reload")
 
@@ -75,6 +77,7 @@ package final class Gateway: Sendable {
     self.configuration = configuration
     self.log = log
     self.logs = logs
+    adminToken = AdminToken(path: configuration.adminTokenFile)
     self.startedAt = kernel.monotonicMicroseconds
     let clientLimits = configuration.limits.ofClients
     let tlsLog = TLSLog(FoldedLog(log.of(.tls)) { kernel.monotonicMicroseconds })
@@ -134,10 +137,12 @@ package final class Gateway: Sendable {
     self.publicListener = publicListener
     let started = startedAt
     let recordings = recordings
+    let (adminToken, adminControl) = (adminToken, adminControl)
     let internalAPI = nodes.map {
       InternalAPI(
         node: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount },
-        recorders: { recordings.figures }, history: history)
+        recorders: { recordings.figures }, history: history,
+        admin: AdminAPI(node: $0, token: adminToken, control: adminControl))
     }
     self.internalListener = try Listener(
       address: configuration.internalListen, loops: [loops[0]], limits: limits, sharesPort: configuration.reusePort
@@ -156,6 +161,12 @@ package final class Gateway: Sendable {
     recorder: @escaping @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
   ) throws {
     warnOfExpiry()
+    readAdminToken()
+    adminControl.connect(
+      .init(
+        reload: { [weak self] completion in self?.reload(then: completion) },
+        start: { [weak self] in self?.beginStopped($0) ?? false },
+        settings: { [weak self] in self?.current.shown ?? [] }))
     let replayers = try makeReplayers()
     for node in nodes { node.start() }
     alerts.start(
@@ -192,6 +203,9 @@ package final class Gateway: Sendable {
         share: share)
     }
   }
+
+  /// Says how the process ends when an operator asks for it over HTTP; after `start`.
+  package func onDrainRequest(_ body: @escaping @Sendable () -> Void) { adminControl.onDrain(body) }
 
   /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a
   /// day of each other keep their distance, others begin at once.

@@ -5,6 +5,8 @@ import Venues
 struct RunningConfiguration: Sendable {
   var configuration: GatewayConfiguration
   var recorder: @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
+  /// Reads the configuration as at the start; nil: it cannot change.
+  var load: (@Sendable () throws(ConfigurationProblems) -> GatewayConfiguration)?
   /// The loop of every connection that there was, by its label.
   private(set) var loops: [String: Int] = [:]
   /// Venues count connections by address, whatever they are for.

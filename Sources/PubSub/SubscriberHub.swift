@@ -194,7 +194,7 @@ package final class SubscriberHub {
   }
 
   /// Ends a client's connection; what it sends from here on is ignored.
-  func disconnect(_ client: ClientID, code: UInt16, reason: String, into actions: inout [HubAction]) {
+  package func disconnect(_ client: ClientID, code: UInt16, reason: String, into actions: inout [HubAction]) {
     guard let state = state(of: client) else { return }
     let slot = clients[client.slot]
     slot.pointee.flags.insert(.closed)

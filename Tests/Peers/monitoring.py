@@ -14,8 +14,8 @@ import time
 import urllib.parse
 import urllib.request
 
-# Series that a gateway on loopback, without TLS and without a recording, does not have.
-ABSENT = ("tidegate_tls_", "tidegate_recording_")
+# Series that a gateway on loopback, without TLS, a recording and a data folder, does not have.
+ABSENT = ("tidegate_tls_", "tidegate_recording_", "tidegate_history_")
 
 
 def free_port():
@@ -70,8 +70,12 @@ def main(binary, folder):
             return answer["data"]["result"]
 
         until("a live feed in Prometheus", 90, lambda: ask('tidegate_feed_state{state="live"} == 1'))
+        # A route has a series once it was asked for.
+        until("an answer on the client port", 30, lambda: get(f"http://127.0.0.1:{clients}/v1/status"))
+        until("it in Prometheus", 30, lambda: ask('tidegate_http_requests_total{route="/v1/status",code="200"}'))
         # Rates need two scrapes.
         until("a rate", 30, lambda: ask("rate(tidegate_feed_messages_total[1m]) > 0"))
+        until("another", 30, lambda: ask("rate(tidegate_http_requests_total[1m])"))
         empty = [f"{title}: {expr}" for title, expr in queries if not ask(expr)]
         if empty:
             sys.exit("  nothing answers " + "\n  ".join(empty))

@@ -84,6 +84,8 @@ func serve(
   try gateway.start { recorders.make($0, $1) }
   let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
   let reload = demo == nil ? load.map { reloading($0, log) } : nil
+  gateway.onReload(reload)
+  gateway.onDrainRequest { kill(getpid(), SIGTERM) }
   signals.begin(notice: { log.notice($0) }, reload: { manager.reloading { gateway.reload(reload) } })
 
   let scheme = configuration.tls == nil ? "ws" : "wss"

@@ -16,6 +16,8 @@ struct ClientCounts: Sendable, Equatable {
     case forbidden
     case takenOver = "taken_over"
     case draining
+    /// An operator ended it.
+    case operators = "operator"
     case other
 
     /// - Parameter code: that the gateway closed it with; nil: it did not.
@@ -30,6 +32,7 @@ struct ClientCounts: Sendable, Equatable {
       case CloseCode.forbidden: self = .forbidden
       case CloseCode.takenOver: self = .takenOver
       case CloseCode.draining: self = .draining
+      case CloseCode.disconnected: self = .operators
       default: self = .other
       }
     }

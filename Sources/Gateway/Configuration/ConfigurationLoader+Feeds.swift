@@ -178,6 +178,7 @@ extension ConfigurationLoader {
     if let path = configuration.caFile { named.append(("ca-file", path)) }
     named += tlsFiles
     if let path = configuration.keysFile { named.append(("keys-file", path)) }
+    if let path = configuration.adminTokenFile { named.append(("admin.token-file", path)) }
     named += configuration.replay.map { ("replay", $0) }
     for file in named where !file.path.isEmpty && !isReadable(file.path) {
       let reason = files.reading(file.path).map { ": \($0)" } ?? ""

@@ -1,6 +1,12 @@
 import Transport
 
 extension GatewayConfiguration {
+  /// Every setting with its value, then every feed's symbols. Secrets stand in files, of which this has the paths.
+  var shown: [(key: String, value: String)] {
+    Setting.all.map { ($0.key, $0.show(self)) }
+      + feeds.map { ("feeds.\($0.venue).symbols", $0.symbols.joined(separator: ",")) }
+  }
+
   /// What it serves, and where, in one line: `2 symbols of kraken, 1 of coinbase, for clients on 127.0.0.1:8080`.
   package var summary: String {
     var data = feeds.map { feed in

@@ -199,6 +199,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var tlsSettings = TLSSettings()
   /// The key file, which says who may come in; anybody if nil.
   package var keysFile: String?
+  /// A file with the token that operators show on the internal port; the administration is closed if nil.
+  package var adminTokenFile: String?
   /// Follow simulated venues inside this process.
   package var demo = false
   /// Seed of the demo's market.

@@ -48,6 +48,7 @@ struct Setting: Sendable {
     integer("tls.tickets", 0...2, \.tlsSettings.tickets),
     integer("tls.ticket-key-seconds", 60...302_400, \.tlsSettings.ticketKeySeconds),
     file("keys-file", allowed: "a key file", \.keysFile),
+    file("admin.token-file", allowed: "a file with a token of 16 letters or more", \.adminTokenFile),
     bool("demo", \.demo),
     Setting(
       key: "seed", allowed: "a whole number, 0…18446744073709551615",

@@ -30,14 +30,32 @@ extension LoopNode {
   }
 
   /// Ends a feed: its venue, where it has no other connection, and its instruments are listed no more. On the loop.
-  func end(feed connection: String) {
-    guard let slot = slot(of: connection) else { return }
+  /// Returns false if it is not here.
+  @discardableResult
+  func end(feed connection: String) -> Bool {
+    guard let slot = slot(of: connection) else { return false }
     let feed = feeds[slot]
     feed.stop()
     endedFeeds.insert(slot)
     let number = feedNumbers[slot]
     let symbols = feed.pipeline.market.instruments.map(\.instrument.symbol)
     for node in nodes { node.loop.execute { node.forget(symbols, feed: number) } }
+    return true
+  }
+
+  /// Ends a feed's connection and makes another; false if it is not here. On the loop.
+  func reconnect(feed connection: String) -> Bool {
+    guard let slot = slot(of: connection), let session = feeds[slot] as? FeedSession else { return false }
+    session.lost("an operator asked for another connection", clock.now())
+    return true
+  }
+
+  /// Has every book of a feed rebuilt; false if it is not here. On the loop.
+  func resync(feed connection: String) -> Bool {
+    guard let slot = slot(of: connection), let session = feeds[slot] as? FeedSession else { return false }
+    session.pipeline.lostTrack(now: clock.now())
+    session.settle(clock.now())
+    return true
   }
 
   /// Begins a feed again that was ended, with what it is to follow now; false if there is none. On the loop.

@@ -21,16 +21,20 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private let shedCount: () -> Int
   private let recorders: () -> [RecordingFigures]
   private let history: HistoryKeeper?
+  private let admin: AdminAPI?
 
   /// - Parameters:
   ///   - tls: what the client port speaks TLS with.
   ///   - shedCount: connections turned away for want of descriptors.
   ///   - recorders: what recorders have done.
+  ///   - admin: answers operators; nil: nobody does.
   init(
     node: LoopNode, startedAt: Int64, tls: TLSServerContext? = nil, shedCount: @escaping () -> Int,
-    recorders: @escaping () -> [RecordingFigures] = { [] }, history: HistoryKeeper? = nil
+    recorders: @escaping () -> [RecordingFigures] = { [] }, history: HistoryKeeper? = nil,
+    admin: AdminAPI? = nil
   ) {
     self.history = history
+    self.admin = admin
     self.node = node
     self.recorders = recorders
     self.shedCount = shedCount
@@ -85,8 +89,11 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
           421, code: "foreign_host", message: "this port does not answer as \(request.fields["Host"] ?? "")",
           hint: "use its address or localhost, or name the host in internal-hosts"))
     }
-    if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD"]) { return reply(refusal) }
     let path = request.path
+    if let admin, path.hasPrefix(AdminRoute.prefix) {
+      return admin.respond(to: request, on: connection, reply: node.compressing(reply, request))
+    }
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD"]) { return reply(refusal) }
     guard let (route, venue) = InternalRoute.find(path) else {
       return reply(
         .error(

@@ -32,7 +32,8 @@ struct NodeFigures: Sendable {
 }
 
 extension FeedMetrics {
-  fileprivate init(_ feed: any Feed, of node: LoopNode) {
+  /// On the node's loop.
+  init(_ feed: any Feed, of node: LoopNode) {
     let pipeline = feed.pipeline
     let symbols = pipeline.symbolCounts
     let session = feed as? FeedSession

@@ -6,6 +6,8 @@ package enum CloseCode {
   package static let protocolErrors: UInt16 = 4008
   package static let slow: UInt16 = 4108
   package static let noPong: UInt16 = 4110
+  /// An operator ended the connection.
+  package static let disconnected: UInt16 = 4120
   package static let rateLimited: UInt16 = 4129
   package static let draining: UInt16 = 4201
   package static let takenOver: UInt16 = 4202

@@ -26,7 +26,7 @@ struct ClientCountsTests {
   func codes() {
     let codes = [
       CloseCode.unauthorized, CloseCode.forbidden, CloseCode.protocolErrors, CloseCode.slow, CloseCode.noPong,
-      CloseCode.rateLimited, CloseCode.draining, CloseCode.takenOver,
+      CloseCode.rateLimited, CloseCode.draining, CloseCode.takenOver, CloseCode.disconnected,
     ]
     let reasons = Set(codes.map { ClientCounts.Ending(code: $0) })
     #expect(reasons.count == codes.count && !reasons.contains(.other) && !reasons.contains(.client))

@@ -1,0 +1,21 @@
+import Synchronization
+
+/// What operators may have a gateway do as a whole; the gateway fills it in when it starts.
+final class AdminControl: Sendable {
+  struct Operations: Sendable {
+    /// Reads everything again, away from the loops, and answers on any queue.
+    var reload: @Sendable (@escaping @Sendable (ReloadOutcome) -> Void) -> Void
+    /// Begins a feed that was stopped; false if it is not configured.
+    var start: @Sendable (_ connection: String) -> Bool
+    /// Every setting with its value.
+    var settings: @Sendable () -> [(key: String, value: String)]
+    /// Ends the process as SIGTERM does; nil: nobody has said how.
+    var drain: (@Sendable () -> Void)?
+  }
+
+  private let operations = Mutex<Operations?>(nil)
+
+  func connect(_ operations: Operations) { self.operations.withLock { $0 = operations } }
+  func onDrain(_ body: @escaping @Sendable () -> Void) { operations.withLock { $0?.drain = body } }
+  var current: Operations? { operations.withLock { $0 } }
+}
