@@ -8,7 +8,7 @@ const POLL = 5_000;
  * Returns a function that ends it.
  */
 export function followTopic(session, client, name, last, listener) {
-  let isOver = false, timer;
+  let isOver = false, hasDocuments = false, timer;
   const poll = async () => {
     try {
       const { documents } = await session.get(`/v1/topics/${encodeURIComponent(name)}?limit=${last}`);
@@ -20,8 +20,16 @@ export function followTopic(session, client, name, last, listener) {
     if (!isOver) timer = setTimeout(poll, POLL);
   };
   const subscription = client.subscribe({ channel: "topic", symbol: name, last }, (documents, info) => {
-    if (documents !== undefined) listener(documents.slice(-last));
-    else if (info.type === "failed" && info.isFinal && timer === undefined) { timer = null; poll(); }
+    if (documents !== undefined) {
+      hasDocuments = true;
+      listener(documents.slice(-last));
+    } else if (info.type === "state" && !hasDocuments) {
+      // It is subscribed to, and nothing has been published yet: the first document comes as a snapshot.
+      listener([]);
+    } else if (info.type === "failed" && info.isFinal && timer === undefined) {
+      timer = null;
+      poll();
+    }
   });
   return () => { isOver = true; clearTimeout(timer); subscription.cancel(); };
 }

@@ -81,10 +81,16 @@ test("text has a contrast of 4.5 on every ground, in both themes (WCAG AA)", () 
   const tokens = readFileSync(join(folder, "styles/tokens.css"), "utf8");
   const theme = (start) => Object.fromEntries(
     [...tokens.slice(tokens.indexOf(start)).split("}")[0].matchAll(/--([a-z-]+):\s*(#[0-9a-f]{6})/g)].map(([, name, value]) => [name, value]));
+  const states = ["scheduled", "running", "paused", "alerting", "disabled"].map((state) => `state-${state}`);
   const dark = theme(":root {"), light = theme(':root[data-theme="light"] {\n  --');
   const media = theme(':root:not([data-theme="dark"]) {\n    --');
+  for (const fill of [...states, "critical", "risk-normal", "risk-soft-brake", "risk-quarantine", "risk-hard-stop"]) {
+    assert.ok(contrast(dark["on-state"], dark[fill]) >= 4.5, `${fill} is ${contrast(dark["on-state"], dark[fill]).toFixed(2)}`);
+  }
   assert.deepEqual(media, light, "the light theme is the same by the system and by choice");
   for (const [name, colours] of [["dark", dark], ["light", light]]) {
+    const fill = contrast(colours["on-accent"], colours["accent-primary"]);
+    assert.ok(fill >= 4.5, `${name}: text of a primary button is ${fill.toFixed(2)}`);
     for (const text of ["text-primary", "text-secondary", "text-tertiary", "long-text", "short-text", "warning-text", "accent-text"]) {
       for (const ground of ["background-primary", "background-secondary"]) {
         assert.ok(contrast(colours[text], colours[ground]) >= 4.5, `${name}: ${text} on ${ground} is ${contrast(colours[text], colours[ground]).toFixed(2)}`);

@@ -2,7 +2,7 @@ import { AlarmCell } from "../components/AlarmCell.js";
 import { emptyState } from "../components/EmptyState.js";
 import { choice, field, marketField, openSheet } from "../components/Sheet.js";
 import { el, setText, stored } from "../dom.js";
-import { DAYS, ruleOf } from "../rules.js";
+import { DAYS, described, ruleOf } from "../rules.js";
 import { isAmount } from "../valuation.js";
 
 const KINDS = [["price", "Price"], ["change", "Change in percent"], ["alarm", "Alarm at a time"], ["countdown", "Countdown"]];
@@ -119,7 +119,8 @@ export class AlertsPage {
           const wrong = problemOf(fields);
           if (wrong) return setText(problem, wrong);
           try {
-            await this.#alerts.create(name.value.trim(), ruleOf(fields), key);
+            const rule = ruleOf(fields), { hero, text } = described(rule);
+            await this.#alerts.create(name.value.trim() || `${text} ${hero}`.slice(0, 100), rule, key);
             sheet.close();
           } catch (error) {
             setText(problem, `The alert was not made: ${[error.message, error.hint].filter(Boolean).join(": ")}.`);

@@ -154,7 +154,7 @@ export class Market {
     const series = CandleSeries.from({ interval });
     const show = () => {
       this.candles.show(series, span);
-      this.#cover(series.candles.find(({ source }) => source !== "venue")?.time, span);
+      this.#cover(series.candles.find(({ source }) => source === "own")?.time, span, series.candles.some(({ source }) => source === "partial"));
     };
     show();
     this.#chartSubscription = this.client.subscribe({ channel: "candles", symbol: this.symbol, interval, intervalMilliseconds: 1_000 }, (value) => {
@@ -170,10 +170,13 @@ export class Market {
     }, (error) => { if (turn === this.#turn) setText(this.coverage, `Older candles are missing: ${error.message}`); });
   }
 
-  #cover(from, span) {
-    const seen = from === undefined ? 0 : Math.max(0, Date.now() * 1_000 - from);
-    setText(this.coverage, seen >= span ? "Observed throughout." : from === undefined
-      ? "Nothing of this range has been observed yet." : `Observed for ${stretch(seen)}${span === Infinity ? "" : ` of ${stretch(span)}`}; the hatched part is not known.`);
+  /** @param from when the observation began, µs. @param isPartial whether candles are there that were observed in part. */
+  #cover(from, span, isPartial = false) {
+    if (from === undefined) {
+      return setText(this.coverage, isPartial ? "Observed in part only; the hatched part is not known." : "Nothing of this range has been observed yet.");
+    }
+    const seen = Math.max(0, Date.now() * 1_000 - from), whole = span === Infinity ? "" : ` of ${stretch(span)}`;
+    setText(this.coverage, seen >= span ? "Observed throughout." : `Observed for ${stretch(seen)}${whole}; the hatched part is not known.`);
   }
 
   #failed(error) {
