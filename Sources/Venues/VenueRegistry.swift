@@ -5,7 +5,7 @@ package enum VenueRegistry {
   package static let venues: [Venue] = [
     Binance.venue,
     BitfinexHandler.venue,
-    BitstampHandler.venue,
+    Bitstamp.venue,
     BybitHandler.venue,
     CoinbaseHandler.venue,
     CoinbaseAdvancedHandler.venue,

@@ -18,7 +18,6 @@ struct SizeTests {
     "Transport.Connection": 5,
     "Venues.Binance": 5,
     "Venues.BitfinexHandler": 5,
-    "Venues.BitstampHandler": 5,
     "Venues.HyperliquidHandler": 7,
     "Venues.InstrumentTable": 5,
     "Venues.SymbolHandler": 10,

@@ -18,6 +18,9 @@ struct SequenceRule: Sendable {
   let isRepeat: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
   /// Whether `update` follows the update that ended at `last` with no hole between.
   let follows: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
+  /// False where the numbers are times: what is older than a snapshot is in it, and nothing tells a hole. Then a
+  /// snapshot must not be older than anything that was not kept.
+  var isNumbered = true
 
   /// Binance spot, "How to manage a local order book correctly": drop `u <= L`; first `U <= L+1 <= u`; then `U <=
   /// last+1`. A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins. Nothing follows

@@ -12,6 +12,7 @@ extension FeedEngine {
       case .trade(let trade):
         let place = trade.instrument.index
         count(trade)
+        if unnumbered != nil { traded(trade, now) }
         if facts.countsTrades {
           let id = Int64(clamping: trade.id.number ?? 0)
           if !trade.isBacklog {
@@ -60,25 +61,28 @@ extension FeedEngine {
       lines[place].acknowledged = now
       desk.flows(Topic(place: place, channel: 0))
     }
+    if unnumbered != nil, let numbers { updated(event, numbers.numbers, batch, now) }
     if !watches.isEmpty { watches[place * facts.channels.count]?.heard(now: now) }
     switch verdict {
     case .whole:
       lines[place].wasLive = true
       desk.flows(Topic(place: place, channel: 0))
     case .applied: break
-    case .followed: seen[place].sequenceOK += 1
+    case .followed: seen[place].sequenceOK += unnumbered == nil ? 1 : 0
     case .joined: seen[place].bridged += 1
     case .old: seen[place].dropped += 1
     case .nothing, .shallower: break
     case .kept:
       // What is kept may have to be widened, as what is applied.
       note(event, batch)
-      pacer.want(place)
-      pump(now)
+      let delay = facts.bridge?.delay ?? 0
+      pacer.want(place, notBefore: now + delay)
+      // One that is to wait goes with a tick.
+      if delay == 0 { pump(now) }
     case .gap:
       note(event, batch)
       seen[place].gaps += 1
-      if isBridged { pacer.lost(place, now: now) } else { _ = lines[place].book.lose(now: now) }
+      if isBridged { lostBridged(place, now) } else { _ = lines[place].book.lose(now: now) }
       batch.events[index] = .bookReset(event.instrument, .gap)
       hasLost = true
       return true

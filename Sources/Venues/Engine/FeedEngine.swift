@@ -31,6 +31,10 @@ package final class FeedEngine: SymbolHandler {
     /// Whether its channels have been asked for on this connection.
     var isAsked = false
     var lastTrade: Int64 = 0
+    /// When a live book whose updates are not numbered is renewed.
+    var renewDue = Timestamp.distantFuture
+    /// A trade that is newer than the newest update: its time, and when it came.
+    var unfollowed: (time: Timestamp, since: Timestamp)?
     var isCarried: Bool { isListed && !isRefused }
   }
 
@@ -41,6 +45,9 @@ package final class FeedEngine: SymbolHandler {
   var pacer: RequestPacer
   /// Levels of the snapshots that are asked for.
   var snapshotLevels = 0
+  let unnumbered: DialectFacts.Unnumbered?
+  /// The book that is being renewed while it goes on.
+  var renewal: BookRenewal?
   /// By topic, for the channels that promise something.
   var watches: [SilenceWatch?] = []
   private(set) var isConnected = false
@@ -66,6 +73,7 @@ package final class FeedEngine: SymbolHandler {
       weightPerMinute: max(1, (bridge?.weightPerMinute ?? 60) / configuration.connections),
       requestWeight: bridge?.snapshots[0].weight ?? 1, concurrency: bridge?.concurrency ?? 1)
     snapshotLevels = bridge?.snapshots[0].levels ?? 0
+    unnumbered = bridge?.unnumbered
     pingAfter = facts.ping?.after ?? .max
     super.init(venue: venue, configuration: configuration)
   }
@@ -96,6 +104,7 @@ package final class FeedEngine: SymbolHandler {
     listFailure = nil
     desk.removeAll()
     pacer.removeAll()
+    renewal = nil
     dialect.forget()
     pingAfter = facts.ping?.after ?? .max
     for place in lines.indices {
@@ -117,6 +126,7 @@ package final class FeedEngine: SymbolHandler {
     watch(now, into: &batch)
     renewBooks(now)
     for place in lines.indices where lines[place].isCarried { watchSilence(of: place, now) }
+    if let unnumbered { tendUnnumbered(unnumbered, now, into: &batch) }
     repeatUnanswered(now)
     flush(now)
     ping(now)
@@ -177,6 +187,8 @@ package final class FeedEngine: SymbolHandler {
   override func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {
     dialect.spell(.canary(market), id: id, now: now, known) ?? ""
   }
+
+  override func canaryMark(of market: String) -> String { "\(facts.canaryPrefix)\(market)\"" }
 
   // MARK: Lists
 
@@ -297,9 +309,14 @@ package final class FeedEngine: SymbolHandler {
     for fact in facts.salvage where Salvage.contains(message, fact.mark) {
       let places = Salvage.symbols(
         message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
-      for place in places { take(place, outOfSync: .malformed, now: now, into: &batch) }
+      for place in places {
+        take(place, outOfSync: .malformed, now: now, into: &batch)
+        if unnumbered != nil { beginAnew(place, now) }
+      }
+      if places.isEmpty, unnumbered != nil { renewAll(now) }
       return tick(now: now, into: &batch)
     }
+    if let unnumbered, !Salvage.contains(message, unnumbered.otherMark) { renewAll(now) }
   }
 
   // MARK: Books
@@ -308,7 +325,7 @@ package final class FeedEngine: SymbolHandler {
   func take(_ place: Int, outOfSync reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
     guard lines[place].book.lose(now: now) else { return }
     if reason == .gap { seen[place].gaps += 1 }
-    if lines[place].book.isBridged { pacer.lost(place, now: now) }
+    if lines[place].book.isBridged { lostBridged(place, now) }
     batch.events.append(.bookReset(InstrumentID(place), reason))
   }
 
@@ -317,7 +334,7 @@ package final class FeedEngine: SymbolHandler {
   ) {
     let place = instrument.index
     guard isConnected, lines.indices.contains(place), lines[place].book.lose(now: now) else { return }
-    if lines[place].book.isBridged { pacer.lost(place, now: now) }
+    if lines[place].book.isBridged { lostBridged(place, now) }
     tick(now: now, into: &batch)
   }
 
@@ -328,6 +345,7 @@ package final class FeedEngine: SymbolHandler {
   override func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
     guard lines.indices.contains(place) else { return }
     lines[place].book.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    if renewal?.place == place { renewal?.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy) }
   }
 
   override func answered(

@@ -96,7 +96,7 @@ extension OddInputTests {
   // MARK: Bitstamp
 
   private static let bitstamp = Speaker(
-    venue: BitstampHandler.venue, symbols: ["BTC-USD"],
+    venue: Bitstamp.venue, symbols: ["BTC-USD"],
     begin: { feed in
       feed.respond(BitstampHandlerTests.list)
       feed.connect()

@@ -160,7 +160,7 @@ struct VenueReplayTests {
     #expect(
       names(BybitHandler.venue, [#"{"topic":"orderbook.50.BTCUSDT"}"#, #"{"topic":"plain"}"#]) == ["BTCUSDT"])
     #expect(
-      names(BitstampHandler.venue, [#"{"channel":"diff_order_book_btcusd"}"#, #"{"channel":""}"#]) == ["btcusd"])
+      names(Bitstamp.venue, [#"{"channel":"diff_order_book_btcusd"}"#, #"{"channel":""}"#]) == ["btcusd"])
     let odd = [
       #"{"symbol":7}"#, #"{"symbol":"58794.5"}"#, #"{"symbol":""}"#, #"{"symbol""#, #"{"symbol":"#, #"{"symbol":""#,
       #"{"symbol":"a b"}"#,
