@@ -21,6 +21,9 @@ struct SequenceRule: Sendable {
   /// False where the numbers are times: what is older than a snapshot is in it, and nothing tells a hole. Then a
   /// snapshot must not be older than anything that was not kept.
   var isNumbered = true
+  /// Whether `update` may be the whole book, where nothing but its numbers tells a snapshot from a change: it is, if
+  /// the book awaits one.
+  var mayBeWhole: @Sendable (_ update: UpdateNumbers) -> Bool = { _ in false }
 
   /// Binance spot, "How to manage a local order book correctly": drop `u <= L`; first `U <= L+1 <= u`; then `U <=
   /// last+1`. A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins. Nothing follows
