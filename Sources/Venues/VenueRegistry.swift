@@ -4,7 +4,7 @@ import MarketData
 package enum VenueRegistry {
   package static let venues: [Venue] = [
     Binance.venue,
-    BitfinexHandler.venue,
+    Bitfinex.venue,
     Bitstamp.venue,
     Bybit.venue,
     CoinbaseHandler.venue,

@@ -23,6 +23,10 @@ package class Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {}
 
+  /// A message could not be read: what is lost with it, beside what `facts.salvage` tells, and what of the dialect's
+  /// own goes on all the same, as a count of the connection's messages does.
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {}
+
   /// The connection is gone, and with it what the dialect kept of it.
   func forget() {}
 

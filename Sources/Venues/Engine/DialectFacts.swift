@@ -138,6 +138,14 @@ struct DialectFacts {
   var listParts = 20
   /// How long an address that was shut out of REST leaves it alone, µs.
   var banPause = 5 * Microseconds.minute
+  /// How long the answer to a subscription may take, µs.
+  var answerWithin = RequestDeadline.answer
+  /// Whether the greeting must be answered, before `RequestDeadline.answer` has passed: the connection is of no use
+  /// without.
+  var awaitsGreeting = false
+  /// In maintenance nothing is asked for and no book vouched for; it counts as over after this long without a word, µs,
+  /// and then everything is subscribed again. Nil where it is only told of.
+  var maintenanceLimit: Int64?
   /// Subscriptions wait so long for the venue's welcome, µs; 0 where there is none.
   var welcomeWithin: Int64 = 0
   /// A symbol of which nothing came for so long after subscribing is told, µs: where any name is acknowledged. Nil

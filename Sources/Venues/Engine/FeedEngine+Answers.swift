@@ -6,12 +6,18 @@ extension FeedEngine {
   func act(_ report: Hearing.Report, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     switch report {
     case .acknowledged(let id, let place, let channel):
-      for topic in desk.acknowledged(id: id, place: place, channel: channel) where topic.channel == 0 {
-        lines[topic.place].acknowledged = now
+      for topic in desk.acknowledged(id: id, place: place, channel: channel) {
+        if !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+        if topic.channel == 0 { lines[topic.place].acknowledged = now }
       }
     case .refused(let refusal): try act(refusal, now: now)
     case .welcome(let pingAfter): welcomed(pingAfter, now)
-    case .maintenance(let isOn): maintain(isOn)
+    case .greeted: greetingDue = nil
+    case .ended(let topic) where topic.channel == 0:
+      take(topic.place, outOfSync: .venueReset, now: now, into: &batch)
+      tick(now: now, into: &batch)
+    case .ended(let topic): desk.ended(topic, now: now)
+    case .maintenance(let isOn): maintain(isOn, now, into: &batch)
     case .leave(let reason, let within): leave(reason, within: within)
     case .reconnect(let reason): actions.append(.reconnect(reason: reason))
     case .listed(let markets): listed(markets, now: now, into: &batch)
@@ -39,6 +45,8 @@ extension FeedEngine {
     guard let request else { throw FeedError(.refused, "\(refusal.what): \(refusal.reason)") }
     let words = FeedError(.refused, "\(words(request)): \(refusal.reason)")
     let topics = desk.topics(request)
+    // Where the symbol itself was refused, its book has said so.
+    guard topics.contains(where: { !lines[$0.place].isRefused }) else { return }
     let books = topics.filter { $0.channel == 0 }
     switch refusal.effect {
     case .pause(let wait):
@@ -85,12 +93,6 @@ extension FeedEngine {
     if let interval, let ping = facts.ping { pingAfter = min(ping.after, interval) }
     desk.outbox.resume()
     flush(now)
-  }
-
-  private func maintain(_ isOn: Bool) {
-    guard isOn != inMaintenance else { return }
-    inMaintenance = isOn
-    actions.append(.maintenance(isOn))
   }
 
   /// The list has come in the stream: what is configured and not subscribed is subscribed.

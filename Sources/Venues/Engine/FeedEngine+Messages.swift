@@ -52,6 +52,19 @@ extension FeedEngine {
     if hasLost { tick(now: now, into: &batch) }
   }
 
+  /// Something before the message is missing, of which it cannot be told whose it was: no book that is live is vouched
+  /// for. A snapshot that shows it is good itself.
+  func loseBooks(_ reason: ResyncReason, before start: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
+    var first = start
+    for place in lines.indices where lines[place].book.lose(now: now) {
+      seen[place].gaps += reason == .gap ? 1 : 0
+      if lines[place].book.isBridged { lostBridged(place, now) }
+      batch.events.insert(.bookReset(InstrumentID(place), reason), at: first)
+      first += 1
+    }
+    return first
+  }
+
   /// Something came of a symbol beside its book.
   func hear(_ place: Int) {
     if lines[place].book.isBridged { lines[place].isHeard = true }
@@ -69,7 +82,12 @@ extension FeedEngine {
       return false
     }
     let isWhole = event.kind == .snapshot || verdict == .whole
-    if isWhole { seen[place].snapshots += 1 } else { seen[place].deltas += 1 }
+    if isWhole {
+      seen[place].snapshots += 1
+    } else if event.checksum == nil || !event.bidRange.isEmpty || !event.askRange.isEmpty {
+      // A checksum alone is no update.
+      seen[place].deltas += 1
+    }
     let isBridged = lines[place].book.isBridged
     if isWhole || isBridged { lines[place].isHeard = true }
     if isBridged, lines[place].acknowledged == nil {

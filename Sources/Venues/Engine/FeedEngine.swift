@@ -53,7 +53,10 @@ package final class FeedEngine: SymbolHandler {
   var watches: [SilenceWatch?] = []
   private(set) var isConnected = false
   private var isLeaving = false
-  var inMaintenance = false
+  private(set) var inMaintenance = false
+  private var maintenanceSince = Timestamp.distantPast
+  /// When the answer to the greeting is overdue; nil if none is awaited.
+  var greetingDue: Timestamp?
   /// When a list that comes in the stream is overdue; nil if none is awaited.
   var listDue: Timestamp?
   private var listAttempts = 0
@@ -99,7 +102,10 @@ package final class FeedEngine: SymbolHandler {
     lastPing = now
     topicsOfHour = 0
     hour = now
-    if let greeting = spell(.greeting, now) { send(greeting, now) }
+    if let greeting = spell(.greeting, now) {
+      send(greeting, now)
+      if facts.awaitsGreeting { greetingDue = now + RequestDeadline.answer }
+    }
     if facts.welcomeWithin > 0 { desk.outbox.pause(until: now + facts.welcomeWithin) }
     if facts.listTimeout != nil {
       hasStreamList = false
@@ -113,6 +119,8 @@ package final class FeedEngine: SymbolHandler {
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
+    inMaintenance = false
+    greetingDue = nil
     listDue = nil
     hasAllVolumes = false
     listRequest.restart()
@@ -134,6 +142,16 @@ package final class FeedEngine: SymbolHandler {
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
     if facts.listTimeout == nil ? !listRequest.isDone : !isConnected && !isPrepared { prepare(now: now, into: &batch) }
     guard isConnected else { return }
+    if let due = greetingDue, now >= due {
+      greetingDue = nil
+      note(FeedError(.unanswered, "the greeting was not answered, without which nothing is as it should be"), text: "")
+      return actions.append(.reconnect(reason: "the greeting was not answered"))
+    }
+    if inMaintenance, let limit = facts.maintenanceLimit {
+      ping(now)
+      guard now - maintenanceSince >= limit else { return }
+      maintain(false, now, into: &batch)
+    }
     if let due = listDue, now >= due {
       listAttempts += 1
       unanswered(listAttempts, "the list of markets", now: now)
@@ -148,6 +166,20 @@ package final class FeedEngine: SymbolHandler {
     ping(now)
     pacer.expire(now: now)
     pump(now)
+  }
+
+  func maintain(_ isOn: Bool, _ now: Timestamp, into batch: inout EventBatch) {
+    guard isOn != inMaintenance else { return }
+    inMaintenance = isOn
+    actions.append(.maintenance(isOn))
+    guard facts.maintenanceLimit != nil else { return }
+    maintenanceSince = now
+    for place in lines.indices { take(place, outOfSync: .venueReset, now: now, into: &batch) }
+    guard !isOn else { return }
+    let places = lines.indices.filter { lines[$0].isCarried }
+    for place in places { lines[place].book.queued(now: now) }
+    for channel in facts.channels.indices { desk.renew(places, channel: channel) }
+    flush(now)
   }
 
   /// The dialect's own watch, and the channels that promise something.
@@ -346,13 +378,21 @@ package final class FeedEngine: SymbolHandler {
     if hearing.mayBeCanary, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
     isAnswer = hearing.isAnswer
     counts.ignored += hearing.ignored
-    take(from: start, now: now, into: &batch)
-    guard !hearing.reports.isEmpty else { return }
-    for report in hearing.reports { try act(report, now: now, into: &batch) }
+    if let place = hearing.linked { seen[place].sequenceOK += 1 }
+    let lost = hearing.lostBefore
+    let first = lost.map { loseBooks($0, before: start, now: now, into: &batch) } ?? start
+    take(from: first, now: now, into: &batch)
+    let reports = hearing.reports
+    if lost != nil { tick(now: now, into: &batch) }
+    for report in reports { try act(report, now: now, into: &batch) }
   }
 
   /// Of a message that could not be read only a book loses something.
   override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    hearing.begin(now: now)
+    dialect.missed(message, known, &hearing)
+    for topic in hearing.heard where !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+    for report in hearing.reports { try? act(report, now: now, into: &batch) }
     for fact in facts.salvage where Salvage.contains(message, fact.mark) {
       let places = Salvage.symbols(
         message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)

@@ -11,7 +11,7 @@ struct SubscriptionDesk {
     case idle
     /// In a request that waits for its turn.
     case queued
-    /// Sent; an answer is awaited for `RequestDeadline.answer`.
+    /// Sent; an answer is awaited for `DialectFacts.answerWithin`.
     case sent
     case acknowledged
     /// Refused; nothing is asked for until somebody wants it anew.
@@ -31,6 +31,7 @@ struct SubscriptionDesk {
   private let channels: Int
   private let grouping: DialectFacts.Grouping
   private let answersEachTopic: Bool
+  private let answerWithin: Int64
   private(set) var states: [State] = []
   var outbox: RequestOutbox<Request>
   private var rateBackoff = Backoff(first: 5 * Microseconds.second, limit: Microseconds.minute)
@@ -39,6 +40,7 @@ struct SubscriptionDesk {
     channels = facts.channels.count
     grouping = facts.pacing.grouping
     answersEachTopic = facts.answersEachTopic
+    answerWithin = facts.answerWithin
     outbox = RequestOutbox(
       atOnce: facts.pacing.atOnce, every: facts.pacing.every * Int64(facts.pacing.isShared ? connections : 1),
       limit: facts.pacing.limit)
@@ -110,6 +112,11 @@ struct SubscriptionDesk {
     outbox.putBack(first, second)
   }
 
+  /// The venue has ended a subscription by itself, which is asked for again when an answer to it would be overdue.
+  mutating func ended(_ topic: Topic, now: Timestamp) {
+    again(Request(places: [code(topic)]), due: now + answerWithin)
+  }
+
   /// Asks again later, ever more rarely, for what was refused beside a book.
   mutating func rest(_ request: Request, now: Timestamp) {
     guard !request.places.isEmpty else { return }
@@ -170,7 +177,7 @@ struct SubscriptionDesk {
   mutating func sent(_ request: Request, as id: Int, now: Timestamp) {
     guard !request.isEnd else { return }
     set(.sent, request.places)
-    outbox.sent(request, as: id, now: now)
+    outbox.sent(request, as: id, within: answerWithin, now: now)
   }
 
   /// The requests whose answers are overdue; they are not awaited any more.

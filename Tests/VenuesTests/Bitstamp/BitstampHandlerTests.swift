@@ -344,6 +344,12 @@ struct BitstampHandlerTests {
         #"{"event":"bts:unsubscribe","data":{"channel":"diff_order_book_btcusd"}}"#,
         #"{"event":"bts:subscribe","data":{"channel":"diff_order_book_btcusd"}}"#,
       ])
+    // No snapshot says that the channel speaks again.
+    feed.wait(9)
+    #expect(!feed.gets.contains { $0.path.contains("btcusd") })
+    feed.receive(#"{"event":"bts:subscription_succeeded","channel":"diff_order_book_btcusd","data":{}}"#)
+    feed.wait(6)
+    #expect(feed.gets.contains { $0.path.contains("btcusd") })
   }
 
   @Test("a live book is renewed without leaving sync: after a minute, then each ten")

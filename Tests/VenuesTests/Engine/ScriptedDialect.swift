@@ -11,6 +11,10 @@ import MarketData
 ///     next A 8            a change of it, of which the number is 8
 ///     trade A             a trade
 ///     broken A            a message of A's book that cannot be read
+///     hole whole A 9      the same, and something before it is missing of which nobody knows whose it was
+///     ended A 1           the venue has ended that channel of A by itself
+///     greeted             the greeting was answered
+///     maintenance on      the venue is in maintenance, or `off`
 final class ScriptedDialect: Dialect {
   enum Books { case streamed, bridged }
   static let symbols = ["A", "B", "C"]
@@ -18,7 +22,9 @@ final class ScriptedDialect: Dialect {
     isOld: { $0.last <= $1 }, joins: { $0.first <= $1 &+ 1 && $0.last > $1 }, isRepeat: { $0.last == $1 },
     follows: { $0.first == $1 &+ 1 })
 
-  init(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) {
+  init(
+    _ books: Books, _ grouping: DialectFacts.Grouping = .topic, adjust: (inout DialectFacts) -> Void = { _ in }
+  ) {
     var facts = DialectFacts(
       channels: [.init("book"), .init("trade")], book: books == .streamed ? .streamed(Self.rule) : .bridged,
       pacing: .init(grouping: grouping, atOnce: 2, every: Microseconds.second, limit: 256),
@@ -27,6 +33,7 @@ final class ScriptedDialect: Dialect {
       facts.bridge = .init(
         rule: Self.rule, snapshots: [(levels: 10, weight: 1)], weightPerMinute: 60, concurrency: 2, bodyLimit: 1_024)
     }
+    adjust(&facts)
     super.init(facts)
   }
 
@@ -41,10 +48,12 @@ final class ScriptedDialect: Dialect {
       })
   }
 
-  static func engine(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) -> FeedEngine {
+  static func engine(
+    _ books: Books, _ grouping: DialectFacts.Grouping = .topic, adjust: (inout DialectFacts) -> Void = { _ in }
+  ) -> FeedEngine {
     let venue = venue(books, grouping)
     let configuration = FeedConfiguration(symbols: symbols.map { "\($0)-USD" })
-    return FeedEngine(ScriptedDialect(books, grouping), venue: venue, configuration: configuration)
+    return FeedEngine(ScriptedDialect(books, grouping, adjust: adjust), venue: venue, configuration: configuration)
   }
 
   override func spell(
@@ -53,7 +62,8 @@ final class ScriptedDialect: Dialect {
     switch request {
     case .subscribe(let topics): "sub \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
     case .unsubscribe(let topics): "end \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
-    case .list, .ping, .canary, .greeting: nil
+    case .greeting: facts.awaitsGreeting ? "hello" : nil
+    case .list, .ping, .canary: nil
     }
   }
 
@@ -61,7 +71,11 @@ final class ScriptedDialect: Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     let text = message.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    let words = text.split(separator: " ").map(String.init)
+    var words = text.split(separator: " ").map(String.init)
+    if words[0] == "hole" {
+      words.removeFirst()
+      hearing.lostBefore = .gap
+    }
     func place() throws(FeedError) -> InstrumentID {
       guard words.count > 1, let place = instruments.place(named: words[1]) else { throw FeedError(.shape, text) }
       return InstrumentID(place)
@@ -86,6 +100,10 @@ final class ScriptedDialect: Dialect {
         askRange: 0..<0, time: hearing.now)
       batch.events.append(.book(event))
       hearing.number(UpdateNumbers(first: number, last: number))
+    case "ended":
+      hearing.report(.ended(Topic(place: try place().index, channel: Int(words[2]) ?? 0)))
+    case "greeted": hearing.report(.greeted)
+    case "maintenance": hearing.report(.maintenance(words[1] == "on"))
     case "trade":
       batch.events.append(
         .trade(
