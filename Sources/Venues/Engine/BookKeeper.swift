@@ -81,7 +81,7 @@ struct BookKeeper {
     guard stream.isLive, !isBridged else { return .nothing }
     guard let numbers = numbers?.numbers, let rule else { return .applied }
     // The same again, by all of its numbers.
-    if numbers == newest { return .nothing }
+    if numbers == newest { return !isJoined && rule.isOld(numbers, newest.last) ? .old : .nothing }
     if rule.follows(numbers, newest.last) {
       // One that names the number again says that nothing has changed: what linked the one before may come once more.
       if numbers.last != newest.last { newest = numbers }

@@ -36,7 +36,9 @@ package final class FeedEngine: SymbolHandler {
     /// A trade that is newer than the newest update: its time, and when it came.
     var unfollowed: (time: Timestamp, since: Timestamp)?
     var hasTraded = false
-    var isCarried: Bool { isListed && !isRefused }
+    /// Whether its details say that it is not to be carried, on whatever connection.
+    var isEnded = false
+    var isCarried: Bool { isListed && !isRefused && !isEnded }
   }
 
   let dialect: Dialect
@@ -44,6 +46,10 @@ package final class FeedEngine: SymbolHandler {
   var lines: [Line] = []
   var desk: SubscriptionDesk
   var pacer: RequestPacer
+  /// Where the list has names only.
+  var markets: MarketDesk?
+  /// Whether the details of a market have ever said that it is not to be carried.
+  var hasEnded = false
   /// Levels of the snapshots that are asked for.
   var snapshotLevels = 0
   let unnumbered: DialectFacts.Unnumbered?
@@ -53,8 +59,8 @@ package final class FeedEngine: SymbolHandler {
   var watches: [SilenceWatch?] = []
   private(set) var isConnected = false
   private var isLeaving = false
-  private(set) var inMaintenance = false
-  private var maintenanceSince = Timestamp.distantPast
+  var inMaintenance = false
+  var maintenanceSince = Timestamp.distantPast
   /// When the answer to the greeting is overdue; nil if none is awaited.
   var greetingDue: Timestamp?
   /// When a list that comes in the stream is overdue; nil if none is awaited.
@@ -65,6 +71,7 @@ package final class FeedEngine: SymbolHandler {
   private var listFailure: Int?
   /// Of the parts of the list that have come.
   private var listed: [ListedMarket] = []
+  private var listedNames: Set<String> = []
   private var listPart = 0
   private var listCursor: String?
   /// Topics that were begun and ended since `hour`.
@@ -85,6 +92,8 @@ package final class FeedEngine: SymbolHandler {
       requestWeight: bridge?.snapshots[0].weight ?? 1, concurrency: bridge?.concurrency ?? 1)
     snapshotLevels = bridge?.snapshots[0].levels ?? 0
     unnumbered = bridge?.unnumbered
+    precondition(bridge == nil || facts.perMarket == nil, "answers to both would have the same numbers")
+    markets = facts.perMarket.map { MarketDesk($0, connections: configuration.connections) }
     pingAfter = facts.ping?.after ?? .max
     super.init(venue: venue, configuration: configuration)
     listRequest = ListRequest(banPause: facts.banPause)
@@ -102,6 +111,11 @@ package final class FeedEngine: SymbolHandler {
     lastPing = now
     topicsOfHour = 0
     hour = now
+    if let reason = facts.refusesURL?(url) {
+      for place in lines.indices { lines[place].isRefused = true }
+      for symbol in symbols { refuse(symbol, reason) }
+      return
+    }
     if let greeting = spell(.greeting, now) {
       send(greeting, now)
       if facts.awaitsGreeting { greetingDue = now + RequestDeadline.answer }
@@ -129,18 +143,20 @@ package final class FeedEngine: SymbolHandler {
     desk.removeAll()
     pacer.removeAll()
     renewal = nil
+    markets?.disconnected()
     dialect.forget()
     pingAfter = facts.ping?.after ?? .max
     for place in lines.indices {
       var book = lines[place].book
       book.disconnected()
-      lines[place] = Line(book: book)
+      lines[place] = Line(book: book, isEnded: lines[place].isEnded)
     }
     for topic in watches.indices { watches[topic]?.disconnected() }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
     if facts.listTimeout == nil ? !listRequest.isDone : !isConnected && !isPrepared { prepare(now: now, into: &batch) }
+    pumpMarkets(now)
     guard isConnected else { return }
     if let due = greetingDue, now >= due {
       greetingDue = nil
@@ -166,20 +182,6 @@ package final class FeedEngine: SymbolHandler {
     ping(now)
     pacer.expire(now: now)
     pump(now)
-  }
-
-  func maintain(_ isOn: Bool, _ now: Timestamp, into batch: inout EventBatch) {
-    guard isOn != inMaintenance else { return }
-    inMaintenance = isOn
-    actions.append(.maintenance(isOn))
-    guard facts.maintenanceLimit != nil else { return }
-    maintenanceSince = now
-    for place in lines.indices { take(place, outOfSync: .venueReset, now: now, into: &batch) }
-    guard !isOn else { return }
-    let places = lines.indices.filter { lines[$0].isCarried }
-    for place in places { lines[place].book.queued(now: now) }
-    for channel in facts.channels.indices { desk.renew(places, channel: channel) }
-    flush(now)
   }
 
   /// The dialect's own watch, and the channels that promise something.
@@ -271,6 +273,7 @@ package final class FeedEngine: SymbolHandler {
 
   private func restartList() {
     listed = []
+    listedNames = []
     listPart = 0
     listCursor = nil
   }
@@ -282,12 +285,13 @@ package final class FeedEngine: SymbolHandler {
       pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
     }
     listed += page.markets
+    listedNames.formUnion(page.names)
     listPart += 1
     // A cursor that stays where it is would be followed for ever.
     let isSame = page.cursor != nil && page.cursor == listCursor
     listCursor = page.cursor
     guard !page.goesOn || isSame || listPart >= facts.listParts || nextListPath == nil else { return false }
-    take(listed, into: &batch)
+    take(listed, listedNames, into: &batch)
     restartList()
     return true
   }
@@ -299,15 +303,33 @@ package final class FeedEngine: SymbolHandler {
   }
 
   override func hasListed(now: Timestamp) {
-    guard isConnected else { return }
-    subscribeMissing(now)
-    flush(now)
+    markets?.wantDetails(now: now)
+    if isConnected {
+      subscribeMissing(now)
+      flush(now)
+    }
+    pumpMarkets(now)
   }
 
-  func take(_ markets: [ListedMarket], into batch: inout EventBatch) {
-    let carried = carry(markets, into: &batch)
-    while lines.count < known.count { lines.append(Line(book: BookKeeper(facts))) }
+  func take(_ listed: [ListedMarket], _ names: Set<String> = [], into batch: inout EventBatch) {
+    markets?.newList()
+    let others = configuredMarkets(among: listed, names)
+    let symbols = Set(others.map(\.symbol))
+    let carried = carry(listed + others, listing: { !symbols.contains($0.symbol) }, into: &batch)
+    makeLines()
     for place in lines.indices { lines[place].isListed = carried.contains(place) }
+    placeMarkets()
+  }
+
+  override func carried(_ market: ListedMarket) -> ListedMarket? { known(of: market) }
+
+  override func refusal(of market: ListedMarket, for symbol: String) -> String? {
+    carrier(of: market).map { "\(venue.title)'s \(market.venueSymbol) is carried as \($0.text): leave one of them out" }
+  }
+
+  /// Makes room for the instruments that are new.
+  func makeLines() {
+    while lines.count < known.count { lines.append(Line(book: BookKeeper(facts))) }
     desk.grow(to: lines.count)
     if facts.channels.contains(where: { $0.every != nil }) {
       while watches.count < desk.states.count {
@@ -345,7 +367,8 @@ package final class FeedEngine: SymbolHandler {
     facts.unlisted?(wanted, markets) ?? super.unlisted(wanted, among: markets)
   }
 
-  override var asksAgain: Bool { true }
+  /// Where nothing can be carried on a connection, it cannot be however often it is asked for.
+  override var asksAgain: Bool { facts.refusesURL?(url) == nil }
 
   /// What stayed silent is subscribed again, too: a name that is none may be acknowledged, and whether one that has
   /// become one is heard of by itself is not known.
@@ -353,11 +376,13 @@ package final class FeedEngine: SymbolHandler {
     if facts.listTimeout != nil {
       guard isConnected, hasStreamList, !desk.outbox.isPaused(at: now) else { return }
     }
+    // What was closed may have been opened, which its details say.
+    markets?.forgetDetails(of: symbols)
     for place in lines.indices where symbols.contains(configuredName(place)) && !lines[place].book.isLive {
       guard lines[place].isRefused || lines[place].isToldSilent else { continue }
       var book = lines[place].book
       book.stop()
-      lines[place] = Line(book: book)
+      lines[place] = Line(book: book, isEnded: lines[place].isEnded)
       desk.forget(place)
     }
     guard facts.listTimeout != nil else {
@@ -438,6 +463,7 @@ package final class FeedEngine: SymbolHandler {
   override func answered(
     _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeMarket(request, status: status, body: body, now: now, into: &batch) { return }
     guard let place = pacer.answered(request) else { return }
     takeSnapshot(place, status: status, body: body, now: now, into: &batch)
     pump(now)
