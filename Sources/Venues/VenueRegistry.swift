@@ -4,14 +4,14 @@ import MarketData
 package enum VenueRegistry {
   package static let venues: [Venue] = [
     Binance.venue,
-    BitfinexHandler.venue,
-    BitstampHandler.venue,
+    Bitfinex.venue,
+    Bitstamp.venue,
     Bybit.venue,
     CoinbaseHandler.venue,
     CoinbaseAdvancedHandler.venue,
     DeribitHandler.venue,
     Gate.venue,
-    GeminiHandler.venue,
+    Gemini.venue,
     HyperliquidHandler.venue,
     Kraken.venue,
     KuCoin.venue,

@@ -3,14 +3,9 @@ import PubSub
 
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
-<<<<<<< HEAD
-  case welcome, stream, instruments, status, snapshot, ticker, quote, trades, sparkline, candles, rates, book, topic,
-    alerts, alert, webhooks, webhook
-=======
   // What stands in a longer path comes before it.
   case welcome, openapi, stream, instruments, status, snapshot, ticker, quote, trades, linePicture, sparkline, candles,
-    rates, book, card, topic, alerts, alert
->>>>>>> w/memory
+    rates, book, card, topic, alerts, alert, webhooks, webhook
 
   /// A parameter of a route's query.
   struct Parameter: Sendable {
@@ -61,11 +56,7 @@ enum Route: CaseIterable, Sendable {
 
   var parameters: [Parameter] {
     switch self {
-<<<<<<< HEAD
-    case .welcome, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook: []
-=======
-    case .welcome, .openapi, .stream, .status, .ticker, .alerts, .alert: []
->>>>>>> w/memory
+    case .welcome, .openapi, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook: []
     case .instruments:
       [
         Parameter(name: "venue", allowed: "a venue's name"),

@@ -18,6 +18,9 @@ struct SequenceRule: Sendable {
   let isRepeat: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
   /// Whether `update` follows the update that ended at `last` with no hole between.
   let follows: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
+  /// False where the numbers are times: what is older than a snapshot is in it, and nothing tells a hole. Then a
+  /// snapshot must not be older than anything that was not kept.
+  var isNumbered = true
   /// Whether `update` may be the whole book, where nothing but its numbers tells a snapshot from a change: it is, if
   /// the book awaits one.
   var mayBeWhole: @Sendable (_ update: UpdateNumbers) -> Bool = { _ in false }

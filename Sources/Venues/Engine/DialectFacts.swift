@@ -69,6 +69,28 @@ struct DialectFacts {
     var bodyLimit: Int
     /// A book that never changes still wants a snapshot, this long after its subscription was acknowledged, µs.
     var quietAfter = 5 * Microseconds.second
+    /// From an update that a snapshot must have in it to the request for one, µs: where answers may be older.
+    var delay: Int64 = 0
+    /// The status by which the venue says that there is no such market: then it is refused.
+    var missing: Int?
+    var unnumbered: Unnumbered?
+  }
+
+  /// What is done about a book whose updates have a time and no number, so that a lost one shows in nothing.
+  struct Unnumbered {
+    /// A live book is renewed by a snapshot, without leaving sync: so long after its first one, and each time after so
+    /// long, µs.
+    var firstRenewal: Int64
+    var renewal: Int64
+    /// A trade changes the book. Where no update follows one for so long, µs, the channel is dead, not quiet.
+    var tradePatience: Int64
+    /// What a message says that is certainly of no book. One that cannot be read and does not have it may have been
+    /// an update of any: all are renewed.
+    var otherMark: StaticString
+    /// Snapshots in a row that are put back for being older than a quiet book's subscription, by the gateway's clock.
+    var quietAttempts = 3
+    /// Snapshots in a row that are put back for being older than what came, before its times are not believed.
+    var staleAttempts = 6
   }
 
   enum Book {
@@ -100,6 +122,26 @@ struct DialectFacts {
     init(stringLiteral path: String) { self.init(path) }
   }
 
+  /// What is asked for of single markets by REST, where no list says it.
+  struct PerMarket {
+    /// In front of a market's name: its details.
+    var details: String
+    /// The same for its 24 h figures, which are asked for in turn.
+    var figures: [String] = []
+    var requestsPerMinute: Int
+    var concurrency: Int
+    /// Bytes that an answer has at most.
+    var bodyLimit: Int
+    /// How long details are believed, µs.
+    var detailsAge: Int64
+    /// How often all figures of a market are asked for, at most, µs.
+    var figuresEvery: Int64
+    /// What the venue calls a symbol.
+    var name: @Sendable (FeedSymbol) -> String
+    /// Whether a market cannot be carried before its details are known.
+    var waits: @Sendable (FeedSymbol) -> Bool
+  }
+
   /// The book's comes first.
   var channels: [Channel]
   var book: Book
@@ -116,6 +158,18 @@ struct DialectFacts {
   var listParts = 20
   /// How long an address that was shut out of REST leaves it alone, µs.
   var banPause = 5 * Microseconds.minute
+  /// How long the answer to a subscription may take, µs.
+  var answerWithin = RequestDeadline.answer
+  /// Whether the greeting must be answered, before `RequestDeadline.answer` has passed: the connection is of no use
+  /// without.
+  var awaitsGreeting = false
+  /// In maintenance nothing is asked for and no book vouched for; it counts as over after this long without a word, µs,
+  /// and then everything is subscribed again. Nil where it is only told of.
+  var maintenanceLimit: Int64?
+  /// Where the list has names only.
+  var perMarket: PerMarket?
+  /// Why nothing can be carried on a connection to such an address, for people; nil if it can.
+  var refusesURL: (@Sendable (String) -> String?)?
   /// Subscriptions wait so long for the venue's welcome, µs; 0 where there is none.
   var welcomeWithin: Int64 = 0
   /// A symbol of which nothing came for so long after subscribing is told, µs: where any name is acknowledged. Nil
@@ -126,6 +180,8 @@ struct DialectFacts {
   /// Subscriptions in a row without a snapshot, of a book that has been live, after which the connection is made anew;
   /// nil where a subscription can be relied on to bring one.
   var silentAttempts: Int?
+  /// What stands before a market's name in the canary's messages.
+  var canaryPrefix = "\""
   /// Whether each topic of a request is answered by itself, and refused by itself: then what comes on one says nothing
   /// of the others. Otherwise a request is carried out as a whole or not at all.
   var answersEachTopic = false

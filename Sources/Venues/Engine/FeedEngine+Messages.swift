@@ -12,6 +12,11 @@ extension FeedEngine {
     var hasLost = false
     for topic in hearing.heard where !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
     while index < batch.events.count {
+      if hasEnded, let place = Self.place(of: batch.events[index]), lines[place].isEnded {
+        if case .book = batch.events[index] { book += 1 }
+        batch.events.remove(at: index)
+        continue
+      }
       switch batch.events[index] {
       case .trade(var trade):
         let place = trade.instrument.index
@@ -23,6 +28,7 @@ extension FeedEngine {
           batch.events[index] = .trade(trade)
         }
         count(trade)
+        if unnumbered != nil { traded(trade, now) }
         if facts.countsTrades {
           let id = Int64(clamping: trade.id.number ?? 0)
           let fills = trades < hearing.fills.count ? hearing.fills[trades] : 1
@@ -51,6 +57,30 @@ extension FeedEngine {
     if hasLost { tick(now: now, into: &batch) }
   }
 
+  /// Something before the message is missing, of which it cannot be told whose it was: no book that is live is vouched
+  /// for. A snapshot that shows it is good itself.
+  func loseBooks(_ reason: ResyncReason, before start: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
+    var first = start
+    for place in lines.indices where lines[place].book.lose(now: now) {
+      seen[place].gaps += reason == .gap ? 1 : 0
+      if lines[place].book.isBridged { lostBridged(place, now) }
+      batch.events.insert(.bookReset(InstrumentID(place), reason), at: first)
+      first += 1
+    }
+    return first
+  }
+
+  /// Whose an event is.
+  private static func place(of event: MarketEvent) -> Int? {
+    switch event {
+    case .trade(let trade): trade.instrument.index
+    case .book(let event): event.instrument.index
+    case .quote(let quote): quote.instrument.index
+    case .ticker(let ticker): ticker.instrument.index
+    default: nil
+    }
+  }
+
   /// Something came of a symbol beside its book.
   func hear(_ place: Int) {
     if lines[place].book.isBridged { lines[place].isHeard = true }
@@ -68,13 +98,19 @@ extension FeedEngine {
       return false
     }
     let isWhole = event.kind == .snapshot || verdict == .whole
-    if isWhole { seen[place].snapshots += 1 } else { seen[place].deltas += 1 }
+    if isWhole {
+      seen[place].snapshots += 1
+    } else if event.checksum == nil || !event.bidRange.isEmpty || !event.askRange.isEmpty {
+      // A checksum alone is no update.
+      seen[place].deltas += 1
+    }
     let isBridged = lines[place].book.isBridged
     if isWhole || isBridged { lines[place].isHeard = true }
     if isBridged, lines[place].acknowledged == nil {
       lines[place].acknowledged = now
       desk.flows(Topic(place: place, channel: 0))
     }
+    if unnumbered != nil, let numbers { updated(event, numbers.numbers, batch, now) }
     if !watches.isEmpty { watches[place * facts.channels.count]?.heard(now: now) }
     switch verdict {
     case .whole:
@@ -87,19 +123,21 @@ extension FeedEngine {
       lines[place].wasLive = true
       desk.flows(Topic(place: place, channel: 0))
     case .applied: break
-    case .followed: seen[place].sequenceOK += 1
+    case .followed: seen[place].sequenceOK += unnumbered == nil ? 1 : 0
     case .joined: seen[place].bridged += 1
     case .old: seen[place].dropped += 1
     case .nothing, .shallower: break
     case .kept:
       // What is kept may have to be widened, as what is applied.
       note(event, batch)
-      pacer.want(place)
-      pump(now)
+      let delay = facts.bridge?.delay ?? 0
+      pacer.want(place, notBefore: now + delay)
+      // One that is to wait goes with a tick.
+      if delay == 0 { pump(now) }
     case .gap:
       note(event, batch)
       seen[place].gaps += 1
-      if isBridged { pacer.lost(place, now: now) } else { _ = lines[place].book.lose(now: now) }
+      if isBridged { lostBridged(place, now) } else { _ = lines[place].book.lose(now: now) }
       batch.events[index] = .bookReset(event.instrument, .gap)
       hasLost = true
       return true

@@ -11,6 +11,10 @@ extension FeedEngine {
       lines[place].isAsked = true
       lines[place].book.queued(now: now)
     }
+    guard let entries = markets?.entries else { return }
+    for index in entries.indices {
+      if let place = entries[index].place, places.contains(place) { markets?.begin(index, place, now: now) }
+    }
   }
 
   /// Subscribes the books again whose time has come: those that have been live before whatever else waits.
@@ -51,6 +55,7 @@ extension FeedEngine {
     var request = request
     // Of a symbol that was refused nothing is asked for, and a book whose snapshot has come after all is left as it is.
     request.places.removeAll {
+      if request.isLast { return false }
       let topic = desk.topic($0)
       let line = lines[topic.place]
       return !line.isCarried || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
@@ -83,6 +88,21 @@ extension FeedEngine {
     leave("the subscriptions of an hour are used up", within: 5 * Microseconds.minute)
     desk.outbox.pause(until: hour + Microseconds.hour)
     return false
+  }
+
+  /// The venue is in maintenance, or back: then all that is carried is begun anew, where it must be.
+  func maintain(_ isOn: Bool, _ now: Timestamp, into batch: inout EventBatch) {
+    guard isOn != inMaintenance else { return }
+    inMaintenance = isOn
+    actions.append(.maintenance(isOn))
+    guard facts.maintenanceLimit != nil else { return }
+    maintenanceSince = now
+    for place in lines.indices { take(place, outOfSync: .venueReset, now: now, into: &batch) }
+    guard !isOn else { return }
+    let places = lines.indices.filter { lines[$0].isCarried }
+    for place in places { lines[place].book.queued(now: now) }
+    for channel in facts.channels.indices { desk.renew(places, channel: channel) }
+    flush(now)
   }
 
   /// Sends the requests again whose answers are overdue, tells of them, and has the connection exchanged in the end.

@@ -31,8 +31,14 @@ package final class FeedEngine: SymbolHandler {
     /// Whether its channels have been asked for on this connection.
     var isAsked = false
     var lastTrade: Int64 = 0
+    /// When a live book whose updates are not numbered is renewed.
+    var renewDue = Timestamp.distantFuture
+    /// A trade that is newer than the newest update: its time, and when it came.
+    var unfollowed: (time: Timestamp, since: Timestamp)?
     var hasTraded = false
-    var isCarried: Bool { isListed && !isRefused }
+    /// Whether its details say that it is not to be carried, on whatever connection.
+    var isEnded = false
+    var isCarried: Bool { isListed && !isRefused && !isEnded }
   }
 
   let dialect: Dialect
@@ -40,13 +46,23 @@ package final class FeedEngine: SymbolHandler {
   var lines: [Line] = []
   var desk: SubscriptionDesk
   var pacer: RequestPacer
+  /// Where the list has names only.
+  var markets: MarketDesk?
+  /// Whether the details of a market have ever said that it is not to be carried.
+  var hasEnded = false
   /// Levels of the snapshots that are asked for.
   var snapshotLevels = 0
+  let unnumbered: DialectFacts.Unnumbered?
+  /// The book that is being renewed while it goes on.
+  var renewal: BookRenewal?
   /// By topic, for the channels that promise something.
   var watches: [SilenceWatch?] = []
   private(set) var isConnected = false
   private var isLeaving = false
   var inMaintenance = false
+  var maintenanceSince = Timestamp.distantPast
+  /// When the answer to the greeting is overdue; nil if none is awaited.
+  var greetingDue: Timestamp?
   /// When a list that comes in the stream is overdue; nil if none is awaited.
   var listDue: Timestamp?
   private var listAttempts = 0
@@ -55,6 +71,7 @@ package final class FeedEngine: SymbolHandler {
   private var listFailure: Int?
   /// Of the parts of the list that have come.
   private var listed: [ListedMarket] = []
+  private var listedNames: Set<String> = []
   private var listPart = 0
   private var listCursor: String?
   /// Topics that were begun and ended since `hour`.
@@ -74,6 +91,9 @@ package final class FeedEngine: SymbolHandler {
       weightPerMinute: max(1, (bridge?.weightPerMinute ?? 60) / configuration.connections),
       requestWeight: bridge?.snapshots[0].weight ?? 1, concurrency: bridge?.concurrency ?? 1)
     snapshotLevels = bridge?.snapshots[0].levels ?? 0
+    unnumbered = bridge?.unnumbered
+    precondition(bridge == nil || facts.perMarket == nil, "answers to both would have the same numbers")
+    markets = facts.perMarket.map { MarketDesk($0, connections: configuration.connections) }
     pingAfter = facts.ping?.after ?? .max
     super.init(venue: venue, configuration: configuration)
     listRequest = ListRequest(banPause: facts.banPause)
@@ -91,7 +111,15 @@ package final class FeedEngine: SymbolHandler {
     lastPing = now
     topicsOfHour = 0
     hour = now
-    if let greeting = spell(.greeting, now) { send(greeting, now) }
+    if let reason = facts.refusesURL?(url) {
+      for place in lines.indices { lines[place].isRefused = true }
+      for symbol in symbols { refuse(symbol, reason) }
+      return
+    }
+    if let greeting = spell(.greeting, now) {
+      send(greeting, now)
+      if facts.awaitsGreeting { greetingDue = now + RequestDeadline.answer }
+    }
     if facts.welcomeWithin > 0 { desk.outbox.pause(until: now + facts.welcomeWithin) }
     if facts.listTimeout != nil {
       hasStreamList = false
@@ -105,6 +133,8 @@ package final class FeedEngine: SymbolHandler {
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
+    inMaintenance = false
+    greetingDue = nil
     listDue = nil
     hasAllVolumes = false
     listRequest.restart()
@@ -112,19 +142,32 @@ package final class FeedEngine: SymbolHandler {
     restartList()
     desk.removeAll()
     pacer.removeAll()
+    renewal = nil
+    markets?.disconnected()
     dialect.forget()
     pingAfter = facts.ping?.after ?? .max
     for place in lines.indices {
       var book = lines[place].book
       book.disconnected()
-      lines[place] = Line(book: book)
+      lines[place] = Line(book: book, isEnded: lines[place].isEnded)
     }
     for topic in watches.indices { watches[topic]?.disconnected() }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
     if facts.listTimeout == nil ? !listRequest.isDone : !isConnected && !isPrepared { prepare(now: now, into: &batch) }
+    pumpMarkets(now)
     guard isConnected else { return }
+    if let due = greetingDue, now >= due {
+      greetingDue = nil
+      note(FeedError(.unanswered, "the greeting was not answered, without which nothing is as it should be"), text: "")
+      return actions.append(.reconnect(reason: "the greeting was not answered"))
+    }
+    if inMaintenance, let limit = facts.maintenanceLimit {
+      ping(now)
+      guard now - maintenanceSince >= limit else { return }
+      maintain(false, now, into: &batch)
+    }
     if let due = listDue, now >= due {
       listAttempts += 1
       unanswered(listAttempts, "the list of markets", now: now)
@@ -133,6 +176,7 @@ package final class FeedEngine: SymbolHandler {
     watch(now, into: &batch)
     renewBooks(now)
     for place in lines.indices where lines[place].isCarried { watchSilence(of: place, now) }
+    if let unnumbered { tendUnnumbered(unnumbered, now, into: &batch) }
     repeatUnanswered(now)
     flush(now)
     ping(now)
@@ -194,6 +238,8 @@ package final class FeedEngine: SymbolHandler {
     dialect.spell(.canary(market), id: id, now: now, known) ?? ""
   }
 
+  override func canaryMark(of market: String) -> String { "\(facts.canaryPrefix)\(market)\"" }
+
   // MARK: Lists
 
   package override var isPrepared: Bool {
@@ -227,6 +273,7 @@ package final class FeedEngine: SymbolHandler {
 
   private func restartList() {
     listed = []
+    listedNames = []
     listPart = 0
     listCursor = nil
   }
@@ -238,12 +285,13 @@ package final class FeedEngine: SymbolHandler {
       pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
     }
     listed += page.markets
+    listedNames.formUnion(page.names)
     listPart += 1
     // A cursor that stays where it is would be followed for ever.
     let isSame = page.cursor != nil && page.cursor == listCursor
     listCursor = page.cursor
     guard !page.goesOn || isSame || listPart >= facts.listParts || nextListPath == nil else { return false }
-    take(listed, into: &batch)
+    take(listed, listedNames, into: &batch)
     restartList()
     return true
   }
@@ -255,15 +303,33 @@ package final class FeedEngine: SymbolHandler {
   }
 
   override func hasListed(now: Timestamp) {
-    guard isConnected else { return }
-    subscribeMissing(now)
-    flush(now)
+    markets?.wantDetails(now: now)
+    if isConnected {
+      subscribeMissing(now)
+      flush(now)
+    }
+    pumpMarkets(now)
   }
 
-  func take(_ markets: [ListedMarket], into batch: inout EventBatch) {
-    let carried = carry(markets, into: &batch)
-    while lines.count < known.count { lines.append(Line(book: BookKeeper(facts))) }
+  func take(_ listed: [ListedMarket], _ names: Set<String> = [], into batch: inout EventBatch) {
+    markets?.newList()
+    let others = configuredMarkets(among: listed, names)
+    let symbols = Set(others.map(\.symbol))
+    let carried = carry(listed + others, listing: { !symbols.contains($0.symbol) }, into: &batch)
+    makeLines()
     for place in lines.indices { lines[place].isListed = carried.contains(place) }
+    placeMarkets()
+  }
+
+  override func carried(_ market: ListedMarket) -> ListedMarket? { known(of: market) }
+
+  override func refusal(of market: ListedMarket, for symbol: String) -> String? {
+    carrier(of: market).map { "\(venue.title)'s \(market.venueSymbol) is carried as \($0.text): leave one of them out" }
+  }
+
+  /// Makes room for the instruments that are new.
+  func makeLines() {
+    while lines.count < known.count { lines.append(Line(book: BookKeeper(facts))) }
     desk.grow(to: lines.count)
     if facts.channels.contains(where: { $0.every != nil }) {
       while watches.count < desk.states.count {
@@ -301,7 +367,8 @@ package final class FeedEngine: SymbolHandler {
     facts.unlisted?(wanted, markets) ?? super.unlisted(wanted, among: markets)
   }
 
-  override var asksAgain: Bool { true }
+  /// Where nothing can be carried on a connection, it cannot be however often it is asked for.
+  override var asksAgain: Bool { facts.refusesURL?(url) == nil }
 
   /// What stayed silent is subscribed again, too: a name that is none may be acknowledged, and whether one that has
   /// become one is heard of by itself is not known.
@@ -309,11 +376,13 @@ package final class FeedEngine: SymbolHandler {
     if facts.listTimeout != nil {
       guard isConnected, hasStreamList, !desk.outbox.isPaused(at: now) else { return }
     }
+    // What was closed may have been opened, which its details say.
+    markets?.forgetDetails(of: symbols)
     for place in lines.indices where symbols.contains(configuredName(place)) && !lines[place].book.isLive {
       guard lines[place].isRefused || lines[place].isToldSilent else { continue }
       var book = lines[place].book
       book.stop()
-      lines[place] = Line(book: book)
+      lines[place] = Line(book: book, isEnded: lines[place].isEnded)
       desk.forget(place)
     }
     guard facts.listTimeout != nil else {
@@ -334,19 +403,32 @@ package final class FeedEngine: SymbolHandler {
     if hearing.mayBeCanary, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
     isAnswer = hearing.isAnswer
     counts.ignored += hearing.ignored
-    take(from: start, now: now, into: &batch)
-    guard !hearing.reports.isEmpty else { return }
-    for report in hearing.reports { try act(report, now: now, into: &batch) }
+    if let place = hearing.linked { seen[place].sequenceOK += 1 }
+    let lost = hearing.lostBefore
+    let first = lost.map { loseBooks($0, before: start, now: now, into: &batch) } ?? start
+    take(from: first, now: now, into: &batch)
+    let reports = hearing.reports
+    if lost != nil { tick(now: now, into: &batch) }
+    for report in reports { try act(report, now: now, into: &batch) }
   }
 
   /// Of a message that could not be read only a book loses something.
   override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    hearing.begin(now: now)
+    dialect.missed(message, known, &hearing)
+    for topic in hearing.heard where !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+    for report in hearing.reports { try? act(report, now: now, into: &batch) }
     for fact in facts.salvage where Salvage.contains(message, fact.mark) {
       let places = Salvage.symbols(
         message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
-      for place in places { take(place, outOfSync: .malformed, now: now, into: &batch) }
+      for place in places {
+        take(place, outOfSync: .malformed, now: now, into: &batch)
+        if unnumbered != nil { beginAnew(place, now) }
+      }
+      if places.isEmpty, unnumbered != nil { renewAll(now) }
       return tick(now: now, into: &batch)
     }
+    if let unnumbered, !Salvage.contains(message, unnumbered.otherMark) { renewAll(now) }
   }
 
   // MARK: Books
@@ -355,7 +437,7 @@ package final class FeedEngine: SymbolHandler {
   func take(_ place: Int, outOfSync reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
     guard lines[place].book.lose(now: now) else { return }
     if reason == .gap { seen[place].gaps += 1 }
-    if lines[place].book.isBridged { pacer.lost(place, now: now) }
+    if lines[place].book.isBridged { lostBridged(place, now) }
     batch.events.append(.bookReset(InstrumentID(place), reason))
   }
 
@@ -364,7 +446,7 @@ package final class FeedEngine: SymbolHandler {
   ) {
     let place = instrument.index
     guard isConnected, lines.indices.contains(place), lines[place].book.lose(now: now) else { return }
-    if lines[place].book.isBridged { pacer.lost(place, now: now) }
+    if lines[place].book.isBridged { lostBridged(place, now) }
     tick(now: now, into: &batch)
   }
 
@@ -375,11 +457,13 @@ package final class FeedEngine: SymbolHandler {
   override func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
     guard lines.indices.contains(place) else { return }
     lines[place].book.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    if renewal?.place == place { renewal?.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy) }
   }
 
   override func answered(
     _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeMarket(request, status: status, body: body, now: now, into: &batch) { return }
     guard let place = pacer.answered(request) else { return }
     takeSnapshot(place, status: status, body: body, now: now, into: &batch)
     pump(now)

@@ -44,6 +44,10 @@ struct Hearing {
     case refused(Refusal)
     /// The venue is ready for subscriptions, and wants a ping this often, µs.
     case welcome(pingAfter: Int64?)
+    /// The greeting was answered.
+    case greeted
+    /// The venue has ended a subscription by itself.
+    case ended(Topic)
     case maintenance(Bool)
     /// The connection ends soon, by the venue's plan, within so many µs.
     case leave(String, within: Int64)
@@ -64,6 +68,11 @@ struct Hearing {
   var ignored = 0
   /// Whether the message is of no use, and such as the canary brings: of a symbol's channel, and another depth of it.
   var mayBeCanary = false
+  /// Of which symbol the message is, where the messages of the connection are counted and it follows the one before.
+  var linked: Int?
+  /// Why something before this message is missing of which it cannot be told whose it was: all books are out of sync
+  /// when its events are taken.
+  var lostBefore: ResyncReason?
   /// Those of the book events of the message, in their order, where the venue numbers them: nearly always one.
   private var first: Numbers?
   private var others: [Numbers] = []
@@ -79,6 +88,8 @@ struct Hearing {
     isAnswer = false
     mayBeCanary = false
     ignored = 0
+    linked = nil
+    lostBefore = nil
     first = nil
     if !others.isEmpty { others.removeAll(keepingCapacity: true) }
     if !reports.isEmpty { reports.removeAll(keepingCapacity: true) }

@@ -11,7 +11,7 @@ struct SubscriptionDesk {
     case idle
     /// In a request that waits for its turn.
     case queued
-    /// Sent; an answer is awaited for `RequestDeadline.answer`.
+    /// Sent; an answer is awaited for `DialectFacts.answerWithin`.
     case sent
     case acknowledged
     /// Refused; nothing is asked for until somebody wants it anew.
@@ -24,6 +24,8 @@ struct SubscriptionDesk {
   struct Request: SymbolRequest, RepeatedRequest {
     var places: [Int]
     var isEnd = false
+    /// Whether it is the end of what is not begun again.
+    var isLast = false
     var attempts = 0
     var refusals = 0
   }
@@ -31,6 +33,7 @@ struct SubscriptionDesk {
   private let channels: Int
   private let grouping: DialectFacts.Grouping
   private let answersEachTopic: Bool
+  private let answerWithin: Int64
   private(set) var states: [State] = []
   var outbox: RequestOutbox<Request>
   private var rateBackoff = Backoff(first: 5 * Microseconds.second, limit: Microseconds.minute)
@@ -39,6 +42,7 @@ struct SubscriptionDesk {
     channels = facts.channels.count
     grouping = facts.pacing.grouping
     answersEachTopic = facts.answersEachTopic
+    answerWithin = facts.answerWithin
     outbox = RequestOutbox(
       atOnce: facts.pacing.atOnce, every: facts.pacing.every * Int64(facts.pacing.isShared ? connections : 1),
       limit: facts.pacing.limit)
@@ -110,6 +114,11 @@ struct SubscriptionDesk {
     outbox.putBack(first, second)
   }
 
+  /// The venue has ended a subscription by itself, which is asked for again when an answer to it would be overdue.
+  mutating func ended(_ topic: Topic, now: Timestamp) {
+    again(Request(places: [code(topic)]), due: now + answerWithin)
+  }
+
   /// Asks again later, ever more rarely, for what was refused beside a book.
   mutating func rest(_ request: Request, now: Timestamp) {
     guard !request.places.isEmpty else { return }
@@ -119,6 +128,17 @@ struct SubscriptionDesk {
     let due = now + RequestDeadline.refusalWait(request.refusals)
     set(.resting(until: due), request.places)
     outbox.append(request, due: due)
+  }
+
+  /// Ends all channels of a symbol, which is not asked for any more.
+  mutating func end(_ place: Int) {
+    let codes = Array((place * channels)..<((place + 1) * channels))
+    set(.idle, codes)
+    if case .symbols = grouping {
+      outbox.append(Request(places: codes, isEnd: true, isLast: true))
+    } else {
+      for code in codes { outbox.append(Request(places: [code], isEnd: true, isLast: true)) }
+    }
   }
 
   /// A symbol was refused: nothing of it is asked for.
@@ -155,7 +175,7 @@ struct SubscriptionDesk {
     for request in taken {
       let channel = request.places[0] % channels
       let last = joined.lastIndex { $0.places[0] % channels == channel }
-      if let last, joined[last].isEnd == request.isEnd {
+      if let last, joined[last].isEnd == request.isEnd, joined[last].isLast == request.isLast {
         joined[last].places += request.places.filter { !joined[last].places.contains($0) }
         joined[last].attempts = max(joined[last].attempts, request.attempts)
         joined[last].refusals = max(joined[last].refusals, request.refusals)
@@ -170,7 +190,7 @@ struct SubscriptionDesk {
   mutating func sent(_ request: Request, as id: Int, now: Timestamp) {
     guard !request.isEnd else { return }
     set(.sent, request.places)
-    outbox.sent(request, as: id, now: now)
+    outbox.sent(request, as: id, within: answerWithin, now: now)
   }
 
   /// The requests whose answers are overdue; they are not awaited any more.

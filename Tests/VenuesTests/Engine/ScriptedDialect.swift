@@ -7,10 +7,15 @@ import MarketData
 ///
 ///     ack 3               the request 3 was carried out
 ///     refuse 3 final      it was refused: `final`, `again`, `pause`, `already`
+///     refuse 3 final A.1  the same, for the topic that is named, which took the rest of its request with it
 ///     whole A 7           the book of A, at number 7
 ///     next A 8            a change of it, of which the number is 8
 ///     trade A             a trade
 ///     broken A            a message of A's book that cannot be read
+///     hole whole A 9      the same, and something before it is missing of which nobody knows whose it was
+///     ended A 1           the venue has ended that channel of A by itself
+///     greeted             the greeting was answered
+///     maintenance on      the venue is in maintenance, or `off`
 final class ScriptedDialect: Dialect {
   enum Books { case streamed, bridged }
   static let symbols = ["A", "B", "C"]
@@ -18,7 +23,9 @@ final class ScriptedDialect: Dialect {
     isOld: { $0.last <= $1 }, joins: { $0.first <= $1 &+ 1 && $0.last > $1 }, isRepeat: { $0.last == $1 },
     follows: { $0.first == $1 &+ 1 })
 
-  init(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) {
+  init(
+    _ books: Books, _ grouping: DialectFacts.Grouping = .topic, _ change: (inout DialectFacts) -> Void = { _ in }
+  ) {
     var facts = DialectFacts(
       channels: [.init("book"), .init("trade")], book: books == .streamed ? .streamed(Self.rule) : .bridged,
       pacing: .init(grouping: grouping, atOnce: 2, every: Microseconds.second, limit: 256),
@@ -27,6 +34,7 @@ final class ScriptedDialect: Dialect {
       facts.bridge = .init(
         rule: Self.rule, snapshots: [(levels: 10, weight: 1)], weightPerMinute: 60, concurrency: 2, bodyLimit: 1_024)
     }
+    change(&facts)
     super.init(facts)
   }
 
@@ -41,10 +49,12 @@ final class ScriptedDialect: Dialect {
       })
   }
 
-  static func engine(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) -> FeedEngine {
+  static func engine(
+    _ books: Books, _ grouping: DialectFacts.Grouping = .topic, _ change: (inout DialectFacts) -> Void = { _ in }
+  ) -> FeedEngine {
     let venue = venue(books, grouping)
     let configuration = FeedConfiguration(symbols: symbols.map { "\($0)-USD" })
-    return FeedEngine(ScriptedDialect(books, grouping), venue: venue, configuration: configuration)
+    return FeedEngine(ScriptedDialect(books, grouping, change), venue: venue, configuration: configuration)
   }
 
   override func spell(
@@ -53,7 +63,8 @@ final class ScriptedDialect: Dialect {
     switch request {
     case .subscribe(let topics): "sub \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
     case .unsubscribe(let topics): "end \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
-    case .list, .ping, .canary, .greeting: nil
+    case .greeting: facts.awaitsGreeting ? "hello" : nil
+    case .list, .ping, .canary: nil
     }
   }
 
@@ -61,7 +72,11 @@ final class ScriptedDialect: Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     let text = message.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    let words = text.split(separator: " ").map(String.init)
+    var words = text.split(separator: " ").map(String.init)
+    if words[0] == "hole" {
+      words.removeFirst()
+      hearing.lostBefore = .gap
+    }
     func place() throws(FeedError) -> InstrumentID {
       guard words.count > 1, let place = instruments.place(named: words[1]) else { throw FeedError(.shape, text) }
       return InstrumentID(place)
@@ -76,7 +91,14 @@ final class ScriptedDialect: Dialect {
         case "already": .already
         default: .final
         }
-      hearing.report(.refused(Hearing.Refusal(id: Int(words[1]), reason: words[2], effect: effect)))
+      var refusal = Hearing.Refusal(id: Int(words[1]), reason: words[2], effect: effect)
+      if words.count > 3 {
+        let parts = words[3].split(separator: ".")
+        refusal.place = instruments.place(named: String(parts[0]))
+        refusal.channel = Int(parts[1])
+        refusal.takesRest = true
+      }
+      hearing.report(.refused(refusal))
     case "whole", "next":
       guard words.count == 3, let number = Int64(words[2]) else { throw FeedError(.shape, text) }
       let start = batch.bids.count
@@ -86,6 +108,10 @@ final class ScriptedDialect: Dialect {
         askRange: 0..<0, time: hearing.now)
       batch.events.append(.book(event))
       hearing.number(UpdateNumbers(first: number, last: number))
+    case "ended":
+      hearing.report(.ended(Topic(place: try place().index, channel: Int(words[2]) ?? 0)))
+    case "greeted": hearing.report(.greeted)
+    case "maintenance": hearing.report(.maintenance(words[1] == "on"))
     case "trade":
       batch.events.append(
         .trade(
