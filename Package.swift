@@ -99,8 +99,9 @@ var package = Package(
     house(
       "Gateway",
       [
-        "History", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
-        "CZlib", "Console", "CBuild", log, configuration,
+        "History", "Alerts", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
+        "Transport",
+        "Bytes", "CZlib", "Console", "CBuild", log, configuration,
       ],
       settings: confinedSettings),
     house("TidegateClient", ["WebSocket", "HTTP1", "Transport", "Bytes"]),
