@@ -345,3 +345,28 @@ test("the board shows what is published, and what comes after it", { skip, timeo
     assert.match(await browser.text(".risk"), /<b>not markup<\/b>/);
     await publish("risk-state", PUBLISHED["risk-state"]);
   }));
+
+test("an alarm is set by its sheet, rings on every page, and is dismissed and deleted", { skip, timeout: 120_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(`${gateway.url}/#/alerts`);
+    await eventually("alerts are served", async () => (await browser.text(".empty:not([hidden])"))?.includes("No active alerts"));
+    await browser.click(".page-head .button-primary");
+    await browser.run("const kind = document.querySelector('#kind'); kind.value = 'countdown'; kind.dispatchEvent(new Event('change'))");
+    await browser.run("document.querySelector('#minutes').value = '0'");
+    await browser.click("dialog button[type=submit]");
+    assert.match(await browser.text("dialog .notice"), /up to 1440 minutes/);
+    await browser.run("document.querySelector('#minutes').value = '0.05'; document.querySelector('#name').value = 'Tea'");
+    await browser.click("dialog button[type=submit]");
+    await eventually("it is there", async () => (await browser.text(".alarm-cell .cell-name")) === "Tea");
+    await browser.go(`${gateway.url}/#/settings`);
+    await eventually("it rings on another page", async () => (await browser.text(".ringer:not([hidden]) strong"))?.startsWith("Tea"), 30);
+    await browser.go(`${gateway.url}/#/alerts`);
+    await eventually("it is alerting", async () => (await browser.text(".alarm-cell .status-badge"))?.includes("ALERTING"));
+    assert.deepEqual(await violations(browser), [], "axe");
+    if (folder) await browser.screenshot(join(folder, "ringing.png"));
+    await browser.click(".ringer .button-critical");
+    await eventually("it is quiet", async () => (await browser.count(".ringer:not([hidden])")) === 0 && (await browser.text(".status-badge"))?.includes("DISABLED"));
+    await browser.click('[aria-label="Delete Tea"]');
+    await browser.click("dialog .button-critical");
+    await eventually("it is gone", async () => (await browser.count(".alarm-cell")) === 0);
+  }));
