@@ -48,9 +48,8 @@ let buildDefines: [CSetting] = ["TIDEGATE_COMMIT", "TIDEGATE_BUILD_DATE"].compac
 
 /// What `Sources/Console/Console.c` embeds: no sources to the package manager.
 let consoleFiles = [
-  "Console.docc", "app.js", "client", "components", "dom.js", "format.js", "health.js", "icon.svg", "index.html",
-  "pages",
-  "session.js", "styles",
+  "Console.docc", "alerts.js", "app.js", "client", "components", "dom.js", "format.js", "health.js", "icon.svg",
+  "index.html", "pages", "rules.js", "session.js", "styles", "theme.js", "topics.js", "valuation.js",
 ]
 
 /// Other people's packages are the gateway's alone: an app that depends on this package with `traits: []` resolves none
@@ -114,8 +113,9 @@ var package = Package(
     house(
       "Gateway",
       [
-        "History", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
-        "CZlib", "Console", "CBuild", log, configuration,
+        "History", "Alerts", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
+        "Transport",
+        "Bytes", "CZlib", "Console", "CBuild", log, configuration,
       ],
       settings: confinedSettings),
     // The client library: a core without sockets, and a transport for each kind of platform.

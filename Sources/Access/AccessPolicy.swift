@@ -166,9 +166,11 @@ package struct AccessPolicy: Sendable {
     }
     let end = Timestamp(microseconds: (expires + issuer.leeway) * 1_000_000)
     let subject = claims.subject.map { "\(issuer.name)/\($0)" } ?? issuer.name
+    // Tokens without a subject may be anybody's: they own nothing.
+    let owner = claims.subject.map { "jwt:\(issuer.name)/\($0)" }
     return Credential(
       source: .token(issuer: issuer.identity, claim: claims.grant, expires: end),
-      grant: Self.grant(subject, issuer.rules, claims.grant, expires: end))
+      grant: Self.grant(subject, owner: owner, issuer.rules, claims.grant, expires: end))
   }
 
   /// The same credential under this policy.
@@ -183,20 +185,23 @@ package struct AccessPolicy: Sendable {
         throw .withdrawn
       }
       return Credential(
-        source: credential.source, grant: Self.grant(credential.subject, issuer.rules, claim, expires: expires))
+        source: credential.source,
+        grant: Self.grant(
+          credential.subject, owner: credential.grant.owner, issuer.rules, claim, expires: expires))
     }
   }
 
   private static func grant(of key: APIKey) -> Grant {
-    grant(key.name, key.rules, .init(), expires: key.expires)
+    grant(key.name, owner: "key:\(key.name)", key.rules, .init(), expires: key.expires)
   }
 
   package static func grant(
-    _ subject: String, _ rules: Rules, _ claim: JSONWebToken.GrantClaim, expires: Timestamp?
+    _ subject: String, owner: String? = nil, _ rules: Rules, _ claim: JSONWebToken.GrantClaim, expires: Timestamp?
   ) -> Grant {
     func least(_ a: Int?, _ b: Int?) -> Int? { [a, b].compactMap { $0 }.min() }
     return Grant(
-      subject: subject, channels: claim.channels.map { rules.channels.intersection($0) } ?? rules.channels,
+      subject: subject, owner: owner,
+      channels: claim.channels.map { rules.channels.intersection($0) } ?? rules.channels,
       symbols: [rules.symbols] + (claim.symbols.map { [$0] } ?? []),
       subscriptions: least(rules.subscriptions, claim.subscriptions),
       requestsPerSecond: least(rules.requestsPerSecond, claim.requestsPerSecond),

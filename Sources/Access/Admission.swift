@@ -61,15 +61,33 @@ package final class Admission: Sendable {
   /// Addresses, or keys, that are remembered beyond those that have connections.
   static let spareEntries = 65_536
 
-  private let limits: Limits
-  private let connectionRate: Rate
-  private let handshakeRate: Rate
-  private let handshakeRatePerAddress: Rate
-  private let requestRate: Rate
-  private let requestRatePerAddress: Rate
+  /// What may change while the gateway runs.
+  private struct Rules {
+    let limits: Limits
+    let connectionRate: Rate
+    let handshakeRate: Rate
+    let handshakeRatePerAddress: Rate
+    let requestRate: Rate
+    let requestRatePerAddress: Rate
+    let proxies: TrustedProxies
+
+    init(_ limits: Limits, _ proxies: TrustedProxies) {
+      self.limits = limits
+      self.proxies = proxies
+      connectionRate = Rate(perSecond: limits.connectionsPerSecondPerAddress)
+      handshakeRate = Rate(perSecond: limits.handshakesPerSecond)
+      handshakeRatePerAddress = Rate(perSecond: limits.handshakesPerSecondPerAddress)
+      requestRate = Rate(perSecond: limits.requestsPerSecond)
+      requestRatePerAddress = Rate(perSecond: limits.requestsPerSecondPerAddress)
+    }
+  }
+
+  private let rules: Mutex<Rules>
   private let state: Mutex<State>
+  /// Connections that the tables have room for, whatever the limits come to be.
+  private let connectionCapacity: Int
   /// Whose word on client addresses is taken.
-  package let proxies: TrustedProxies
+  package var proxies: TrustedProxies { rules.withLock { $0.proxies } }
   package let budget: QueueBudget
   /// Called for every refusal, outside the lock, with the address of the client where it is known.
   package let report: (@Sendable (Refusal, IPAddress?) -> Void)?
@@ -78,19 +96,21 @@ package final class Admission: Sendable {
     limits: Limits, proxies: TrustedProxies = .init(), budget: QueueBudget,
     report: (@Sendable (Refusal, IPAddress?) -> Void)? = nil
   ) {
-    self.limits = limits
     self.report = report
-    self.proxies = proxies
     self.budget = budget
-    connectionRate = Rate(perSecond: limits.connectionsPerSecondPerAddress)
-    handshakeRate = Rate(perSecond: limits.handshakesPerSecond)
-    handshakeRatePerAddress = Rate(perSecond: limits.handshakesPerSecondPerAddress)
-    requestRate = Rate(perSecond: limits.requestsPerSecond)
-    requestRatePerAddress = Rate(perSecond: limits.requestsPerSecondPerAddress)
+    rules = Mutex(Rules(limits, proxies))
+    connectionCapacity = limits.connections + Self.spareEntries / 2
     state = Mutex(
       State(
         addresses: AdmissionTable(capacity: limits.connections + Self.spareEntries),
         keys: AdmissionTable(capacity: limits.connections + Self.spareEntries)))
+  }
+
+  /// From now on these limits hold. Connections that are there stay; a limit on all connections can grow by 32,768.
+  package func apply(_ limits: Limits, proxies: TrustedProxies) {
+    var limits = limits
+    limits.connections = min(limits.connections, connectionCapacity)
+    rules.withLock { $0 = Rules(limits, proxies) }
   }
 
   // MARK: Connections
@@ -103,8 +123,10 @@ package final class Admission: Sendable {
   ///
   /// A trusted proxy speaks for many, so its own address is not limited; its clients' are, by what it says of them.
   package func enter(_ peer: SocketAddress, now: Int64) -> AdmissionPermit? {
+    let rules = rules.withLock { $0 }
+    let limits = rules.limits
     let address = IPAddress(peer.host)?.subscriber
-    let isProxy = IPAddress(peer.host).map { proxies.trusts($0) } ?? false
+    let isProxy = IPAddress(peer.host).map { rules.proxies.trusts($0) } ?? false
     let isOverBudget = budget.isExceeded
     var met: Refusal?
     var isUnanswered = false
@@ -124,7 +146,7 @@ package final class Admission: Sendable {
       {
         refusal = .connections
       } else if let address, !isProxy {
-        if let time = state.addresses.take(.connections, connectionRate, address, now: now) {
+        if let time = state.addresses.take(.connections, rules.connectionRate, address, now: now) {
           refusal = .connectionRate
           wait = time
         } else if state.addresses.enter(address, limit: limits.connectionsPerAddress) {
@@ -175,28 +197,30 @@ package final class Admission: Sendable {
   /// Decides about a request of a client on a connection. `address` is the client's, which behind a proxy is not the
   /// connection's.
   package func request(_ permit: AdmissionPermit, from address: IPAddress?, now: Int64) -> Rejection? {
-    if !permit.isProxy, let wait = requestRate.take(&permit.requests, now: now) {
+    let rules = rules.withLock { $0 }
+    if !permit.isProxy, let wait = rules.requestRate.take(&permit.requests, now: now) {
       return refuse(.requestRate, wait: wait, from: address)
     }
     guard let address = address?.subscriber else { return nil }
-    return state.withLock { $0.addresses.take(.requests, requestRatePerAddress, address, now: now) }
+    return state.withLock { $0.addresses.take(.requests, rules.requestRatePerAddress, address, now: now) }
       .map { refuse(.requestRatePerAddress, wait: $0, from: address) }
   }
 
   /// Decides about a WebSocket handshake.
   package func handshake(_ permit: AdmissionPermit, from address: IPAddress?, now: Int64) -> Rejection? {
     if budget.isExceeded { return refuse(.queuedBytes, from: address) }
+    let rules = rules.withLock { $0 }
     let subscriber = address?.subscriber
     let verdict: (Refusal, Int64)? = state.withLock { state in
       if let subscriber,
-        let wait = state.addresses.take(.handshakes, handshakeRatePerAddress, subscriber, now: now)
+        let wait = state.addresses.take(.handshakes, rules.handshakeRatePerAddress, subscriber, now: now)
       {
         return (.handshakeRatePerAddress, wait)
       }
-      if let wait = handshakeRate.take(&state.handshakes, now: now) { return (.handshakeRate, wait) }
+      if let wait = rules.handshakeRate.take(&state.handshakes, now: now) { return (.handshakeRate, wait) }
       // A stream through a proxy is its client's for good, and counts as one of its connections.
       if permit.isProxy, permit.address == nil, let subscriber {
-        guard state.addresses.enter(subscriber, limit: limits.connectionsPerAddress) else {
+        guard state.addresses.enter(subscriber, limit: rules.limits.connectionsPerAddress) else {
           return (.connectionsPerAddress, 1_000_000)
         }
         permit.address = subscriber
@@ -219,11 +243,12 @@ package final class Admission: Sendable {
   }
 
   /// Decides about a request with a grant that has a rate of its own.
-  package func request(with grant: Grant, now: Int64) -> Rejection? {
+  /// - Parameter address: whose it is, for the log.
+  package func request(with grant: Grant, from address: IPAddress? = nil, now: Int64) -> Rejection? {
     guard let perSecond = grant.requestsPerSecond else { return nil }
     let rate = Rate(perSecond: perSecond)
     return state.withLock { $0.keys.take(.requests, rate, grant.subject, now: now) }
-      .map { refuse(.requestRatePerKey, wait: $0) }
+      .map { refuse(.requestRatePerKey, wait: $0, from: address) }
   }
 
   /// Counts a refusal and gives its answer.

@@ -3,13 +3,18 @@ import Synchronization
 /// The bytes that may wait for all clients of the gateway together. Each loop books what waits for its own clients ten
 /// times a second and gets back how many bytes it must drop: its share of the excess.
 package final class QueueBudget: Sendable {
-  package let limit: Int
+  /// Bytes; may change while the gateway runs.
+  package var limit: Int {
+    get { bytes.load(ordering: .relaxed) }
+    set { bytes.store(newValue, ordering: .relaxed) }
+  }
+  private let bytes: Atomic<Int>
   private let parts: Mutex<[Int]>
   private let exceeded = Atomic<Bool>(false)
 
   /// - Parameter limit: bytes.
   package init(limit: Int, loops: Int) {
-    self.limit = limit
+    bytes = Atomic(limit)
     parts = Mutex(Array(repeating: 0, count: loops))
   }
 

@@ -5,6 +5,7 @@ package enum Refusal: String, CaseIterable, Sendable {
   case connectionRate = "connection_rate_per_address"
   case handshakeRate = "handshake_rate"
   case handshakeRatePerAddress = "handshake_rate_per_address"
+  case workPerAddress = "work_per_address"
   case requestRate = "request_rate_per_connection"
   case requestRatePerAddress = "request_rate_per_address"
   case requestRatePerKey = "request_rate_per_key"
@@ -23,8 +24,8 @@ package enum Refusal: String, CaseIterable, Sendable {
     case .connections, .handshakeRate, .queuedBytes, .draining, .unanswered: 503
     case .origin, .forbidden: 403
     case .unauthorized: 401
-    case .connectionsPerAddress, .connectionRate, .handshakeRatePerAddress, .requestRate, .requestRatePerAddress,
-      .requestRatePerKey, .connectionsPerKey:
+    case .connectionsPerAddress, .connectionRate, .handshakeRatePerAddress, .workPerAddress, .requestRate,
+      .requestRatePerAddress, .requestRatePerKey, .connectionsPerKey:
       429
     }
   }
@@ -36,6 +37,7 @@ package enum Refusal: String, CaseIterable, Sendable {
     case .connectionRate: "your address opens connections too fast"
     case .handshakeRate: "too many streams are being opened at this moment"
     case .handshakeRatePerAddress: "your address opens streams too fast"
+    case .workPerAddress: "the streams of your address ask for too much"
     case .requestRate: "too many requests on this connection"
     case .requestRatePerAddress: "too many requests from your address"
     case .requestRatePerKey: "too many requests with this key"

@@ -13,6 +13,9 @@ static const unsigned char client_tidegate_js[] = {
 static const unsigned char client_tidegate_d_ts[] = {
 #embed "client/tidegate.d.ts"
 };
+static const unsigned char alerts_js[] = {
+#embed "alerts.js"
+};
 static const unsigned char app_js[] = {
 #embed "app.js"
 };
@@ -28,14 +31,41 @@ static const unsigned char health_js[] = {
 static const unsigned char icon_svg[] = {
 #embed "icon.svg"
 };
+static const unsigned char rules_js[] = {
+#embed "rules.js"
+};
 static const unsigned char session_js[] = {
 #embed "session.js"
+};
+static const unsigned char theme_js[] = {
+#embed "theme.js"
+};
+static const unsigned char topics_js[] = {
+#embed "topics.js"
+};
+static const unsigned char valuation_js[] = {
+#embed "valuation.js"
+};
+static const unsigned char components_AlarmCell_js[] = {
+#embed "components/AlarmCell.js"
+};
+static const unsigned char components_CandlestickChart_js[] = {
+#embed "components/CandlestickChart.js"
 };
 static const unsigned char components_ChangeChip_js[] = {
 #embed "components/ChangeChip.js"
 };
+static const unsigned char components_Chart_js[] = {
+#embed "components/Chart.js"
+};
+static const unsigned char components_DeckCard_js[] = {
+#embed "components/DeckCard.js"
+};
 static const unsigned char components_EmptyState_js[] = {
 #embed "components/EmptyState.js"
+};
+static const unsigned char components_HoldingRow_js[] = {
+#embed "components/HoldingRow.js"
 };
 static const unsigned char components_LineChart_js[] = {
 #embed "components/LineChart.js"
@@ -43,11 +73,35 @@ static const unsigned char components_LineChart_js[] = {
 static const unsigned char components_OrderBook_js[] = {
 #embed "components/OrderBook.js"
 };
+static const unsigned char components_PnLChip_js[] = {
+#embed "components/PnLChip.js"
+};
+static const unsigned char components_PositionRow_js[] = {
+#embed "components/PositionRow.js"
+};
+static const unsigned char components_PostList_js[] = {
+#embed "components/PostList.js"
+};
 static const unsigned char components_PriceTicker_js[] = {
 #embed "components/PriceTicker.js"
 };
+static const unsigned char components_Ringer_js[] = {
+#embed "components/Ringer.js"
+};
+static const unsigned char components_RiskBadge_js[] = {
+#embed "components/RiskBadge.js"
+};
 static const unsigned char components_SearchSheet_js[] = {
 #embed "components/SearchSheet.js"
+};
+static const unsigned char components_Segments_js[] = {
+#embed "components/Segments.js"
+};
+static const unsigned char components_Sheet_js[] = {
+#embed "components/Sheet.js"
+};
+static const unsigned char components_ShieldedPool_js[] = {
+#embed "components/ShieldedPool.js"
 };
 static const unsigned char components_SignInSheet_js[] = {
 #embed "components/SignInSheet.js"
@@ -58,8 +112,14 @@ static const unsigned char components_Sparkline_js[] = {
 static const unsigned char components_StatisticsGrid_js[] = {
 #embed "components/StatisticsGrid.js"
 };
+static const unsigned char components_StatusBadge_js[] = {
+#embed "components/StatusBadge.js"
+};
 static const unsigned char components_StatusIndicator_js[] = {
 #embed "components/StatusIndicator.js"
+};
+static const unsigned char components_TimeDisplay_js[] = {
+#embed "components/TimeDisplay.js"
 };
 static const unsigned char components_Toast_js[] = {
 #embed "components/Toast.js"
@@ -67,8 +127,17 @@ static const unsigned char components_Toast_js[] = {
 static const unsigned char components_TradeList_js[] = {
 #embed "components/TradeList.js"
 };
+static const unsigned char pages_Alerts_js[] = {
+#embed "pages/Alerts.js"
+};
+static const unsigned char pages_Board_js[] = {
+#embed "pages/Board.js"
+};
 static const unsigned char pages_Market_js[] = {
 #embed "pages/Market.js"
+};
+static const unsigned char pages_Portfolio_js[] = {
+#embed "pages/Portfolio.js"
 };
 static const unsigned char pages_Settings_js[] = {
 #embed "pages/Settings.js"
@@ -78,6 +147,9 @@ static const unsigned char pages_Status_js[] = {
 };
 static const unsigned char pages_Watchlist_js[] = {
 #embed "pages/Watchlist.js"
+};
+static const unsigned char pages_Widgets_js[] = {
+#embed "pages/Widgets.js"
 };
 static const unsigned char styles_console_css[] = {
 #embed "styles/console.css"
@@ -92,28 +164,52 @@ static const ConsoleFile files[] = {
     FILE("/", "text/html; charset=utf-8", index_html),
     FILE("/tidegate.js", "text/javascript; charset=utf-8", client_tidegate_js),
     FILE("/tidegate.d.ts", "text/plain; charset=utf-8", client_tidegate_d_ts),
+    FILE("/console/alerts.js", "text/javascript; charset=utf-8", alerts_js),
     FILE("/console/app.js", "text/javascript; charset=utf-8", app_js),
     FILE("/console/dom.js", "text/javascript; charset=utf-8", dom_js),
     FILE("/console/format.js", "text/javascript; charset=utf-8", format_js),
     FILE("/console/health.js", "text/javascript; charset=utf-8", health_js),
     FILE("/console/icon.svg", "image/svg+xml", icon_svg),
+    FILE("/console/rules.js", "text/javascript; charset=utf-8", rules_js),
     FILE("/console/session.js", "text/javascript; charset=utf-8", session_js),
+    FILE("/console/theme.js", "text/javascript; charset=utf-8", theme_js),
+    FILE("/console/topics.js", "text/javascript; charset=utf-8", topics_js),
+    FILE("/console/valuation.js", "text/javascript; charset=utf-8", valuation_js),
+    FILE("/console/components/AlarmCell.js", "text/javascript; charset=utf-8", components_AlarmCell_js),
+    FILE("/console/components/CandlestickChart.js", "text/javascript; charset=utf-8", components_CandlestickChart_js),
     FILE("/console/components/ChangeChip.js", "text/javascript; charset=utf-8", components_ChangeChip_js),
+    FILE("/console/components/Chart.js", "text/javascript; charset=utf-8", components_Chart_js),
+    FILE("/console/components/DeckCard.js", "text/javascript; charset=utf-8", components_DeckCard_js),
     FILE("/console/components/EmptyState.js", "text/javascript; charset=utf-8", components_EmptyState_js),
+    FILE("/console/components/HoldingRow.js", "text/javascript; charset=utf-8", components_HoldingRow_js),
     FILE("/console/components/LineChart.js", "text/javascript; charset=utf-8", components_LineChart_js),
     FILE("/console/components/OrderBook.js", "text/javascript; charset=utf-8", components_OrderBook_js),
+    FILE("/console/components/PnLChip.js", "text/javascript; charset=utf-8", components_PnLChip_js),
+    FILE("/console/components/PositionRow.js", "text/javascript; charset=utf-8", components_PositionRow_js),
+    FILE("/console/components/PostList.js", "text/javascript; charset=utf-8", components_PostList_js),
     FILE("/console/components/PriceTicker.js", "text/javascript; charset=utf-8", components_PriceTicker_js),
+    FILE("/console/components/Ringer.js", "text/javascript; charset=utf-8", components_Ringer_js),
+    FILE("/console/components/RiskBadge.js", "text/javascript; charset=utf-8", components_RiskBadge_js),
     FILE("/console/components/SearchSheet.js", "text/javascript; charset=utf-8", components_SearchSheet_js),
+    FILE("/console/components/Segments.js", "text/javascript; charset=utf-8", components_Segments_js),
+    FILE("/console/components/Sheet.js", "text/javascript; charset=utf-8", components_Sheet_js),
+    FILE("/console/components/ShieldedPool.js", "text/javascript; charset=utf-8", components_ShieldedPool_js),
     FILE("/console/components/SignInSheet.js", "text/javascript; charset=utf-8", components_SignInSheet_js),
     FILE("/console/components/Sparkline.js", "text/javascript; charset=utf-8", components_Sparkline_js),
     FILE("/console/components/StatisticsGrid.js", "text/javascript; charset=utf-8", components_StatisticsGrid_js),
+    FILE("/console/components/StatusBadge.js", "text/javascript; charset=utf-8", components_StatusBadge_js),
     FILE("/console/components/StatusIndicator.js", "text/javascript; charset=utf-8", components_StatusIndicator_js),
+    FILE("/console/components/TimeDisplay.js", "text/javascript; charset=utf-8", components_TimeDisplay_js),
     FILE("/console/components/Toast.js", "text/javascript; charset=utf-8", components_Toast_js),
     FILE("/console/components/TradeList.js", "text/javascript; charset=utf-8", components_TradeList_js),
+    FILE("/console/pages/Alerts.js", "text/javascript; charset=utf-8", pages_Alerts_js),
+    FILE("/console/pages/Board.js", "text/javascript; charset=utf-8", pages_Board_js),
     FILE("/console/pages/Market.js", "text/javascript; charset=utf-8", pages_Market_js),
+    FILE("/console/pages/Portfolio.js", "text/javascript; charset=utf-8", pages_Portfolio_js),
     FILE("/console/pages/Settings.js", "text/javascript; charset=utf-8", pages_Settings_js),
     FILE("/console/pages/Status.js", "text/javascript; charset=utf-8", pages_Status_js),
     FILE("/console/pages/Watchlist.js", "text/javascript; charset=utf-8", pages_Watchlist_js),
+    FILE("/console/pages/Widgets.js", "text/javascript; charset=utf-8", pages_Widgets_js),
     FILE("/console/styles/console.css", "text/css; charset=utf-8", styles_console_css),
     FILE("/console/styles/tokens.css", "text/css; charset=utf-8", styles_tokens_css),
 };

@@ -1,29 +1,34 @@
 /** The console: pages by the address after `#`, and the frame around them. */
+import { Alerts } from "./alerts.js";
+import { Ringer } from "./components/Ringer.js";
 import { SignInSheet } from "./components/SignInSheet.js";
 import { StatusIndicator } from "./components/StatusIndicator.js";
 import { toast } from "./components/Toast.js";
 import { el, icon } from "./dom.js";
-import { Market } from "./pages/Market.js";
-import { applyTheme, Settings } from "./pages/Settings.js";
-import { Status } from "./pages/Status.js";
-import { Watchlist } from "./pages/Watchlist.js";
 import { Session } from "./session.js";
+import { applyTheme } from "./theme.js";
 
 const TABS = [
   ["watchlist", "Watchlist", "M4 18l5-6 4 3 7-9"],
-  ["status", "Status", "M3 12h4l3-7 4 14 3-7h4"],
+  ["portfolio", "Portfolio", "M4 8h16v11H4zM9 8V5h6v3M4 13h16"],
+  ["alerts", "Alerts", "M6 16V11a6 6 0 0 1 12 0v5l2 2H4zM10 20a2 2 0 0 0 4 0"],
+  ["board", "Board", "M4 5h16v11H9l-5 4z"],
+  ["widgets", "Widgets", "M4 4h7v7H4zM13 4h7v7h-7zM4 13h16v7H4z", "wide-only"],
+  ["status", "Status", "M3 12h4l3-7 4 14 3-7h4", "wide-only"],
   ["settings", "Settings", "M4 7h10M18 7h2M4 17h2M10 17h10M14 5v4M8 15v4"],
 ];
 
 applyTheme();
 const session = new Session();
+const alerts = new Alerts(session);
+document.querySelector(".header").after(new Ringer(alerts).element);
 const main = document.getElementById("main");
 const tabs = document.querySelector(".tabs");
 const indicator = new StatusIndicator(document.getElementById("indicator"));
 const simulated = document.getElementById("simulated");
 let page = null;
 
-for (const [name, title, path] of TABS) tabs.append(el("a", { class: "tab", href: `#/${name}` }, icon(path), title));
+for (const [name, title, path, className = ""] of TABS) tabs.append(el("a", { class: `tab ${className}`, href: `#/${name}` }, icon(path), title));
 
 session.onClient((client) => {
   indicator.show(client.state);
@@ -54,26 +59,41 @@ function askWho(reason) {
   new SignInSheet((token, isKept) => session.signIn(token, isKept), reason).open();
 }
 
-function open() {
-  const [, name = "watchlist", parameter] = location.hash.split("/");
+/** Each page comes when it is first opened: the one that is looked at is not waited for by the others. */
+const PAGES = {
+  watchlist: async () => new (await import("./pages/Watchlist.js")).Watchlist(session),
+  market: async (symbol) => new (await import("./pages/Market.js")).Market(session, symbol),
+  portfolio: async () => new (await import("./pages/Portfolio.js")).Portfolio(session),
+  alerts: async (symbol) => new (await import("./pages/Alerts.js")).AlertsPage(session, alerts, symbol),
+  board: async () => new (await import("./pages/Board.js")).Board(session),
+  widgets: async () => new (await import("./pages/Widgets.js")).Widgets(session),
+  status: async () => new (await import("./pages/Status.js")).Status(session),
+  settings: async () => new (await import("./pages/Settings.js")).Settings(session),
+};
+let turn = 0;
+
+async function open() {
+  const mine = (turn += 1);
+  const [, asked = "", parameter = ""] = location.hash.split("/");
+  const name = Object.hasOwn(PAGES, asked) ? asked : "watchlist";
   page?.leave();
-  switch (name) {
-    case "market": page = new Market(session, safely(() => decodeURIComponent(parameter ?? ""))); break;
-    case "status": page = new Status(session); break;
-    case "settings": page = new Settings(session); break;
-    default: page = new Watchlist(session);
-  }
+  page = null;
   for (const tab of tabs.children) {
-    const isHere = tab.getAttribute("href") === `#/${name || "watchlist"}` || (name === "market" && tab.getAttribute("href") === "#/watchlist");
+    const isHere = tab.getAttribute("href") === `#/${name === "market" ? "watchlist" : name}`;
     if (isHere) tab.setAttribute("aria-current", "page");
     else tab.removeAttribute("aria-current");
   }
-  main.replaceChildren(page.element);
   try {
-    Promise.resolve(page.enter()).catch((error) => toast(error.message, "error"));
+    const next = await PAGES[name](safely(() => decodeURIComponent(parameter)));
+    if (mine !== turn) return;
+    page = next;
+    main.replaceChildren(page.element);
+    await page.enter();
   } catch (error) {
-    toast(error.message, "error");
-    location.hash = "#/watchlist";
+    if (mine !== turn) return;
+    const retry = el("button", { class: "button button-primary", type: "button", onclick: open }, "Try again");
+    main.replaceChildren(el("div", { class: "empty card" }, el("h2", {}, "This page did not open"),
+      el("p", { class: "muted" }, `Nothing is shown meanwhile: ${error.message}. Try again, or open another page.`), retry));
   }
 }
 

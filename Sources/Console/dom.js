@@ -80,7 +80,18 @@ export function paint(canvas, draw) {
   draw(context, width, height);
 }
 
-/** A custom property of the design as the browser resolves it now. */
+const tokens = new Map();
+
+/** A custom property of the design as the browser resolves it now; looked up once for each theme. */
 export function token(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  let value = tokens.get(name);
+  if (value === undefined) {
+    value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    tokens.set(name, value);
+  }
+  return value;
 }
+
+/** Another theme has other colours: whatever is painted looks them up anew, with its next change. */
+export function forgetTokens() { tokens.clear(); }
+matchMedia("(prefers-color-scheme: light)").addEventListener("change", forgetTokens);

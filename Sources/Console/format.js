@@ -17,6 +17,13 @@ export function price(decimal, quote = "") {
   return (MARKS[quote] ?? "") + grouped(Decimal.trimmed(decimal, 2));
 }
 
+/** A difference of prices, always with a sign: `+$12.50`. */
+export function signedPrice(decimal, quote = "") {
+  const isLess = decimal.startsWith("-");
+  const sign = isLess ? "-" : /[1-9]/.test(decimal) ? "+" : "";
+  return sign + price(Decimal.rounded(isLess ? decimal.slice(1) : decimal, 2), quote);
+}
+
 /** A signed percentage: `+2.34%`. */
 export function percent(decimal) {
   if (decimal === undefined || decimal === null) return "–";
@@ -65,4 +72,23 @@ export function spokenPrice(decimal, quote) {
   const [whole, part] = Decimal.rounded(decimal, 2).split(".");
   const plural = (count, word) => `${Number(count)} ${Number(count) === 1 ? word : word === "penny" ? "pence" : `${word}s`}`;
   return Number(part) === 0 ? plural(whole, name[0]) : `${plural(whole, name[0])} and ${plural(part, name[1])}`;
+}
+
+/** A moment (µs) as an axis with steps of `step` µs writes it; whole, with day and time, if `isWhole`. */
+export function moment(microseconds, step, isWhole = false) {
+  const date = new Date(microseconds / 1_000);
+  if (isWhole) {
+    return date.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  }
+  if (step < 86_400e6) return date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  return date.toLocaleDateString("en-GB", step < 90 * 86_400e6 ? { day: "numeric", month: "short" } : { month: "short", year: "numeric" });
+}
+
+/** A stretch of time (µs) in words: `3 min`, `5 h`, `12 days`. */
+export function stretch(microseconds) {
+  const seconds = microseconds / 1e6;
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5_400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
 }

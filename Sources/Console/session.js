@@ -56,12 +56,25 @@ export class Session {
       throw new Error("The gateway does not answer. Prices stand still until it does; the page tries again by itself.");
     }
     const body = await response.json().catch(() => ({}));
-    if (!response.ok) throw new Error([body.message ?? `status ${response.status}`, body.hint].filter(Boolean).join(": "));
+    if (!response.ok) throw refused(response, body);
     return body;
+  }
+
+  /** A picture with the token, and the words that it has for those who do not see it. */
+  async picture(path) {
+    const response = await fetch(path, { headers: this.#token ? { Authorization: `Bearer ${this.#token}` } : {} });
+    if (!response.ok) throw refused(response, await response.json().catch(() => ({})));
+    const text = await response.text();
+    const words = new DOMParser().parseFromString(text, "image/svg+xml").documentElement.getAttribute("aria-label") ?? "";
+    return { blob: new Blob([text], { type: "image/svg+xml" }), words };
   }
 
   async instruments(text) {
     const body = await this.get(`/v1/instruments${text ? `?q=${encodeURIComponent(text)}` : ""}`);
     return body.instruments ?? [];
   }
+}
+
+function refused(response, { code, message, hint }) {
+  return Object.assign(new Error([message ?? `status ${response.status}`, hint].filter(Boolean).join(": ")), { code });
 }

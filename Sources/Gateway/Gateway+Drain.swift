@@ -61,12 +61,15 @@ extension Gateway {
   /// Ends the loops when no node has clients or is to wait for them any longer; after the nodes were told.
   private func end(_ completion: @escaping @Sendable () -> Void) {
     guard ending.wait(completion) else { return }
-    let countdown = CompletionLatch(nodes.count) { [loops, nodes, ending, history] in
+    let countdown = CompletionLatch(nodes.count) { [loops, nodes, ending, history, alerts] in
       // The loops have ended and nothing else touches the nodes; each holds all of them, itself included.
       let ended = CompletionLatch(loops.count) {
         for node in nodes { node.connect(to: []) }
-        guard let history else { return ending.arrive() }
-        history.finish { ending.arrive() }
+        // The rules are in history's file, which closes with it.
+        alerts.finish {
+          guard let history else { return ending.arrive() }
+          history.finish { ending.arrive() }
+        }
       }
       for node in nodes { node.loop.execute { node.stopFeeds() } }
       for loop in loops { loop.shutdown { ended.arrive() } }

@@ -1,26 +1,160 @@
 import Access
 import Foundation
 import Logging
+import PubSub
+import Synchronization
 import Transport
+import Venues
 
-/// What may change while the gateway runs: certificates, roots and keys.
+/// What became of a reload.
+package enum ReloadOutcome: Sendable, Equatable {
+  /// Nothing has changed: this is wrong.
+  case refused([String])
+  /// What has changed, and what will when the process is started again; a text each.
+  case done(changed: [String], needsRestart: [String])
+}
+
+/// What may change while the gateway runs: feeds and their symbols, limits, origins, the log, certificates, roots and
+/// keys.
 extension Gateway {
   /// A certificate that ends within this time is warned of at every reading, s.
   private static let expiryWarning = 14 * 86_400
 
-  /// Reads every file again that the gateway was given: certificates and keys of the client port, the roots of clients'
-  /// certificates and of venues, the key file. Connections that are there stay; a file that cannot be used is reported,
-  /// and what was in use stays. The log says what was read, or that there is nothing to read. Blocks on the disk: not
-  /// for a loop. Callable at any time, also while the gateway drains.
-  package func reload() {
-    var hasFiles = reloadCertificates()
-    if reloadRoots() { hasFiles = true }
-    if reloadKeys() { hasFiles = true }
-    if !hasFiles {
-      log.notice(
-        "there is nothing to read again", metadata: ["hint": "no tls.certificate, ca-file or keys-file is configured"])
+  /// Reads everything again that the gateway was given: the configuration, certificates and keys of the client port,
+  /// the roots of clients' certificates and of venues, the key file. Clients and connections that are there stay. If
+  /// the configuration cannot be used, nothing changes, and the log says why; a file that cannot be used leaves the old
+  /// one in use, a key file the old settings, too. Blocks on the disk: not for a loop. Callable at any time, also while the gateway drains.
+  ///
+  /// - Parameter load: reads the configuration, as at the start; nil: there is none to be read.
+  @discardableResult
+  package func reload(
+    _ load: (() throws(ConfigurationProblems) -> GatewayConfiguration)? = nil
+  ) -> ReloadOutcome {
+    reloads.sync {
+      var change: ConfigurationChange?
+      var next: GatewayConfiguration?
+      if let load {
+        do throws(ConfigurationProblems) {
+          let loaded = try load()
+          next = loaded
+          change = ConfigurationChange(from: running.withLock { $0.configuration }, to: loaded)
+        } catch {
+          return refuse(error.problems.map(\.description))
+        }
+      }
+      // Each of these files is taken or left by itself.
+      let keys = reloadKeys()
+      var hasFiles = keys.isThere
+      if reloadCertificates() { hasFiles = true }
+      if reloadRoots() { hasFiles = true }
+      guard keys.problems.isEmpty else { return refuse(keys.problems) }
+      guard let change, let next else {
+        if !hasFiles { sayNothingToRead() }
+        return .done(changed: [], needsRestart: [])
+      }
+      if change.isEmpty {
+        if hasFiles { log.notice("the configuration is unchanged") } else { sayNothingToRead() }
+        return .done(changed: [], needsRestart: [])
+      }
+      return apply(change, next)
     }
   }
+
+  private func sayNothingToRead() {
+    log.notice(
+      "there is nothing to read again",
+      metadata: ["hint": "the configuration is unchanged, and no tls.certificate, ca-file or keys-file is configured"])
+  }
+
+  private func refuse(_ problems: [String]) -> ReloadOutcome {
+    log.error(
+      "nothing was changed: what is configured cannot be used",
+      metadata: ["reason": "\(problems.joined(separator: "; "))", "problems": "\(problems.count)"])
+    return .refused(problems)
+  }
+
+  // MARK: The configuration
+
+  private func apply(_ change: ConfigurationChange, _ next: GatewayConfiguration) -> ReloadOutcome {
+    running.withLock { $0.configuration = next }
+    if !change.applied.isEmpty { applySettings(next) }
+    var changed: [String] = []
+    for item in change.applied {
+      changed.append("\(item.key): \(item.new)")
+      log.notice(
+        "a setting was changed", metadata: ["key": "\(item.key)", "from": "\(item.old)", "to": "\(item.new)"])
+    }
+    let connections = next.feedConnections
+    for step in change.feeds {
+      switch step {
+      case .begin(let label):
+        guard let (venue, settings) = connections.first(where: { $0.venue.label == label }) else { continue }
+        begin(again: label, settings) { [self] in begin(venue, settings, among: connections) }
+        changed.append("feeds: \(label) was added")
+        log.notice(
+          "a feed was added",
+          metadata: ["connection": "\(label)", "symbols": "\(settings.symbols.joined(separator: ","))"])
+      case .end(let label):
+        onLoop(of: label) { $0.end(feed: label) }
+        changed.append("feeds: \(label) was removed")
+        log.notice("a feed was removed", metadata: ["connection": "\(label)"])
+      case .change(let label, let added, let removed):
+        guard let settings = connections.first(where: { $0.venue.label == label })?.configuration else { continue }
+        onLoop(of: label) { $0.change(feed: label, to: settings) }
+        changed.append("feeds: \(label) follows \(added.count) more symbols and \(removed.count) no more")
+        log.notice(
+          "a feed was changed",
+          metadata: [
+            "connection": "\(label)", "added": "\(added.joined(separator: ","))",
+            "removed": "\(removed.joined(separator: ","))",
+          ])
+      }
+    }
+    for item in change.needsRestart {
+      log.warning(
+        "a setting takes effect with the next start",
+        metadata: ["key": "\(item.key)", "from": "\(item.old)", "to": "\(item.new)"])
+    }
+    return .done(changed: changed, needsRestart: change.needsRestart.map { "\($0.key): \($0.new)" })
+  }
+
+  private func applySettings(_ next: GatewayConfiguration) {
+    logs?.apply(next.logLevels, next.logs.format)
+    settings.accessLog?.apply(next.logs.access)
+    settings.refusalLog?.apply(next.limits.admission)
+    settings.admission.apply(
+      next.limits.admission, proxies: TrustedProxies(networks: next.trustedProxies, header: next.proxyHeader))
+    settings.admission.budget.limit = next.limits.totalQueuedBytes
+    var fresh = settings
+    fresh.clientLimits = next.limits.ofClients
+    // The connections' own bound was made for this one.
+    fresh.clientLimits.hardQueuedBytes = settings.clientLimits.hardQueuedBytes
+    fresh.clientLimits.softQueuedBytes = settings.clientLimits.softQueuedBytes
+    fresh.readyFeeds = next.readyFeeds
+    fresh.http = next.http
+    fresh.origins = next.allowedOrigins
+    fresh.internalHosts = next.internalHosts
+    fresh.servesConsole = next.console
+    for node in nodes { node.loop.execute { [fresh] in node.apply(fresh) } }
+  }
+
+  private func onLoop(of connection: String, _ body: @escaping @Sendable (LoopNode) -> Void) {
+    guard let index = running.withLock({ $0.loops[connection] }) else { return }
+    let node = nodes[index]
+    node.loop.execute { body(node) }
+  }
+
+  /// Begins a feed again that was ended before, or else a new one.
+  private func begin(again label: String, _ configuration: FeedConfiguration, new: @escaping @Sendable () -> Void) {
+    guard let index = running.withLock({ $0.loops[label] }) else { return new() }
+    let node = nodes[index]
+    node.loop.execute { if !node.begin(feed: label, configuration) { new() } }
+  }
+
+  /// The configuration that is in effect, but for what takes effect with the next start.
+  package var current: GatewayConfiguration { running.withLock { $0.configuration } }
+
+  // MARK: Files
 
   /// False if there are none.
   private func reloadCertificates() -> Bool {
@@ -52,16 +186,18 @@ extension Gateway {
     return configuration.caFile != nil
   }
 
-  private func reloadKeys() -> Bool {
-    guard let access else { return false }
+  private func reloadKeys() -> (isThere: Bool, problems: [String]) {
+    guard let access else { return (false, []) }
     do throws(ConfigurationProblems) {
       try access.reload()
       log.notice("key file read again", metadata: ["holds": "\(access.description)"])
       for node in nodes { node.loop.execute { node.accessChanged() } }
+      return (true, [])
     } catch {
-      for problem in error.problems { log.error("key file not taken", metadata: ["reason": "\(problem.description)"]) }
+      let problems = error.problems.map(\.description)
+      for problem in problems { log.error("key file not taken", metadata: ["reason": "\(problem)"]) }
+      return (true, problems)
     }
-    return true
   }
 
   /// Says which certificates expire soon.

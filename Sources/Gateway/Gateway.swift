@@ -1,10 +1,13 @@
 import Access
 import Bytes
+import Dispatch
 import HTTP1
+import History
 import Logging
 import MarketData
 import PubSub
 import Recordings
+import Synchronization
 import Transport
 import Venues
 
@@ -19,6 +22,7 @@ import Venues
 package final class Gateway: Sendable {
   let configuration: GatewayConfiguration
   let log: Logger
+  let logs: LogSink?
   let loops: [EventLoop]
   let nodes: [LoopNode]
   let publicListener: Listener
@@ -31,47 +35,51 @@ package final class Gateway: Sendable {
   private let startedAt: Int64
   let access: Authenticator?
   let history: HistoryKeeper?
-  private let recordings = RecordingList()
+  let alerts: AlertDesk
+  let recordings = RecordingList()
+  /// What the nodes began with.
+  let settings: NodeSettings
+  let running: Mutex<RunningConfiguration>
+  /// Reads files: one reload after the other, away from the loops.
+  let reloads = DispatchQueue(label: "tidegate.gateway.reload")
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
   /// - Parameters:
   ///   - access: whose tokens are good; nil: anybody may come in.
   ///   - history: what survives a restart; nil: nothing does.
+  ///   - logs: where `log` writes to, so that its levels can change; nil: they do not.
   /// - Throws: `TransportError` with the address, file or limit that could not be had.
   package convenience init(
-    configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger
+    configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
+    logs: LogSink? = nil
   ) throws(TransportError) {
     var loops: [EventLoop] = []
     for index in 0..<configuration.loops {
       loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)"))
     }
-    try self.init(configuration: configuration, access: access, history: history, log: log, loops: loops)
+    try self.init(configuration: configuration, access: access, history: history, log: log, logs: logs, loops: loops)
   }
 
   /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their
   /// order, and `configuration.loops` does not count. `stop` ends them.
   package init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
-    loops: [EventLoop]
+    logs: LogSink? = nil, loops: [EventLoop]
   ) throws(TransportError) {
     precondition(!loops.isEmpty, "a gateway needs a loop")
     let kernel = loops[0].kernel
     self.access = access
     self.history = history
+    let alerts = AlertDesk.open(history?.store.file, limits: configuration.alerts, log: log, kernel: kernel)
+    self.alerts = alerts
     self.configuration = configuration
     self.log = log
+    self.logs = logs
     self.startedAt = kernel.monotonicMicroseconds
-    var clientLimits = ClientLimits()
-    clientLimits.clients = configuration.limits.clients
-    clientLimits.subscriptions = configuration.limits.subscriptions
-    clientLimits.requestsPerSecond = configuration.limits.requestsPerSecond
-    clientLimits.messageBytes = configuration.limits.messageBytes
-    clientLimits.hardQueuedBytes = configuration.limits.queuedBytes
-    clientLimits.softQueuedBytes = configuration.limits.queuedBytes / 4
-    clientLimits.stallSeconds = configuration.limits.stallSeconds
-    let folded = FoldedLog(log) { kernel.monotonicMicroseconds }
-    let tlsLog = TLSLog(folded)
-    let refusalLog = RefusalLog(folded, limits: configuration.limits.admission)
+    let clientLimits = configuration.limits.ofClients
+    let tlsLog = TLSLog(FoldedLog(log.of(.tls)) { kernel.monotonicMicroseconds })
+    let refusalLog = RefusalLog(
+      FoldedLog(log.of(.clients)) { kernel.monotonicMicroseconds }, limits: configuration.limits.admission)
     let settings = NodeSettings(
       node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
       source: configuration.demo ? .simulated : .live,
@@ -79,7 +87,7 @@ package final class Gateway: Sendable {
       readyFeeds: configuration.readyFeeds, heartbeatSeconds: configuration.heartbeatSeconds,
       compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
-      http: configuration.http, internalHosts: configuration.internalHosts,
+      http: configuration.http, origins: configuration.allowedOrigins, internalHosts: configuration.internalHosts,
       servesConsole: configuration.console,
       admission: Admission(
         limits: configuration.limits.admission,
@@ -87,7 +95,10 @@ package final class Gateway: Sendable {
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
         report: { refusalLog.refused($0, $1) }),
       access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
-      tlsLog: tlsLog, refusalLog: refusalLog)
+      tlsLog: tlsLog, alerts: alerts,
+      accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
+    self.settings = settings
+    running = Mutex(RunningConfiguration(configuration))
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes { node.connect(to: nodes) }
     self.loops = loops
@@ -105,9 +116,7 @@ package final class Gateway: Sendable {
     // Clients send little. A larger window would let each hostile one fill it.
     let limits = Connection.Limits(
       queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), readBytes: 4 << 10, kernelReceivedBytes: 32 << 10)
-    let publicAPI = nodes.map {
-      PublicAPI(node: $0, origins: configuration.origins)
-    }
+    let publicAPI = nodes.map { PublicAPI(node: $0) }
     let admission = settings.admission
     let publicListener = try Listener(
       address: configuration.listen, loops: loops, tls: tls, limits: limits, sharesPort: configuration.reusePort,
@@ -146,27 +155,14 @@ package final class Gateway: Sendable {
   package func start(
     recorder: @escaping @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
   ) throws {
-    let tls = feedTLS
     warnOfExpiry()
     let replayers = try makeReplayers()
     for node in nodes { node.start() }
+    alerts.start(LoopOutlet(nodes: nodes))
     watchRefusals()
     let connections = configuration.feedConnections
-    // Venues count connections by address, whatever they are for.
-    let schedules = Dictionary(connections.map { ($0.venue.name, ConnectSchedule($0.venue.connectLimit)) }) { a, _ in a
-    }
-    for (number, (venue, settings)) in connections.enumerated() {
-      let schedule = schedules[venue.name]
-      let node = nodes[number % nodes.count]
-      let recording = recorder(venue, settings)
-      if let recording { recordings.append(recording) }
-      let share = connections.count { $0.venue.name == venue.name }
-      node.loop.execute {
-        node.add(
-          feed: venue, configuration: settings, number: number, tls: tls, schedule: schedule, recorder: recording,
-          share: share)
-      }
-    }
+    running.withLock { $0.recorder = recorder }
+    for (venue, settings) in connections { begin(venue, settings, among: connections) }
     for (index, replayer) in replayers.enumerated() {
       let number = connections.count + index
       let node = nodes[number % nodes.count]
@@ -177,13 +173,34 @@ package final class Gateway: Sendable {
     }
   }
 
+  /// Begins a feed on the next loop.
+  /// - Parameter connections: all of the gateway's.
+  func begin(
+    _ venue: Venue, _ settings: FeedConfiguration, among connections: [(venue: Venue, configuration: FeedConfiguration)]
+  ) {
+    let share = connections.count { $0.venue.name == venue.name }
+    let (number, schedule, recorder) = running.withLock { $0.place(venue, loops: nodes.count) }
+    let recording = recorder(venue, settings)
+    if let recording { recordings.append(recording) }
+    let node = nodes[number % nodes.count]
+    node.loop.execute { [feedTLS] in
+      node.add(
+        feed: venue, configuration: settings, number: number, tls: feedTLS, schedule: schedule, recorder: recording,
+        share: share)
+    }
+  }
+
   /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a
   /// day of each other keep their distance, others begin at once.
   private func makeReplayers() throws(RecordingError) -> [(bound: UncheckedTransfer<Replayer>, origin: Timestamp)] {
     guard !configuration.replay.isEmpty else { return [] }
     let run = try ReplayRun(try ReplayPlan(configuration.replay))
-    for error in run.skipped { log.warning("recording left out: \(error.description)") }
-    for note in run.plan.tracks.flatMap(\.notes) { log.warning("\(note)") }
+    for error in run.skipped {
+      log.warning("recording left out", metadata: ["reason": "\(error.description)"])
+    }
+    for note in run.plan.tracks.flatMap(\.notes) {
+      log.warning("recording is not whole", metadata: ["reason": "\(note)"])
+    }
     let replayers = run.replayers
     for (name, reason) in replayers.flatMap(\.skipped).sorted(by: { $0.key < $1.key }) {
       log.warning("recorded market left out", metadata: ["market": "\(name)", "reason": "\(reason)"])
@@ -200,11 +217,14 @@ package final class Gateway: Sendable {
   /// Says in the log when connections are turned away, for want of descriptors or by a limit, and when that is over.
   private func watchRefusals() {
     let loop = nodes[0].loop
-    let refusals = nodes[0].settings.refusalLog
-    loop.execute { [publicListener, internalListener, log] in
+    let settings = nodes[0].settings
+    loop.execute { [publicListener, internalListener, log, logs] in
       var report = ShedReport()
       loop.scheduleRepeating(every: 1_000_000_000) {
-        refusals?.tell()
+        settings.refusalLog?.tell()
+        settings.tlsLog?.tell()
+        settings.accessLog?.tell()
+        logs?.tell()
         let count = publicListener.shedCount + internalListener.shedCount
         switch report.look(count, now: loop.moment) {
         case .exhausted(let shed):

@@ -102,7 +102,7 @@ extension LoopNode {
     }
     let moment = loop.moment
     if excess.closed > 0, moment - excess.noticeAt >= 10_000_000 {
-      settings.log.warning(
+      settings.log.of(.clients).warning(
         "too much waits for slow clients: those with the most are closed",
         metadata: ["closed": "\(excess.closed)", "limit_bytes": "\(budget.limit)"])
       excess.noticeAt = moment

@@ -22,13 +22,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   let loop: EventLoop
   let publisher: StreamPublisher
   let hub: SubscriberHub
-  let settings: NodeSettings
+  var settings: NodeSettings
   let compression: ClientCompression
   /// All nodes by loop index, this one included; set once before any of them starts.
   private(set) var nodes: [LoopNode] = []
 
   var clock: GatewayClock
   var metrics = NodeMetrics()
+  var delivery = DeliveryTimes()
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
   private(set) var sessions: [StreamSession?] = []
@@ -38,7 +39,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Bodies that are being compressed.
   var gzipEncoders = 0
 
-  private var outgoing: [Delivery] = []
+  var outgoing: [Delivery] = []
   /// By loop.
   private var outboxes: [DeliveryOutbox]
   var actions: [HubAction] = []
@@ -54,6 +55,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var isDraining = false
   /// Nil where nothing is kept.
   private(set) var history: LoopHistory?
+  private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
   /// Of its end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
@@ -103,7 +105,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       pipeline: pipeline, slot: slot, owner: self, loop: loop,
       parts: FeedParts(
         tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
-        source: settings.source, log: settings.log), now: clock.now())
+        source: settings.source, log: settings.log.of(.feeds)), now: clock.now())
     history?.add(session, configuration: configuration, tls: tls, share: share)
     begin(session, number: number)
   }
@@ -113,7 +115,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let slot = publisher.add(market: replayer.pipeline.market, venue: replayer.venue.name)
     begin(
       ReplaySession(
-        replayer: replayer, origin: origin, speed: speed, slot: slot, owner: self, loop: loop, log: settings.log,
+        replayer: replayer, origin: origin, speed: speed, slot: slot, owner: self, loop: loop,
+        log: settings.log.of(.feeds),
         now: clock.now()),
       number: number)
   }
@@ -128,10 +131,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     feed.start()
   }
 
-  private var feedNumbers: [Int] = []
+  private(set) var feedNumbers: [Int] = []
+  /// Slots of feeds that a change of the configuration has ended.
+  var endedFeeds: Set<Int> = []
   /// Feeds of which some loop could not be told: all of their instruments are announced again.
   private var untold: Set<Int> = []
-  private var feedStarts: [Timestamp] = []
+  private(set) var feedStarts: [Timestamp] = []
+  /// Whether what feeds change is due by the clock, and comes from no message.
+  private var isAdvancing = false
 
   private func everySecond() {
     let before = clock.now()
@@ -159,8 +166,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {
     metrics.feedBatches += 1
+    if !isAdvancing { delivery.came(changes, slot: feed.slot, now: now, uptime: loop.uptime) }
     publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
     history?.note(feed, changes, at: now)
+    alerts.note(feed, changes)
   }
 
   /// Publishes what did not come from the feed itself. On the loop.
@@ -168,7 +177,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     publisher.publish(changes, market: slot, now: now, into: &outgoing)
   }
 
-  func feedStatusChanged(_ feed: any Feed) { dirtyFeeds.insert(feed.slot) }
+  func feedStatusChanged(_ feed: any Feed) {
+    dirtyFeeds.insert(feed.slot)
+    alerts.feedChanged(feed.slot)
+  }
 
   private func tickFeeds() {
     let now = clock.now()
@@ -203,7 +215,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private func announceFeeds() {
     let now = clock.now()
     // In their order, so that a seed makes the same world each time.
-    let slots = dirtyFeeds.sorted()
+    let slots = dirtyFeeds.subtracting(endedFeeds).sorted()
     dirtyFeeds.removeAll(keepingCapacity: true)
     for slot in slots {
       let feed = feeds[slot]
@@ -248,6 +260,21 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if loop.index == 0 { publisher.publish(status: all, now: now, into: &outgoing) }
   }
 
+  /// All of a feed's instruments are announced with its next state.
+  func announceAll(of slot: Int) {
+    untold.insert(slot)
+    dirtyFeeds.insert(slot)
+  }
+
+  /// Forgets the state of a feed that was ended.
+  func forgetStatus(of number: Int) {
+    statuses[number] = nil
+    let all = venueStatuses
+    hub.directory.venues.removeAll { venue in !all.contains { $0.venue == venue } }
+    hub.feeds = all
+    if loop.index == 0 { publisher.publish(status: all, now: clock.now(), into: &outgoing) }
+  }
+
   private var venueStatuses: [FeedStatus] {
     FeedStatus.byVenue(statuses.sorted { $0.key < $1.key }.map(\.value))
   }
@@ -255,65 +282,33 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// The present state of every venue.
   var feedStatuses: [FeedStatus] { hub.feeds }
 
-  /// What the loop has counted, compression included.
-  var currentMetrics: NodeMetrics {
-    var metrics = metrics
-    let counts = compression.counts
-    metrics.framesCompressed = counts.made
-    metrics.compressedFramesSent = counts.frames
-    metrics.bytesBeforeCompression = counts.bytesBefore
-    metrics.bytesAfterCompression = counts.bytesAfter
-    metrics.streams = publisher.subscribedStreams
-    metrics.streamsKept = publisher.keptStreams - metrics.streams
-    metrics.replayBytes = publisher.ringBytes
-    return metrics
-  }
-
-  func feedMetrics() -> [FeedMetrics] {
-    feeds.map { feed in
-      let pipeline = feed.pipeline
-      let counts = pipeline.symbolCounts
-      let session = feed as? FeedSession
-      return FeedMetrics(
-        venue: pipeline.venue.label, state: feed.status.state.rawValue, messages: pipeline.counts.messages,
-        rejected: pipeline.counts.rejected, bytes: feed.bytesReceived, connects: feed.connects,
-        instruments: feed.pipeline.market.instruments.count,
-        booksLive: feed.pipeline.market.instruments.count { $0.bookState == .live },
-        gaps: counts.reduce(0) { $0 + $1.gaps }, trades: counts.reduce(0) { $0 + $1.trades },
-        startedAt: feedStarts[feed.slot].microseconds, lastMessage: feed.status.lastMessage?.microseconds,
-        errors: pipeline.errors.counts,
-        replaced: session?.linesReplaced ?? 0, handoversFailed: session?.handoversFailed ?? 0,
-        isSimulated: feed.status.source != .live)
-    }
-  }
-
   // MARK: Clients
 
   /// Takes over a connection that has upgraded.
   func admit(
-    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential? = nil,
-    rest: UnsafeMutableRawBufferPointer
+    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential?, grant: Grant?,
+    address: IPAddress?, rest: UnsafeMutableRawBufferPointer
   ) {
     httpSessions.remove(for: connection)
     let client = hub.open(
-      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: credential?.grant, now: clock.now())
+      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: grant ?? credential?.grant,
+      address: address.map { ClientAddress($0.subscriber) }, now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
       limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
-    session.credential = credential
+    (session.credential, session.address) = (credential, address)
     while sessions.count <= Int(client.slot) { sessions.append(nil) }
     sessions[Int(client.slot)] = session
     connection.handler = session
     metrics.clients += 1
     metrics.clientsTotal += 1
+    metrics.ends.came(isTLS: session.isTLS, deflates: session.deflates)
     if deflate != nil { metrics.compressingClients += 1 }
     session.greet()
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
   }
 
-  func register(_ session: HTTPSession, for connection: Connection) {
-    httpSessions.add(session, for: connection)
-  }
+  func register(_ session: HTTPSession, for connection: Connection) { httpSessions.add(session, for: connection) }
   func forget(_ connection: Connection) { httpSessions.remove(for: connection) }
 
   /// The client has shown that it reads: it is given what turns bring it as it comes.
@@ -333,36 +328,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     ports.close(session.client.slot)
     metrics.clients -= 1
     metrics.connections -= 1
+    metrics.ends.left(isTLS: session.isTLS, deflates: session.deflates, code: session.closeCode)
+    settings.accessLog?.ended(session, ClientFigures(session.client, of: hub))
     hub.close(session.client, into: &actions)
-  }
-
-  /// Applies another key file to those who are here: gives each what it may have now, ends those whose key is gone.
-  func review(_ policy: AccessPolicy, _ now: Timestamp) {
-    for session in sessions {
-      guard let session else { continue }
-      guard let credential = session.credential else {
-        if hub.grant(of: session.client) == nil { continue }
-        if let anonymous = policy.anonymous {
-          hub.authorize(session.client, anonymous, now: now, into: &actions)
-        } else {
-          hub.revoke(from: session.client, why: "a token is needed now", into: &actions)
-        }
-        continue
-      }
-      do throws(AccessError) {
-        let fresh = try policy.renew(credential)
-        session.credential = fresh
-        if fresh.grant != credential.grant {
-          hub.authorize(session.client, fresh.grant, now: now, into: &actions)
-        }
-      } catch {
-        hub.revoke(from: session.client, why: error.description, into: &actions)
-      }
-    }
   }
 
   private func advanceClients() {
     announceAges()
+    alerts.everyTick()
     let now = clock.now()
     hub.advance(to: now, into: &actions)
     watchRequests()
@@ -370,14 +343,15 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     advances &+= 1
     noteKernelProgress(now, part: advances % 10, of: 10)
     metrics.evicted = UInt64(hub.evictedClients)
-    metrics.resumed = hub.resumedSessions
     metrics.parkedSessions = hub.parkedSessions
     // A slice of the sessions each time: all of them every 5 s.
     let moment = loop.moment
     let slice = sessions.count / 50 + 1
     for _ in 0..<min(slice, sessions.count) {
       watchCursor = watchCursor + 1 < sessions.count ? watchCursor + 1 : 0
-      sessions[watchCursor]?.watch(at: moment)
+      guard let session = sessions[watchCursor] else { continue }
+      session.watch(at: moment)
+      metrics.queues.record(UInt64(hub.queuedBytes(of: session.client.slot)))
     }
   }
 
@@ -394,9 +368,12 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     commandsLeft = Self.commandsPerTurn
     advanceMarkets(now)
     if !dirtyFeeds.isEmpty { announceFeeds() }
+    let frames = metrics.framesSent
     deliverAndWrite(now)
+    if loop.index == 0 { alerts.meetDemands() }
+    if delivery.isPending, metrics.framesSent != frames { delivery.wrote(at: loop.kernel.uptime()) }
     if !actions.isEmpty { loop.execute {} }
-    sendOutboxes()
+    delivery.endTurn(isHeld: sendOutboxes())
     armTimer(now)
   }
 
@@ -409,7 +386,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func advanceMarkets(_ now: Timestamp) {
+    isAdvancing = true
     for feed in feeds where feed.nextDeadline <= now { feed.advance(now) }
+    isAdvancing = false
     if publisher.nextDeadline <= now { publisher.advance(to: now, into: &outgoing) }
   }
 
@@ -456,6 +435,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
           let node = nodes[target]
           node.loop.execute { node.actions.append(.command(command, loop: target)) }
         }
+      case .control(let client, let number, let request, let grant):
+        alerts.perform(request, number: number, grant, of: client, now)
       case .authenticate(let client, let token):
         if let session = session(of: client) { authenticate(token, of: session, now, into: &actions) }
       case .session(let message, let target):
@@ -470,8 +451,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         write(to: session, now)
         writeControl(to: session)
         if code < CloseCode.draining {
-          metrics.closedByPolicy += 1
-          settings.refusalLog?.closed(code, reason, IPAddress(session.connection.peer.host))
+          settings.refusalLog?.closed(code, reason, session.address)
         }
         session.close(code: code, reason: reason)
       }
@@ -486,16 +466,21 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   /// Gives the other loops what is theirs; what one of them does not take is merged, and offered again with the next
-  /// turn.
-  private func sendOutboxes() {
+  /// turn. True if there is such a loop.
+  private func sendOutboxes() -> Bool {
+    let came = delivery.offered
+    var isHeld = false
     for index in outboxes.indices where !outboxes[index].isEmpty {
       let deliveries = outboxes[index].deliveries
       let node = nodes[index]
       let isTaken = node.loop.offer(bytes: outboxes[index].bytes) {
+        node.delivery.came(at: came)
         node.hub.deliver(deliveries, now: node.clock.now(), into: &node.actions)
       }
       if isTaken { outboxes[index].removeAll() } else { outboxes[index].merge() }
+      if !isTaken { isHeld = true }
     }
+    return isHeld
   }
 
   private func armTimer(_ now: Timestamp) {

@@ -21,6 +21,8 @@ struct NodeSettings: Sendable {
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   var http = HTTPConnectionLimits()
+  /// Whose pages may connect; nil: all.
+  var origins: Set<String>?
   /// Names, beside addresses and localhost, that the internal port answers to.
   var internalHosts: [String] = []
   /// Whether the client port has the console's pages.
@@ -38,6 +40,10 @@ struct NodeSettings: Sendable {
   var tlsLog: TLSLog?
   /// What operators publish; one for all nodes.
   var topics = PublishedTopics()
+  /// Watches for owners; one for all nodes.
+  var alerts: AlertDesk
+  /// Logs requests and streams, where that is wanted.
+  var accessLog: AccessLog?
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?
 }

@@ -64,9 +64,12 @@ package struct StoredFiring: Sendable, Hashable {
 /// What happened to alerts in one turn: written in one transaction, so that a firing and the phase that keeps it from
 /// firing again are there together or not at all.
 package struct AlertBatch: Sendable {
+  /// Owners that may be new; those that are there stay as they are.
+  package var owners: [(owner: AlertOwner, subject: String)] = []
   /// New rules, and rules whose text, name or revision changed.
   package var rules: [StoredAlert] = []
   package var removed: [AlertID] = []
+  package var keys: [StoredRequestKey] = []
   package var progress: [(id: AlertID, progress: AlertProgress)] = []
   package var firings: [StoredFiring] = []
   /// Markets that are live now.
@@ -89,8 +92,14 @@ package struct AlertStore: Sendable {
     /// Rules that this version cannot read, with the reason; they are kept as they are.
     package var unreadable: [(id: AlertID, reason: String)] = []
     package var liveUntil: [String: Timestamp] = [:]
+    /// The newest firing of each rule that has one.
+    package var newest: [AlertID: StoredFiring] = [:]
+    /// The oldest first.
+    package var keys: [StoredRequestKey] = []
     /// For `AlertEngine.init`.
     package var nextGeneration: UInt32 = 1
+
+    package init() {}
   }
 
   package let file: DataFile
@@ -120,6 +129,11 @@ package struct AlertStore: Sendable {
       for row in try Row.fetchAll(db, sql: "SELECT symbol, live_until FROM alert_source") {
         contents.liveUntil[row[0]] = Timestamp(rawValue: row[1])
       }
+      for row in try Row.fetchAll(db, sql: "SELECT *, max(number) FROM alert_firing GROUP BY alert") {
+        let firing = StoredFiring(row: row)
+        contents.newest[firing.alert] = firing
+      }
+      contents.keys = try StoredRequestKey.load(db)
       let next = try Int64.fetchOne(db, sql: "SELECT next FROM alert_generation") ?? 1
       contents.nextGeneration = UInt32(clamping: next)
       return contents
@@ -159,6 +173,10 @@ package struct AlertStore: Sendable {
   }
 
   private static func write(_ batch: AlertBatch, _ db: Database) throws {
+    for (owner, subject) in batch.owners {
+      try db.cachedStatement(sql: "INSERT OR IGNORE INTO alert_owner (id, subject) VALUES (?, ?)")
+        .execute(arguments: [Int64(owner.rawValue), subject])
+    }
     for alert in batch.rules {
       let statement = try db.cachedStatement(
         sql: """
@@ -192,6 +210,7 @@ package struct AlertStore: Sendable {
       try db.cachedStatement(sql: "DELETE FROM alert_firing WHERE alert = ? AND number <= ?")
         .execute(arguments: [alert, Int64(firing.number) - firingLimit])
     }
+    try StoredRequestKey.write(batch.keys, now: batch.now, db)
     for id in batch.removed {
       let id = Int64(bitPattern: id.rawValue)
       try db.cachedStatement(sql: "DELETE FROM alert_rule WHERE id = ?").execute(arguments: [id])

@@ -150,7 +150,7 @@ extension HistoryStore {
     }
   }
 
-  private static func range(
+  static func range(
     _ id: Int64, _ resolution: Resolution, _ range: Range<Timestamp>, limit: Int? = nil, newest: Bool = false,
     _ db: Database
   ) throws -> HistoryRange {

@@ -25,6 +25,15 @@ extension SchemaPart {
             CREATE TABLE alert_generation (next INTEGER NOT NULL) STRICT;
             INSERT INTO alert_generation VALUES (1);
             """)
-      }
+      },
+      Migration("requests") { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE alert_request (
+              owner INTEGER NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, alert INTEGER NOT NULL,
+              time INTEGER NOT NULL, PRIMARY KEY (owner, key)
+            ) STRICT, WITHOUT ROWID;
+            """)
+      },
     ])
 }

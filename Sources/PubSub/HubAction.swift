@@ -7,6 +7,8 @@ package enum HubAction: Sendable {
   /// Find out whether this token is good, and answer with `SubscriberHub.authorize` or `SubscriberHub.refuse`. Never
   /// log it.
   case authenticate(ClientID, token: String)
+  /// Carry this out for the holder of this grant, and answer with `SubscriberHub.answer`.
+  case control(ClientID, number: UInt32, ControlRequest, Grant)
   /// Carry this to the hub of that loop.
   case session(SessionMessage, loop: Int)
 }

@@ -44,6 +44,7 @@ package final class StreamPublisher {
 
   var feeds: [FeedStatus] = []
   var statusStreams: [PublishedStream] = []
+  var documents = DocumentStreams()
 
   var frame = ByteBuffer(capacity: 4096)
   var changedBids: [PriceLevel] = []
@@ -107,6 +108,46 @@ package final class StreamPublisher {
     }
   }
 
+  // MARK: Documents
+
+  /// What subscribers wait for, or nobody needs any longer, since the last call; in order. The node of loop 0, which
+  /// publishes documents, asks at the end of each turn.
+  package func takeDocumentDemands() -> [StreamDocumentDemand] { documents.takeDemands() }
+
+  /// Hands over a whole document: streams that show nothing yet begin with it, the others go on. O(streams of the
+  /// name).
+  package func show(
+    _ document: StreamDocument, as name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
+  ) {
+    for stream in documents.streams(of: name) where !stream.isShown {
+      stream.document = document
+      stream.limitDocument()
+      stream.isShown = true
+      stream.seq += 1
+      stream.cachedSnapshot = nil
+      forget(stream)
+      if let frame = snapshot(of: stream, reason: stream.dueReason, now: now) {
+        stream.dueReason = .subscribe
+        out.append(.frame(frame, loops: stream.loops))
+      }
+    }
+  }
+
+  /// Publishes what changed to the streams that show the document.
+  package func publish(
+    _ update: StreamDocumentUpdate, to name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
+  ) {
+    for stream in documents.streams(of: name) where stream.isShown {
+      if let head = update.head { stream.document?.head = head }
+      for key in update.removed { stream.document?.remove(key) }
+      for entry in update.changed { stream.document?.set(entry) }
+      stream.limitDocument()
+      self.update(stream, events: update.events, now: now, into: &out) { $0.append(update.data.unsafeBytes) }
+    }
+  }
+
+  // MARK: Streams
+
   func stream(_ id: StreamID) -> PublishedStream? {
     let number = Int(id.rawValue)
     guard number % loops == loop, number / loops < streams.count else { return nil }
@@ -168,6 +209,8 @@ package final class StreamPublisher {
   func sleep(_ stream: PublishedStream) {
     if stream.key.channel == .status {
       statusStreams.removeAll { $0 === stream }
+    } else if !stream.key.channel.isOfMarket {
+      documents.remove(stream)
     } else {
       instrument(of: stream)?.remove(stream)
     }
@@ -194,13 +237,14 @@ package final class StreamPublisher {
       stream.isShown = true
       return
     }
+    guard stream.key.channel.isOfMarket else { return documents.add(stream) }
     guard let instrument = instrument(of: stream) else { return }
     instrument.add(stream)
     show(stream, instrument)
   }
 
   func instrument(of stream: PublishedStream) -> PublishedInstrument? {
-    guard stream.key.channel != .status, stream.market >= 0, stream.market < markets.count else { return nil }
+    guard stream.key.channel.isOfMarket, stream.market >= 0, stream.market < markets.count else { return nil }
     return markets[stream.market].instrument(stream.instrument)
   }
 
@@ -210,6 +254,7 @@ package final class StreamPublisher {
     let state = instrument.state
     switch stream.key.channel {
     case .trades, .status: stream.isShown = true
+    case .alerts, .topic: break
     case .quote: stream.isShown = state.quote != nil
     case .ticker: stream.isShown = state.hasTicker
     case .pulse: stream.isShown = instrument.lastPulse != nil

@@ -55,6 +55,11 @@ package final class SubscriberHub {
     var drain: DrainPlan?
     /// Sessions that were resumed here.
     var resumed: UInt64 = 0
+    /// Clients that asked for a session that was not theirs, or not there any more.
+    var notResumed: UInt64 = 0
+    /// Messages merged away, and lost, for clients that are gone.
+    var merged: UInt64 = 0
+    var lost: UInt64 = 0
   }
 
   let settings: Settings
@@ -64,7 +69,7 @@ package final class SubscriberHub {
   var resolver: SubscriptionResolver
   var lists: SubscriberLists
   var queues: ClientQueues
-  let slowClients: SlowClientPolicy
+  var slowClients: SlowClientPolicy
   var watchList = WatchList()
   var heartbeats = Heartbeats()
   var grants = GrantReview()
@@ -116,6 +121,13 @@ package final class SubscriberHub {
     set { grants.anonymousGrant = newValue }
   }
 
+  /// From now on these limits hold, also for clients that are there.
+  package func apply(_ limits: ClientLimits) {
+    desk.limits = limits
+    queues.limits = limits
+    slowClients = SlowClientPolicy(limits)
+  }
+
   /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations goes on as if it
   /// had not.
   package func clockStepped(by step: Int64) { steady.stepped += step }
@@ -145,14 +157,20 @@ package final class SubscriberHub {
 
   // MARK: Clients
 
+  /// Whether an address may have another client: its clients have not cost much more than it may.
+  package func admits(_ address: ClientAddress, now: Timestamp) -> Bool { desk.addresses.admits(address, at: now) }
+
   /// Adds a client. `session` is random text that nobody can guess (`s_8f2c…`), which its token begins with; `grant`
-  /// what it may have, if that is known already.
-  package func open(session: String, grant: Grant? = nil, now: Timestamp) -> ClientID {
+  /// what it may have, if that is known already; `address` where it comes from, if that is to be limited.
+  package func open(
+    session: String, grant: Grant? = nil, address: ClientAddress? = nil, now: Timestamp
+  ) -> ClientID {
     let client = clients.open()
     let state = ClientState(
       session: SessionToken.make(session, loop: loop, client: client),
       heartbeat: ClientHeartbeat(seconds: settings.heartbeatSeconds))
     (state.grant, state.deadline) = grants.begin(grant, now: now)
+    if let address { state.requests.address = desk.addresses.enter(address) }
     clients[client.slot].pointee.state = state
     heartbeats.start(client, &state.heartbeat, now: now)
     if let wait = departures.drain?.add(client, now: steady(now)) { sendDrainNotice(client, wait: wait, now: now) }
@@ -163,12 +181,15 @@ package final class SubscriberHub {
   package func close(_ client: ClientID, into actions: inout [HubAction]) {
     guard let state = clients.anyState(of: client) else { return }
     unwatch(client.slot, state)
+    departures.merged &+= UInt64(truncatingIfNeeded: state.flow.merged)
+    departures.lost &+= UInt64(truncatingIfNeeded: state.flow.lost)
     park(state, isPaused: clients[client.slot].pointee.flags.contains(.paused), into: &actions)
     for subscription in state.memberships.removeAll() {
       lists.remove(subscription, clients)
       leaveIfEmpty(subscription.stream, into: &actions)
     }
     state.queue.removeAll()
+    if state.requests.address >= 0 { desk.addresses.leave(state.requests.address) }
     clients.close(client)
   }
 
@@ -200,6 +221,7 @@ package final class SubscriberHub {
       if let state = state(of: clients.id(of: slot)) { scheduleHeartbeat(slot, state) }
     }
     steady.lastAdvance = steady(now)
+    desk.addresses.expire(at: now)
     advanceWatched(now, into: &actions)
     reviewGrants(now, into: &actions)
     release(departures.parked.expire(at: steady.lastAdvance), into: &actions)

@@ -45,6 +45,8 @@ package final class EventLoop: @unchecked Sendable {
 
   @exclusivity(unchecked) private var dirty = SlotList()
   @exclusivity(unchecked) private var unfinished = SlotList()
+  /// The turn that is under way, or the last; never 0.
+  @exclusivity(unchecked) private var turnNumber: UInt32 = 1
   @exclusivity(unchecked) private var closed: ContiguousArray<(Connection, CloseReason)> = []
   @exclusivity(unchecked) private var tasks: ContiguousArray<Mailbox.Task> = []
   @exclusivity(unchecked) private var nextTask = 0
@@ -53,6 +55,8 @@ package final class EventLoop: @unchecked Sendable {
   @exclusivity(unchecked) private var isInTurn = false
   @exclusivity(unchecked) private var timerSequence: UInt64 = 0
   @exclusivity(unchecked) private var shutdownCompletions: [@Sendable () -> Void]?
+  /// How long turns take and how late timers are; on the loop only.
+  @exclusivity(unchecked) package private(set) var times = LoopTimes()
   /// Whether `shutdown` has been carried out; on the loop only.
   @exclusivity(unchecked) package private(set) var hasEnded = false
   /// Nil in a driven loop.
@@ -197,7 +201,10 @@ package final class EventLoop: @unchecked Sendable {
   }
 
   /// `occupant` stopped before it had taken all the kernel has; it gets `.readable` again in the next turn.
+  /// Once, however often it is marked and however many events come for it: its share of a turn is its share.
   func markUnfinished(_ occupant: PolledDescriptor) {
+    guard occupant.unfinishedTurn == 0 else { return }
+    occupant.unfinishedTurn = turnNumber
     unfinished.append(occupant.slot)
     comeRound()
   }
@@ -230,7 +237,7 @@ package final class EventLoop: @unchecked Sendable {
       let wait = isIdle ? milliseconds(until: timers.nextDeadline ?? UInt64(Int64.max)) : 0
       let count = poller.wait(milliseconds: wait, into: events)
       now = kernel.uptime()
-      _ = turn(events: count)
+      if turn(events: count) { times.turns.record(kernel.uptime() &- now) }
     }
     isInTurn = false
   }
@@ -260,16 +267,29 @@ package final class EventLoop: @unchecked Sendable {
   private func turn(events count: Int) -> Bool {
     var happened = hasWork
     let waiting = unfinished.count
+    turnNumber = max(1, turnNumber &+ 1)
     for index in 0..<count {
       let (token, readiness) = events[index]
       if token >= PollerEvents.firstReservedToken { continue }
       happened = true
-      table.occupant(token: token)?.ready(readiness)
+      guard let occupant = table.occupant(token: token) else { continue }
+      // What it has not finished is taken with its event.
+      let rest: Readiness = occupant.unfinishedTurn == 0 ? [] : [.readable, .peerEnded]
+      occupant.unfinishedTurn = 0
+      occupant.ready(readiness.union(rest))
     }
     if waiting > 0 {
-      for index in 0..<waiting { table.occupant(at: unfinished[index])?.ready([.readable, .peerEnded]) }
+      for index in 0..<waiting {
+        // Not one that has had its turn with an event, whether or not it is unfinished again.
+        guard let occupant = table.occupant(at: unfinished[index]), occupant.unfinishedTurn != 0,
+          occupant.unfinishedTurn != turnNumber
+        else { continue }
+        occupant.unfinishedTurn = 0
+        occupant.ready([.readable, .peerEnded])
+      }
       unfinished.removeFirst(waiting)
     }
+    if let due = timers.nextDeadline, due <= now { times.lag.record(now - due) }
     while let body = timers.popDue(now) {
       happened = true
       body()

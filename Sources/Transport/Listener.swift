@@ -96,8 +96,8 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   /// otherwise stay full, and its edge would never come again.
   private var spare: Int32
 
-  /// Connections accepted in one turn: what is under way on the loop waits so long, some 20 µs for each.
-  private static let acceptsPerTurn = 32
+  /// Connections accepted in one turn: what is under way on the loop waits so long, 20 to 60 µs for each.
+  private static let acceptsPerTurn = 16
   /// After which accepting is tried again if not even the spare descriptor was available.
   private static let retryDelay: UInt64 = 100_000_000
 

@@ -3,6 +3,8 @@ package class PolledDescriptor {
   @exclusivity(unchecked) final var descriptor: Int32
   /// The place in the loop's table; -1 when it is not there.
   @exclusivity(unchecked) final var slot: Int32 = -1
+  /// The turn in which it stopped before it had taken all; 0: it has not. The loop's (`EventLoop.markUnfinished`).
+  @exclusivity(unchecked) final var unfinishedTurn: UInt32 = 0
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 

@@ -182,6 +182,64 @@ test("after a drop it resumes where each stream stopped", async () => {
   assert.equal(pulse.subscription.state, "live");
 });
 
+test("two streams of one channel and symbol both come back after a drop", async () => {
+  const world = new World();
+  const narrow = followed(world, { channel: "book", symbol: BTC, depth: 10 });
+  const wide = followed(world, { channel: "book", symbol: BTC, depth: 100 });
+  await world.open();
+  await world.welcome();
+  for (const [place, request] of world.requests("subscribe").entries()) {
+    const ok = [{ stream: place + 1, channel: "book", symbol: BTC, epoch: "e1", seq: 10, state: "live" }];
+    await world.say({ type: "subscribed", id: request.id, ok, failed: [] });
+    await world.say(snapshot(place + 1, "book", BTC, 10, { bids: [["1", String(place + 1)]], asks: [] }));
+  }
+  await world.close(1006);
+  await world.advance(300);
+  await world.open();
+  const [{ resume }] = world.requests("hello");
+  const ok = resume.streams.map(({ stream }) => ({ stream, channel: "book", symbol: BTC, epoch: "e1", seq: 10, recovered: true }));
+  await world.welcome({ resumed: true, ok, failed: [] });
+  const taken = new Set(ok.map(({ stream }) => stream));
+  for (const request of world.requests("subscribe")) {
+    const [item] = request.streams;
+    const stream = item.depth === 10 ? 1 : 2;
+    taken.add(stream);
+    await world.say({ type: "subscribed", id: request.id, ok: [{ stream, channel: "book", symbol: BTC, epoch: "e1", seq: 10 }], failed: [] });
+    await world.say(snapshot(stream, "book", BTC, 10, { bids: [["1", String(stream)]], asks: [] }));
+  }
+  assert.deepEqual([...taken].sort(), [1, 2]);
+  assert.equal(narrow.subscription.state, "live");
+  assert.equal(wide.subscription.state, "live");
+  await world.say(update(1, "book", BTC, 10, 11, { bids: [["1", "7"]] }));
+  await world.say(update(2, "book", BTC, 10, 11, { bids: [["1", "8"]] }));
+  assert.deepEqual(narrow.subscription.value.bids, [["1", "7"]]);
+  assert.deepEqual(wide.subscription.value.bids, [["1", "8"]]);
+});
+
+test("a line of a range says what was observed; candles of an interval are merged by their time", async () => {
+  const world = new World();
+  const line = followed(world, { channel: "sparkline", symbol: BTC, range: "7d", points: 3 });
+  const candles = followed(world, { channel: "candles", symbol: BTC, interval: "5m" });
+  await world.open();
+  assert.deepEqual(world.requests("subscribe")[0].streams, [
+    { channel: "sparkline", range: "7d", points: 3, symbols: [BTC] }, { channel: "candles", interval: "5m", symbols: [BTC] },
+  ]);
+  await world.welcome();
+  await world.accept();
+  await world.say(snapshot(1, "sparkline", BTC, 10, {
+    range: "7d", from: 0, step_s: 60, points: ["1", "2", "3"], covered_from: 60e6, gaps: [{ from: 90e6, to: 120e6 }],
+  }));
+  assert.equal(line.subscription.value.coveredFrom, 60e6);
+  assert.deepEqual(line.subscription.value.gaps, [{ from: 90e6, to: 120e6 }]);
+  const candle = (time, close, more = {}) => ({ time, open: "1", high: "9", low: "1", close, volume: "1", closed: false, rev: 0, ...more });
+  await world.say(snapshot(2, "candles", BTC, 10, { interval: "5m", candles: [candle(300e6, "2", { closed: true, rev: 1 }), candle(600e6, "3")] }));
+  await world.say(update(2, "candles", BTC, 10, 11, { interval: "5m", candles: [candle(600e6, "4", { closed: true }), candle(900e6, "5")] }));
+  const { value } = candles.subscription;
+  assert.equal(value.interval, "5m");
+  assert.deepEqual(value.candles.map(({ time, close }) => [time, close]), [[300e6, "2"], [600e6, "4"], [900e6, "5"]]);
+  assert.equal(value.last.close, "5");
+});
+
 test("what the answer to resume does not name is subscribed to anew", async () => {
   const world = new World();
   followed(world, { channel: "pulse", symbol: BTC });

@@ -18,6 +18,9 @@ function seedMessages() {
     update(1, "book", BTC, 10, 11, { bids: [["1", "0"]], asks: [["2", "4"]] }),
     snapshot(2, "sparkline", BTC, 10, { range: "24h", from: 900000000, step_s: 900, points: ["1", "2"], trend: "up" }),
     update(2, "sparkline", BTC, 10, 11, { index: 2, price: "3", from: 900000000 }),
+    snapshot(6, "candles", BTC, 10, { interval: "1m", candles: [{ time: 60e6, open: "1", high: "2", low: "1", close: "2", volume: "3", closed: false, rev: 0 }] }),
+    update(6, "candles", BTC, 10, 11, { interval: "1m", candles: [{ time: 120e6, open: "1", high: "2", low: "1", close: "2", closed: false, rev: 1 }] }),
+    snapshot(2, "sparkline", BTC, 12, { range: "7d", from: 1, step_s: 900, points: ["1"], covered_from: 1, gaps: [{ from: 1, to: 2 }] }),
     snapshot(3, "trades", BTC, 10, { trades: [{ id: "a", price: "1", size: "1", side: "buy", time: 1 }] }),
     update(3, "trades", BTC, 10, 11, { trades: [{ id: "b", price: "1", size: "1" }] }),
     snapshot(4, "status", "", 10, { feeds: [{ venue: "kraken", state: "live", age_ms: 1 }] }),
@@ -44,7 +47,7 @@ function mutate(random, message) {
       const key = random.pick(keys);
       if (typeof place[key] === "object" && place[key] !== null && random.below(3) > 0) { place = place[key]; continue; }
       if (random.below(6) === 0) delete place[key];
-      else place[key] = random.pick(ODD);
+      else place[key] = structuredClone(random.pick(ODD));
       break;
     }
   }
@@ -57,7 +60,7 @@ for (const seed of seeds(60)) {
     const world = new World({ token: async () => "t" }, seed);
     const subscriptions = [
       { channel: "book", symbol: BTC }, { channel: "sparkline", symbol: BTC }, { channel: "trades", symbol: BTC },
-      { channel: "status" }, { channel: "ticker", symbol: BTC },
+      { channel: "status" }, { channel: "ticker", symbol: BTC }, { channel: "candles", symbol: BTC, interval: "5m" },
     ].map((request) => world.client.subscribe(request, () => {}));
     await world.openNext();
     for (let step = 0; step < 250; step += 1) {
@@ -83,7 +86,7 @@ for (const seed of seeds(60)) {
       }));
       await world.say({ type: "subscribed", id: request.id, ok, failed: [] });
       for (const { stream, channel, symbol } of ok) {
-        const data = { book: { bids: [["7", "1"]], asks: [] }, sparkline: { from: 0, step_s: 900, points: ["7"] }, trades: { trades: [] }, status: { feeds: [] }, ticker: { last: "7" } }[channel];
+        const data = { book: { bids: [["7", "1"]], asks: [] }, sparkline: { from: 0, step_s: 900, points: ["7"] }, trades: { trades: [] }, candles: { candles: [] }, status: { feeds: [] }, ticker: { last: "7" } }[channel];
         await world.say(snapshot(stream, channel, symbol, 1, data));
       }
     }

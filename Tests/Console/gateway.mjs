@@ -36,6 +36,7 @@ export class Gateway {
     gateway.port = port ?? await freePort();
     gateway.url = `http://127.0.0.1:${gateway.port}`;
     const internal = await freePort();
+    gateway.internalURL = `http://127.0.0.1:${internal}`;
     gateway.program = Program.start([
       "serve", "--listen", `127.0.0.1:${gateway.port}`, "--internal-listen", `127.0.0.1:${internal}`, ...args,
     ], settings);

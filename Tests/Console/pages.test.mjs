@@ -1,7 +1,7 @@
 // The console in a real browser, against real gateways. Screenshots go to TIDEGATE_SCREENSHOTS, if that names a folder.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,17 +15,24 @@ const skip = noGateway || noBrowser;
 const TAB = "\uE004", ENTER = "\uE007", ESCAPE = "\uE00C";
 const folder = process.env.TIDEGATE_SCREENSHOTS;
 if (folder) mkdirSync(folder, { recursive: true });
-const PRICES = "return [...document.querySelectorAll('.row .ticker')].map((each) => each.getAttribute('aria-label'))";
+const PRICES = "return [...document.querySelectorAll('.row .ticker .visually-hidden')].map((each) => each.textContent)";
+const axe = process.env.TIDEGATE_AXE ? readFileSync(process.env.TIDEGATE_AXE, "utf8") : undefined;
 let gateway;
 
-before(async () => { if (!skip) gateway = await Gateway.start(); });
+before(async () => {
+  if (skip) return;
+  gateway = await Gateway.start();
+  for (const [name, document] of Object.entries(PUBLISHED)) await publish(name, document);
+});
 after(async () => { await gateway?.stop(); });
 
 async function withBrowser(options, work) {
   const browser = await Browser.open(options);
   try {
     await work(browser);
-    assert.deepEqual(await browser.errors(), [], "the page has no error");
+    // A browser itself notes every 404; a page asks for cards to find out whether this gateway draws any.
+    const errors = (await browser.errors()).filter((each) => !/\/v1\/cards\/.* 404 /.test(each));
+    assert.deepEqual(errors, [], "the page has no error");
   } finally {
     await browser.close();
   }
@@ -47,19 +54,59 @@ test("the watchlist shows prices that move, and says that they are simulated", {
     await eventually("it is marked", () => browser.run("return !document.getElementById('simulated').hidden"));
   }));
 
+/** What axe calls serious or critical on the page that is shown; nothing where there is no axe. */
+async function violations(browser) {
+  if (axe === undefined) return [];
+  await browser.run(axe);
+  return browser.runAsync(`const done = arguments[0];
+    // Colours are looked at once they stand: what fades in has less contrast on its way.
+    Promise.all(document.getAnimations().map((each) => { try { each.finish(); } catch { each.cancel(); } })).then(() =>
+    axe.run(document, { resultTypes: ["violations"] })).then(({ violations }) => done(violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ target, any }) => target.join(" ") + " " + (any[0]?.message ?? "")).join("; "))), (error) => done([String(error)]));`);
+}
+
+const HELD = JSON.stringify({
+  holdings: [{ symbol: "kraken:BTC-USD", amount: "0.5", cost: "90000" }, { symbol: "kraken:ZEC-USD", amount: "12.25" }],
+  positions: [{ symbol: "coinbase:ETH-USD", side: "short", size: "2", entry: "3300", leverage: "3" }],
+});
+/** Documents of the board, as an operator publishes them. */
+const PUBLISHED = {
+  "risk-state": { state: "SOFT_BRAKE", reason: "A drawdown of 4 % today." },
+  "shielded-pool": { percent: "23.4", amount: "1234567", asset: "ZEC", change_pct_24h: "0.12" },
+  deck: { quote: "Attention is what you have.", action: "Write down three things.", minutes: 10, domain: "Consciousness", source: "A book" },
+  posts: { author: "desk", text: "ZEC left its range.", symbol: "kraken:ZEC-USD" },
+};
+async function publish(name, document) {
+  const response = await fetch(`${gateway.internalURL}/v1/topics/${name}`, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(document),
+  });
+  assert.equal(response.status, 201);
+}
+
 for (const [name, width, height, dark] of [["phone", 390, 844, true], ["phone, light", 390, 844, false], ["desk", 1280, 900, true], ["desk, light", 1280, 900, false]]) {
-  test(`every page fits its window and has what it is for (${name})`, { skip, timeout: 120_000 }, () =>
+  test(`every page fits its window, has what it is for, and nothing serious for axe (${name})`, { skip, timeout: 300_000 }, () =>
     withBrowser({ width, height, dark }, async (browser) => {
       for (const [page, ready] of [
         ["#/watchlist", () => prices(browser)],
         ["#/market/kraken%3ABTC-USD", () => eventually("book and trades", async () =>
           (await browser.run("return [...document.querySelectorAll('.book td')].filter((cell) => /\\d/.test(cell.innerText)).length")) >= 40
           && (await browser.count(".trades tbody tr")) > 0 && /\d/.test(await browser.text(".market-head .price")))],
+        ["#/portfolio", () => eventually("a value", async () => /\d/.test(await browser.text(".total .hero")))],
+        ["#/alerts", () => eventually("alerts", () => browser.run("return document.querySelector('.rows.skeleton, .main > section > [aria-hidden]:not([hidden])') === null"))],
+        ["#/board", () => eventually("documents", async () => (await browser.count(".board .card:not([hidden])")) >= 3)],
+        ["#/widgets", () => eventually("markets", async () => (await browser.run("return document.querySelector('#widget-market')?.value")) !== "")],
         ["#/status", () => eventually("feeds", async () => (await browser.count(".table tbody tr")) >= 3)],
         ["#/settings", () => eventually("theme", async () => (await browser.count("#theme")) === 1)],
       ]) {
+        if (page === "#/watchlist") {
+          await browser.go(gateway.url);
+          await browser.run("localStorage.setItem('tidegate.portfolio', arguments[0])", HELD);
+        }
         await browser.go(`${gateway.url}/${page}`);
         await ready();
+        assert.equal(await browser.run("return document.getElementById('simulated').hidden"), false, `${page} marks simulated prices`);
+        assert.deepEqual(await violations(browser), [], `${page}: axe`);
         assert.ok((await browser.run("return document.documentElement.scrollWidth - innerWidth")) <= 0, `${page} scrolls sideways`);
         const small = await browser.run(`return [...document.querySelectorAll('.tab, .button, .icon-button')]
           .filter((each) => each.offsetParent && each.getBoundingClientRect().height < 43.5).map((each) => each.innerText)`);
@@ -187,3 +234,63 @@ test("a gateway with keys asks for one, refuses a wrong one in words, and keeps 
     rmSync(scratch, { recursive: true });
   }
 });
+
+/** How many pixels of the chart are painted. */
+const PAINTED = `const canvas = document.querySelector('.chart'), data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+  let painted = 0; for (let place = 3; place < data.length; place += 4) if (data[place] > 0) painted += 1; return painted;`;
+
+test("a market's chart shows candles and lines of each range, what was not observed, and a crosshair by keyboard", { skip, timeout: 120_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(`${gateway.url}/#/market/kraken%3ABTC-USD`);
+    const press = (name) => browser.run("[...document.querySelectorAll('.chart-head button')].find((each) => each.innerText === arguments[0]).click()", name);
+    for (const kind of ["Candles", "Line"]) {
+      await press(kind);
+      for (const range of ["1H", "7D", "ALL", "1D"]) {
+        await press(range);
+        await eventually(`${kind} ${range}`, async () => (await browser.run(PAINTED)) > 2_000 && /Observed for|Nothing of this range/.test(await browser.text(".chart-frame ~ .caption, .card > .caption")));
+      }
+    }
+    await press("Candles");
+    await press("1H");
+    await browser.run("document.querySelector('.chart').focus()");
+    const LEFT = "\uE012";
+    await eventually("the crosshair speaks", async () => {
+      await browser.keys(LEFT);
+      return /open .*high .*low .*close/.test(await browser.text(".readout"));
+    });
+    await browser.keys("+", "+", "0");
+    await press("MA 7");
+    assert.equal(await browser.run("return [...document.querySelectorAll('.chart-head button')].find((each) => each.innerText === 'MA 7').getAttribute('aria-pressed')"), "true");
+    await browser.call("POST", `${browser.session}/refresh`, {});
+    await eventually("range and kind are kept", async () =>
+      (await browser.run("return [...document.querySelectorAll('.chart-head [aria-pressed=true]')].map((each) => each.innerText).join()")) === "1H,Candles");
+  }));
+
+test("a holding is added by its sheet, valued exactly, kept, and removed", { skip, timeout: 90_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(`${gateway.url}/#/portfolio`);
+    await eventually("it is empty", async () => (await browser.text(".empty"))?.includes("Nothing is held yet"));
+    await browser.click(".page-head .button-primary");
+    await browser.type("#market", "kraken:BTC-USD");
+    await browser.type("#amount", "0");
+    await browser.click("dialog button[type=submit]");
+    assert.match(await browser.text("dialog .notice"), /above zero/);
+    await browser.type("#amount", ".5");
+    await browser.click("dialog button[type=submit]");
+    await eventually("it has a value", async () => /\$\d/.test(await browser.text(".total .hero")));
+    await browser.call("POST", `${browser.session}/refresh`, {});
+    await eventually("it is kept", async () => (await browser.count(".holding")) === 1 && /\$\d/.test(await browser.text(".total .hero")));
+    await browser.click('[aria-label="Remove the holding of BTC-USD"]');
+    await eventually("it is gone", async () => (await browser.text(".empty"))?.includes("Nothing is held yet"));
+  }));
+
+test("the board shows what is published, and what comes after it", { skip, timeout: 90_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(`${gateway.url}/#/board`);
+    await eventually("the card of the day", async () => (await browser.text(".deck-quote")) === PUBLISHED.deck.quote);
+    assert.match(await browser.text(".pool"), /23\.4%/);
+    await publish("risk-state", { state: "HARD_STOP", reason: "<b>not markup</b>" });
+    await eventually("the state changes", async () => (await browser.text(".risk-badge"))?.trim() === "HARD STOP", 30);
+    assert.match(await browser.text(".risk"), /<b>not markup<\/b>/);
+    await publish("risk-state", PUBLISHED["risk-state"]);
+  }));

@@ -1,7 +1,7 @@
 // Books and lines against plain models, under random input.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Book, Sparkline } from "../../Sources/Console/client/tidegate.js";
+import { Book, CandleSeries, Sparkline } from "../../Sources/Console/client/tidegate.js";
 import { SeededGenerator, seeds } from "./world.mjs";
 
 for (const seed of seeds(20)) {
@@ -76,4 +76,32 @@ test("trend and change are of the same two points", () => {
   const line = Sparkline.from({ from: 0, step_s: 60, points: ["100", "90", "99.56"] });
   assert.equal(line.trend, "down");
   assert.equal(line.changePercent, "-0.44");
+});
+
+for (const seed of seeds(20)) {
+  test(`a series of candles has each time once, the highest revision of it, in order (seed ${seed})`, () => {
+    const random = new SeededGenerator(seed);
+    const series = CandleSeries.from({ interval: "1m", candles: [] });
+    const model = new Map();
+    for (let step = 0; step < 300; step += 1) {
+      const candles = Array.from({ length: 1 + random.below(4) }, () => {
+        const close = String(1 + random.below(90));
+        return { time: 60e6 * random.below(80), open: "1", high: "90", low: "1", close, rev: random.below(4), closed: true };
+      });
+      for (const candle of candles) {
+        if ((model.get(candle.time)?.rev ?? 0) <= candle.rev) model.set(candle.time, candle);
+      }
+      series.merge(candles);
+      assert.deepEqual(series.candles, [...model.values()].sort((a, b) => a.time - b.time));
+    }
+  });
+}
+
+test("a series keeps its newest 5,000 candles", () => {
+  const series = CandleSeries.from({ interval: "1m", candles: [] });
+  for (let minute = 0; minute < 5_010; minute += 1) {
+    series.merge([{ time: minute * 60e6, open: "1", high: "1", low: "1", close: "1", closed: true }]);
+  }
+  assert.equal(series.candles.length, 5_000);
+  assert.equal(series.candles[0].time, 10 * 60e6);
 });

@@ -75,6 +75,8 @@ export class Browser {
   command(cmd, params) { return this.call("POST", `${this.session}/goog/cdp/execute`, { cmd, params }); }
   go(url) { return this.call("POST", `${this.session}/url`, { url }); }
   run(script, ...args) { return this.call("POST", `${this.session}/execute/sync`, { script, args }); }
+  /** A script whose last argument is a function that takes its result. */
+  runAsync(script, ...args) { return this.call("POST", `${this.session}/execute/async`, { script, args }); }
   text(selector) { return this.run("return document.querySelector(arguments[0])?.innerText ?? null", selector); }
   count(selector) { return this.run("return document.querySelectorAll(arguments[0]).length", selector); }
   async click(selector) {

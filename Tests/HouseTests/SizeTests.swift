@@ -27,7 +27,6 @@ struct SizeTests {
   /// Source files that are still longer, and their lines. An entry may only shrink, and goes when it reaches the limit.
   private static let longFiles: [String: Int] = [
     "Sources/Gateway/HTTP/PublicAPI.swift": 553,
-    "Sources/Gateway/LoopNode.swift": 517,
     "Sources/MarketData/State/Market.swift": 523,
   ]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills a gateway with SIGKILL at random moments under load, starts it again, and looks at what its history has kept.
 
-    Tests/Peers/kill.py [--rounds 100] [--seed N] [--binary .build/debug/tidegate]
+    Tests/Peers/kill.py [--rounds 100] [--long 0.05] [--seed N] [--binary .build/debug/tidegate]
 
 After each kill, read from the data file with Python's own SQLite:
 - every minute that the run watched from its first second to its last, and that had closed 2 s before the kill, is there,
@@ -187,8 +187,9 @@ class Trial:
                 if alive is not None:
                     self.after_start(number, alive, started)
                 # Some rounds are long enough for minutes to close in them.
-                is_long = self.random.random() < self.options.long
-                wait = self.random.uniform(60, 75) if is_long else self.random.uniform(0, 5)
+                is_long = number == 1 and self.options.long > 0 or self.random.random() < self.options.long
+                # A minute of a whole run, with what it takes to get ready, to close and to be written.
+                wait = self.random.uniform(66, 130) if is_long else self.random.uniform(0, 5)
                 time.sleep(wait)
                 gateway.send_signal(signal.SIGKILL)
                 killed = time.time()
@@ -197,6 +198,8 @@ class Trial:
                 if number % 10 == 9:
                     print(f"{number + 1} kills, {self.closed_minutes} closed minutes, {len(self.failures)} failures",
                           flush=True)
+            if self.options.long > 0 and self.closed_minutes == 0:
+                self.fail("no minute closed in any run, so that nothing could be lost")
             gateway, _, _ = self.start_gateway(self.options.rounds)
             self.in_the_end(began)
             gateway.kill()

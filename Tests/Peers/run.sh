@@ -168,6 +168,12 @@ monitoring_check() {
   python3 Tests/Peers/monitoring.py "$binary"
 }
 
+# A gateway that is killed again and again, and what its history has kept.
+kill_check() { # rounds
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  TMPDIR="$work" python3 Tests/Peers/kill.py --rounds "$1" --long 0.1 --rate 20 --binary "$binary"
+}
+
 number=0
 peer() { # name command…
   local name=$1 file="$work/peer.$number"
@@ -203,6 +209,7 @@ peer "SIGTERM: clients are told, then closed one after the other" signal_check d
 peer "SIGSTOP across the end of a drain: every client is closed, nobody cut off" signal_check stall
 peer "SIGUSR2: another process takes over the port without a gap" signal_check takeover
 peer "SIGHUP: certificates are read again" signal_check reload
+peer "SIGKILL: history loses no closed minute, marks its gaps and closes them" kill_check 8
 peer "Prometheus: every query of the dashboard has an answer, every rule is evaluated" monitoring_check
 collect
 serve_venues

@@ -195,4 +195,75 @@ struct EventLoopTests {
     }
     #expect(loop.table.count == 0)
   }
+
+  /// A loop that takes a turn when the test says so, on real sockets.
+  private func drivenLoop() throws -> EventLoop {
+    EventLoop(index: 0, kernel: SystemKernel.shared, poller: try SystemPoller.make())
+  }
+
+  @Test("a listener that is announced anew in each turn accepts no more than its share of a turn")
+  func acceptsPerTurn() throws {
+    let loop = try drivenLoop()
+    let count = Box(0)
+    let listener = try Listener(address: SocketAddress(host: "127.0.0.1", port: 0), loops: [loop]) { _ in
+      count.update { $0 += 1 }
+      return nil
+    }
+    _ = loop.step()
+    var waiting: [OpenSocket] = []
+    for _ in 0..<400 { waiting.append(try OpenSocket(listener.address)) }
+    for turn in 0..<12 {
+      let before = count.value
+      _ = loop.step()
+      #expect(count.value - before <= 16, "turn \(turn)")
+      // Its arrival is an event, whatever the loop has yet to accept.
+      waiting.append(try OpenSocket(listener.address))
+    }
+    for _ in 0..<60 { _ = loop.step() }
+    #expect(count.value == waiting.count)
+    listener.close()
+    end(loop)
+  }
+
+  @Test("a connection that is sent more in each turn takes no more than its share of a turn")
+  func bytesPerTurn() throws {
+    let loop = try drivenLoop()
+    let count = Box(0)
+    let limits = Connection.Limits(readBytes: 4 << 10)
+    let listener = try Listener(address: SocketAddress(host: "127.0.0.1", port: 0), loops: [loop], limits: limits) {
+      _ in
+      let probe = Probe()
+      probe.onReceive = { _, bytes in count.update { $0 += bytes.count } }
+      return probe
+    }
+    _ = loop.step()
+    let client = try RawSocket(connectedTo: listener.address)
+    client.send([UInt8](repeating: 7, count: 64 << 10))
+    var sent = 64 << 10
+    for turn in 0..<12 {
+      let before = count.value
+      _ = loop.step()
+      #expect(count.value - before <= 4 << 10, "turn \(turn)")
+      client.send([7])
+      sent += 1
+    }
+    for _ in 0..<60 where count.value < sent { _ = loop.step() }
+    #expect(count.value == sent)
+    listener.close()
+    end(loop)
+  }
+
+  /// Has a driven loop end.
+  private func end(_ loop: EventLoop) {
+    let hasEnded = Box(false)
+    loop.shutdown { hasEnded.update { $0 = true } }
+    for _ in 0..<1_000 where !hasEnded.value { _ = loop.step() }
+    #expect(hasEnded.value)
+  }
+
+  /// Something that an array can hold.
+  private final class OpenSocket {
+    let socket: RawSocket
+    init(_ address: SocketAddress) throws { socket = try RawSocket(connectedTo: address) }
+  }
 }

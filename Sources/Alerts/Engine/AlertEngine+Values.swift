@@ -77,12 +77,13 @@ extension AlertEngine {
   }
 
   /// Whether a source's feed (prices) is live.
-  package func setFeed(_ source: AlertSource, isLive: Bool, at moment: AlertMoment) {
+  /// - Parameter isFirst: it has been live all along, and nobody had said so: its first value ends no gap.
+  package func setFeed(_ source: AlertSource, isLive: Bool, isFirst: Bool = false, at moment: AlertMoment) {
     let source = Int(source.rawValue)
     guard sources[source].feed.isLive != isLive else { return }
     self.moment = moment
     rollWindows(of: source, at: moment.steady)
-    set(&sources[source].feed, isLive)
+    set(&sources[source].feed, isLive, isFirst: isFirst)
     set(sources[source].price, isLive)
     for window in sources[source].windows { set(windows[Int(window)].series, isLive) }
     staleness(of: sources[source].feed)
@@ -90,11 +91,11 @@ extension AlertEngine {
   }
 
   /// Whether a source's book (spread, depth) is live.
-  package func setBook(_ source: AlertSource, isLive: Bool, at moment: AlertMoment) {
+  package func setBook(_ source: AlertSource, isLive: Bool, isFirst: Bool = false, at moment: AlertMoment) {
     let source = Int(source.rawValue)
     guard sources[source].book.isLive != isLive else { return }
     self.moment = moment
-    set(&sources[source].book, isLive)
+    set(&sources[source].book, isLive, isFirst: isFirst)
     sources[source].bid = 0
     sources[source].ask = 0
     for index in [sources[source].spread, sources[source].spreadPercent] {
@@ -113,9 +114,9 @@ extension AlertEngine {
     if !sources[source].book.isLive { sources[source].book.left = min(sources[source].book.left, steady) }
   }
 
-  private func set(_ part: inout Source.Part, _ isLive: Bool) {
+  private func set(_ part: inout Source.Part, _ isLive: Bool, isFirst: Bool) {
     part.isLive = isLive
-    if isLive { part.back = moment.steady } else { part.left = moment.steady }
+    if !isLive { part.left = moment.steady } else { part.back = isFirst ? .min : moment.steady }
   }
 
   private func set(_ index: UInt32, _ isLive: Bool) {

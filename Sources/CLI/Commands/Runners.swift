@@ -11,11 +11,12 @@ import Venues
 // Where the commands meet the parts that do their work: a function each.
 
 /// A logger to standard error, so that standard output is for what a command prints.
-func makeLog(_ level: Logger.Level) -> Logger {
+func makeLog(_ level: Logger.Level) -> Logger { makeLogs(LogLevels(standard: level), .logfmt).logger }
+
+/// The same, with levels that can change.
+func makeLogs(_ levels: LogLevels, _ format: LogFormat) -> LogSink {
   _ = flushAtExit
-  var log = Logger(label: "tidegate") { _ in LogfmtHandler { LogOutput.standardError.write($0) } }
-  log.logLevel = level
-  return log
+  return LogSink(levels: levels, format: format) { LogOutput.standardError.write($0) }
 }
 
 /// What a slow reader has not taken by the end of the process.
@@ -46,9 +47,15 @@ extension Logger {
 
 /// Runs a gateway until a signal ends it: SIGTERM and SIGUSR2 by sending the clients away one after the other, SIGINT,
 /// or a second signal, at once.
-func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async throws {
+///
+/// - Parameter load: reads the configuration again; nil: it cannot change.
+func serve(
+  _ configuration: GatewayConfiguration, signals: ServiceSignals,
+  load: (@Sendable () throws(ConfigurationProblems) -> GatewayConfiguration)? = nil
+) async throws {
   var configuration = configuration
-  let log = makeLog(configuration.logLevel)
+  let logs = makeLogs(configuration.logLevels, configuration.logs.format)
+  let log = logs.logger
   var demo: Demo?
   if configuration.demo {
     let made = try Demo(seed: configuration.seed, rate: configuration.rate)
@@ -61,7 +68,7 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
     throw CommandFailure("nothing to serve: give --feed VENUE=SYM,SYM, --replay FILE, or --demo for a simulated market")
   }
   if let shortage = DescriptorPlan.fit(&configuration, descriptors: DescriptorLimit.raise()) {
-    log.warning("\(shortage)")
+    log.warning("limits.clients is lowered", metadata: ["reason": "\(shortage)"])
   }
   var access: Authenticator?
   if let file = configuration.keysFile {
@@ -71,11 +78,13 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
   let memory = HeapTrimmer(log)
   defer { withExtendedLifetime(memory) {} }
   let gateway = try Gateway(
-    configuration: configuration, access: access, history: try openHistory(configuration, log), log: log)
-  let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log)
+    configuration: configuration, access: access, history: try openHistory(configuration, log.of(.history)), log: log,
+    logs: logs)
+  let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log.of(.recording))
   try gateway.start { recorders.make($0, $1) }
   let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
-  signals.begin(notice: { log.notice($0) }, reload: { manager.reloading { gateway.reload() } })
+  let reload = demo == nil ? load.map { reloading($0, log) } : nil
+  signals.begin(notice: { log.notice($0) }, reload: { manager.reloading { gateway.reload(reload) } })
 
   let scheme = configuration.tls == nil ? "ws" : "wss"
   let url = "\(scheme)://\(gateway.address.description)/v1/stream"
@@ -102,8 +111,21 @@ func serve(_ configuration: GatewayConfiguration, signals: ServiceSignals) async
   manager?.ready("clients on \(gateway.address.description)")
   let watchdog = Task { await manager?.watch(gateway) }
   defer { watchdog.cancel() }
-  await waitForEnd(of: gateway, signals, drainSeconds: configuration.drainSeconds, manager: manager, log: log)
+  await waitForEnd(of: gateway, signals, manager: manager, log: log)
   await recorders.finish()
+}
+
+/// What a reload takes: the configuration as it is loaded, with as many clients as there are descriptors for.
+private func reloading(
+  _ load: @escaping @Sendable () throws(ConfigurationProblems) -> GatewayConfiguration, _ log: Logger
+) -> @Sendable () throws(ConfigurationProblems) -> GatewayConfiguration {
+  { () throws(ConfigurationProblems) in
+    var configuration = try load()
+    if let shortage = DescriptorPlan.fit(&configuration, descriptors: DescriptorLimit.current) {
+      log.warning("limits.clients is lowered", metadata: ["reason": "\(shortage)"])
+    }
+    return configuration
+  }
 }
 
 /// Opens what survives a restart. A file that cannot be used for reasons of the machine costs history alone; one that
@@ -146,7 +168,7 @@ extension ServiceManager {
 
 /// Ends a gateway as signals tell, and waits for that.
 private func waitForEnd(
-  of gateway: Gateway, _ signals: ServiceSignals, drainSeconds: Int, manager: ServiceManager?, log: Logger
+  of gateway: Gateway, _ signals: ServiceSignals, manager: ServiceManager?, log: Logger
 ) async {
   enum Step { case signal(Int32), ended }
   let steps = AsyncStream<Step>.makeStream()
@@ -154,6 +176,7 @@ private func waitForEnd(
   defer { forwarding.cancel() }
   var isDraining = false
   for await step in steps.stream {
+    let drainSeconds = gateway.current.drainSeconds
     switch step {
     case .ended: return
     // The kernel and the shell both tell of a closed terminal.

@@ -64,6 +64,9 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     let signals = ServiceSignals(handsOver: true)
     let loaded = try loadConfiguration(file: config, flags: flags)
-    try await serve(loaded.configuration, signals: signals)
+    try await serve(loaded.configuration, signals: signals) { [config, flags] () throws(ConfigurationProblems) in
+      try ConfigurationLoader.load(file: config, environment: ProcessInfo.processInfo.environment, flags: flags)
+        .configuration
+    }
   }
 }

@@ -53,11 +53,35 @@ export class Sparkline {
   readonly from: Microseconds;
   readonly step: Microseconds;
   readonly points: DecimalText[];
+  /** When the gateway began to observe the market; undefined while it has observed nothing of this line. */
+  readonly coveredFrom?: Microseconds;
+  /** Times after `coveredFrom` that nobody observed: the points there repeat the price before. */
+  readonly gaps: { from: Microseconds; to: Microseconds }[];
   readonly first?: DecimalText;
   readonly last?: DecimalText;
   readonly change: DecimalText | null;
   readonly changePercent: DecimalText | null;
   readonly trend: "up" | "down" | "flat";
+}
+
+export type CandleInterval = "1m" | "5m" | "15m" | "1h" | "4h" | "1d";
+export interface Candle {
+  time: Microseconds;
+  open: DecimalText; high: DecimalText; low: DecimalText; close: DecimalText;
+  volume?: DecimalText; quote_volume?: DecimalText; trades?: number;
+  closed: boolean;
+  /** Higher where a trade came after the candle had closed. */
+  rev?: number;
+  /** `partial`: the gateway did not observe the whole interval. */
+  source?: "own" | "partial" | "venue" | (string & {});
+}
+/** Candles of one interval, oldest first, each time once; a time that was not observed has none. */
+export class CandleSeries {
+  readonly interval: CandleInterval;
+  readonly candles: Candle[];
+  readonly last?: Candle;
+  /** Takes a page of `/v1/candles`, or an update: the higher `rev` of a time stays. At most 5,000 are kept. */
+  merge(candles: Candle[]): this;
 }
 
 export interface Trade { id: string; price: DecimalText; size: DecimalText; side?: "buy" | "sell"; time?: Microseconds }
@@ -71,6 +95,21 @@ export interface Ticker {
   volume_24h?: DecimalText; quote_volume_24h?: DecimalText; vwap_24h?: DecimalText; change_24h?: DecimalText;
   change_pct_24h?: DecimalText; trades_24h?: number; time?: Microseconds;
 }
+export interface Firing {
+  alert: string; number: number; time: Microseconds; symbol?: string; value?: DecimalText; late_by_ms?: number; reminder?: boolean; missed?: number;
+}
+export interface Alert {
+  id: string; name?: string;
+  state: "scheduled" | "running" | "paused" | "alerting" | "disabled" | (string & {});
+  rule: Record<string, unknown>; revision?: number; firings?: number; acknowledged?: number; next?: Microseconds; firing?: Omit<Firing, "alert">;
+}
+/** The rules of an owner; an update's `data` has its `firings`. */
+export class AlertList {
+  readonly alerts: Alert[];
+  /** Whether the gateway keeps them; false where they end with its process. */
+  readonly isKept: boolean;
+}
+export interface TopicDocument { number: number; time?: Microseconds; document: unknown }
 export interface Feed {
   venue: string;
   state: "connecting" | "syncing" | "live" | "stale" | "reconnecting" | "disconnected" | "maintenance" | (string & {});
@@ -81,18 +120,25 @@ export interface Feed {
 
 /** What each channel's value is, merged. */
 export interface Values {
-  trades: Trade[]; quote: Quote; ticker: Ticker; pulse: Pulse; book: Book; sparkline: Sparkline; status: { feeds: Feed[] };
+  trades: Trade[]; quote: Quote; ticker: Ticker; pulse: Pulse; book: Book; sparkline: Sparkline; candles: CandleSeries;
+  alerts: AlertList; topic: TopicDocument[]; status: { feeds: Feed[] };
 }
 export type Channel = keyof Values;
 
 export interface Request<C extends Channel = Channel> {
   channel: C;
-  /** `venue:BASE-QUOTE`; `venue:*` and `*:BASE-QUOTE` stand for several. Not for `status`. */
+  /** `venue:BASE-QUOTE`; `venue:*` and `*:BASE-QUOTE` stand for several. A topic's name. Not for `status` and `alerts`. */
   symbol?: string;
   /** Of a book: 10, 25, 100 or "full". */
   depth?: 10 | 25 | 100 | "full";
+  /** Of a sparkline: `24h` if left out. */
+  range?: "1h" | "24h" | "7d" | "30d" | "90d" | "1y" | "all";
   /** Of a sparkline: 2…1440. */
   points?: number;
+  /** Of candles: `1m` if left out. */
+  interval?: CandleInterval;
+  /** Of a topic: how many documents the snapshot has, 1…100. */
+  last?: number;
   /** 0, 100, 250, 1000 or 5000; another gets the nearest that is not faster. */
   intervalMilliseconds?: number;
 }
@@ -143,6 +189,8 @@ export class Tidegate {
   subscribe<C extends Channel>(
     request: Request<C>, listener?: (value: Values[C] | undefined, info: Info) => void): Subscription<C>;
   configure(options: { intervalMilliseconds: number }): void;
+  /** A request with a reply of its own: `{op: "alert", action: "ack", alert: "…"}`. Fails with the gateway's error, or `not_connected`. */
+  ask(request: { op: string } & Record<string, unknown>): Promise<Record<string, unknown>>;
   pause(): void;
   resume(): void;
   reconnect(): void;

@@ -19,6 +19,13 @@ const STREAM_LIMIT = 20_000;
 const LEVEL_LIMIT = 20_000;
 /** Points of a sparkline, as the protocol says. */
 const POINT_LIMIT = 1_440;
+/** Gaps of a sparkline: one for every two points at the most, so far as they can be drawn. */
+const GAP_LIMIT = 10_000;
+/** Candles kept in one series; the oldest go. */
+const CANDLE_LIMIT = 5_000;
+/** Documents of a topic that are kept, and rules of an owner. */
+const DOCUMENT_LIMIT = 100;
+const ALERT_LIMIT = 100_000;
 /** Trades kept per stream. */
 const TRADES_KEPT = 50;
 /** Characters of a decimal: `Int64` has 19 digits, and a sign, a point and zeros around it. */
@@ -39,9 +46,13 @@ const HIDDEN_GRACE = 5_000;
 /** Events that wait for a slow `for await` of trades; beyond it the oldest go, and are counted. */
 const ITERATOR_LIMIT = 1_000;
 
-const CHANNELS = new Set(["trades", "quote", "ticker", "pulse", "book", "sparkline", "status"]);
+const CHANNELS = new Set([
+  "trades", "quote", "ticker", "pulse", "book", "sparkline", "candles", "status", "alerts", "topic",
+]);
 /** Channels of state: after a gap only a snapshot helps. */
-const STATE_CHANNELS = new Set(["quote", "ticker", "pulse", "book", "sparkline", "status"]);
+const STATE_CHANNELS = new Set(["quote", "ticker", "pulse", "book", "sparkline", "candles", "status", "alerts"]);
+/** Channels of the whole gateway, or of whoever asks: they have no symbol. */
+const NAMELESS_CHANNELS = new Set(["status", "alerts"]);
 
 // MARK: Decimals
 
@@ -258,6 +269,10 @@ export class Sparkline {
   /** µs. */
   step = 0;
   points = [];
+  /** When the gateway began to observe the market, µs; undefined while it has observed nothing of this line. */
+  coveredFrom = undefined;
+  /** The times after `coveredFrom` that nobody observed, `{from, to}` in µs: the points there repeat the price before. */
+  gaps = [];
 
   static from(data) {
     const line = new Sparkline();
@@ -266,6 +281,11 @@ export class Sparkline {
     line.step = count(data.step_s, "step_s of a sparkline", 1e9) * 1e6;
     line.points = list(data.points, POINT_LIMIT, "points of a sparkline").slice();
     need(line.points.every(Decimal.isValid), "a point of a sparkline");
+    if (data.covered_from !== undefined) line.coveredFrom = count(data.covered_from, "covered_from of a sparkline");
+    line.gaps = list(data.gaps, GAP_LIMIT, "gaps of a sparkline").map((gap) => {
+      need(isObject(gap), "a gap of a sparkline");
+      return { from: count(gap.from, "from of a gap"), to: count(gap.to, "to of a gap") };
+    });
     return line;
   }
 
@@ -297,6 +317,80 @@ export class Sparkline {
     const sign = this.points.length ? Decimal.compare(this.last, this.first) : 0;
     return sign > 0 ? "up" : sign < 0 ? "down" : "flat";
   }
+}
+
+/** Candles of one interval, oldest first, each time once. What was not observed has no candle: neighbours may be apart. */
+export class CandleSeries {
+  interval = "";
+  candles = [];
+
+  static from(data) {
+    const series = new CandleSeries();
+    series.interval = short(data.interval);
+    return series.merge(data.candles);
+  }
+
+  /** The newest, which is open unless its `closed` says otherwise. */
+  get last() { return this.candles.at(-1); }
+
+  /**
+   * Puts each candle in place of the one of its `time`, unless that has a higher `rev`. Takes an update of the stream, or a page
+   * of `/v1/candles`. Of more than 5,000 the oldest go. O(log n) a candle, O(n) for one that comes between others.
+   */
+  merge(candles) {
+    for (const candle of list(candles, CANDLE_LIMIT, "candles")) {
+      need(isObject(candle), "a candle");
+      const time = count(candle.time, "time of a candle");
+      for (const field of ["open", "high", "low", "close"]) need(Decimal.isValid(candle[field]), `${field} of a candle`);
+      for (const field of ["volume", "quote_volume"]) {
+        need(candle[field] === undefined || Decimal.isValid(candle[field]), `${field} of a candle`);
+      }
+      const rev = candle.rev === undefined ? 0 : count(candle.rev, "rev of a candle");
+      let low = 0, high = this.candles.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (this.candles[middle].time < time) low = middle + 1;
+        else high = middle;
+      }
+      const there = this.candles[low];
+      if (there === undefined || there.time !== time) this.candles.splice(low, 0, candle);
+      else if ((there.rev ?? 0) <= rev) this.candles[low] = candle;
+    }
+    if (this.candles.length > CANDLE_LIMIT) this.candles.splice(0, this.candles.length - CANDLE_LIMIT);
+    return this;
+  }
+}
+
+/** The rules of an owner, as its alerts have them, oldest first. */
+export class AlertList {
+  alerts = [];
+  /** Whether the gateway keeps them; false where they end with its process. */
+  isKept = true;
+
+  static from(data) {
+    const value = new AlertList();
+    value.isKept = data.kept !== false;
+    return value.apply(data);
+  }
+
+  apply(data) {
+    const byID = new Map(this.alerts.map((alert) => [alert.id, alert]));
+    for (const alert of list(data.alerts, ALERT_LIMIT, "alerts")) {
+      need(isObject(alert) && typeof alert.id === "string" && typeof alert.state === "string", "an alert");
+      byID.set(alert.id, alert);
+    }
+    for (const id of list(data.removed, ALERT_LIMIT, "removed")) byID.delete(id);
+    for (const firing of list(data.firings, ALERT_LIMIT, "firings")) need(isObject(firing), "a firing");
+    need(byID.size <= ALERT_LIMIT, "too many alerts");
+    this.alerts = [...byID.values()];
+    return this;
+  }
+}
+
+function checkedDocuments(data) {
+  const documents = list(data.documents, 10_000, "documents");
+  for (const each of documents) need(isObject(each) && Number.isSafeInteger(each.number), "a document");
+  return documents;
 }
 
 function checkedTrades(data) {
@@ -413,28 +507,33 @@ function call(listener, parameters, gateway) {
   }
 }
 
+/** What a request of a channel may say beside its symbol and rate. */
+const PARAMETERS = { book: ["depth"], sparkline: ["range", "points"], candles: ["interval"], topic: ["last"] };
+
 /** One thing on the wire that several subscriptions may share. */
 function wish(request) {
   const { channel } = request;
   if (!CHANNELS.has(channel)) {
     throw new TypeError(`unknown channel ${JSON.stringify(channel)}: one of ${[...CHANNELS].join(", ")}`);
   }
-  const symbol = channel === "status" ? "" : request.symbol;
-  if (typeof symbol !== "string" || (channel !== "status" && !symbol.includes(":"))) {
+  const isNameless = NAMELESS_CHANNELS.has(channel);
+  const symbol = isNameless ? "" : request.symbol;
+  if (channel === "topic" && (typeof symbol !== "string" || symbol === "")) throw new TypeError("`symbol` is the topic's name");
+  if (typeof symbol !== "string" || (channel !== "topic" && !isNameless && !symbol.includes(":"))) {
     throw new TypeError("`symbol` is venue:BASE-QUOTE, such as kraken:BTC-USD");
   }
   const item = { channel, symbol };
-  if (channel === "book" && request.depth !== undefined) item.depth = request.depth;
-  if (channel === "sparkline" && request.points !== undefined) item.points = request.points;
-  if (channel !== "status" && request.intervalMilliseconds !== undefined) {
+  for (const parameter of PARAMETERS[channel] ?? []) {
+    if (request[parameter] !== undefined) item[parameter] = request[parameter];
+  }
+  if (!isNameless && request.intervalMilliseconds !== undefined) {
     item.interval_ms = request.intervalMilliseconds;
   }
   return item;
 }
 
-function keyOf(item) {
-  return [item.channel, item.symbol, item.depth ?? "", item.points ?? "", item.interval_ms ?? ""].join("|");
-}
+/** Equal for equal requests: `wish` writes the fields in one order. */
+function keyOf(item) { return JSON.stringify(item); }
 
 /** What a request says of an item: one item, one symbol. */
 function wireItem(item) {
@@ -443,6 +542,8 @@ function wireItem(item) {
 }
 
 // MARK: The connection
+
+const NOT_CONNECTED = { code: "not_connected", message: "there is no connection to the gateway", hint: "ask again when there is" };
 
 /** The environment of a browser, a worker, Node or Deno. Tests bring their own. */
 function hostEnvironment() {
@@ -537,7 +638,8 @@ export class Tidegate {
   /**
    * Subscribes, now or as soon as there is a connection. Equal requests share one stream.
    *
-   * @param request `channel`, `symbol` (with a `*` for wildcards), `depth`, `points`, `intervalMilliseconds`.
+   * @param request `channel`, `symbol` (with a `*` for wildcards), `depth`, `range`, `points`, `interval`,
+   *   `intervalMilliseconds`.
    * @param listener gets `(value, info)`; `info` has `type` (`snapshot`, `update`, `gap`, `state`, `failed`), `symbol`, `reason`, `data`.
    *   With `gap`, `state` and `failed` the value is undefined.
    */
@@ -577,6 +679,20 @@ export class Tidegate {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     this.#request({ op: "resume" }, "other");
+  }
+
+  /**
+   * A request of the protocol with a reply of its own, such as `{op: "alert", action: "ack", alert: "…"}`.
+   *
+   * @returns a promise of the reply. It fails with an `Error` that has `code`, `message` and `hint`: the gateway's own, or `not_connected`
+   *   where there is no connection or it ends before the reply.
+   */
+  ask(request) {
+    return new Promise((resolve, reject) => {
+      const answered = { resolve, reject: (error) => reject(Object.assign(new Error(error.message), error)) };
+      if (!this.#isOpen) return answered.reject(NOT_CONNECTED);
+      this.#request(request, "asked", undefined, REPLY_TIMEOUT, answered);
+    });
   }
 
   /** Tries now instead of waiting for the back-off. */
@@ -682,6 +798,7 @@ export class Tidegate {
     this.#socket = null;
     if (this.#isOpen) this.#leave();
     this.#isOpen = false;
+    for (const { asker } of [...this.#pending.values(), ...this.#outbox]) asker?.reject(NOT_CONNECTED);
     this.#pending.clear();
     this.#outbox = [];
     if (socket) {
@@ -792,15 +909,19 @@ export class Tidegate {
     this.#left = undefined;
     const resumed = [];
     if (left !== undefined) {
+      // No request names a channel and symbol twice, so that its answer is unambiguous: the second is subscribed to anew.
+      const names = new Set();
       for (const stream of left.streams.slice(0, ITEMS_PER_REQUEST)) {
-        const item = [...stream.entries].find((entry) => this.#wishes.has(entry.key))?.item;
-        if (item === undefined) continue;
-        resumed.push({ stream, entries: [...stream.entries].filter((entry) => this.#wishes.has(entry.key)) });
+        const entries = [...stream.entries].filter((entry) => this.#wishes.has(entry.key));
+        const name = `${stream.channel}|${stream.symbol}`;
+        if (entries.length === 0 || names.has(name)) continue;
+        names.add(name);
+        resumed.push({ stream, entries });
       }
       hello.resume = {
         session: left.session,
-        streams: resumed.map(({ stream }) => {
-          const { symbol: _, symbols: __, ...parameters } = { ...wireItem([...stream.entries][0].item) };
+        streams: resumed.map(({ stream, entries }) => {
+          const { symbol: _, symbols: __, ...parameters } = wireItem(entries[0].item);
           const position = { stream: stream.number, epoch: stream.epoch, seq: stream.seq };
           return stream.symbol === ""
             ? { ...parameters, ...position } : { ...parameters, symbol: stream.symbol, ...position };
@@ -842,11 +963,11 @@ export class Tidegate {
     }
   }
 
-  #request(request, kind, entries = undefined, timeout = REPLY_TIMEOUT) {
+  #request(request, kind, entries = undefined, timeout = REPLY_TIMEOUT, asker = undefined) {
     if (!this.#isOpen) return;
     const id = this.#nextID;
     this.#nextID += 1;
-    this.#outbox.push({ id, text: JSON.stringify({ ...request, id }), kind, entries, timeout });
+    this.#outbox.push({ id, text: JSON.stringify({ ...request, id }), kind, entries, timeout, asker });
     this.#flush();
   }
 
@@ -856,9 +977,9 @@ export class Tidegate {
     this.#tokens = Math.min(this.#rate, this.#tokens + ((now - this.#refilledAt) / 1_000) * this.#rate);
     this.#refilledAt = now;
     while (this.#outbox.length && this.#tokens >= 1 && this.#socket) {
-      const { id, text, kind, entries, timeout } = this.#outbox.shift();
+      const { id, text, kind, entries, timeout, asker } = this.#outbox.shift();
       this.#tokens -= 1;
-      this.#pending.set(id, { kind, entries, deadline: now + timeout });
+      this.#pending.set(id, { kind, entries, asker, deadline: now + timeout });
       this.#socket.send(text);
     }
     if (this.#outbox.length && !this.#timers.has("send")) this.#timer("send", 1_000 / this.#rate, () => this.#flush());
@@ -905,6 +1026,10 @@ export class Tidegate {
       this.#pending.delete(message.id);
       this.#timer("replies");
       this.#watchReplies();
+      if (answered.asker !== undefined) {
+        if (message.type !== "error") return answered.asker.resolve(message);
+        return answered.asker.reject({ code: short(message.code), message: short(message.message), hint: short(message.hint) || undefined });
+      }
     }
     switch (message.type) {
       case "welcome": return this.#welcomed(message, answered);
@@ -1222,6 +1347,15 @@ function merged(stream, data, isSnapshot) {
       if (isSnapshot) return Sparkline.from(data);
       stream.value.apply(data);
       return stream.value;
+    }
+    case "alerts": return isSnapshot ? AlertList.from(data) : stream.value.apply(data);
+    case "topic": {
+      const documents = checkedDocuments(data);
+      return (isSnapshot ? documents : [...(stream.value ?? []), ...documents]).slice(-DOCUMENT_LIMIT);
+    }
+    case "candles": {
+      if (isSnapshot) return CandleSeries.from(data);
+      return stream.value.merge(data.candles);
     }
     case "trades": {
       const trades = checkedTrades(data);

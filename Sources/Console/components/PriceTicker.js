@@ -1,18 +1,29 @@
-import { el, onFrame } from "../dom.js";
+import { el, onFrame, setText } from "../dom.js";
 import { price as priceText } from "../format.js";
 
-/** A price whose digits roll and whose ring pulses when it moves: 300 ms, from the gateway's 100 ms pulse. */
+/** How long a ring and a roll take, ms: as in the style sheet. What still runs is not begun anew: an animation costs more than a text. */
+const PULSE = 300;
+const ROLL = 200;
+
+/** A price whose changed digits roll and whose ring pulses when it moves, from the gateway's 100 ms pulse. */
 export class PriceTicker {
   #quote;
   #text = "";
   #next = null;
+  #pulsedAt = -PULSE;
+  #rolledAt = -ROLL;
+  #way = "";
+  /** Of two equal animations the other one is named, so that each begins anew without a layout in between. */
+  #beat = 0;
+  #still = document.createTextNode("");
+  #changed = document.createTextNode("");
 
   constructor(quote, className = "") {
     this.#quote = quote;
-    this.element = el("span", { class: `ticker price ${className}`, role: "text" });
-    this.element.addEventListener("animationend", (event) => {
-      if (event.target === this.element) this.element.classList.remove("pulses");
-    });
+    this.rolling = el("span", {}, this.#changed);
+    this.digits = el("span", { class: "digits", "aria-hidden": "true" }, el("span", {}, this.#still), this.rolling);
+    this.spoken = el("span", { class: "visually-hidden" });
+    this.element = el("span", { class: `ticker price ${className}` }, this.digits, this.spoken);
   }
 
   /** @param move `up`, `down` or undefined: no pulse, as for a first price. */
@@ -26,27 +37,23 @@ export class PriceTicker {
     const { text, move } = this.#next;
     this.#next = null;
     if (text === this.#text) return;
-    const old = this.#text;
+    let same = 0;
+    while (same < text.length && text[same] === this.#text[same]) same += 1;
     this.#text = text;
-    this.element.setAttribute("aria-label", text);
-    const cells = this.element.children;
-    if (cells.length !== text.length) {
-      this.element.replaceChildren(...[...text].map((each) => el("span", { class: "digit", "aria-hidden": "true" }, el("span", {}, each))));
-    } else {
-      for (let place = 0; place < text.length; place += 1) {
-        if (text[place] === old[place]) continue;
-        const cell = cells[place];
-        const fresh = el("span", {}, text[place]);
-        cell.classList.toggle("rolls", move !== undefined);
-        cell.dataset.direction = move ?? "";
-        cell.replaceChildren(fresh);
-      }
-    }
+    setText(this.spoken, text);
+    this.#still.data = text.slice(0, same);
+    this.#changed.data = text.slice(same);
     if (move !== "up" && move !== "down") return;
-    this.element.dataset.direction = move;
-    this.element.classList.remove("pulses");
-    // The animation begins anew only after the browser has seen the class go.
-    void this.element.offsetWidth;
-    this.element.classList.add("pulses");
+    const now = performance.now(), isTurn = move !== this.#way;
+    this.#way = move;
+    this.#beat = 1 - this.#beat;
+    if (isTurn || now - this.#rolledAt >= ROLL) {
+      this.#rolledAt = now;
+      this.rolling.className = `rolls-${move}-${this.#beat}`;
+    }
+    if (isTurn || now - this.#pulsedAt >= PULSE) {
+      this.#pulsedAt = now;
+      this.element.dataset.pulse = `${move}-${this.#beat}`;
+    }
   };
 }

@@ -2,13 +2,32 @@ import { el } from "../dom.js";
 
 /** How long one is shown, ms: errors longer, so that they can be read. */
 const SHOWN = { info: 3_000, success: 3_000, error: 5_000 };
+/** Messages that wait for their turn; beyond it the oldest waiting goes. */
+const LIMIT = 5;
+const MARKS = { info: "i", success: "✓", error: "!" };
+const waiting = [];
+let shown = null;
 
-/** A short message that goes by itself. At most three stand at a time. */
+/** A short message that goes by itself, or when it is clicked. One stands at a time; others wait, and equal ones are one. */
 export function toast(message, kind = "info") {
-  const place = document.getElementById("toasts");
-  const shown = el("p", { class: "toast" }, message);
-  shown.dataset.kind = kind;
-  place.append(shown);
-  while (place.childElementCount > 3) place.firstElementChild.remove();
-  setTimeout(() => shown.remove(), SHOWN[kind]);
+  if (shown?.message === message || waiting.some((each) => each.message === message)) return;
+  waiting.push({ message, kind });
+  if (waiting.length > LIMIT) waiting.shift();
+  if (shown === null) next();
+}
+
+function next() {
+  shown = waiting.shift() ?? null;
+  if (shown === null) return;
+  const { message, kind } = shown;
+  const element = el("p", { class: "toast" }, el("span", { class: "toast-mark", "aria-hidden": "true" }, MARKS[kind]), message);
+  element.dataset.kind = kind;
+  document.getElementById("toasts").replaceChildren(element);
+  const end = () => {
+    clearTimeout(timer);
+    element.remove();
+    next();
+  };
+  const timer = setTimeout(end, SHOWN[kind]);
+  element.addEventListener("click", end, { once: true });
 }

@@ -1,16 +1,28 @@
+import { CandlestickChart } from "../components/CandlestickChart.js";
 import { ChangeChip } from "../components/ChangeChip.js";
 import { emptyState } from "../components/EmptyState.js";
 import { LineChart } from "../components/LineChart.js";
 import { OrderBook } from "../components/OrderBook.js";
 import { PriceTicker } from "../components/PriceTicker.js";
+import { segments } from "../components/Segments.js";
 import { StatisticsGrid } from "../components/StatisticsGrid.js";
 import { TradeList } from "../components/TradeList.js";
-import { el, setText } from "../dom.js";
-import { clock, symbolParts } from "../format.js";
+import { el, setText, stored } from "../dom.js";
+import { clock, stretch, symbolParts } from "../format.js";
 import { ageOf, whyDead } from "../health.js";
+import { CandleSeries } from "/tidegate.js";
 
-/** Chart ranges that this gateway serves, and the points of each. */
-const RANGES = [["6H", 360], ["1D", 1_440]];
+const DAY = 86_400e6;
+/** Each range: the line's name and points, the candles' interval and number, and its length, µs. */
+const RANGES = {
+  "1H": { range: "1h", points: 360, interval: "1m", count: 60, span: DAY / 24 },
+  "1D": { range: "24h", points: 480, interval: "5m", count: 288, span: DAY },
+  "7D": { range: "7d", points: 336, interval: "1h", count: 168, span: 7 * DAY },
+  "1M": { range: "30d", points: 360, interval: "4h", count: 180, span: 30 * DAY },
+  "3M": { range: "90d", points: 360, interval: "4h", count: 540, span: 90 * DAY },
+  "1Y": { range: "1y", points: 365, interval: "1d", count: 365, span: 365 * DAY },
+  ALL: { range: "all", points: 480, interval: "1d", count: 1_440, span: Infinity },
+};
 const AVERAGES = [7, 25];
 
 /** One market: price, chart, book, trades, figures, and where all of it comes from. */
@@ -18,16 +30,23 @@ export class Market {
   #session;
   #undo = [];
   #subscriptions = [];
-  #range = 1_440;
+  #chartSubscription;
+  #turn = 0;
 
   constructor(session, symbol) {
     this.#session = session;
     this.symbol = symbol;
     const { venue, market, quote } = symbolParts(symbol);
     this.venue = venue;
+    const kept = stored.read("chart", {});
+    this.range = Object.hasOwn(RANGES, kept.range) ? kept.range : "1D";
+    this.isCandles = kept.kind === "candles";
     this.ticker = new PriceTicker(quote);
     this.chip = new ChangeChip();
-    this.chart = new LineChart(quote);
+    this.line = new LineChart(quote);
+    this.candles = new CandlestickChart(quote);
+    this.place = el("div", {});
+    this.coverage = el("p", { class: "caption" }, "\u00a0");
     this.book = new OrderBook();
     this.trades = new TradeList();
     this.statistics = new StatisticsGrid(quote);
@@ -35,26 +54,23 @@ export class Market {
     this.source = el("p", { class: "muted" }, "");
     this.why = el("p", { class: "notice", role: "status" });
     this.bookState = el("span", { class: "badge badge-warning", hidden: true }, "out of sync");
-    const ranges = el("div", { class: "segments", role: "group", "aria-label": "Range" }, ...RANGES.map(([name, minutes]) => el(
-      "button", {
-        type: "button", "aria-pressed": String(minutes === this.#range), onclick: (event) => {
-          this.#range = minutes;
-          for (const each of ranges.children) each.setAttribute("aria-pressed", String(each === event.currentTarget));
-          if (this.line) this.#showLine(this.line);
-        },
-      }, name)));
+    const ranges = segments("Range", Object.keys(RANGES), this.range, (name) => this.#draw({ range: name }));
+    const kinds = segments("Chart", ["Line", "Candles"], this.isCandles ? "Candles" : "Line", (name) => this.#draw({ isCandles: name === "Candles" }));
     const averages = el("div", { class: "segments", role: "group", "aria-label": "Moving averages" }, ...AVERAGES.map((length) => el(
       "button", {
         type: "button", "aria-pressed": "false", onclick: (event) => {
-          event.currentTarget.setAttribute("aria-pressed", String(this.chart.toggleAverage(length)));
+          event.currentTarget.setAttribute("aria-pressed", String(this.line.toggleAverage(length)));
+          this.candles.averages = this.line.averages;
         },
       }, `MA ${length}`)));
     this.element = el(
       "section", {},
-      el("div", { class: "page-head" }, el("a", { href: "#/watchlist", class: "button", "aria-label": "Back to the watchlist" }, "‹ Watchlist"), el("h1", {}, market), el("span", { class: "caption" }, venue)),
+      el("div", { class: "page-head" }, el("a", { href: "#/watchlist", class: "button", "aria-label": "Back to the watchlist" }, "‹ Watchlist"),
+        el("h1", {}, market), el("span", { class: "caption" }, venue),
+        el("a", { href: `#/alerts/${encodeURIComponent(symbol)}`, class: "button", "aria-label": `Set an alert for ${market}` }, "Alert")),
       el("div", { class: "market" },
         el("div", { class: "card wide" }, el("div", { class: "market-head" }, this.ticker.element, this.chip.element, this.updated), this.why),
-        el("div", { class: "card" }, el("div", { class: "page-head" }, ranges, averages), this.chart.element),
+        el("div", { class: "card" }, el("div", { class: "chart-head" }, ranges, kinds, averages), this.place, this.coverage),
         el("div", { class: "card" }, el("h2", {}, "Order book ", this.bookState), this.book.element),
         el("div", { class: "card" }, el("h2", {}, "24 hours"), this.statistics.element, this.source),
         el("div", { class: "card" }, el("h2", {}, "Trades"), this.trades.element)));
@@ -63,33 +79,38 @@ export class Market {
   enter() {
     this.#undo.push(this.#session.onClient((client) => {
       this.client = client;
-      client.on("feeds", () => this.#mark());
-      client.on("state", () => this.#mark());
+      this.#undo.push(client.on("feeds", () => this.#mark()), client.on("state", () => this.#mark()));
       this.#follow();
     }));
   }
 
   leave() {
+    this.#turn += 1;
     for (const undo of this.#undo) undo();
     for (const subscription of this.#subscriptions) subscription.cancel();
+    this.#chartSubscription?.cancel();
   }
 
   #follow() {
     const { client, symbol } = this;
     for (const subscription of this.#subscriptions) subscription.cancel();
     let hasPulse = false;
+    const priced = (price, move) => {
+      this.ticker.show(price, move);
+      this.line.present = this.candles.present = price;
+    };
     this.#subscriptions = [
       client.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
         if (info.type === "failed") return this.#failed(info.error);
         if (pulse === undefined) return;
         hasPulse = true;
-        this.ticker.show(pulse.price, info.type === "update" ? pulse.direction : undefined);
+        priced(pulse.price, info.type === "update" ? pulse.direction : undefined);
         if (pulse.change_pct_24h !== undefined) this.chip.show(pulse.change_pct_24h);
         setText(this.updated, `Last update ${clock(pulse.time ?? info.time)}`);
       }),
       client.subscribe({ channel: "ticker", symbol, intervalMilliseconds: 1_000 }, (figures) => {
         if (figures === undefined) return;
-        if (!hasPulse && figures.last !== undefined) this.ticker.show(figures.last);
+        if (!hasPulse && figures.last !== undefined) priced(figures.last);
         if (figures.change_pct_24h !== undefined) this.chip.show(figures.change_pct_24h);
         this.statistics.show(figures);
       }),
@@ -100,22 +121,59 @@ export class Market {
         this.book.show(book);
       }),
       client.subscribe({ channel: "trades", symbol }, (trades) => { if (trades) this.trades.show(trades); }),
-      client.subscribe({ channel: "sparkline", symbol, points: 1_440, intervalMilliseconds: 1_000 }, (line) => {
-        if (line === undefined) return;
-        this.line = line;
-        this.#showLine(line);
-      }),
     ];
+    this.#draw({});
     this.#mark();
   }
 
-  /** The last part of the line, as long as the range: change and trend are then of what is shown. */
-  #showLine(line) {
-    const points = line.points.slice(-this.#range);
-    const shown = Object.create(line, {
-      points: { value: points }, from: { value: line.from + (line.points.length - points.length) * line.step },
+  /** Another range or kind of chart: its stream takes the place of the one before. */
+  #draw({ range = this.range, isCandles = this.isCandles }) {
+    const turn = (this.#turn += 1);
+    const isOther = range !== this.range || isCandles !== this.isCandles;
+    this.range = range;
+    this.isCandles = isCandles;
+    if (isOther) stored.write("chart", { range, kind: isCandles ? "candles" : "line" });
+    const chart = isCandles ? this.candles : this.line;
+    if (this.place.firstChild !== chart.element) this.place.replaceChildren(chart.element);
+    if (isOther) chart.reset();
+    this.#chartSubscription?.cancel();
+    if (isCandles) this.#drawCandles(turn, RANGES[range]);
+    else this.#drawLine(RANGES[range]);
+  }
+
+  #drawLine({ range, points, span }) {
+    this.#chartSubscription = this.client.subscribe({ channel: "sparkline", symbol: this.symbol, range, points, intervalMilliseconds: 1_000 }, (line) => {
+      if (line === undefined) return;
+      this.line.show(line, span);
+      this.#cover(line.coveredFrom, span);
     });
-    this.chart.show(shown);
+  }
+
+  /** The pages of the past, and the stream of the present, in one series. */
+  #drawCandles(turn, { interval, count, span }) {
+    const series = CandleSeries.from({ interval });
+    const show = () => {
+      this.candles.show(series, span);
+      this.#cover(series.candles.find(({ source }) => source !== "venue")?.time, span);
+    };
+    show();
+    this.#chartSubscription = this.client.subscribe({ channel: "candles", symbol: this.symbol, interval, intervalMilliseconds: 1_000 }, (value) => {
+      if (value === undefined) return;
+      series.merge(value.candles);
+      show();
+    });
+    const path = `/v1/candles/${encodeURIComponent(this.symbol)}?interval=${interval}&limit=${count}`;
+    this.#session.get(path).then(({ candles }) => {
+      if (turn !== this.#turn) return;
+      series.merge(candles);
+      show();
+    }, (error) => { if (turn === this.#turn) setText(this.coverage, `Older candles are missing: ${error.message}`); });
+  }
+
+  #cover(from, span) {
+    const seen = from === undefined ? 0 : Math.max(0, Date.now() * 1_000 - from);
+    setText(this.coverage, seen >= span ? "Observed throughout." : from === undefined
+      ? "Nothing of this range has been observed yet." : `Observed for ${stretch(seen)}${span === Infinity ? "" : ` of ${stretch(span)}`}; the hatched part is not known.`);
   }
 
   #failed(error) {

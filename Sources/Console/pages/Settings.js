@@ -1,6 +1,7 @@
 import { SignInSheet } from "../components/SignInSheet.js";
 import { toast } from "../components/Toast.js";
 import { el, stored } from "../dom.js";
+import { applyTheme } from "../theme.js";
 
 /** The theme, the token, and what is kept in this browser. */
 export class Settings {
@@ -14,20 +15,15 @@ export class Settings {
       class: "button", type: "button", onclick: () => { stored.write("watchlist", null); toast("The watchlist begins anew.", "success"); },
     }, "Begin the watchlist anew");
     this.element = el(
-      "section", {}, el("div", { class: "page-head" }, el("h1", {}, "Settings")),
+      "section", { class: "stack" }, el("div", { class: "page-head" }, el("h1", {}, "Settings")),
       el("div", { class: "card" }, el("div", { class: "field" }, el("label", { for: "theme" }, "Theme"), theme)),
+      el("div", { class: "card" }, el("h2", {}, "More"), el("div", { class: "links" },
+        el("a", { class: "button", href: "#/status" }, "State of the feeds"), el("a", { class: "button", href: "#/widgets" }, "Widgets"))),
       el("div", { class: "card" }, el("h2", {}, "Access"), el("p", { class: "muted" }, session.hasToken ? "A token is given with every request." : "No token is given."),
         el("div", { class: "dialog-foot" }, signOut, signIn)),
-      el("div", { class: "card" }, el("h2", {}, "This browser"), el("p", { class: "muted" }, "Your watchlist and theme are kept here alone."), el("div", { class: "dialog-foot" }, reset)));
+      el("div", { class: "card" }, el("h2", {}, "This browser"), el("p", { class: "muted" }, "Your watchlist, portfolio and theme are kept here alone."), el("div", { class: "dialog-foot" }, reset)));
   }
 
   enter() {}
   leave() {}
-}
-
-/** Puts the chosen theme in force. */
-export function applyTheme() {
-  const theme = stored.read("theme", "system");
-  if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
 }

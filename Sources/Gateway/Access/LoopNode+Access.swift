@@ -14,7 +14,7 @@ extension LoopNode {
       guard let permit = session.connection.permit as? AdmissionPermit,
         settings.admission.hold(permit, credential.grant)
       else {
-        settings.admission.count(.connectionsPerKey, from: IPAddress(session.connection.peer.host))
+        settings.admission.count(.connectionsPerKey, from: session.address)
         hub.refuse(
           session.client, why: "this token's key has as many connections as it may", code: CloseCode.rateLimited,
           now: now, into: &actions)
@@ -23,8 +23,8 @@ extension LoopNode {
       session.credential = credential
       hub.authorize(session.client, credential.grant, now: now, into: &actions)
     case .failure(let error):
-      settings.admission.count(.unauthorized, from: IPAddress(session.connection.peer.host))
-      settings.log.debug(
+      settings.admission.count(.unauthorized, from: session.address)
+      settings.log.of(.clients).debug(
         "token refused", metadata: ["peer": "\(session.connection.peer)", "reason": "\(error.description)"])
       hub.refuse(session.client, why: error.description, now: now, into: &actions)
     }
@@ -37,5 +37,30 @@ extension LoopNode {
     let now = clock.now()
     hub.anonymousGrant = policy.anonymous
     review(policy, now)
+  }
+
+  /// Applies another key file to those who are here: gives each what it may have now, ends those whose key is gone.
+  func review(_ policy: AccessPolicy, _ now: Timestamp) {
+    for session in sessions {
+      guard let session else { continue }
+      guard let credential = session.credential else {
+        if hub.grant(of: session.client) == nil { continue }
+        if let anonymous = policy.anonymous {
+          hub.authorize(session.client, anonymous, now: now, into: &actions)
+        } else {
+          hub.revoke(from: session.client, why: "a token is needed now", into: &actions)
+        }
+        continue
+      }
+      do throws(AccessError) {
+        let fresh = try policy.renew(credential)
+        session.credential = fresh
+        if fresh.grant != credential.grant {
+          hub.authorize(session.client, fresh.grant, now: now, into: &actions)
+        }
+      } catch {
+        hub.revoke(from: session.client, why: error.description, into: &actions)
+      }
+    }
   }
 }

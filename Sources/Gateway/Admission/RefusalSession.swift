@@ -3,9 +3,14 @@ import HTTP1
 import Transport
 
 /// Tells a connection that it is refused: answers the first thing it sends, whatever it is, and closes.
+///
+/// A peer that does too much is answered after a while, and not read until then: one that comes again at once comes 200
+/// times a second with 200 connections, and not 4,000 times, which kept others waiting for 17 ms.
 final class RefusalSession: ConnectionHandler {
   /// A connection that sends nothing is answered after this long, ns.
   private static let patience: UInt64 = 2_000_000_000
+  /// A peer that does too much (429) waits so long for its answer, ns; no longer than it is told to (`Retry-After`).
+  static let pause: UInt64 = 1_000_000_000
 
   private let response: HTTPResponse
   private let date: String
@@ -15,6 +20,19 @@ final class RefusalSession: ConnectionHandler {
   init(_ connection: Connection, _ response: HTTPResponse, date: String) {
     self.response = response
     self.date = date
+    if response.status == 429 { pause(connection) } else { waitForRequest(connection) }
+  }
+
+  private func pause(_ connection: Connection) {
+    connection.pauseReading()
+    timer = connection.loop.schedule(after: Self.pause) { [weak self, weak connection] in
+      guard let self, let connection else { return }
+      connection.resumeReading()
+      waitForRequest(connection)
+    }
+  }
+
+  private func waitForRequest(_ connection: Connection) {
     timer = connection.loop.schedule(after: Self.patience) { [weak self, weak connection] in
       guard let self, let connection else { return }
       answer(connection)

@@ -4,11 +4,11 @@
 /// Clients that are within their rates go first. Those that are ahead of them, on what a burst allows, share a quarter
 /// of the turn. So hundreds of clients that use up their bursts at the same moment delay each other, and nobody else.
 struct InputTurn<Session> {
-  /// Work that the input of clients may cost in one turn, in the unit of `ClientAllowance`: 2 to 4 ms. Heartbeats,
+  /// Work that the input of clients may cost in one turn, in the unit of `ClientAllowance`: 1 to 2 ms. Heartbeats,
   /// market data and probes are never further away than that and one request.
-  static var workPerTurn: UInt64 { 1 << 20 }
+  static var workPerTurn: UInt64 { 512 << 10 }
   /// The part of it after which clients that are ahead of their rates wait.
-  static var workAhead: UInt64 { 256 << 10 }
+  static var workAhead: UInt64 { 128 << 10 }
 
   private var within: [Session] = []
   private var ahead: [Session] = []

@@ -21,6 +21,9 @@ extension LoopNode {
     hub.charge(bytes: bytes, frames: frames, to: session.client, now: clock.now())
   }
 
+  /// Whether an address may open another stream on this loop.
+  func admits(_ address: IPAddress) -> Bool { hub.admits(ClientAddress(address.subscriber), now: clock.now()) }
+
   func receive(_ message: RawSpan, from session: StreamSession) {
     metrics.requests += 1
     hub.receive(message, from: session.client, now: clock.now(), into: &actions)
@@ -55,4 +58,9 @@ extension LoopNode {
     }
     if !inputTurn.isEmpty { scheduleInput() }
   }
+}
+
+extension ClientAddress {
+  /// - Parameter address: of a subscriber (`IPAddress.subscriber`).
+  init(_ address: IPAddress) { self.init(high: address.high, low: address.low) }
 }

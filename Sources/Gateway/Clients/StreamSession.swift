@@ -13,6 +13,9 @@ final class StreamSession: ConnectionHandler {
   let connection: Connection
   /// Whether the client takes compressed messages.
   let deflates: Bool
+  let isTLS: Bool
+  /// What the gateway closed it with; nil: it has not.
+  private(set) var closeCode: UInt16?
   private unowned let node: LoopNode
   /// What it has shown of itself; nil: nothing, or nothing is asked for.
   var credential: AccessPolicy.Credential?
@@ -29,7 +32,9 @@ final class StreamSession: ConnectionHandler {
   private var owedPong: [UInt8]?
   /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.
   private var heardAt: Int64
-  private let openedAt: Int64
+  let openedAt: Int64
+  /// The client's, as far as a trusted proxy says.
+  var address: IPAddress?
   private var pingedAt: Int64 = 0
   private var closingAt: Int64 = 0
   /// What the peer had taken when the ping went out.
@@ -77,6 +82,7 @@ final class StreamSession: ConnectionHandler {
     self.connection = connection
     self.node = node
     self.deflates = deflate != nil
+    self.isTLS = connection.isTLS
     self.webSocket = WebSocketConnection(
       role: .server, limits: limits, deflate: deflate, inflaters: node.compression.inflaters)
     self.heardAt = connection.loop.moment
@@ -286,6 +292,7 @@ final class StreamSession: ConnectionHandler {
   }
 
   private func sendClose(_ code: WebSocketCloseCode, _ reason: String) {
+    closeCode = code.rawValue
     var frame = ByteBuffer(capacity: 128)
     WebSocketFrame.appendClose(code, reason: reason, mask: nil, to: &frame)
     connection.write(frame.bytes)

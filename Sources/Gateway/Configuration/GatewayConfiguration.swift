@@ -3,6 +3,7 @@ import Foundation
 import History
 import Logging
 import MarketData
+import PubSub
 import Recordings
 import Transport
 import Venues
@@ -97,6 +98,19 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var totalQueuedBytes = 256 << 20
     package init() {}
 
+    /// Those of each client, in the hub's words.
+    var ofClients: ClientLimits {
+      var limits = ClientLimits()
+      limits.clients = clients
+      limits.subscriptions = subscriptions
+      limits.requestsPerSecond = requestsPerSecond
+      limits.messageBytes = messageBytes
+      limits.hardQueuedBytes = queuedBytes
+      limits.softQueuedBytes = queuedBytes / 4
+      limits.stallSeconds = stallSeconds
+      return limits
+    }
+
     var admission: Admission.Limits {
       var limits = Admission.Limits()
       limits.connections = clients
@@ -124,6 +138,18 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var windowBits = 12
     package init() {}
   }
+
+  /// The log, beside its level.
+  package struct LogSettings: Sendable, Equatable {
+    package var format = LogFormat.logfmt
+    /// Levels of parts that have another one than the rest.
+    package var levels: [LogComponent: Logger.Level] = [:]
+    var access = AccessLog.Settings()
+    package init() {}
+  }
+
+  /// The levels of all parts of the log.
+  package var logLevels: LogLevels { LogLevels(standard: logLevel, byComponent: logs.levels) }
 
   /// What is kept for charts and the next start.
   package struct DataSettings: Sendable, Equatable {
@@ -187,6 +213,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var http = HTTPConnectionLimits()
   package var compression = Compression()
   package var data = DataSettings()
+  /// How many rules there may be.
+  package var alerts = AlertDesk.Limits()
   /// Feeds that must be live before the gateway counts as ready: at most as many as are configured.
   package var readyFeeds = 1
   /// Feeds of the demo: Kraken, Coinbase and Binance.
@@ -207,12 +235,16 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// This gateway's name in `welcome` and metrics; the host's name by default.
   package var node = GatewayConfiguration.hostName
   package var logLevel = Logger.Level.info
+  package var logs = LogSettings()
   /// A folder (ends in `/`) or file that every received message is recorded to.
   package var record: String?
   /// How the files of recordings are dealt with.
   package var recording = RecordingPolicy()
 
   package init() {}
+
+  /// Whose pages may connect; nil: all.
+  var allowedOrigins: Set<String>? { origins.isEmpty ? nil : Set(origins) }
 
   /// What the client port speaks TLS with; nil: in the clear.
   package var tls: TLSServerConfiguration? {

@@ -96,6 +96,8 @@ struct Setting: Sendable {
     integer("data.keep-1h-days", 0...36_500, \.data.keepHours),
     integer("data.keep-1d-days", 0...36_500, \.data.keepDays),
     bool("data.backfill", \.data.backfill),
+    integer("alerts.per-owner", 0...10_000, \.alerts.rulesOfOwner),
+    integer("alerts.total", 0...1_000_000, \.alerts.rules),
     integer("ready-feeds", 0...100, \.readyFeeds),
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
@@ -131,6 +133,18 @@ struct Setting: Sendable {
           }
       }, show: { $0.node }),
     choice("log-level", Logger.Level.allCases, \.logLevel),
+    choice("log.format", LogFormat.allCases, \.logs.format),
+    Setting(
+      key: "log.levels",
+      allowed: "PART=LEVEL like feeds=debug; parts are "
+        + LogComponent.allCases.map(\.rawValue).joined(separator: ", "), isList: true,
+      set: { configuration, values in
+        let pairs = values.compactMap { LogLevels.pair($0) }
+        configuration.logs.levels = Dictionary(pairs.map { ($0.component, $0.level) }) { $1 }
+        return pairs.count == values.count && configuration.logs.levels.count == values.count
+      }, show: { $0.logLevels.pairs.joined(separator: ",") }),
+    choice("log.access", AccessLog.Scope.allCases, \.logs.access.scope),
+    integer("log.access-per-second", 1...10_000, \.logs.access.linesPerSecond),
     Setting(
       key: "record", allowed: "a file, or a folder with '/' at its end",
       set: { configuration, values in

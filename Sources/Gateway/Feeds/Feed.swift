@@ -32,6 +32,8 @@ protocol FeedOwner: AnyObject {
   var clock: GatewayClock { get set }
   /// The pipeline's changes, to be published now.
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp)
+  /// These symbols are followed no more.
+  func feed(_ feed: any Feed, leftOut symbols: [String])
   /// The feed's state, a symbol's state or the instruments changed.
   func feedStatusChanged(_ feed: any Feed)
 }

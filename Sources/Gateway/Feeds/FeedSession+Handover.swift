@@ -41,6 +41,16 @@ extension FeedSession {
     renewalDue = age.renewal(of: opened, random: loop.kernel.randomUInt32())
   }
 
+  /// Follows other symbols, or another endpoint, from the next connection on, which is made at once. The books of
+  /// symbols that stay are live throughout.
+  func follow(_ configuration: FeedConfiguration) {
+    if handover != nil { endHandover() }
+    wanted = configuration
+  }
+
+  /// The longest that the connection with the former symbols goes on while the next one is made, µs.
+  private static var changeLimit: Int64 { 5 * Microseconds.minute }
+
   /// Begins a change, unless one is under way already, or there is nothing to be continued.
   func beginHandover(_ reason: String, deadline: Timestamp, _ now: Timestamp) {
     if let present = handover {
@@ -58,7 +68,8 @@ extension FeedSession {
   }
 
   private func makeSuccessor() -> (FeedHandover, FeedLine, HeldRecording?) {
-    let core = FeedHandover(of: pipeline, configuration: pipeline.handler.configuration)
+    let core = FeedHandover(
+      of: pipeline, configuration: wanted ?? pipeline.handler.configuration, changesSymbols: wanted != nil)
     let recording = parts.recorder == nil ? nil : HeldRecording()
     return (core, makeLine(core.successor, recorder: recording), recording)
   }
@@ -129,6 +140,9 @@ extension FeedSession {
         "the venue ends connections after \(Self.words(age.lifetime))",
         deadline: age.deadline(of: opened), now)
     }
+    if handover == nil, wanted != nil, line.openedAt != nil {
+      beginHandover("other symbols are configured", deadline: now + Self.changeLimit, now)
+    }
     guard let current = handover else { return }
     if let retryAt = current.retryAt {
       if now >= retryAt, retryAt < current.deadline { retrySuccessor(now) }
@@ -166,6 +180,7 @@ extension FeedSession {
 
   private func takeOver(_ now: Timestamp, isEarly: Bool = false) -> Bool {
     guard let current = handover else { return false }
+    let left = current.core.leftOut
     guard current.core.takeOver(now: now) else {
       handoversFailed += 1
       return false
@@ -176,6 +191,7 @@ extension FeedSession {
     line.pipeline = pipeline
     noteSource()
     linesReplaced += 1
+    if wanted != nil { noteLeftOut(left) }
     if !isEarly { old.leave() }
     retire(old)
     current.recording?.release(into: parts.recorder)
@@ -193,10 +209,22 @@ extension FeedSession {
         "books_live": "\(books)", "books": "\(pipeline.market.instruments.count)",
       ])
     let isWhole = pipeline.market.instruments.allSatisfy {
-      $0.bookState == .live || status.failed[$0.instrument.symbol] != nil
+      $0.bookState == .live || status.failed[$0.instrument.symbol] != nil || leftOut.contains($0.instrument.symbol)
     }
     if !isWhole || status.state == .stale { set(.syncing, reason: "on another connection", now) }
     statusChanged(now)
     return true
+  }
+
+  /// The connection follows what is wanted: forgets the symbols that are not any more, and has them listed nowhere.
+  private func noteLeftOut(_ symbols: [String]) {
+    wanted = nil
+    let configured = pipeline.handler.configuration.symbols.map { "\(pipeline.venue.name):\($0)" }
+    leftOut = Set(symbols).union(leftOut).subtracting(pipeline.followed).subtracting(configured)
+    for symbol in leftOut {
+      status.failed[symbol] = nil
+      status.syncing[symbol] = nil
+    }
+    owner.feed(self, leftOut: symbols)
   }
 }

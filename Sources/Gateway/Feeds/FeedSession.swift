@@ -29,7 +29,7 @@ final class FeedSession: Feed, FeedLineOwner {
   /// Handovers after which the feed had to begin again all the same.
   var handoversFailed = 0
 
-  private unowned let owner: any FeedOwner
+  unowned let owner: any FeedOwner
   let loop: EventLoop
   let parts: FeedParts
   let log: Logger
@@ -37,6 +37,10 @@ final class FeedSession: Feed, FeedLineOwner {
   var handover: LineHandover?
   /// When the venue's limit on the age of connections asks for another one; nil where there is none.
   var renewalDue: Timestamp?
+  /// What it is to follow from the next connection on; nil: what it follows.
+  var wanted: FeedConfiguration?
+  /// Symbols that it followed and does not any more.
+  var leftOut: Set<String> = []
   var retiredBytes: UInt64 = 0
   var retiredConnects = 0
   private var backoff: Backoff
@@ -182,6 +186,7 @@ final class FeedSession: Feed, FeedLineOwner {
         touched = true
         changedInstruments.insert(id)
         let symbol = pipeline.market[id].instrument.symbol
+        if leftOut.contains(symbol) { continue }
         switch state {
         case .live:
           status.syncing[symbol] = nil
@@ -200,7 +205,8 @@ final class FeedSession: Feed, FeedLineOwner {
 
   func takeChangedInstruments() -> Set<InstrumentID> {
     defer { changedInstruments.removeAll(keepingCapacity: true) }
-    return changedInstruments
+    guard !leftOut.isEmpty else { return changedInstruments }
+    return changedInstruments.filter { !leftOut.contains(pipeline.market[$0].instrument.symbol) }
   }
 
   private func perform(_ action: FeedAction, _ now: Timestamp) {
@@ -273,7 +279,7 @@ final class FeedSession: Feed, FeedLineOwner {
     // An acknowledgement and a snapshot by REST make a book; that the venue speaks on this connection has to show.
     guard line.hasHeardMarket else { return }
     let waiting = pipeline.market.instruments.contains {
-      $0.bookState != .live && status.failed[$0.instrument.symbol] == nil
+      $0.bookState != .live && status.failed[$0.instrument.symbol] == nil && !leftOut.contains($0.instrument.symbol)
     }
     let anyLive = pipeline.market.instruments.contains { $0.bookState == .live }
     if !waiting || (anyLive && now - since > FeedSession.syncLimit) {
@@ -288,7 +294,11 @@ final class FeedSession: Feed, FeedLineOwner {
     if status.state != state { status.since = now }
     status.state = state
     status.reason = reason
-    if isLogged { log.info("feed \(state.rawValue)", metadata: reason.map { ["reason": "\($0)"] } ?? [:]) }
+    if isLogged {
+      var fields: Logger.Metadata = [LogLineHandler.eventKey: "feed_state", "state": "\(state.rawValue)"]
+      if let reason { fields["reason"] = "\(reason)" }
+      log.info("feed \(state.rawValue)", metadata: fields)
+    }
     owner.feedStatusChanged(self)
   }
 

@@ -7,7 +7,7 @@ import PubSub
 struct ConsoleFiles: Sendable {
   /// What a page of the console may load: its own files and its own gateway, nothing else (CSP level 3).
   static let policy = """
-    default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
+    default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'
     """
 

@@ -14,20 +14,6 @@ struct FeedErrorReport: Sendable {
   var entries: [FeedErrorRing.Entry]
 }
 
-extension LoopNode {
-  /// The reports of this loop's feeds, with entries where the venue or the connection is called `name`. On the loop.
-  func feedErrors(of name: String) -> [FeedErrorReport] {
-    loop.assertOnLoop()
-    return feeds.map { feed in
-      let venue = feed.pipeline.venue
-      let isAsked = venue.name == name || venue.label == name
-      return FeedErrorReport(
-        venue: venue.name, connection: venue.label, counts: isAsked ? feed.pipeline.errors.counts : [],
-        entries: isAsked ? feed.pipeline.errors.entries : [])
-    }
-  }
-}
-
 /// `GET /v1/feeds/{venue}/errors` on the internal port.
 enum FeedErrorsBody {
   private static let prefix = "/v1/feeds/"

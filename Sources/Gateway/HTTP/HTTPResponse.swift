@@ -68,4 +68,16 @@ struct HTTPResponse: Sendable {
       status: 304, contentType: "application/json", body: [], fields: [HTTPField("Cache-Control", "no-cache")],
       entityTag: tag)
   }
+
+  /// The answer to a preflight of a page of another origin (Fetch standard, CORS protocol).
+  static func preflight(_ methods: [String]) -> HTTPResponse {
+    let methods = methods.joined(separator: ", ")
+    return HTTPResponse(
+      status: 204, contentType: "text/plain", body: [],
+      fields: [
+        HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
+        HTTPField("Access-Control-Allow-Headers", "Authorization, \(AlertRequest.fields), If-None-Match"),
+        HTTPField("Access-Control-Max-Age", "86400"),
+      ])
+  }
 }

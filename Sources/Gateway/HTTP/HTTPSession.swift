@@ -12,6 +12,10 @@ protocol HTTPResponder: AnyObject {
   /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False:
   /// `respond` answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
+  /// A request was answered with so many bytes of body; nil: it could not be read, or none came in time.
+  /// - Parameter nanoseconds: from its head to its answer.
+  func answered(
+    _ request: HTTPRequestHead?, status: Int, bytes: Int, nanoseconds: UInt64, on connection: Connection)
   /// The connection is gone.
   func ended(_ connection: Connection)
   /// A client spoke TLS to a port in the clear.
@@ -81,7 +85,7 @@ final class HTTPSession: ConnectionHandler {
     switch watch.overdue(at: moment) {
     case nil: return false
     case .idle: break
-    case .request(let reason): send(.error(408, code: "timeout", message: reason, retry: true), keepAlive: false)
+    case .request(let reason): refuse(.error(408, code: "timeout", message: reason, retry: true))
     case .response:
       isFinished = true
       connection.abort()
@@ -204,7 +208,7 @@ final class HTTPSession: ConnectionHandler {
         message = "this port speaks HTTP in the clear, and TLS came: use http:// or ws://"
         responder.sawTLS(from: connection.peer)
       }
-      send(.error(error.status, code: "bad_request", message: message, fields: error.fields), keepAlive: false)
+      refuse(.error(error.status, code: "bad_request", message: message, fields: error.fields))
       finish()
       return bytes.count
     }
@@ -241,12 +245,15 @@ final class HTTPSession: ConnectionHandler {
     let keepsAlive = head.keepsAlive && requests < limits.requests && head.method != "CONNECT"
     let isHead = head.method == "HEAD"
     let ifNoneMatch = head.fields.values("If-None-Match")
+    let begunAt = connection.loop.kernel.uptime()
     var isLate = false
     responder.respond(to: head, body: body, on: connection) { [self] response in
       guard !isFinished else { return }
       isAnswering = false
       let keepAlive = keepsAlive && !isDraining
-      send(response, keepAlive: keepAlive, isHead: isHead, ifNoneMatch: ifNoneMatch)
+      let (status, bytes) = send(response, keepAlive: keepAlive, isHead: isHead, ifNoneMatch: ifNoneMatch)
+      responder.answered(
+        head, status: status, bytes: bytes, nanoseconds: connection.loop.kernel.uptime() &- begunAt, on: connection)
       guard keepAlive else { return finish() }
       if response.status == 429 { rest(for: HTTPSession.restAfterRefusal) }
       // Inside `read` the loop there goes on.
@@ -255,7 +262,16 @@ final class HTTPSession: ConnectionHandler {
     isLate = true
   }
 
-  private func send(_ response: HTTPResponse, keepAlive: Bool, isHead: Bool = false, ifNoneMatch: [String] = []) {
+  /// Answers a request that could not be read, or did not come.
+  private func refuse(_ response: HTTPResponse) {
+    let (status, bytes) = send(response, keepAlive: false)
+    responder.answered(nil, status: status, bytes: bytes, nanoseconds: 0, on: connection)
+  }
+
+  /// Returns the status and the bytes of body that went out.
+  private func send(
+    _ response: HTTPResponse, keepAlive: Bool, isHead: Bool = false, ifNoneMatch: [String] = []
+  ) -> (status: Int, bytes: Int) {
     var fields = HTTPFields(response.fields)
     if let origin = response.allowedOrigin, responder.answersOrigins {
       fields.append("Access-Control-Allow-Origin", origin)
@@ -274,8 +290,10 @@ final class HTTPSession: ConnectionHandler {
       HTTPResponseHead(status: status, fields: fields), bodyLength: bodyLength, keepAlive: keepAlive,
       date: responder.httpDate,
       to: &out)
-    if bodyLength != nil, !isHead { out.append(response.body) }
+    let hasBody = bodyLength != nil && !isHead
+    if hasBody { out.append(response.body) }
     connection.write(out.bytes)
+    return (status, hasBody ? response.body.count : 0)
   }
 }
 

@@ -16,7 +16,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private unowned let node: LoopNode
   private let startedAt: Int64
   private let tls: TLSServerContext?
-  private let hosts: InternalHosts
+  private var hosts: InternalHosts { InternalHosts(names: node.settings.internalHosts) }
   private var connections = 0
   private let shedCount: () -> Int
   private let recorders: () -> [RecordingFigures]
@@ -36,7 +36,6 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     self.shedCount = shedCount
     self.startedAt = startedAt
     self.tls = tls
-    self.hosts = InternalHosts(names: node.settings.internalHosts)
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {
@@ -52,6 +51,10 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   }
 
   func sawTLS(from peer: SocketAddress) { node.settings.tlsLog?.sawTLS(from: peer) }
+
+  func answered(
+    _ request: HTTPRequestHead?, status: Int, bytes: Int, nanoseconds: UInt64, on connection: Connection
+  ) {}
 
   func ended(_ connection: Connection) {
     connections -= 1
@@ -71,7 +74,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     guard request.method == "POST", hosts.allows(request.fields["Host"]),
       let name = PublishedTopics.name(in: request.path)
     else { return respond(to: request, on: connection, reply: reply) }
-    reply(node.settings.topics.publish(body, to: name, request, now: node.clock.now()))
+    reply(
+      node.settings.topics.publish(body, to: name, request, now: node.clock.now()) { node.alerts.announce(name, $0) })
   }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
@@ -147,23 +151,25 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     let count = node.loopCount
     for loop in 0..<count {
       node.ask(loop) { node in
-        (node.currentMetrics, node.feedMetrics(), node.history?.backfillFigures ?? .init())
+        NodeFigures(node)
       } then: { [unowned self] part in
-        total.metrics.add(part.0)
-        total.feeds += part.1
-        total.backfill.add(part.2)
+        total.metrics.add(part.metrics)
+        total.feeds += part.feeds
+        total.loops.append(part.loop)
+        total.backfill.add(part.backfill)
         total.parts += 1
         guard total.parts == count else { return }
         let uptime = Double(node.loop.moment - startedAt) / 1e6
         reply(
           .text(
             MetricsText.render(
-              total.metrics, feeds: total.feeds, admission: node.settings.admission.figures,
+              total.metrics, feeds: total.feeds, loops: total.loops, admission: node.settings.admission.figures,
               queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
               now: node.clock.now())
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
               + RecordingMetricsText.render(recorders())
-              + HistoryMetricsText.render(history?.figures, total.backfill) + processFigures,
+              + HistoryMetricsText.render(history?.figures, total.backfill)
+              + AlertMetricsText.render(node.settings.alerts.figures) + processFigures,
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }
@@ -200,6 +206,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     var parts = 0
     var metrics = NodeMetrics()
     var feeds: [FeedMetrics] = []
+    var loops: [LoopMetrics] = []
     var backfill = CandleBackfill.Figures()
   }
 }

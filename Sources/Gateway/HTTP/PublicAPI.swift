@@ -12,17 +12,15 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   /// Symbols of one `/v1/snapshot`.
   static let snapshotLimit = 100
-  private static let methods = ["GET", "HEAD", "OPTIONS"]
   private static let subprotocols = ["tidegate.v1.json"]
 
-  private unowned let node: LoopNode
-  private let origins: Set<String>?
+  unowned let node: LoopNode
+  private var origins: Set<String>? { node.settings.origins }
   private let admission: Admission
   private let rateBook: RateBook
 
-  init(node: LoopNode, origins: [String]) {
+  init(node: LoopNode) {
     self.node = node
-    self.origins = origins.isEmpty ? nil : Set(origins)
     self.admission = node.settings.admission
     rateBook = RateBook(node: node)
   }
@@ -48,9 +46,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   var httpDate: String { node.httpDate }
 
   /// The client's address: the peer's, or what a trusted proxy says.
-  private func client(of connection: Connection, _ request: HTTPRequestHead) -> IPAddress? {
-    guard let peer = IPAddress(connection.peer.host) else { return nil }
-    return admission.proxies.client(of: peer, request.fields)
+  func client(of connection: Connection, _ request: HTTPRequestHead) -> IPAddress? {
+    IPAddress(connection.peer.host).flatMap { admission.proxies.client(of: $0, request.fields) }
   }
 
   private var moment: Int64 { node.loop.moment }
@@ -64,10 +61,15 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let permit = connection.permit as? AdmissionPermit { admission.markActive(permit) }
     guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
+    let address = client(of: connection, request)
     if let permit = connection.permit as? AdmissionPermit,
-      let rejection = admission.handshake(permit, from: client(of: connection, request), now: moment)
+      let rejection = admission.handshake(permit, from: address, now: moment)
     {
       refused = rejection.response
+      return false
+    }
+    if let address, !node.admits(address) {
+      refused = admission.refuse(.workPerAddress, wait: 2_000_000, from: address).response
       return false
     }
     let caller: Caller
@@ -87,7 +89,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let grant = caller.grant, let permit = connection.permit as? AdmissionPermit, node.settings.access != nil,
       !admission.hold(permit, grant)
     {
-      refused = admission.refuse(.connectionsPerKey).response
+      refused = admission.refuse(.connectionsPerKey, from: address).response
       return false
     }
     let deflate: PerMessageDeflate?
@@ -99,10 +101,12 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       HTTPEncoder.append(accepted.response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
       connection.write(out.bytes)
     } catch {
-      if error.status == 403 { admission.count(.origin) }
+      if error.status == 403 { admission.count(.origin, from: address) }
       return false
     }
-    node.admit(connection, deflate: deflate, credential: caller.credential, rest: rest)
+    node.metrics.http.record(request.path, status: 101)
+    node.admit(
+      connection, deflate: deflate, credential: caller.credential, grant: caller.grant, address: address, rest: rest)
     return true
   }
 
@@ -111,10 +115,17 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   var answersOrigins: Bool { true }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
-    node.metrics.httpRequests += 1
+    respond(to: request, body: [], on: connection, reply: reply)
+  }
+
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
+  ) {
     if let refused {
       self.refused = nil
-      return reply(refused)
+      guard refused.status == 429 else { return reply(refused) }
+      node.loop.schedule(after: RefusalSession.pause) { reply(refused) }
+      return
     }
     let permit = connection.permit as? AdmissionPermit
     let address = permit.flatMap { _ in client(of: connection, request) }
@@ -122,10 +133,11 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       return reply(rejection.response)
     }
     let reply = finishing(reply, request)
-    if let refusal = HTTPResponse.refusal(of: request.method, allowed: PublicAPI.methods) { return reply(refusal) }
-    if request.method == "OPTIONS" { return reply(PublicAPI.preflight) }
+    let allowed = (Route.find(request.path)?.route.methods ?? ["GET", "HEAD"]) + ["OPTIONS"]
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: allowed) { return reply(refusal) }
+    if request.method == "OPTIONS" { return reply(.preflight(allowed)) }
     do throws(RequestProblem) {
-      try answer(request, reply) { [self] cost in
+      try answer(request, body, from: address, reply) { [self] cost in
         guard let permit else { return nil }
         // A request has paid for itself; a costly one pays as much as the small ones that it stands for.
         for _ in 0..<(cost / MarketAnswer.pieceCost) {
@@ -138,21 +150,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
-  /// The answer to a preflight of a page of another origin (Fetch standard, CORS protocol).
-  private static var preflight: HTTPResponse {
-    let methods = methods.joined(separator: ", ")
-    return HTTPResponse(
-      status: 204, contentType: "text/plain", body: [],
-      fields: [
-        HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
-        HTTPField("Access-Control-Allow-Headers", "Authorization, If-None-Match"),
-        HTTPField("Access-Control-Max-Age", "86400"),
-      ])
-  }
-
   /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
   private func answer(
-    _ request: HTTPRequestHead, _ reply: @escaping (HTTPResponse) -> Void,
+    _ request: HTTPRequestHead, _ body: [UInt8], from address: IPAddress?, _ reply: @escaping (HTTPResponse) -> Void,
     charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     let path = request.path
@@ -162,7 +162,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       // What a token in the URL is answered with is more to the point than that the parameter is not known.
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
       _ = try RequestQuery(request, route.parameters, of: route.path)
-      if route == .welcome { return reply(.text(welcome)) }
+      if route == .welcome { return reply(.text(Route.welcomeText(node.feedStatuses))) }
       return reply(node.isDraining ? admission.refuse(.draining).response : refuseUpgrade(request))
     }
     let grant: Grant
@@ -174,7 +174,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       grant = allowed
     case .failure(let problem): throw problem
     }
-    if let rejection = admission.request(with: grant, now: moment) { return reply(rejection.response) }
+    if let rejection = admission.request(with: grant, from: address, now: moment) { return reply(rejection.response) }
     guard let (route, symbol) = found else {
       return reply(
         .error(
@@ -197,15 +197,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let points = try query.number("points", 2...1440, default: 96)
       try market(
         symbol, .sparkline, .sparkline(range, points: points), "it has not traded yet", grant, known, reply, charge)
-    case .candles:
-      let interval = try query.word("interval", default: CandleInterval.minute) { CandleInterval(name: $0) }
-      // 10^16 µs are the year 2286.
-      let from = try query.number("from", 0...10_000_000_000_000_000, default: 0)
-      let to = try query.number("to", 0...10_000_000_000_000_000, default: 10_000_000_000_000_000)
-      let limit = try query.number("limit", 1...1440, default: 100)
-      let view = MarketView.candles(
-        interval, from: Timestamp(microseconds: Int64(from)), to: Timestamp(microseconds: Int64(to)), limit: limit)
-      try market(symbol, .candles, view, "it has not traded yet", grant, known, reply, charge)
+    case .candles: try candles(symbol, query, grant, known, reply, charge)
     case .quote: try quote(symbol, query, grant, reply, charge)
     case .rates: try rates(query, grant, reply, charge)
     case .book:
@@ -216,6 +208,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let after = query.text("after") == nil ? nil : try query.number("after", 0...Int.max, default: 0)
       reply(
         node.settings.topics.read(symbol, after: after.map(UInt64.init), limit: limit, epoch: node.settings.epoch))
+    case .alerts, .alert: try alerts(AlertRequest(request, body, path: symbol), grant, reply, charge)
     }
   }
 
@@ -228,18 +221,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     guard wantsPage, request.query.isEmpty, var page = ConsoleFiles.embedded[path] else { return nil }
     page.fields.append(HTTPField("Vary", "Accept"))
     return page
-  }
-
-  private var welcome: String {
-    let unreal = node.feedStatuses.filter { $0.source != .live }
-    let warning = unreal.map { "\($0.venue) (\($0.source.rawValue))" }.joined(separator: ", ")
-    return """
-      Tidegate \(TidegateVersion.current)
-      \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
-      HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
-            /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
-
-      """
   }
 
   private func refuseUpgrade(_ request: HTTPRequestHead) -> HTTPResponse {
@@ -265,7 +246,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   private func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
-    guard let access = node.settings.access else { return .success(Caller(grant: .everything)) }
+    guard let access = node.settings.access else {
+      let hosts = InternalHosts(names: node.settings.internalHosts)
+      return .success(Caller(grant: PageOrigin.isForeign(request, origins, hosts) ? .reader : .everything))
+    }
     let token: String?
     do throws(BearerToken.Problem) {
       token = try BearerToken.read(request)
@@ -298,7 +282,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       fields: [HTTPField("WWW-Authenticate", challenge)])
   }
 
-  private func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
+  func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
     admission.count(.forbidden)
     return .error(
       403, code: "forbidden", message: "your token does not allow \(what)",
@@ -490,7 +474,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   /// Where a symbol's data is, and its state; or why it cannot be had.
-  private func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
+  func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
     if !grant.allows(symbol) {
       admission.count(.forbidden)
       let error = ProtocolError(
@@ -521,7 +505,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }.begin()
   }
 
-  private func response(to outcome: MarketAnswer.Outcome, venues: [String], nothing: String) -> HTTPResponse {
+  func response(to outcome: MarketAnswer.Outcome, venues: [String], nothing: String) -> HTTPResponse {
     var response: HTTPResponse
     switch outcome {
     case .body(let body, let tag): response = .json(body, tag: tag)
@@ -538,7 +522,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return response
   }
 
-  private func response(to error: ProtocolError) -> HTTPResponse {
+  func response(to error: ProtocolError) -> HTTPResponse {
     let status =
       switch error.code {
       case .forbidden: 403

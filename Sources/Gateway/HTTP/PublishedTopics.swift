@@ -20,7 +20,10 @@ final class PublishedTopics: Sendable {
   }
 
   /// Answers a `POST` with the number that the document got.
-  func publish(_ body: [UInt8], to name: String, _ request: HTTPRequestHead, now: Timestamp) -> HTTPResponse {
+  /// - Parameter announce: called with what was published, before the answer.
+  func publish(
+    _ body: [UInt8], to name: String, _ request: HTTPRequestHead, now: Timestamp, announce: (News) -> Void = { _ in }
+  ) -> HTTPResponse {
     // A page that somebody has open may send a form here, but not this type without asking first.
     let type = request.fields["Content-Type"]?.prefix { $0 != ";" }
     guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
@@ -33,6 +36,7 @@ final class PublishedTopics: Sendable {
     } catch {
       return Self.refusal(error)
     }
+    announce(News(TopicBoard.Document(number: number, time: now, text: SharedBytes(body))))
     var out = ByteBuffer()
     out.append("{\"topic\":")
     out.append(json: name)
@@ -53,6 +57,39 @@ final class PublishedTopics: Sendable {
     page.append(topic: name, epoch: epoch, to: &out)
     let first = page.documents.first?.number ?? 0
     return .json(out.takeBytes(), tag: "\"\(epoch)-\(first)-\(page.number)-\(page.documents.count)-\(page.lost)\"")
+  }
+
+  /// A document that was published, as streams show it.
+  struct News: Sendable {
+    let update: StreamDocumentUpdate
+
+    init(_ document: TopicBoard.Document) {
+      var text = ByteBuffer(capacity: document.text.count + 64)
+      document.append(to: &text)
+      var out = ByteBuffer(capacity: document.text.count + 128)
+      out.append(PublishedTopics.head(document.number))
+      out.append(text.bytes)
+      out.append("]}")
+      var update = StreamDocumentUpdate(data: SharedBytes(out.unsafeBytes))
+      update.head = PublishedTopics.head(document.number)
+      update.changed = [.init(key: document.number, text: SharedBytes(text.unsafeBytes))]
+      update.events = 1
+      self.update = update
+    }
+  }
+
+  private static func head(_ number: UInt64) -> String { "{\"number\":\(number),\"documents\":[" }
+
+  /// All that is kept of a topic, as a stream begins with it; nil if nothing was published.
+  func document(_ name: String) -> StreamDocument? {
+    guard let page = board.withLock({ $0.read(name, limit: Self.pageLimit) }) else { return nil }
+    return StreamDocument(
+      head: Self.head(page.number), tail: "]}",
+      entries: page.documents.map { document in
+        var out = ByteBuffer(capacity: document.text.count + 64)
+        document.append(to: &out)
+        return StreamDocument.Entry(key: document.number, text: SharedBytes(out.unsafeBytes))
+      })
   }
 
   private static func refusal(_ error: TopicError) -> HTTPResponse {

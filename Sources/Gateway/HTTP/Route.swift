@@ -1,8 +1,10 @@
 import MarketData
+import PubSub
 
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
-  case welcome, stream, instruments, status, snapshot, ticker, quote, trades, sparkline, candles, rates, book, topic
+  case welcome, stream, instruments, status, snapshot, ticker, quote, trades, sparkline, candles, rates, book, topic,
+    alerts, alert
 
   /// A parameter of a route's query.
   struct Parameter: Sendable {
@@ -29,12 +31,23 @@ enum Route: CaseIterable, Sendable {
     case .rates: "/v1/rates"
     case .book: "/v1/books/{symbol}"
     case .topic: PublishedTopics.prefix + "{name}"
+    case .alerts: "/v1/alerts"
+    case .alert: "/v1/alerts/{id}"
+    }
+  }
+
+  /// What it serves beside `OPTIONS`.
+  var methods: [String] {
+    switch self {
+    case .alerts: ["GET", "HEAD", "POST"]
+    case .alert: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "POST"]
+    default: ["GET", "HEAD"]
     }
   }
 
   var parameters: [Parameter] {
     switch self {
-    case .welcome, .stream, .status, .ticker: []
+    case .welcome, .stream, .status, .ticker, .alerts, .alert: []
     case .instruments:
       [
         Parameter(name: "venue", allowed: "a venue's name"),
@@ -68,6 +81,20 @@ enum Route: CaseIterable, Sendable {
         Parameter(name: "limit", allowed: "1 to \(PublishedTopics.pageLimit)"),
       ]
     }
+  }
+
+  /// What `/` says to those who ask for no page.
+  static func welcomeText(_ feeds: [FeedStatus]) -> String {
+    let unreal = feeds.filter { $0.source != .live }
+    let warning = unreal.map { "\($0.venue) (\($0.source.rawValue))" }.joined(separator: ", ")
+    return """
+      Tidegate \(TidegateVersion.current)
+      \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
+      HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
+            /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
+            /v1/topics/{name} /v1/alerts
+
+      """
   }
 
   /// The route of a path, and the symbol or name in it; nil if there is none.

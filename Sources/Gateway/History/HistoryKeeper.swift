@@ -39,6 +39,8 @@ package final class HistoryKeeper: Sendable {
   /// Rows of venues' candles that may wait beside them.
   static let deliveryLimit = 200_000
   private static let readerCount = 2
+  /// Clients' reads that may wait, each of at most a few ms.
+  static let clientReadLimit = 64
 
   /// What it has done so far.
   package struct Figures: Sendable, Equatable {
@@ -87,9 +89,14 @@ package final class HistoryKeeper: Sendable {
   private let log: Logger
   private let mailbox = Mutex(Mailbox())
   private let progress: Mutex<Progress>
-  private let queue = DispatchQueue(label: "tidegate.history", qos: .utility)
+  /// Not of a lower class than the rest: on a busy machine it would be starved, and what it has not written a kill
+  /// takes.
+  private let queue = DispatchQueue(label: "tidegate.history", qos: .default)
   private let readers: [DispatchQueue]
   private let turn = Atomic<Int>(0)
+  /// For clients, so that a restart never waits for them.
+  private let clientReader = DispatchQueue(label: "tidegate.history.clients", qos: .default)
+  private let clientReads = Atomic<Int>(0)
   private let timer: SecondTimer
 
   /// Opens the data file of a folder and begins a run.
@@ -181,7 +188,29 @@ package final class HistoryKeeper: Sendable {
     _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then body: @escaping @Sendable (Value?) -> Void
   ) {
     let (number, _) = turn.add(1, ordering: .relaxed)
-    readers[number % readers.count].async { [self] in
+    read(on: readers[number % readers.count], work, then: body)
+  }
+
+  /// The same for what a client asked for. False, and nothing is read, while `clientReadLimit` of them wait.
+  func readForClient<Value: Sendable>(
+    _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then body: @escaping @Sendable (Value?) -> Void
+  ) -> Bool {
+    guard clientReads.add(1, ordering: .relaxed).newValue <= Self.clientReadLimit else {
+      clientReads.subtract(1, ordering: .relaxed)
+      return false
+    }
+    read(on: clientReader, work) { [self] value in
+      clientReads.subtract(1, ordering: .relaxed)
+      body(value)
+    }
+    return true
+  }
+
+  private func read<Value: Sendable>(
+    on queue: DispatchQueue, _ work: @escaping @Sendable (HistoryStore) throws -> Value?,
+    then body: @escaping @Sendable (Value?) -> Void
+  ) {
+    queue.async { [self] in
       let replaced = progress.withLock { $0.figures.setAside }
       do {
         body(try work(store))
@@ -189,7 +218,7 @@ package final class HistoryKeeper: Sendable {
         log.error("history cannot be read", metadata: ["reason": "\(error)"])
         body(nil)
         guard let error = error as? DataFileError, case .damaged = error else { return }
-        queue.async { [self] in
+        self.queue.async { [self] in
           // Others may have met the same damage before.
           guard progress.withLock({ $0.figures.setAside == replaced && !$0.hasEnded }) else { return }
           failed(error, now)
@@ -322,7 +351,7 @@ package final class HistoryKeeper: Sendable {
         } catch {
           log.error("the end of the run could not be noted in history", metadata: ["reason": "\(error.description)"])
         }
-        for reader in readers { reader.sync {} }
+        for reader in readers + [clientReader] { reader.sync {} }
         store.file.close()
       }
       completion()

@@ -88,7 +88,8 @@ final class LoopHistory {
     send(now)
   }
 
-  private func symbol(_ id: InstrumentID, _ slot: Int) -> String? {
+  /// What an instrument is kept under; nil where its feed is not followed. O(1).
+  func symbol(_ id: InstrumentID, _ slot: Int) -> String? {
     guard let entry = feeds[slot], id.index < entry.instruments.count else { return nil }
     return entry.instruments[id.index].symbol
   }
@@ -173,6 +174,13 @@ final class LoopHistory {
     guard !batch.isEmpty else { return }
     keeper.add(batch, now: now)
     batch = HistoryBatch()
+  }
+
+  /// Reads what is kept, for a client; see `HistoryKeeper.readForClient`.
+  func readForClient<Value: Sendable>(
+    _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then body: @escaping @Sendable (Value?) -> Void
+  ) -> Bool {
+    keeper.readForClient(work, then: body)
   }
 
   // MARK: To the market

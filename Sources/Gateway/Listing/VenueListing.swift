@@ -107,6 +107,7 @@ private final class ListingSession: FeedOwner, FeedRecorder {
 
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {}
 
+  func feed(_ feed: any Feed, leftOut symbols: [String]) {}
   func feedStatusChanged(_ feed: any Feed) {
     if feed.status.state == .reconnecting { lost = feed.status.reason ?? "the connection was lost" }
   }

@@ -84,5 +84,9 @@ final class FoldedLog: Sendable {
     return event
   }
 
-  private func write(_ event: Event) { log.log(level: event.level, event.message, metadata: event.metadata) }
+  private func write(_ event: Event) {
+    var metadata = event.metadata
+    metadata[LogLineHandler.foldedKey] = "true"
+    log.log(level: event.level, event.message, metadata: metadata)
+  }
 }

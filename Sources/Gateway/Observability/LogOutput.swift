@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Logging
 import Synchronization
 
 /// Lines for a descriptor whose reader may be slow, stuck or gone. Who logs never waits for it, least of all a loop.
@@ -17,6 +18,8 @@ package final class LogOutput: Sendable {
     var waiting: [UInt8] = []
     /// Lines that found no room since the last that did.
     var lost = 0
+    /// Whether the last line was JSON: then so are those about lines that are not there.
+    var isJSON = false
     /// Whether the queue is writing, and so everything has to wait its turn.
     var isWriting = false
   }
@@ -34,6 +37,7 @@ package final class LogOutput: Sendable {
   package func write(_ line: String) {
     let begins = state.withLock { state in
       var rest = Array(line.utf8)[...]
+      state.isJSON = rest.first == UInt8(ascii: "{")
       if !state.isWriting, isReady, rest.count <= Self.pipeBytes {
         rest = Self.write(rest, to: descriptor, waits: false)
         if rest.isEmpty { return false }
@@ -68,7 +72,7 @@ package final class LogOutput: Sendable {
         var bytes: [UInt8] = []
         swap(&bytes, &state.waiting)
         if state.lost > 0 {
-          bytes += Array(Self.lossLine(state.lost).utf8)
+          bytes += Array(Self.lossLine(state.lost, isJSON: state.isJSON).utf8)
           state.lost = 0
         }
         state.isWriting = !bytes.isEmpty
@@ -79,11 +83,11 @@ package final class LogOutput: Sendable {
     }
   }
 
-  private static func lossLine(_ count: Int) -> String {
-    var line = "time=" + LogfmtHandler.time(LogfmtHandler.wallClock()) + " level=warning"
-    Logfmt.append("msg", "lines of this log were lost: its reader is too slow", to: &line)
-    Logfmt.append("lines", "\(count)", to: &line)
-    return line + "\n"
+  private static func lossLine(_ count: Int, isJSON: Bool) -> String {
+    LogLine(
+      level: .warning, message: "lines of this log were lost: its reader is too slow",
+      fields: [("lines", "\(count)")]
+    ).text(isJSON ? .json : .logfmt, time: LogTime.wallClock())
   }
 
   /// Writes, and answers what could not be written without waiting; nothing is left where the reader is gone or the

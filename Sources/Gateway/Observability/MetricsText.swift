@@ -1,6 +1,8 @@
 import Access
+import Bytes
 import MarketData
 import PubSub
+import Transport
 import Venues
 
 /// Prometheus' text format, version 0.0.4.
@@ -9,101 +11,152 @@ enum MetricsText {
   ///   - queuedBytes: what waits for clients, over all loops.
   ///   - shed: connections turned away for want of descriptors.
   static func render(
-    _ node: NodeMetrics, feeds: [FeedMetrics], admission: Admission.Figures = .init(), queuedBytes: Int = 0,
+    _ node: NodeMetrics, feeds: [FeedMetrics], loops: [LoopMetrics] = [], admission: Admission.Figures = .init(),
+    queuedBytes: Int = 0,
     shed: Int = 0, uptimeSeconds: Double, now: Timestamp
   ) -> String {
-    var out = ""
-    func metric(_ name: String, _ type: String, _ help: String, _ samples: [(labels: String, value: String)]) {
-      guard !samples.isEmpty else { return }
-      out += "# HELP tidegate_\(name) \(help)\n# TYPE tidegate_\(name) \(type)\n"
-      for sample in samples { out += "tidegate_\(name)\(sample.labels) \(sample.value)\n" }
-    }
-    func single(_ name: String, _ type: String, _ help: String, _ value: some Numeric) {
-      metric(name, type, help, [("", "\(value)")])
-    }
-    func perFeed(_ name: String, _ type: String, _ help: String, _ value: (FeedMetrics) -> String?) {
-      metric(name, type, help, feeds.compactMap { feed in value(feed).map { ("{venue=\"\(feed.venue)\"}", $0) } })
-    }
-    metric(
+    var out = MetricsWriter()
+    out.family(
       "build_info", "gauge", "The version, the commit and the day of the build that runs.",
       [
         (
-          "{version=\"\(TidegateVersion.current)\",commit=\"\(TidegateVersion.commit)\","
-            + "date=\"\(TidegateVersion.buildDate)\"}", "1"
+          [
+            "version": TidegateVersion.current, "commit": TidegateVersion.commit, "date": TidegateVersion.buildDate,
+          ], "1"
         )
       ])
-    single("uptime_seconds", "gauge", "Seconds since the start.", uptimeSeconds)
-    single("clients", "gauge", "Clients on the stream now.", node.clients)
-    single("clients_total", "counter", "Clients that have joined the stream.", node.clientsTotal)
-    single("connections", "gauge", "Connections on the client port now.", node.connections)
-    metric(
+    out.single("uptime_seconds", "gauge", "Seconds since the start.", uptimeSeconds)
+    out.family(
+      "clients", "gauge", "Clients on the stream now.",
+      zip(ClientCounts.labels, node.ends.present).map {
+        (["transport": $0.transport, "encoding": $0.encoding], "\($1)")
+      })
+    out.single("clients_total", "counter", "Clients that have joined the stream.", node.clientsTotal)
+    out.single("connections", "gauge", "Connections on the client port now.", node.connections)
+    out.family(
       "refused_total", "counter", "Connections, handshakes and requests refused.",
-      zip(Refusal.allCases, admission.refusals).map { ("{reason=\"\($0.rawValue)\"}", "\($1)") }
-        + [("{reason=\"descriptors\"}", "\(shed)")])
-    single("addresses", "gauge", "Addresses that limits remember.", admission.addresses)
-    single("queued_bytes", "gauge", "Bytes that wait for clients.", queuedBytes)
-    single("client_requests_total", "counter", "Requests on the stream.", node.requests)
-    single("http_requests_total", "counter", "HTTP requests on the client port.", node.httpRequests)
-    single("frames_sent_total", "counter", "Frames handed to clients' connections.", node.framesSent)
-    single(
+      zip(Refusal.allCases, admission.refusals).map { (["reason": $0.rawValue], "\($1)") }
+        + [(["reason": "descriptors"], "\(shed)")])
+    out.single("addresses", "gauge", "Addresses that limits remember.", admission.addresses)
+    out.single("queued_bytes", "gauge", "Bytes that wait for clients.", queuedBytes)
+    out.single("client_requests_total", "counter", "Requests on the stream.", node.requests)
+    out.family(
+      "http_requests_total", "counter", "HTTP requests on the client port, by route and status.",
+      node.http.answers.sorted { $0.key < $1.key }.map {
+        (["route": HTTPFigures.routes[$0.key.route], "code": "\($0.key.status)"], "\($0.value)")
+      })
+    out.histograms(
+      "http_request_seconds", "From a request's head to its answer.", unit: 1e9,
+      zip(HTTPFigures.routes, node.http.times).filter { $1.count > 0 }.map { (["route": $0], $1) })
+    out.single("frames_sent_total", "counter", "Frames handed to clients' connections.", node.framesSent)
+    out.single(
       "clients_compressing_total", "counter", "Clients that have agreed on compression.", node.compressingClients)
-    single("frames_compressed_total", "counter", "Compressions done; each serves many clients.", node.framesCompressed)
-    single(
+    out.single(
+      "frames_compressed_total", "counter", "Compressions done; each serves many clients.", node.framesCompressed)
+    out.single(
       "compressed_frames_sent_total", "counter", "Compressed frames handed to clients' connections.",
       node.compressedFramesSent)
-    single(
+    out.single(
       "compression_input_bytes_total", "counter", "Bytes of the compressed frames sent, before.",
       node.bytesBeforeCompression)
-    single(
+    out.single(
       "compression_output_bytes_total", "counter", "Bytes of the compressed frames sent, after.",
       node.bytesAfterCompression)
-    single("client_protocol_errors_total", "counter", "Clients that broke the WebSocket protocol.", node.protocolErrors)
-    single(
+    out.single(
+      "client_protocol_errors_total", "counter", "Clients that broke the WebSocket protocol.", node.protocolErrors)
+    out.single(
       "over_budget_closed_total", "counter", "Clients closed because too much waited for all together.",
       node.closedOverBudget)
-    single(
+    out.single(
       "silent_ended_total", "counter", "Connections that had asked for nothing, ended for newcomers.",
       node.endedForRoom)
-    single("clients_closed_total", "counter", "Clients closed by a rule (slow, limits).", node.closedByPolicy)
-    single("clients_evicted_total", "counter", "Clients closed while draining.", node.evicted)
-    single("sessions_resumed_total", "counter", "Sessions that clients came back to.", node.resumed)
-    single("sessions_parked", "gauge", "Sessions kept for clients that may come back.", node.parkedSessions)
-    single("streams", "gauge", "Streams with subscribers.", node.streams)
-    single("streams_kept", "gauge", "Streams without, whose numbers are kept.", node.streamsKept)
-    single("replay_bytes", "gauge", "Bytes of messages kept for clients that come back.", node.replayBytes)
-    metric(
+    out.family(
+      "clients_closed_total", "counter", "Clients that are gone, by who ended it: the client, or a rule.",
+      zip(ClientCounts.Ending.allCases, node.ends.ended).map { (["reason": $0.rawValue], "\($1)") })
+    out.single("clients_degraded", "gauge", "Clients in a slower class than they asked for.", node.hub.degraded)
+    out.family(
+      "subscriptions", "gauge", "Subscriptions of clients, by channel.",
+      zip(ChannelName.allCases, node.hub.subscriptions).map { (["channel": $0.rawValue], "\($1)") })
+    out.single(
+      "messages_merged_total", "counter", "Messages that slow clients did not get because a newer one stands for them.",
+      node.hub.merged)
+    out.single(
+      "messages_lost_total", "counter", "Messages that slow clients did not get and were told of.", node.hub.lost)
+    out.histograms(
+      "client_queue_bytes", "Bytes that wait for a client; each is looked at every 5 s.", unit: 1,
+      [([:], node.queues)])
+    out.histograms(
+      "delivery_seconds",
+      "From the turn in which a venue's message was read to its frames' writing; the oldest of each turn that wrote.",
+      unit: 1e9, [([:], node.delivery)])
+    out.histograms(
+      "loop_turn_seconds", "How long turns of an event loop took.", unit: 1e9,
+      loops.sorted { $0.index < $1.index }.map { (["loop": "\($0.index)"], $0.times.turns) })
+    out.histograms(
+      "loop_lag_seconds", "How late an event loop's timers ran; up to 1 ms is their granularity.", unit: 1e9,
+      loops.sorted { $0.index < $1.index }.map { (["loop": "\($0.index)"], $0.times.lag) })
+    out.single("clients_evicted_total", "counter", "Clients closed while draining.", node.evicted)
+    out.family(
+      "resumes_total", "counter", "Clients that came back for their session, and whether it was still there.",
+      [(["result": "resumed"], "\(node.hub.resumed)"), (["result": "refused"], "\(node.hub.notResumed)")])
+    out.single("sessions_parked", "gauge", "Sessions kept for clients that may come back.", node.parkedSessions)
+    out.single("streams", "gauge", "Streams with subscribers.", node.streams)
+    out.single("streams_kept", "gauge", "Streams without, whose numbers are kept.", node.streamsKept)
+    out.single("replay_bytes", "gauge", "Bytes of messages kept for clients that come back.", node.replayBytes)
+    renderFeeds(feeds, now: now, to: &out)
+    return out.text
+  }
+
+  private static func renderFeeds(_ feeds: [FeedMetrics], now: Timestamp, to out: inout MetricsWriter) {
+    func labels(_ feed: FeedMetrics, _ key: String, _ value: String) -> MetricsWriter.Labels {
+      ["venue": feed.venue, "connection": feed.connection, key: value]
+    }
+    func perFeed(_ name: String, _ type: String, _ help: String, _ value: (FeedMetrics) -> String) {
+      out.family(
+        name, type, help,
+        feeds.map { (["venue": $0.venue, "connection": $0.connection], value($0)) })
+    }
+    out.family(
       "feed_state", "gauge", "1 for the state a feed is in.",
       feeds.flatMap { feed in
-        FeedState.allCases.map { state in
-          ("{venue=\"\(feed.venue)\",state=\"\(state.rawValue)\"}", state.rawValue == feed.state ? "1" : "0")
-        }
+        FeedState.allCases.map { (labels(feed, "state", $0.rawValue), $0.rawValue == feed.state ? "1" : "0") }
       })
     perFeed("feed_simulated", "gauge", "1 where prices are simulated or replayed, 0 where they are the venue's.") {
       $0.isSimulated ? "1" : "0"
     }
     perFeed("feed_messages_total", "counter", "Messages received.") { "\($0.messages)" }
     perFeed("feed_rejected_total", "counter", "Messages refused as unreadable.") { "\($0.rejected)" }
-    metric(
+    out.family(
       "feed_errors_total", "counter", "Rejected messages and REST answers, by kind.",
-      feeds.flatMap { feed in
-        feed.errors.map { ("{venue=\"\(feed.venue)\",kind=\"\($0.kind.rawValue)\"}", "\($0.count)") }
-      })
+      feeds.flatMap { feed in feed.errors.map { (labels(feed, "kind", $0.kind.rawValue), "\($0.count)") } })
+    perFeed("feed_refused_values_total", "counter", "Prices, sizes and times that no market can have.") {
+      "\($0.refusedValues)"
+    }
     perFeed("feed_bytes_total", "counter", "Bytes received.") { "\($0.bytes)" }
     perFeed("feed_connects_total", "counter", "Connections made.") { "\($0.connects)" }
-    metric(
+    out.family(
       "feed_handovers_total", "counter", "Planned changes of connection, and whether the feed went on without a hole.",
       feeds.flatMap { feed in
         [("replaced", feed.replaced), ("failed", feed.handoversFailed)].map {
-          ("{venue=\"\(feed.venue)\",result=\"\($0.0)\"}", "\($0.1)")
+          (labels(feed, "result", $0.0), "\($0.1)")
         }
       })
     perFeed("feed_instruments", "gauge", "Instruments carried.") { "\($0.instruments)" }
-    perFeed("feed_books_live", "gauge", "Books in sync.") { "\($0.booksLive)" }
+    out.family(
+      "feed_books", "gauge",
+      "Books by state: in sync, waiting for a snapshot, in sync when the feed fell silent, or bids and asks overlap.",
+      feeds.flatMap { feed in
+        zip(FeedMetrics.BookCondition.allCases, feed.books).map { (labels(feed, "state", $0.rawValue), "\($1)") }
+      })
     perFeed("feed_gaps_total", "counter", "Holes found in book sequences.") { "\($0.gaps)" }
     perFeed("feed_trades_total", "counter", "Live trades.") { "\($0.trades)" }
     perFeed(
       "feed_age_seconds", "gauge", "Seconds since anything came; where nothing ever has, since the feed's start."
     ) { feed in "\(Double(max(0, now.microseconds - (feed.lastMessage ?? feed.startedAt))) / 1e6)" }
-    return out
+    out.histograms(
+      "feed_arrival_seconds", "From the venue's time of a trade to its arrival, by both clocks.", unit: 1e9,
+      feeds.filter { $0.arrival.count > 0 }.map {
+        (["venue": $0.venue, "connection": $0.connection], $0.arrival)
+      })
   }
 }

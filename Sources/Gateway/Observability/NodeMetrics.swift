@@ -1,3 +1,6 @@
+import Bytes
+import PubSub
+import Transport
 import Venues
 
 /// What one loop counts; plain integers, added up when somebody asks.
@@ -6,16 +9,21 @@ struct NodeMetrics: Sendable {
   var clientsTotal: UInt64 = 0
   var connections = 0
   var requests: UInt64 = 0
-  var httpRequests: UInt64 = 0
+  var http = HTTPFigures()
+  /// Who is there, and how the others went.
+  var ends = ClientCounts()
+  /// From a venue's message to clients' sockets.
+  var delivery = Histogram.durations
+  /// Bytes that wait for a client, each looked at every 5 s.
+  var queues = Histogram(from: 100, to: 100_000_000)
+  var hub = HubFigures()
   var framesSent: UInt64 = 0
   var feedBatches: UInt64 = 0
   /// Instruments that the loop told all loops of, because they or their books changed.
   var entriesAnnounced = 0
   var protocolErrors: UInt64 = 0
-  var closedByPolicy: UInt64 = 0
   /// Clients closed while draining.
   var evicted: UInt64 = 0
-  var resumed: UInt64 = 0
   var parkedSessions = 0
   /// Streams of the loop's markets that somebody subscribes to, and those that keep their number for who comes back.
   var streams = 0
@@ -40,13 +48,15 @@ struct NodeMetrics: Sendable {
     clientsTotal += other.clientsTotal
     connections += other.connections
     requests += other.requests
-    httpRequests += other.httpRequests
+    http.add(other.http)
+    ends.add(other.ends)
+    delivery.add(other.delivery)
+    queues.add(other.queues)
+    hub.add(other.hub)
     framesSent += other.framesSent
     feedBatches += other.feedBatches
     protocolErrors += other.protocolErrors
-    closedByPolicy += other.closedByPolicy
     evicted += other.evicted
-    resumed += other.resumed
     parkedSessions += other.parkedSessions
     streams += other.streams
     streamsKept += other.streamsKept
@@ -61,16 +71,36 @@ struct NodeMetrics: Sendable {
   }
 }
 
+/// How one loop keeps up.
+struct LoopMetrics: Sendable {
+  var index: Int
+  var times: LoopTimes
+}
+
 /// What one loop counts of one feed.
 struct FeedMetrics: Sendable {
+  /// The state of an instrument's book, as metrics and operators see it.
+  enum BookCondition: String, CaseIterable, Sendable {
+    case live
+    /// A snapshot is awaited, or none has been asked for.
+    case syncing
+    /// It was live when its feed stopped saying anything.
+    case stale
+    /// Bids and asks overlap: it is kept, and not shown.
+    case crossed
+  }
+
   var venue: String
+  /// What tells the venue's connections apart: `binance-usdm`.
+  var connection: String
   var state: String
   var messages: Int
   var rejected: Int
   var bytes: UInt64
   var connects: Int
   var instruments: Int
-  var booksLive: Int
+  /// By the place in `BookCondition.allCases`.
+  var books = [Int](repeating: 0, count: BookCondition.allCases.count)
   var gaps: Int
   var trades: Int
   /// µs UTC.
@@ -84,4 +114,10 @@ struct FeedMetrics: Sendable {
   var handoversFailed = 0
   /// Whether its prices are simulated or replayed.
   var isSimulated = false
+  /// Values of the venue that no market can have.
+  var refusedValues = 0
+  /// From the venue's time of a trade to its arrival.
+  var arrival = Histogram(from: 100_000, to: 10_000_000_000)
+
+  var booksLive: Int { books[0] }
 }

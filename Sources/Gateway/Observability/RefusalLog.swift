@@ -1,15 +1,17 @@
 import Access
 import Logging
+import PubSub
+import Synchronization
 import Transport
 
 /// Refused clients in the log: whom, by which limit, how many.
 final class RefusalLog: Sendable {
   private let folded: FoldedLog
-  private let limits: Admission.Limits
+  private let limits: Mutex<Admission.Limits>
 
   init(_ folded: FoldedLog, limits: Admission.Limits) {
     self.folded = folded
-    self.limits = limits
+    self.limits = Mutex(limits)
   }
 
   /// A connection, a handshake or a request was refused.
@@ -20,10 +22,13 @@ final class RefusalLog: Sendable {
         level: refusal.isOfTheGateway ? .warning : .notice, message: "clients were refused",
         metadata: ["reason": "\(refusal.rawValue)"])
       if let setting = refusal.setting { event.metadata["limit"] = "\(setting)" }
-      if let value = refusal.value(in: limits) { event.metadata["value"] = "\(value)" }
+      if let value = refusal.value(in: limits.withLock { $0 }) { event.metadata["value"] = "\(value)" }
       return event
     }
   }
+
+  /// From now on these limits are the ones that are met.
+  func apply(_ limits: Admission.Limits) { self.limits.withLock { $0 = limits } }
 
   /// A client on the stream was closed by a rule.
   func closed(_ code: UInt16, _ reason: String, _ peer: IPAddress?) {
@@ -57,6 +62,7 @@ extension Refusal {
     case .requestRatePerAddress: "limits.http-requests-per-second-per-address"
     case .requestRatePerKey: "requests-per-second of the key"
     case .connectionsPerKey: "connections of the key"
+    case .workPerAddress: "limits.requests-per-second of \(ClientLimits().clientsAtFullRate) clients"
     case .queuedBytes: "limits.total-queued-bytes"
     case .origin: "origins"
     case .unauthorized, .forbidden: "keys-file"

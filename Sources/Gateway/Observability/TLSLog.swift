@@ -7,6 +7,9 @@ final class TLSLog: Sendable {
 
   init(_ folded: FoldedLog) { self.folded = folded }
 
+  /// Tells what was folded; call about once a second.
+  func tell() { folded.tell() }
+
   func failed(_ peer: SocketAddress, _ serverName: String?, _ failure: TLSFailure) {
     folded.note("tls " + failure.kind.rawValue, peer: IPAddress(peer.host)) {
       var event = FoldedLog.Event(

@@ -231,22 +231,27 @@ package struct Chart: ~Copyable {
   package mutating func restore(_ candles: some Sequence<Candle>, of id: InstrumentID, now: Timestamp) -> Int {
     var restored = 0
     if closedBefore == MinuteRing.none { startMinutes(at: now) }
+    let day = Int(ChartRange.day.rawValue)
+    var runs = coverage.map(CoverageRun.init)
     // In order of time their spans grow together, so that few are kept.
     for candle in candles.sorted(by: { $0.time < $1.time })
     where candle.instrument == id && candle.end <= now && candle.isPossible && candle.isClosed {
       let span = TimeSpan(from: candle.time, to: candle.end)
-      let isOwn = coverage[Int(ChartRange.day.rawValue)].covers(span)
       if candle.interval == .minute, candle.volume > 0,
-        !isOwn || minutes.minute(MinuteRing.number(of: candle.time)).map(\.isVenue) ?? false
+        !runs[day].covers(span) || minutes.minute(MinuteRing.number(of: candle.time)).map(\.isVenue) ?? false
       {
         minutes.restore(candle)
       }
-      lines.restore(close: candle.close, end: candle.end) { coverage[Int($0.rawValue)].covers(span) }
+      lines.restore(close: candle.close, end: candle.end) { runs[Int($0.rawValue)].covers(span) }
       restored += 1
       guard candle.source != .partial else { continue }
       for range in ChartRange.allCases where max(range.bucketLength, Microseconds.minute) >= candle.interval.length {
-        coverage[Int(range.rawValue)].insert(span)
+        runs[Int(range.rawValue)].add(span)
       }
+    }
+    for index in runs.indices {
+      runs[index].finish()
+      coverage[index] = runs[index].coverage
     }
     if restored > 0 {
       minutes.finishRestoring()

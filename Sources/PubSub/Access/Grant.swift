@@ -50,6 +50,9 @@ package struct SymbolRules: Sendable, Hashable {
 package struct Grant: Sendable, Equatable {
   /// Whose it is, for logs and counts.
   package var subject: String
+  /// Whose rules its holder may read and change: `key:desk-1`, `jwt:issuer-a/alice`. Nil: nobody's, since several
+  /// people may have it.
+  package var owner: String?
   package var channels: Set<ChannelName>
   /// All of them must allow a symbol: those of a token's issuer and those of the token, say.
   package var symbols: [SymbolRules]
@@ -62,10 +65,12 @@ package struct Grant: Sendable, Equatable {
   package var expires: Timestamp?
 
   package init(
-    subject: String, channels: Set<ChannelName> = Set(ChannelName.allCases), symbols: [SymbolRules] = [],
+    subject: String, owner: String? = nil, channels: Set<ChannelName> = Set(ChannelName.allCases),
+    symbols: [SymbolRules] = [],
     subscriptions: Int? = nil, requestsPerSecond: Int? = nil, connections: Int? = nil, expires: Timestamp? = nil
   ) {
     self.subject = subject
+    self.owner = owner
     self.channels = channels
     self.symbols = symbols
     self.subscriptions = subscriptions
@@ -75,7 +80,11 @@ package struct Grant: Sendable, Equatable {
   }
 
   /// What everybody has where nobody is asked for a token.
-  package static let everything = Grant(subject: "")
+  package static let everything = Grant(subject: "", owner: localOwner)
+  /// What a page of another site has where nobody is asked for a token: it owns nothing.
+  package static let reader = Grant(subject: "")
+  /// The one owner of a gateway that asks for no tokens.
+  package static let localOwner = "local"
   /// No channel at all.
   static let nothing = Grant(subject: "", channels: [])
 
@@ -85,7 +94,7 @@ package struct Grant: Sendable, Equatable {
   /// What tells its status stream from others': the rules, or none where all symbols are allowed.
   var scope: [SymbolRules] { allowsAllSymbols ? [] : symbols }
   package func allows(_ channel: ChannelName, _ symbol: String) -> Bool {
-    channels.contains(channel) && (channel == .status || allows(symbol))
+    channels.contains(channel) && (!channel.isOfMarket || allows(symbol))
   }
 }
 

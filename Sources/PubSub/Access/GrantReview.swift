@@ -22,7 +22,7 @@ struct GrantReview {
 
   /// What a client begins with, and when that is looked at again.
   func begin(_ grant: Grant?, now: Timestamp) -> (grant: Grant?, deadline: Timestamp) {
-    let grant = asksForTokens ? grant ?? anonymousGrant : .everything
+    let grant = grant ?? (asksForTokens ? anonymousGrant : .everything)
     return (grant, grant.map { Self.deadline(of: $0) } ?? now + Self.tokenTime)
   }
 

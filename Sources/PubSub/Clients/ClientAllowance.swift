@@ -20,13 +20,17 @@ struct ClientAllowance {
   static let snapshotShare = 8
   /// What a token costs: a signature is checked.
   static let tokenWork = 32 << 10
+  /// What a request about alerts costs: a rule is compiled and written to the store, about 100 µs.
+  static let controlWork = 24 << 10
 
   /// Work a second for each request a second.
   static let workPerRequest = 12 << 10
   /// Work that may be done at once: the largest subscription of a client.
   static func workBurst(messageBytes: Int) -> Int { max(1 << 20, 2 * messageBytes) }
-  /// A debt of work up to this long is that of a few requests at once, µs.
+  /// A debt of work up to this long is that of a few requests at once, µs; in an address that is in debt, that of a
+  /// ping.
   private static let aheadAfter = Microseconds.second / 20
+  private static let aheadInDebtAfter = Microseconds.second / 100
   /// Gaps in being over the rate up to this long do not count, µs: a client that has to wait is not within it.
   private static let abuseGap = 2 * Microseconds.second
 
@@ -77,8 +81,11 @@ struct ClientAllowance {
     workPaid = workPaid + Int64(work) * Microseconds.second / Int64(max(1, perSecond))
   }
 
-  /// Whether more work has been done than is paid for at `now`, by more than `aheadAfter`.
-  func isAhead(at now: Timestamp) -> Bool { workPaid - now > Self.aheadAfter }
+  /// Whether more work has been done than is paid for at `now`, by more than a few requests' worth.
+  /// - Parameter inDebt: whether the clients of its address have done more than theirs.
+  func isAhead(at now: Timestamp, inDebt: Bool) -> Bool {
+    workPaid - now > (inDebt ? Self.aheadInDebtAfter : Self.aheadAfter)
+  }
 
   /// How long the client's next bytes have to wait at `now`, µs; 0 if they may be taken.
   /// - Parameter burst: work that may be done ahead, at `perSecond`.

@@ -5,6 +5,8 @@ package struct ClientLimits: Sendable {
   package var subscriptions = 1_000
   /// Also the burst.
   package var requestsPerSecond = 20
+  /// Clients of one address whose requests may cost their full rates at the same time, of one hub; see `AddressLedger`.
+  package var clientsAtFullRate = 16
   /// Bytes of one request.
   package var messageBytes = 64 << 10
   /// Unsent bytes above which a client is slowed down.

@@ -25,7 +25,7 @@ struct ClientQueues: ~Copyable {
     case overflows
   }
 
-  let limits: ClientLimits
+  var limits: ClientLimits
   var turn: TurnBundles
   /// Clients that were given something since the list was last emptied.
   var dirty = DirtyList()

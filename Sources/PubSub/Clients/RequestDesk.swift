@@ -23,13 +23,24 @@ struct ClientRequests {
   var pending: PendingRequest?
   /// A `hello` whose token is being looked at; messages arriving in the meantime wait.
   var greeting: Greeting?
+  /// A request about alerts that is being carried out; messages arriving in the meantime wait.
+  var control: (number: UInt32, id: String?)?
   var allowance = ClientAllowance()
+  /// The place of its address in the ledger; -1: it has none.
+  var address: Int32 = -1
   var errorsInRow: UInt16 = 0
   fileprivate var waiting: [Waiting] = []
   fileprivate var waitingBytes = 0
 
   /// Whether messages wait for an answer.
-  var isBusy: Bool { pending != nil || greeting != nil }
+  var isBusy: Bool { pending != nil || greeting != nil || control != nil }
+
+  /// Makes a request that others carry out the present one; answers its number.
+  mutating func beginControl(id: String?) -> UInt32 {
+    number &+= 1
+    control = (number, id)
+    return number
+  }
 
   /// Makes a request that publishers are asked about the present one.
   mutating func begin(_ kind: PendingRequest.Kind, id: String?) -> PendingRequest {
@@ -64,11 +75,17 @@ struct RequestDesk {
     case disconnect(code: UInt16, reason: String)
   }
 
-  let limits: ClientLimits
+  var limits: ClientLimits
   /// Work done for clients since the start, in the unit of `ClientAllowance`.
   private(set) var workDone: UInt64 = 0
+  var addresses: AddressLedger
 
-  init(limits: ClientLimits) { self.limits = limits }
+  init(limits: ClientLimits) {
+    self.limits = limits
+    addresses = AddressLedger(
+      clientsAtFullRate: limits.clientsAtFullRate,
+      workPerClient: limits.requestsPerSecond * ClientAllowance.workPerRequest)
+  }
 
   // MARK: Limits
 
@@ -152,7 +169,8 @@ struct RequestDesk {
   /// Books work that was done for a client.
   mutating func charge(_ work: Int, to client: inout ClientRequests, _ grant: Grant?, now: Timestamp) {
     workDone &+= UInt64(work)
-    client.allowance.charge(work, perSecond: workLimit(grant), now: now)
+    let price = client.address < 0 ? work : addresses.charge(work, at: client.address, now: now)
+    client.allowance.charge(price, perSecond: workLimit(grant), now: now)
   }
 
   /// Books an error of a client's.
@@ -169,7 +187,17 @@ struct RequestDesk {
   /// - Parameter replyBytes: of replies that wait for it.
   func inputDelay(of client: ClientRequests, _ grant: Grant?, replyBytes: Int, now: Timestamp) -> Int64 {
     if client.isBusy || replyBytes > Self.replyLimit { return .max }
-    return client.allowance.delay(burst: workBurst(grant), perSecond: workLimit(grant), at: now)
+    let burst = isInDebt(client, now: now) ? 0 : workBurst(grant)
+    return client.allowance.delay(burst: burst, perSecond: workLimit(grant), at: now)
+  }
+
+  /// Whether a client comes after those that are within their rates: it lives on its burst, or on its address's debt.
+  func isAheadOfRate(_ client: ClientRequests, now: Timestamp) -> Bool {
+    client.allowance.isAhead(at: now, inDebt: isInDebt(client, now: now))
+  }
+
+  private func isInDebt(_ client: ClientRequests, now: Timestamp) -> Bool {
+    client.address >= 0 && addresses.isInDebt(client.address, at: now)
   }
 
   private func disconnection(of client: ClientRequests, _ grant: Grant?, now: Timestamp) -> Verdict? {

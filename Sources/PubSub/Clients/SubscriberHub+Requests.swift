@@ -47,9 +47,10 @@ extension SubscriberHub {
     return desk.inputDelay(of: state.requests, state.grant, replyBytes: state.queue.control.bytes, now: now)
   }
 
-  /// Whether what has been done for the client is more than its rates have paid for by now: it lives on its burst.
+  /// Whether what has been done for the client is more than its rates have paid for by now: it lives on its burst, or
+  /// on the debt of its address.
   package func isAheadOfRate(_ client: ClientID, now: Timestamp) -> Bool {
-    state(of: client)?.requests.allowance.isAhead(at: now) ?? false
+    state(of: client).map { desk.isAheadOfRate($0.requests, now: now) } ?? false
   }
 
   /// Takes up requests that waited for the one that is now answered, until one must wait for publishers again.
@@ -101,6 +102,13 @@ extension SubscriberHub {
     case .list:
       let streams = state.memberships.subscriptions.map { described($0.stream) }
       send(to: client, now: now) { Replies.appendList(streams, id: parsed.id, to: &$0) }
+    case .control(let control):
+      if let error = ControlRequest.refusal(for: state.grant) {
+        return refuse(error, parsed.id, client, state, now: now, into: &actions)
+      }
+      desk.charge(ClientAllowance.controlWork, to: &state.requests, state.grant, now: now)
+      actions.append(
+        .control(client, number: state.requests.beginControl(id: parsed.id), control, state.grant ?? .nothing))
     case .ping(let time): send(to: client, now: now) { Replies.appendPong(time, id: parsed.id, now: now, to: &$0) }
     }
   }
@@ -169,6 +177,22 @@ extension SubscriberHub {
     askForSnapshots(client, state, into: &actions)
   }
 
+  /// Answers the `.control` of that number. Later requests of the client have waited for it.
+  /// - Parameter answer: the fields of the reply behind its `id`, such as `"alert":{…}`.
+  package func answer(
+    _ client: ClientID, number: UInt32, _ answer: Result<SharedBytes, ProtocolError>, now: Timestamp,
+    into actions: inout [HubAction]
+  ) {
+    guard let state = state(of: client), let control = state.requests.control, control.number == number else { return }
+    state.requests.control = nil
+    switch answer {
+    case .success(let fields):
+      send(to: client, now: now) { Replies.appendControl(fields, id: control.id, to: &$0) }
+    case .failure(let error): refuse(error, control.id, client, state, now: now, into: &actions)
+    }
+    resumeWaiting(client, state, now: now, into: &actions)
+  }
+
   // MARK: Who a client is
 
   // The hub knows grants only; whether a token is good is found out elsewhere: `HubAction.authenticate` asks,
@@ -222,6 +246,7 @@ extension SubscriberHub {
     let forbidden = state.memberships.subscriptions.map(\.stream).filter { stream in
       let key = lists[stream].key
       return !grant.allows(key.channel, key.symbol) || (key.channel == .status && key.scope != grant.scope)
+        || (key.channel == .alerts && key.owner != grant.owner)
     }
     guard !forbidden.isEmpty else { return }
     for stream in forbidden {
@@ -279,6 +304,8 @@ extension SubscriberHub {
       if isGranted {
         pending.resume.isGranted = true
         departures.resumed += 1
+      } else {
+        departures.notResumed += 1
       }
       if isPaused {
         queues.spill(client.slot, lists, clients)
@@ -300,7 +327,10 @@ extension SubscriberHub {
     pending.resume.positions = resume.items
     guard let token = resume.session, let origin = SessionToken.origin(of: token), origin.loop < settings.loops,
       !(origin.loop == loop && origin.client == client)
-    else { return join(resume.items, pending, client, state, now: now, into: &actions) }
+    else {
+      if resume.session != nil { departures.notResumed += 1 }
+      return join(resume.items, pending, client, state, now: now, into: &actions)
+    }
     let claim = SessionClaim(
       token: token, subject: state.subject, loop: loop, client: client, request: pending.number)
     actions.append(.session(.claim(claim), loop: origin.loop))

@@ -105,7 +105,7 @@ extension SubscriberHub {
 
   /// `live` or what is the matter: of the symbol's feed, or of its book.
   private func presentState(of key: StreamKey, known: String? = nil) -> String {
-    if key.channel == .status { return "live" }
+    if !key.channel.isOfMarket { return "live" }
     let venue = key.symbol.prefix { $0 != ":" }
     if let feed = feeds.first(where: { $0.venue == venue }), feed.state != .live { return feed.state.rawValue }
     if let known { return known }
@@ -308,7 +308,7 @@ extension SubscriberHub {
   }
 
   /// 0 for a client that is gone or being closed.
-  func queuedBytes(of slot: UInt32) -> Int {
+  package func queuedBytes(of slot: UInt32) -> Int {
     guard let state = state(of: clients.id(of: slot)) else { return 0 }
     return queues.load(of: slot, state, clients).waitingBytes + state.flow.unsent
   }

@@ -57,7 +57,7 @@ struct SubscriptionResolver {
   init(nameLimit: Int) { self.nameLimit = nameLimit }
 
   func route(of key: StreamKey) -> Route? {
-    if key.channel == .status { return Route(loop: 0, market: 0, instrument: InstrumentID(rawValue: 0)) }
+    if !key.channel.isOfMarket { return Route(loop: 0, market: 0, instrument: InstrumentID(rawValue: 0)) }
     return directory.entries[key.symbol].map { Route(loop: $0.loop, market: $0.market, instrument: $0.instrument.id) }
   }
 
@@ -77,7 +77,7 @@ struct SubscriptionResolver {
   }
 
   /// Event channels keep their rate: their bound is `ClientLimits.queuedEvents`.
-  static func isDegradable(_ channel: ChannelName) -> Bool { !channel.isEvent && channel != .status }
+  static func isDegradable(_ channel: ChannelName) -> Bool { !channel.isEvent && channel.isOfMarket }
 
   // MARK: Resolving
 
@@ -101,7 +101,11 @@ struct SubscriptionResolver {
         fail(Self.forbiddenChannel(item.channel, asker.grant), item.symbols.first)
         continue
       }
-      for symbol in item.channel == .status ? [""] : item.symbols {
+      if item.channel == .alerts, asker.grant.owner == nil {
+        fail(Self.nobody, nil)
+        continue
+      }
+      for symbol in item.channel.takesNames ? item.symbols : [""] {
         let isWildcard = symbol.utf8.contains(UInt8(ascii: "*"))
         // The same one again adds nothing.
         if isWildcard, !wildcards.insert(Self.key(of: item, symbol, asker)).inserted { continue }
@@ -117,9 +121,11 @@ struct SubscriptionResolver {
           examined += known.count
         }
         let allowed =
-          item.channel == .status || asker.grant.allowsAllSymbols ? known : known.filter { asker.grant.allows($0) }
+          !item.channel.isOfMarket || asker.grant.allowsAllSymbols ? known : known.filter { asker.grant.allows($0) }
         guard !allowed.isEmpty else {
-          if known.isEmpty {
+          if item.channel == .topic {
+            fail(Self.noTopic(symbol), symbol)
+          } else if known.isEmpty {
             fail(explainMissing(symbol, lookups: &lookups, work: &result.work, now: now), symbol)
           } else {
             fail(
@@ -132,6 +138,7 @@ struct SubscriptionResolver {
         for (index, name) in allowed.enumerated() {
           var key = Self.key(of: item, name, asker)
           if item.channel == .status { key.scope = asker.grant.scope }
+          if item.channel == .alerts { key.owner = asker.grant.owner }
           guard seen.insert(key).inserted else { continue }
           let isPresent = isSubscribed(key)
           guard isPresent || asker.count + joins < asker.limit else {
@@ -160,7 +167,8 @@ struct SubscriptionResolver {
     return StreamKey(
       channel: item.channel, symbol: symbol,
       depth: item.channel == .book ? item.depth ?? StreamLimits.defaultDepth : 0,
-      points: item.channel == .sparkline ? item.points ?? StreamLimits.defaultPoints : 0,
+      points: item.channel == .sparkline
+        ? item.points ?? StreamLimits.defaultPoints : item.channel == .topic ? item.last ?? 1 : 0,
       range: item.channel == .sparkline ? item.range ?? .day : .day,
       candle: item.channel == .candles ? item.candle ?? .minute : .minute,
       intervalMilliseconds: effectiveInterval(wanted, item.channel, degraded: asker.degraded))
@@ -169,12 +177,22 @@ struct SubscriptionResolver {
   /// The symbols that `symbol` stands for, in their order: itself, those of a venue (`kraken:*`), or those of all
   /// venues (`*:BTC-USD`); empty if there are none.
   private mutating func symbols(of symbol: String, _ channel: ChannelName) -> [String] {
-    if channel == .status { return [""] }
+    if channel == .topic { return TopicBoard.isName(symbol) ? [symbol] : [] }
+    if !channel.takesNames { return [""] }
     if directory.entries[symbol] != nil { return [symbol] }
     return symbol.utf8.contains(UInt8(ascii: "*")) ? directory.symbols(matching: symbol) : []
   }
 
   // MARK: Refusals
+
+  private static let nobody = ProtocolError(
+    .forbidden, "your token does not say who you are, so you have no alerts",
+    hint: "use a key of your own, or a token with a `sub`")
+
+  private static func noTopic(_ name: String) -> ProtocolError {
+    ProtocolError(
+      .outOfRange, "`\(name.prefix(80))` is no name of a topic", hint: "1 to 64 letters of a-z 0-9 . _ -")
+  }
 
   private static func forbiddenChannel(_ channel: ChannelName, _ grant: Grant) -> ProtocolError {
     ProtocolError(

@@ -9,8 +9,6 @@ package enum MarketView: Sendable, Equatable {
   case trades(limit: Int)
   /// - Parameter points: 2…1440.
   case sparkline(ChartRange = .day, points: Int)
-  /// The candles of [`from`, `to`), at most the last `limit`, 1…1440.
-  case candles(CandleInterval, from: Timestamp, to: Timestamp, limit: Int)
   /// The levels a side, 0 for all.
   case book(depth: Int)
 
@@ -22,8 +20,6 @@ package enum MarketView: Sendable, Equatable {
     case .trades(let limit): 8 * limit
     case .snapshot(let points): 128 + points
     case .sparkline(_, let points): 128 + points
-    // Eleven numbers each, and the minutes of the day are walked through.
-    case .candles(_, _, _, let limit): 128 + 16 * limit
     // Two numbers a level, two sides; a book keeps 5,000 levels a side.
     case .book(let depth): 4 * (depth == 0 ? Market.defaultDepthLimit : depth)
     }

@@ -26,15 +26,6 @@ extension StreamPublisher {
     case .sparkline(let range, let points):
       guard state.lastPrice != nil else { return nil }
       tag.add(sparkline: state, range, points: points, now: now)
-    case .candles(let interval, let from, let to, let limit):
-      guard state.lastPrice != nil else { return nil }
-      tag.add(UInt64(interval.rawValue))
-      tag.add(from.microseconds)
-      tag.add(to.microseconds)
-      tag.add(UInt64(limit))
-      tag.add(state.chart.revision)
-      // A quiet minute makes a candle, too.
-      tag.add(now.microseconds / Microseconds.minute)
     case .book(let depth):
       guard state.bookState == .live else { return nil }
       tag.add(instrument.bookRevision)
@@ -79,10 +70,6 @@ extension StreamPublisher {
       out.append(UInt8(ascii: ","))
       let line = state.sparkline(range, points: points, now: now).withWholeGap(now: now)
       SparklineChannel.appendSnapshot(line, of: state.instrument, to: &out)
-    case .candles(let interval, let from, let to, let limit):
-      let candles = state.candles(interval, from: from, to: to, limit: limit, now: now)
-      out.append(UInt8(ascii: ","))
-      CandlesChannel.appendFields(candles[...], interval, of: state.instrument, to: &out)
     case .book(let depth):
       out.append(UInt8(ascii: ","))
       var bids: [PriceLevel] = []
@@ -92,6 +79,16 @@ extension StreamPublisher {
       BookChannel.appendSnapshot(bids: bids, asks: asks, time: state.bookTime, of: state.instrument, to: &out)
     }
     return MarketText(tag: tag, fields: out.takeBytes())
+  }
+
+  /// An instrument, the candles of [`from`, `to`) that its rings have, at most the last `limit`, and whether it has ever
+  /// had a price; nil if there is no such instrument. O(minutes of a day).
+  package func candles(
+    _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, at place: MarketPlace, now: Timestamp
+  ) -> (instrument: Instrument, candles: [Candle], hasTraded: Bool)? {
+    guard let state = instrument(place)?.state else { return nil }
+    let candles = state.candles(interval, from: from, to: to, limit: limit, now: now)
+    return (state.instrument, candles, state.lastPrice != nil)
   }
 
   private func instrument(_ place: MarketPlace) -> PublishedInstrument? {

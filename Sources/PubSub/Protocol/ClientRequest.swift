@@ -25,6 +25,8 @@ enum ClientRequest: Equatable {
     var symbols: [String] = []
     var depth: UInt16?
     var points: UInt16?
+    /// Of a `topic`; 1 if left out.
+    var last: UInt16?
     /// Of a `sparkline`; 24h if left out.
     var range: ChartRange?
     /// Of `candles`; 1m if left out.
@@ -45,8 +47,9 @@ enum ClientRequest: Equatable {
   case resume
   case list
   case ping(time: Int64?)
+  case control(ControlRequest)
 
-  static let ops = ["hello", "subscribe", "unsubscribe", "configure", "pause", "resume", "list", "ping"]
+  static let ops = ["hello", "subscribe", "unsubscribe", "configure", "pause", "resume", "list", "ping", "alert"]
 }
 
 /// A request as read: the `id` is known even if the rest makes no sense, so that the error can be matched.

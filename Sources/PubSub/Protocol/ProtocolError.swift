@@ -17,6 +17,15 @@ package struct ProtocolError: Error, Sendable, Equatable {
     case forbidden = "forbidden"
     /// Of a venue whose list of markets has not come yet.
     case notReady = "not_ready"
+    case unknownAlert = "unknown_alert"
+    case invalidAlert = "invalid_alert"
+    case tooManyAlerts = "too_many_alerts"
+    /// It is not at the revision that the request names.
+    case changed
+    /// The same `key` came with another request before.
+    case keyReused = "key_reused"
+    /// The store cannot be written.
+    case unavailable
   }
   package var code: Code
   package var message: String
@@ -31,7 +40,7 @@ package struct ProtocolError: Error, Sendable, Equatable {
     self.hint = hint
   }
 
-  static func wrongType(_ field: String, _ wanted: String) -> ProtocolError {
+  package static func wrongType(_ field: String, _ wanted: String) -> ProtocolError {
     ProtocolError(.badRequest, "`\(field)` must be \(wanted)", hint: "the protocol reference shows every request")
   }
 

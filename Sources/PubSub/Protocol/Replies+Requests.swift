@@ -154,6 +154,14 @@ extension Replies {
 
   // MARK: The rest
 
+  /// - Parameter fields: behind the `id`: `"alert":{…}`.
+  static func appendControl(_ fields: SharedBytes, id: String?, to out: inout ByteBuffer) {
+    begin("alert", id: id, to: &out)
+    out.append(UInt8(ascii: ","))
+    out.append(fields.unsafeBytes)
+    out.append(UInt8(ascii: "}"))
+  }
+
   static func appendPaused(id: String?, to out: inout ByteBuffer) {
     begin("paused", id: id, to: &out)
     out.append(UInt8(ascii: "}"))

@@ -100,6 +100,10 @@ enum Replies {
       out.append("\",\"points\":")
       out.append(integer: UInt64(key.points))
     }
+    if key.channel == .topic {
+      out.append(",\"last\":")
+      out.append(integer: UInt64(key.points))
+    }
     if key.channel == .candles {
       out.append(",\"interval\":\"")
       out.append(key.candle.name)

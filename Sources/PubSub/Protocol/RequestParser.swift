@@ -20,6 +20,7 @@ enum RequestParser {
     var token: JSONSlice?
     var client: JSONSlice?
     var resume: JSONSlice?
+    var control = ControlFields()
     /// A field that no request has.
     var unknown: String?
   }
@@ -28,8 +29,9 @@ enum RequestParser {
   private static let fieldsByOp: [String: [String]] = [
     "hello": ["token", "client", "heartbeat_s", "resume"], "subscribe": ["streams"], "unsubscribe": ["streams", "all"],
     "configure": ["interval_ms"], "pause": [], "resume": [], "list": [], "ping": ["time"],
+    "alert": ControlFields.names,
   ]
-  private static let itemFields = ["channel", "symbols", "depth", "points", "range", "interval", "interval_ms"]
+  private static let itemFields = ["channel", "symbols", "depth", "points", "range", "interval", "last", "interval_ms"]
   private static let positionFields = [
     "symbol", "stream", "epoch", "seq", "state", "recovered", "from", "price_increment",
   ]
@@ -45,11 +47,12 @@ enum RequestParser {
   /// Throws for the first field that the request does not have.
   private static func checkFields(_ fields: Fields, of op: String) throws(ProtocolError) {
     guard let known = fieldsByOp[op] else { return }
-    let given: [(name: String, isThere: Bool)] = [
-      ("streams", fields.streams != nil), ("all", fields.all != nil), ("interval_ms", fields.interval != nil),
-      ("time", fields.time != nil), ("heartbeat_s", fields.heartbeat != nil), ("token", fields.token != nil),
-      ("client", fields.client != nil), ("resume", fields.resume != nil),
-    ]
+    let given: [(name: String, isThere: Bool)] =
+      [
+        ("streams", fields.streams != nil), ("all", fields.all != nil), ("interval_ms", fields.interval != nil),
+        ("time", fields.time != nil), ("heartbeat_s", fields.heartbeat != nil), ("token", fields.token != nil),
+        ("client", fields.client != nil), ("resume", fields.resume != nil),
+      ] + fields.control.given
     let foreign = fields.unknown ?? given.first { $0.isThere && !known.contains($0.name) }?.name
     if let foreign { throw unknownField(foreign, in: "", among: ["op", "id"] + known) }
   }
@@ -95,7 +98,7 @@ enum RequestParser {
             fields.client = slice
           } else if json.equals(key, "resume") {
             fields.resume = slice
-          } else if fields.unknown == nil {
+          } else if !fields.control.take(key, slice, json), fields.unknown == nil {
             fields.unknown = try json.decoded(key)
           }
         }
@@ -174,6 +177,7 @@ enum RequestParser {
     case "pause": return .pause
     case "resume": return .resume
     case "list": return .list
+    case "alert": return .control(try fields.control.request(json))
     case "ping": return .ping(time: try optionalInteger(fields.time, "time", json))
     default:
       let known = ClientRequest.ops
@@ -192,7 +196,7 @@ enum RequestParser {
     return Int(interval)
   }
 
-  private static func optionalString(
+  static func optionalString(
     _ slice: JSONSlice?, _ name: String, _ json: borrowing JSONScanner
   ) throws(ProtocolError) -> String? {
     guard let slice else { return nil }
@@ -203,7 +207,7 @@ enum RequestParser {
     return text
   }
 
-  private static func optionalInteger(
+  static func optionalInteger(
     _ slice: JSONSlice?, _ name: String, _ json: borrowing JSONScanner
   ) throws(ProtocolError) -> Int64? {
     guard let slice else { return nil }
@@ -400,6 +404,17 @@ enum RequestParser {
         } else {
           item.error = item.error ?? ProtocolError(.outOfRange, "`\(field("points"))` is \(value)", hint: known)
         }
+      } else if scanner.equals(key, "last") {
+        let known = "\(StreamLimits.documents.lowerBound) to \(StreamLimits.documents.upperBound); 1 if left out"
+        guard let value = try number(&scanner) else {
+          item.error = item.error ?? .wrongType(field("last"), "an integer: \(known)")
+          continue
+        }
+        if let last = Int(exactly: value), StreamLimits.documents.contains(last) {
+          item.last = UInt16(last)
+        } else {
+          item.error = item.error ?? ProtocolError(.outOfRange, "`\(field("last"))` is \(value)", hint: known)
+        }
       } else if scanner.equals(key, "interval_ms") {
         guard let value = try number(&scanner) else {
           item.error = item.error ?? .wrongType(field("interval_ms"), "an integer of milliseconds")
@@ -450,7 +465,7 @@ enum RequestParser {
         .badRequest, "`\(field("channel"))` is missing",
         hint: "one of: \(ChannelName.allCases.map(\.rawValue).joined(separator: ", "))")
     }
-    if item.error == nil, item.channel != .status, item.symbols.isEmpty {
+    if item.error == nil, item.channel.takesNames, item.symbols.isEmpty {
       item.error = ProtocolError(
         .badRequest, "`\(field("symbols"))` is missing or empty",
         hint: hasPosition

@@ -33,6 +33,8 @@ final class PublishedStream {
   /// The tip that was last shown, and the coverage that its line had.
   var sparklineTip: SparklineTip?
   var coverageRevision: UInt32 = 0
+  /// Of a channel whose data no market makes.
+  var document: StreamDocument?
   var ring = ReplayRing()
   /// Nil: the channel's messages are whole, so that the last one is all there is to remember.
   private(set) var ringLimits: ReplayRing.Limits?
@@ -54,6 +56,8 @@ final class PublishedStream {
     case .book: ringLimits = .differences(snapshotBytes: key.depth == 0 ? 64 << 10 : 80 * Int(key.depth))
     case .sparkline: ringLimits = .differences(snapshotBytes: 16 * Int(key.points))
     case .candles: ringLimits = .differences(snapshotBytes: CandlesChannel.bytes * StreamLimits.candles)
+    case .topic: ringLimits = .events
+    case .alerts: ringLimits = .differences(snapshotBytes: 64 << 10)
     case .quote, .ticker, .pulse, .status: ringLimits = nil
     }
     var text = ByteBuffer(capacity: 96)
@@ -83,6 +87,7 @@ final class PublishedStream {
     gathered = []
     closedCandles = []
     sparklineTip = nil
+    document = nil
     idleGeneration &+= 1
   }
 }

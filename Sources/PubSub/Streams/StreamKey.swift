@@ -9,20 +9,32 @@ package struct StreamID: Sendable, Hashable, RawRepresentable {
 }
 
 package enum ChannelName: String, Sendable, CaseIterable {
-  case trades, quote, ticker, pulse, book, sparkline, candles, status
+  case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic
 
-  /// Whether every message matters (`trades`); of the others only the latest does.
-  package var isEvent: Bool { self == .trades }
+  /// Whether every message matters (`trades`, `topic`); of the others only the latest does.
+  package var isEvent: Bool { self == .trades || self == .topic }
+
+  /// Whether its data is of a market, so that it has a symbol that the directory knows. The others are published by
+  /// loop 0.
+  package var isOfMarket: Bool {
+    switch self {
+    case .trades, .quote, .ticker, .pulse, .book, .sparkline, .candles: true
+    case .status, .alerts, .topic: false
+    }
+  }
+
+  /// Whether subscriptions name something: a symbol, or a topic.
+  package var takesNames: Bool { isOfMarket || self == .topic }
 }
 
 /// What makes two subscriptions the same stream.
 package struct StreamKey: Sendable, Hashable {
   package var channel: ChannelName
-  /// `kraken:BTC-USD`; empty for `status`.
+  /// `kraken:BTC-USD`, or a topic's name; empty for `status` and `alerts`.
   package var symbol: String
   /// Levels a side of a `book`: 10, 25, 100, or 0 for all.
   package var depth: UInt16
-  /// Points of a `sparkline`.
+  /// Points of a `sparkline`; the last documents of a `topic`.
   package var points: UInt16
   /// Of a `sparkline`.
   package var range: ChartRange
@@ -32,6 +44,9 @@ package struct StreamKey: Sendable, Hashable {
   package var intervalMilliseconds: UInt16
   /// Of `status`: the rules of those who may see no more than this; none: everything.
   package var scope: [SymbolRules] = []
+  /// Of `alerts`: whose rules.
+  package var owner: String?
+
   package init(
     channel: ChannelName, symbol: String, depth: UInt16 = 0, points: UInt16 = 0, range: ChartRange = .day,
     candle: CandleInterval = .minute, intervalMilliseconds: UInt16 = 0
@@ -66,7 +81,7 @@ package enum RateClass {
   /// sparkline, a candle and a ticker move so little that their rate-limited classes start at 1 s.
   package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
     switch channel {
-    case .status: return 0
+    case .status, .alerts, .topic: return 0
     case .pulse: return max(100, nearest(notFasterThan: milliseconds ?? 100))
     case .ticker, .sparkline, .candles:
       let nearest = nearest(notFasterThan: milliseconds ?? 1000)
@@ -83,6 +98,8 @@ package enum StreamLimits {
   package static let defaultDepth: UInt16 = 25
   package static let points: ClosedRange<Int> = 2...1440
   package static let defaultPoints: UInt16 = 96
+  /// The last documents of a topic that a snapshot shows.
+  package static let documents: ClosedRange<Int> = 1...100
   /// Candles that a snapshot shows.
   package static let candles = 100
 }

@@ -97,6 +97,10 @@ extension StreamPublisher {
       StatusChannel.append(feeds.visible(to: stream.key.scope), now: now, to: &out)
       return true
     }
+    if let document = stream.document {
+      document.append(to: &out)
+      return true
+    }
     guard let instrument = instrument(of: stream) else { return false }
     let state = instrument.state
     switch stream.key.channel {
@@ -141,7 +145,7 @@ extension StreamPublisher {
           bids: bids, asks: asks, time: stream.view.time, of: state.instrument, to: &out)
       }
       out.append(UInt8(ascii: "}"))
-    case .status: return false
+    case .status, .alerts, .topic: return false
     }
     return true
   }

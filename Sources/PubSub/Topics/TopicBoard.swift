@@ -37,6 +37,12 @@ package struct TopicBoard: Sendable {
     package var number: UInt64
     package var time: Timestamp
     package var text: SharedBytes
+
+    package init(number: UInt64, time: Timestamp, text: SharedBytes) {
+      self.number = number
+      self.time = time
+      self.text = text
+    }
   }
 
   /// What a reader gets.
@@ -136,14 +142,21 @@ extension TopicBoard.Page {
     out.append(",\"documents\":[")
     for (index, document) in documents.enumerated() {
       if index > 0 { out.append(",") }
-      out.append("{\"number\":")
-      out.append(integer: document.number)
-      out.append(",\"time\":")
-      out.append(integer: document.time.microseconds)
-      out.append(",\"document\":")
-      out.append(document.text.unsafeBytes)
-      out.append("}")
+      document.append(to: &out)
     }
     out.append("]}")
+  }
+}
+
+extension TopicBoard.Document {
+  /// Appends `{"number":…,"time":…,"document":…}`.
+  package func append(to out: inout ByteBuffer) {
+    out.append("{\"number\":")
+    out.append(integer: number)
+    out.append(",\"time\":")
+    out.append(integer: time.microseconds)
+    out.append(",\"document\":")
+    out.append(text.unsafeBytes)
+    out.append("}")
   }
 }

@@ -123,6 +123,7 @@ package final class Connection: PolledDescriptor {
   /// Whether it can still be written to.
   package var isOpen: Bool { state == .open }
   /// `TLSv1.3`, or nil in the clear.
+  package var isTLS: Bool { tls != nil }
   package var tlsVersion: String? { tls?.version }
   /// Whether TLS went on from an earlier session.
   package var tlsIsResumed: Bool { tls?.isResumed ?? false }

@@ -16,16 +16,25 @@ extension FeedEngine {
     case .reconnect(let reason): actions.append(.reconnect(reason: reason))
     case .listed(let markets): listed(markets, now: now, into: &batch)
     case .lost(let place, let reason):
+      let events = batch.events.count
       for place in place.map({ [$0] }) ?? Array(lines.indices) {
         take(place, outOfSync: reason, now: now, into: &batch)
       }
-      flush(now)
+      if batch.events.count > events { tick(now: now, into: &batch) }
     case .send(let text): send(text, now)
     }
   }
 
   private func act(_ refusal: Hearing.Refusal, now: Timestamp) throws(FeedError) {
-    let request = desk.answered(id: refusal.id, place: refusal.place, channel: refusal.channel)
+    let rest = refusal.takesRest ? desk.answeredRest(of: refusal) : nil
+    var request = desk.answered(id: refusal.id, place: refusal.place, channel: refusal.channel)
+    // What it names is not of that request: all of it was refused.
+    if refusal.takesRest, request == nil { request = desk.answered(id: refusal.id, place: nil, channel: nil) }
+    if let rest {
+      queueBooks(desk.topics(rest).filter { $0.channel == 0 }, now)
+      desk.again(rest)
+    }
+    defer { if rest != nil { flush(now) } }
     if case .pause(let wait) = refusal.effect { desk.pause(wait, now: now) }
     guard let request else { throw FeedError(.refused, "\(refusal.what): \(refusal.reason)") }
     let words = FeedError(.refused, "\(words(request)): \(refusal.reason)")
@@ -41,6 +50,7 @@ extension FeedEngine {
       desk.again(request, due: now + wait)
       throw words
     case .already:
+      desk.isThere(request)
       // A book's new snapshot is what it lacks then, which it asks for by itself.
       if !books.isEmpty { throw words }
     case .final where desk.symbols(of: request).count > 1:

@@ -31,6 +31,7 @@ package final class FeedEngine: SymbolHandler {
     /// Whether its channels have been asked for on this connection.
     var isAsked = false
     var lastTrade: Int64 = 0
+    var hasTraded = false
     var isCarried: Bool { isListed && !isRefused }
   }
 
@@ -52,6 +53,13 @@ package final class FeedEngine: SymbolHandler {
   var hasStreamList = false
   private var hasAllVolumes = false
   private var listFailure: Int?
+  /// Of the parts of the list that have come.
+  private var listed: [ListedMarket] = []
+  private var listPart = 0
+  private var listCursor: String?
+  /// Topics that were begun and ended since `hour`.
+  var topicsOfHour = 0
+  var hour = Timestamp.distantPast
   var pingAfter: Int64
   private var lastPing = Timestamp.distantPast
   private var lastSent = Timestamp.distantPast
@@ -68,14 +76,21 @@ package final class FeedEngine: SymbolHandler {
     snapshotLevels = bridge?.snapshots[0].levels ?? 0
     pingAfter = facts.ping?.after ?? .max
     super.init(venue: venue, configuration: configuration)
+    listRequest = ListRequest(banPause: facts.banPause)
   }
 
   // MARK: Connection
+
+  package override var expectsMarket: Bool {
+    !facts.isSilentWithoutSymbols || lines.contains { $0.isAsked && $0.isCarried }
+  }
 
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = true
     isLeaving = false
     lastPing = now
+    topicsOfHour = 0
+    hour = now
     if let greeting = spell(.greeting, now) { send(greeting, now) }
     if facts.welcomeWithin > 0 { desk.outbox.pause(until: now + facts.welcomeWithin) }
     if facts.listTimeout != nil {
@@ -94,6 +109,7 @@ package final class FeedEngine: SymbolHandler {
     hasAllVolumes = false
     listRequest.restart()
     listFailure = nil
+    restartList()
     desk.removeAll()
     pacer.removeAll()
     dialect.forget()
@@ -187,6 +203,11 @@ package final class FeedEngine: SymbolHandler {
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
     if facts.listTimeout != nil {
       hasAllVolumes = hasVolumes(now: now)
+    } else if wantedFamilies.isEmpty {
+      // Symbols of no kind that is carried, or none at all: nothing is asked for, and they are refused.
+      guard listRequest.isDue(now: now) else { return }
+      take([], into: &batch)
+      listRequest.finished()
     } else {
       super.prepare(now: now, into: &batch)
     }
@@ -194,10 +215,20 @@ package final class FeedEngine: SymbolHandler {
 
   override var listPath: String? {
     defer { listFailure = nil }
-    return dialect.listPath(
+    return nextListPath
+  }
+
+  private var nextListPath: String? {
+    dialect.listPath(
       ListQuery(
         symbols: marketList.named.compactMap(FeedSymbol.init), isWhole: wantsWholeList, families: wantedFamilies,
-        failed: listFailure))
+        failed: listFailure, part: listPart, cursor: listCursor))
+  }
+
+  private func restartList() {
+    listed = []
+    listPart = 0
+    listCursor = nil
   }
   override var listLimit: Int { facts.listLimit }
 
@@ -206,12 +237,22 @@ package final class FeedEngine: SymbolHandler {
     if let weight = page.weightPerMinute, let bridge = facts.bridge {
       pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
     }
-    guard !page.goesOn else { return false }
-    take(page.markets, into: &batch)
+    listed += page.markets
+    listPart += 1
+    // A cursor that stays where it is would be followed for ever.
+    let isSame = page.cursor != nil && page.cursor == listCursor
+    listCursor = page.cursor
+    guard !page.goesOn || isSame || listPart >= facts.listParts || nextListPath == nil else { return false }
+    take(listed, into: &batch)
+    restartList()
     return true
   }
 
-  override func listFailed(status: Int) { listFailure = status }
+  /// A part that did not come: all of them again.
+  override func listFailed(status: Int) {
+    listFailure = status
+    restartList()
+  }
 
   override func hasListed(now: Timestamp) {
     guard isConnected else { return }
@@ -238,12 +279,18 @@ package final class FeedEngine: SymbolHandler {
     listDue = now + timeout
   }
 
-  override var volumeRequests: [String] { facts.volumePaths }
+  override var volumeRequests: [String] { wantedVolumes.map { facts.volumePaths[$0].path } }
+
+  /// The places in `facts.volumePaths` of those that are asked for.
+  private var wantedVolumes: [Int] {
+    let families = wantedFamilies
+    return facts.volumePaths.indices.filter { facts.volumePaths[$0].family.map(families.contains) ?? true }
+  }
 
   override func readVolumes(
     _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
   ) throws(FeedError) {
-    try dialect.readVolumes(body, of: index, into: &volumes)
+    try dialect.readVolumes(body, of: wantedVolumes[index], into: &volumes)
   }
 
   override func isLive(_ place: Int) -> Bool { lines[place].book.isLive }

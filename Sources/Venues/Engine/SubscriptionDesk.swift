@@ -30,6 +30,7 @@ struct SubscriptionDesk {
 
   private let channels: Int
   private let grouping: DialectFacts.Grouping
+  private let answersEachTopic: Bool
   private(set) var states: [State] = []
   var outbox: RequestOutbox<Request>
   private var rateBackoff = Backoff(first: 5 * Microseconds.second, limit: Microseconds.minute)
@@ -37,6 +38,7 @@ struct SubscriptionDesk {
   init(_ facts: DialectFacts, connections: Int) {
     channels = facts.channels.count
     grouping = facts.pacing.grouping
+    answersEachTopic = facts.answersEachTopic
     outbox = RequestOutbox(
       atOnce: facts.pacing.atOnce, every: facts.pacing.every * Int64(facts.pacing.isShared ? connections : 1),
       limit: facts.pacing.limit)
@@ -184,6 +186,26 @@ struct SubscriptionDesk {
     }
   }
 
+  /// Takes what a refused request has beside the topics that the refusal names; nil if there is nothing.
+  mutating func answeredRest(of refusal: Hearing.Refusal) -> Request? {
+    guard let id = refusal.id, refusal.place != nil || refusal.channel != nil else { return nil }
+    func isNamed(_ code: Int) -> Bool {
+      (refusal.place ?? code / channels) == code / channels && (refusal.channel ?? code % channels) == code % channels
+    }
+    let rest = outbox.takeAwaited {
+      $0 == id && $1.places.contains(where: isNamed)
+    } part: {
+      var rest = $0
+      rest.places.removeAll(where: isNamed)
+      $0.places = $0.places.filter(isNamed)
+      return (rest, false)
+    }
+    return rest.flatMap { $0.places.isEmpty ? nil : $0 }
+  }
+
+  /// What was asked for is there already.
+  mutating func isThere(_ request: Request) { set(.acknowledged, request.places) }
+
   /// Something was carried out: the topics that this acknowledges.
   mutating func acknowledged(id: Int?, place: Int?, channel: Int?) -> [Topic] {
     rateBackoff.reset()
@@ -194,7 +216,7 @@ struct SubscriptionDesk {
 
   /// What comes is as good as an acknowledgement: of the channel, and of all that was asked for with it.
   mutating func flows(_ topic: Topic) {
-    if case .symbols = grouping {
+    if case .symbols = grouping, !answersEachTopic {
       for code in (topic.place * channels)..<((topic.place + 1) * channels) where states[code] == .sent {
         states[code] = .acknowledged
       }

@@ -33,14 +33,22 @@ package final class FeedHandover {
   private let overlap = TradeOverlap()
   /// The active market's places by the successor's; -1 where it has no such instrument.
   private var targets: [Int32] = []
+  /// The symbols that are configured, where they change; nil: all that `active` has.
+  private let wanted: Set<String>?
   private var completeSince: Timestamp?
   private var lastRequest = Timestamp.distantPast
 
   /// Begins: from now on the trades of `active` are noted.
   /// - Parameter keepsOrder: whether the successor is asked for the symbols in the order of `active`'s, which saves
   ///   the change of places.
-  package init(of active: FeedPipeline, configuration: FeedConfiguration, keepsOrder: Bool = true) {
+  /// - Parameter changesSymbols: whether `configuration` names other symbols than `active` follows: then the successor
+  ///   is asked for these alone, and what it does not have any more need not be in sync there.
+  package init(
+    of active: FeedPipeline, configuration: FeedConfiguration, keepsOrder: Bool = true, changesSymbols: Bool = false
+  ) {
     self.active = active
+    wanted = changesSymbols ? Set(configuration.symbols) : nil
+    let keepsOrder = keepsOrder && !changesSymbols
     var settings = configuration
     if keepsOrder { settings.symbols = Self.symbols(of: active.market, configured: configuration.symbols) }
     successor = FeedPipeline(venue: active.venue, configuration: settings)
@@ -102,7 +110,7 @@ package final class FeedHandover {
       successor.market.instruments.map { ($0.instrument.symbol, $0) }, uniquingKeysWith: { first, _ in first })
     let missing = active.market.instruments.count { state in
       guard state.bookState == .live, refusals[Self.name(state.instrument)] == nil else { return false }
-      guard let other = states[state.instrument.symbol] else { return true }
+      guard let other = states[state.instrument.symbol] else { return isWanted(state.instrument) }
       return other.bookState != .live
     }
     guard missing == 0, !states.isEmpty else {
@@ -111,6 +119,8 @@ package final class FeedHandover {
     }
     if completeSince == nil {
       completeSince = now
+      let left = active.market.instruments.filter { states[$0.instrument.symbol] == nil && !isWanted($0.instrument) }
+      overlap.ignored = Set(left.map(\.instrument.id.rawValue))
       overlap.compare()
     }
     if let since = overlap.missingSince, now - since >= Self.tradePatience {
@@ -120,6 +130,17 @@ package final class FeedHandover {
     }
     guard now - max(completeSince ?? now, lastRequest) >= Self.settleTime else { return .waiting("it has to settle") }
     return overlap.missingSince == nil ? .ready : .waiting("its trades are awaited")
+  }
+
+  /// Whether the new connection is to have an instrument of the old one. A selection's are not known beforehand.
+  private func isWanted(_ instrument: Instrument) -> Bool { wanted?.contains(Self.name(instrument)) ?? true }
+
+  /// The symbols of `active` that the successor does not have; empty where symbols do not change.
+  package var leftOut: [String] {
+    guard wanted != nil else { return [] }
+    let kept = Set(successor.market.instruments.map(\.instrument.symbol))
+    return active.market.instruments.filter { !kept.contains($0.instrument.symbol) && !isWanted($0.instrument) }
+      .map(\.instrument.symbol)
   }
 
   /// How many of the books that are shown the successor has in sync.

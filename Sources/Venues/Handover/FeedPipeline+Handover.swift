@@ -142,6 +142,12 @@ extension FeedPipeline {
           time: state.bookTime)))
   }
 
+  /// The symbols that the handler has instruments of; the market may hold others, from before a change.
+  package var followed: Set<String> {
+    guard let places else { return Set(market.instruments.map(\.instrument.symbol)) }
+    return Set(places.filter { $0.index < market.instruments.count }.map { market[$0].instrument.symbol })
+  }
+
   /// Takes the handler of `successor`, whose books were built aside, in place of the present one: in one step the
   /// market shows its books, has the trades that only it has, and goes on with it. Windows, candles and pulses go on
   /// as if nothing had happened.

@@ -58,6 +58,8 @@ final class TradeOverlap {
   /// Published since the new connection was to have everything, and not had by it yet.
   private var missing: [TradeKey: Timestamp] = [:]
   private var isComparing = false
+  /// Instruments that the new connection is not to have, by their places.
+  var ignored: Set<Int32> = []
   /// When trades need not be looked at any more; nil before the change.
   private(set) var endsAt: Timestamp?
   private(set) var droppedTwice = 0
@@ -65,7 +67,9 @@ final class TradeOverlap {
   /// The old connection's trade is about to be published.
   func willPublish(_ key: TradeKey, now: Timestamp) {
     published.insert(key)
-    guard isComparing, !key.id.isEmpty, missing.count < RecentTrades.limit, !received.contains(key) else { return }
+    guard isComparing, !ignored.contains(key.instrument), !key.id.isEmpty, missing.count < RecentTrades.limit,
+      !received.contains(key)
+    else { return }
     missing[key] = now
   }
 

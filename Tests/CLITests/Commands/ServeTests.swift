@@ -27,7 +27,7 @@ struct ServeTests {
     let text = try await Self.metrics(of: gateway)
     for name in [
       "process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds", "process_max_fds",
-      "process_start_time_seconds", "tidegate_feed_age_seconds{venue=\"kraken\"}",
+      "process_start_time_seconds", "tidegate_feed_age_seconds{venue=\"kraken\",connection=\"kraken\"}",
     ] {
       let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
       let value = line?.split(separator: " ").last.flatMap { Double($0) }

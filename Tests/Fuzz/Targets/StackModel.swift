@@ -245,6 +245,9 @@ final class StackModel {
         case .command(let command, _): publisher.perform(command, now: now, into: &deliveries)
         // Neither tokens nor other loops are here.
         case .authenticate, .session: break
+        case .control(let client, let number, _, _):
+          let error = ProtocolError(.unavailable, "there are no alerts here")
+          hub.answer(client, number: number, .failure(error), now: now, into: &fanOutActions)
         case .close(_, let code, let reason):
           try require((4000...4299).contains(code) && !reason.isEmpty, "closed with \(code) \(reason)")
           isClosed = true

@@ -31,13 +31,13 @@ struct InputTurnTests {
     var loop = Loop()
     for session in 0..<200 { loop.turn.wait(session, isAhead: true) }
     loop.turn.wait(1_000, isAhead: false)
-    loop.run(cost: 64 << 10)
+    loop.run(cost: 32 << 10)
     #expect(loop.taken == [1_000, 0, 1, 2])
     // The next turn goes on where this one ended, before those that came since.
     loop.turn.wait(2_000, isAhead: true)
-    loop.run(cost: 64 << 10)
+    loop.run(cost: 32 << 10)
     #expect(loop.taken == [3, 4, 5, 6])
-    #expect(loop.turn.mostWork == 4 * (64 << 10))
+    #expect(loop.turn.mostWork == 4 * (32 << 10))
   }
 
   @Test("bursts share a quarter of a turn; those within their rates have all of it, and no more")
@@ -47,12 +47,12 @@ struct InputTurnTests {
       loop.turn.wait(session, isAhead: true)
       loop.turn.wait(1_000 + session, isAhead: false)
     }
-    loop.run(cost: 4 << 10)
+    loop.run(cost: 2 << 10)
     #expect(loop.taken == Array(1_000..<1_256))
-    loop.run(cost: 4 << 10)
+    loop.run(cost: 2 << 10)
     // 244 that are left, and none of a burst: the turn has had more than a quarter of its work.
     #expect(loop.taken == Array(1_256..<1_500))
-    loop.run(cost: 4 << 10)
+    loop.run(cost: 2 << 10)
     #expect(loop.taken == Array(0..<64))
   }
 

@@ -115,7 +115,7 @@ struct FaultTests {
     var patience = Patience()
     while true {
       let metrics = try await harness.get("/metrics", internal: true).text
-      if metrics.contains("tidegate_feed_rejected_total{venue=\"\(venue)\"} 1") { break }
+      if metrics.contains("tidegate_feed_rejected_total{venue=\"\(venue)\",connection=\"\(venue)\"} 1") { break }
       try await patience.wait(for: "the refused frame to be counted; \(metrics)")
     }
     try await harness.waitUntilLive()

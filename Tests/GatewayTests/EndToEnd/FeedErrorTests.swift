@@ -31,7 +31,7 @@ struct FeedErrorTests {
     #expect((entry["time"] as? Int ?? 0) <= (found["time"] as? Int ?? 0))
     #expect(found["counts"] as? [String: Int] == ["json": 1])
     let metrics = try await harness.get("/metrics", internal: true).text
-    #expect(metrics.contains("tidegate_feed_errors_total{venue=\"kraken\",kind=\"json\"} 1\n"))
+    #expect(metrics.contains("tidegate_feed_errors_total{venue=\"kraken\",connection=\"kraken\",kind=\"json\"} 1\n"))
     #expect((try await errors(harness, "binance"))["total"] as? Int == 0)
 
     let unknown = try await harness.get("/v1/feeds/krakne/errors", internal: true)

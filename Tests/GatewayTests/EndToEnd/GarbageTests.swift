@@ -93,7 +93,7 @@ struct GarbageTests {
     var patience = Patience()
     while true {
       let metrics = try await harness.get("/metrics", internal: true)
-      if metrics.text.contains("\ntidegate_clients 1\n") { break }
+      if metrics.text.contains("\ntidegate_clients{transport=\"ws\",encoding=\"plain\"} 1\n") { break }
       try await patience.wait(for: "one client to be left: \(metrics.text)")
     }
     await harness.stop()

@@ -86,8 +86,8 @@ struct HTTPTests {
       try await patience.wait(for: "a feed to be live")
     }
     let metrics = try await harness.get("/metrics", internal: true)
-    #expect(metrics.text.contains("tidegate_feed_state{venue=\"coinbase\",state=\"live\"} 1"))
-    #expect(metrics.text.contains("tidegate_feed_books_live{venue=\"coinbase\"} 3"))
+    #expect(metrics.text.contains("tidegate_feed_state{venue=\"coinbase\",connection=\"coinbase\",state=\"live\"} 1"))
+    #expect(metrics.text.contains("tidegate_feed_books{venue=\"coinbase\",connection=\"coinbase\",state=\"live\"} 3"))
     #expect(try await harness.get("/metrics").status == 404)
     #expect(try await harness.get("/v1/status", internal: true).status == 404)
     await harness.stop()

@@ -29,7 +29,9 @@ struct HandoverEndToEndTests {
     let before = probe.count
     harness.exchanges[venue]!.inject(try Fault(parsing: "planned-shutdown=20"))
     var patience = Patience()
-    while try await !metric(harness, "tidegate_feed_handovers_total{venue=\"\(venue)\",result=\"replaced\"} 1") {
+    while try await !metric(
+      harness, "tidegate_feed_handovers_total{venue=\"\(venue)\",connection=\"\(venue)\",result=\"replaced\"} 1")
+    {
       let status = try await harness.get("/v1/status").text
       try await patience.wait(for: "the connection to be replaced; \(status)")
     }

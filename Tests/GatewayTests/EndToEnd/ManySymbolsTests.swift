@@ -30,8 +30,8 @@ struct ManySymbolsEndToEndTests {
     }
     let metrics = try await harness.get("/metrics", internal: true).text
     for (label, count) in [("okx", 73), ("okx-2", 73), ("okx-3", 74)] {
-      #expect(metrics.contains("tidegate_feed_books_live{venue=\"\(label)\"} \(count)\n"), "\(label)")
-      #expect(metrics.contains("tidegate_feed_connects_total{venue=\"\(label)\"} 1\n"), "\(label)")
+      #expect(metrics.contains("connection=\"\(label)\",state=\"live\"} \(count)\n"), "\(label)")
+      #expect(metrics.contains("tidegate_feed_connects_total{venue=\"okx\",connection=\"\(label)\"} 1\n"), "\(label)")
     }
     let feeds = try await harness.get("/v1/status").json["feeds"] as? [[String: Any]] ?? []
     #expect(feeds.count == 1 && feeds.first?["venue"] as? String == "okx")

@@ -37,7 +37,7 @@ struct SimulatedPricesTests {
     let front = try await harness.get("/").text
     #expect(front.contains("NOT REAL: kraken (simulated)"), "\(front)")
     let metrics = try await harness.get("/metrics", internal: true).text
-    #expect(metrics.contains("tidegate_feed_simulated{venue=\"kraken\"} 1"))
+    #expect(metrics.contains("tidegate_feed_simulated{venue=\"kraken\",connection=\"kraken\"} 1"))
     await harness.stop()
   }
 

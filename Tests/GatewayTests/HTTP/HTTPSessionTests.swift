@@ -19,6 +19,9 @@ private final class EchoResponder: HTTPResponder, @unchecked Sendable {
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
     false
   }
+  func answered(
+    _ request: HTTPRequestHead?, status: Int, bytes: Int, nanoseconds: UInt64, on connection: Connection
+  ) {}
   func ended(_ connection: Connection) {}
   func sawTLS(from peer: SocketAddress) {}
 

@@ -1,6 +1,4 @@
 import Foundation
-import Logging
-import Synchronization
 import TestSupport
 import Testing
 
@@ -105,23 +103,5 @@ struct LogfmtTests {
       #expect(value.unicodeScalars.count == (isCut ? Logfmt.valueLimit + 1 : count))
       #expect(value.hasSuffix("…") == isCut)
     }
-  }
-
-  @Test("a logger's line has time, level and message first, then its metadata in order; the event's own wins")
-  func handler() throws {
-    let lines = Mutex<[String]>([])
-    var log = Logger(label: "test") { _ in
-      LogfmtHandler(microseconds: { 1_787_307_300_000_042 }, write: { line in lines.withLock { $0.append(line) } })
-    }
-    log[metadataKey: "venue"] = "kraken"
-    log[metadataKey: "attempt"] = "1"
-    log.warning("feed lost", metadata: ["attempt": "2", "reason": "no \"answer\""])
-    log.debug("not at this level")
-    let line = try #require(lines.withLock { $0.first })
-    #expect(lines.withLock { $0.count } == 1)
-    #expect(
-      line == "time=2026-08-21T10:15:00.000042Z level=warning msg=\"feed lost\" attempt=2 reason=\"no \\\"answer\\\"\" "
-        + "venue=kraken\n")
-    #expect(LogfmtHandler.time(-1) == "1969-12-31T23:59:59.999999Z")
   }
 }

@@ -51,6 +51,33 @@ import Testing
     }
   }
 
+  @Test(
+    "spans added in the order of their starts cover at every step what they cover put in one by one",
+    arguments: testSeeds(8))
+  func runs(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var coverage = Coverage()
+    for _ in 0..<6 {
+      let from = Int(random.next() % 300)
+      coverage.insert(span(from, from + Int(random.next() % 20)))
+    }
+    var run = CoverageRun(coverage)
+    var from = 0
+    while from < 300 {
+      let next = span(from, from + Int(random.next() % 12))
+      run.add(next)
+      coverage.insert(next)
+      for _ in 0..<20 {
+        let start = Int(random.next() % 310)
+        let asked = span(start, start + 1 + Int(random.next() % 15))
+        #expect(run.covers(asked) == coverage.covers(asked), "seed \(seed), \(next), \(asked)")
+      }
+      from += Int(random.next() % 9)
+    }
+    run.finish()
+    #expect(run.coverage.spans == coverage.spans, "seed \(seed)")
+  }
+
   @Test("past the bound the shortest span is forgotten, never a gap")
   func bound() {
     var coverage = Coverage()

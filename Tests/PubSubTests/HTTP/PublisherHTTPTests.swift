@@ -113,8 +113,6 @@ struct PublisherHTTPTests {
     let views: [MarketView] = [
       .snapshot(points: 96), .snapshot(points: 1_440), .ticker, .trades(limit: 3), .sparkline(points: 24),
       .book(depth: 1), .book(depth: 0), .sparkline(.hour, points: 360), .sparkline(.all, points: 50),
-      .candles(.minute, from: .distantPast, to: .distantFuture, limit: 40),
-      .candles(.hour, from: .distantPast, to: .distantFuture, limit: 2),
     ]
     let world = World(quotesFromBook: true)
     var known = views.map { _ in [UInt64: String]() }

@@ -23,6 +23,7 @@ final class World {
   var closed: [(client: ClientID, loop: Int, code: UInt16, reason: String)] = []
   /// Tokens that hubs ask about.
   var asked: [(client: ClientID, loop: Int, token: String)] = []
+  var controls: [(client: ClientID, loop: Int, number: UInt32, request: ControlRequest, grant: Grant)] = []
   var changes = MarketChanges()
 
   init(
@@ -138,6 +139,8 @@ final class World {
       case .session(let message, let target): mail[target].append(.session(message))
       case .close(let client, let code, let reason): closed.append((client, loop, code, reason))
       case .authenticate(let client, let token): asked.append((client, loop, token))
+      case .control(let client, let number, let request, let grant):
+        controls.append((client, loop, number, request, grant))
       }
     }
   }

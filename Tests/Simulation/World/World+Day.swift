@@ -56,7 +56,8 @@ extension World {
       for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n") where line.first != "#" {
         let words = line.split(separator: " ")
         guard words.count == 2, let value = Double(words[1]) else { continue }
-        let name = words[0].prefix { $0 != "{" }.dropFirst("tidegate_".count)
+        var name = words[0].prefix { $0 != "{" }.dropFirst("tidegate_".count)
+        if name == "feed_books", words[0].contains("state=\"live\"") { name = "feed_books_live" }
         hour.metrics[String(name), default: 0] += value
       }
     }

@@ -1,0 +1,75 @@
+import { el, setText, stored } from "../dom.js";
+import { described } from "../rules.js";
+
+/** A beep of so many Hz, twice a second, while anything rings. */
+const HERTZ = 880;
+const BEAT = 1_000;
+
+/**
+ * Rings for every alert that is not acknowledged: a bar on every page, a sound, and a notification of the system where these are allowed.
+ */
+export class Ringer {
+  #alerts;
+  #ringing = new Map();
+  #audio;
+  #timer;
+
+  constructor(alerts) {
+    this.#alerts = alerts;
+    this.text = el("strong", {});
+    this.element = el(
+      "div", { class: "ringer", role: "alert", hidden: true }, el("span", { class: "ringer-mark", "aria-hidden": "true" }, "!"), this.text,
+      el("button", { class: "button", type: "button", onclick: () => this.#each("snooze") }, "Snooze"),
+      el("button", { class: "button button-critical", type: "button", onclick: () => this.#each("ack") }, "Dismiss"));
+    alerts.on((list) => this.#show(list));
+  }
+
+  #show(list) {
+    const ringing = new Map(list.filter(({ state }) => state === "alerting").map((alert) => [alert.id, alert]));
+    for (const [id, alert] of ringing) {
+      const before = this.#ringing.get(id);
+      if (before === undefined || before.firing?.number !== alert.firing?.number) this.#notify(alert);
+    }
+    this.#ringing = ringing;
+    this.element.hidden = ringing.size === 0;
+    if (ringing.size === 0) return this.#quiet();
+    const [first] = ringing.values();
+    const { hero, text } = described(first.rule);
+    setText(this.text, `${first.name || text}: ${hero}${ringing.size > 1 ? ` and ${ringing.size - 1} more` : ""}`);
+    this.#sound();
+  }
+
+  #each(action) { for (const alert of this.#ringing.values()) this.#alerts.act(alert, action); }
+
+  #notify(alert) {
+    if (!stored.read("notifies", false) || typeof Notification !== "function" || Notification.permission !== "granted") return;
+    const { hero, text } = described(alert.rule);
+    // One mark for one firing: however many pages are open, the system shows it once.
+    try { new Notification(alert.name || text, { body: `${text} ${hero}`, tag: `tidegate-${alert.id}-${alert.firing?.number ?? 0}` }); } catch { /* a phone's page may not */ }
+  }
+
+  #sound() {
+    if (!stored.read("rings", true) || this.#timer !== undefined) return;
+    const beep = () => {
+      try {
+        this.#audio ??= new AudioContext();
+        // A browser keeps pages quiet until they have been touched.
+        if (this.#audio.state === "suspended") this.#audio.resume().catch(() => {});
+        const start = this.#audio.currentTime, tone = this.#audio.createOscillator(), volume = this.#audio.createGain();
+        tone.frequency.value = HERTZ;
+        volume.gain.setValueAtTime(0.2, start);
+        volume.gain.exponentialRampToValueAtTime(0.001, start + 0.4);
+        tone.connect(volume).connect(this.#audio.destination);
+        tone.start(start);
+        tone.stop(start + 0.4);
+      } catch { /* no sound on this machine: the bar and the words stay */ }
+    };
+    beep();
+    this.#timer = setInterval(beep, BEAT);
+  }
+
+  #quiet() {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,7 @@
+import { el, setText } from "../dom.js";
+
+/** The figure that an alert is about, large: a threshold, a time, what is left. */
+export class TimeDisplay {
+  element = el("span", { class: "time-display" });
+  show(text) { setText(this.element, text); }
+}

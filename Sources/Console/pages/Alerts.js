@@ -1,0 +1,145 @@
+import { AlarmCell } from "../components/AlarmCell.js";
+import { emptyState } from "../components/EmptyState.js";
+import { choice, field, marketField, openSheet } from "../components/Sheet.js";
+import { el, setText, stored } from "../dom.js";
+import { DAYS, ruleOf } from "../rules.js";
+import { isAmount } from "../valuation.js";
+
+const KINDS = [["price", "Price"], ["change", "Change in percent"], ["alarm", "Alarm at a time"], ["countdown", "Countdown"]];
+const WAYS = [["above", "at or above"], ["below", "at or below"], ["crosses_up", "rises through"], ["crosses_down", "falls through"], ["crosses", "crosses"]];
+const FREQUENCIES = [["once", "Once"], ["daily", "Once a day"], ["300", "At most every 5 minutes"], ["3600", "At most every hour"]];
+const ORDER = ["alerting", "running", "scheduled", "paused", "disabled"];
+
+/** Price alerts and alarms: a cell each, in one of five states, and a sheet that makes another. */
+export class AlertsPage {
+  #session;
+  #alerts;
+  #undo;
+  #cells = new Map();
+
+  constructor(session, alerts, parameter) {
+    this.#session = session;
+    this.#alerts = alerts;
+    this.symbol = parameter;
+    this.list = el("ul", { class: "rows", "aria-label": "Alerts" });
+    this.note = el("p", { class: "caption", role: "status" });
+    this.add = el("button", { class: "button button-primary", type: "button", onclick: () => this.#create() }, "Add an alert");
+    this.empty = emptyState({
+      title: "No active alerts", why: "The gateway watches for you, also while no page is open, and rings here.", action: "Add an alert", onAction: () => this.#create(),
+    });
+    this.absent = emptyState({ title: "This gateway has no alerts for you", why: "" });
+    this.skeleton = el("ul", { class: "rows", "aria-hidden": "true" }, el("li", { class: "skeleton" }), el("li", { class: "skeleton" }));
+    this.element = el(
+      "section", {}, el("div", { class: "page-head" }, el("h1", {}, "Alerts"), this.add),
+      this.#preferences(), this.skeleton, this.absent, this.empty, this.list, this.note);
+  }
+
+  enter() {
+    this.#undo = this.#alerts.on((list) => this.#show(list));
+    if (this.symbol && this.#alerts.state !== "absent") this.#create();
+  }
+  leave() { this.#undo?.(); }
+
+  #show(list) {
+    const { state, why, isKept } = this.#alerts;
+    this.skeleton.hidden = state !== "pending";
+    this.absent.hidden = state !== "absent";
+    this.add.hidden = state === "absent";
+    this.empty.hidden = state !== "served" || list.length > 0;
+    setText(this.absent.querySelector("p") ?? this.absent.appendChild(el("p", { class: "muted" })), `Nothing would ring here. It says: ${why}. Run a gateway that serves alerts, or sign in as an owner of some.`);
+    setText(this.note, state === "served" && !isKept ? "This gateway has no store: alerts end with its process." : "");
+    const place = (alert) => { const found = ORDER.indexOf(alert.state); return found < 0 ? ORDER.length : found; };
+    const shown = [...list].sort((a, b) => place(a) - place(b) || Number(b.id) - Number(a.id)).slice(0, 500);
+    const cells = new Map();
+    for (const alert of shown) {
+      const cell = this.#cells.get(alert.id) ?? new AlarmCell(alert, (which, action) => this.#act(which, action));
+      cell.show(alert);
+      cells.set(alert.id, cell);
+    }
+    this.#cells = cells;
+    const elements = [...cells.values()].map(({ element }) => element);
+    if (elements.length !== this.list.children.length || elements.some((each, index) => this.list.children[index] !== each)) this.list.replaceChildren(...elements);
+  }
+
+  #act(alert, action) {
+    if (action !== "delete") return this.#alerts.act(alert, action);
+    const sheet = openSheet("Delete the alert", el("h2", {}, `Delete ${alert.name || "this alert"}?`), el("p", { class: "muted" }, "It does not ring again."),
+      el("div", { class: "dialog-foot" },
+        el("button", { class: "button", type: "button", onclick: () => sheet.close() }, "Keep it"),
+        el("button", { class: "button button-critical", type: "button", onclick: () => { sheet.close(); this.#alerts.act(alert, action); } }, "Delete")));
+  }
+
+  /** Sound and notifications: both are asked for here, never by themselves. */
+  #preferences() {
+    const rings = el("input", { type: "checkbox", id: "rings", checked: stored.read("rings", true), onchange: () => stored.write("rings", rings.checked) });
+    const canNotify = typeof Notification === "function" && window.isSecureContext;
+    const notifies = el("input", {
+      type: "checkbox", id: "notifies", disabled: !canNotify, checked: canNotify && stored.read("notifies", false) && Notification.permission === "granted",
+      onchange: async () => {
+        if (notifies.checked && Notification.permission !== "granted") notifies.checked = (await Notification.requestPermission()) === "granted";
+        stored.write("notifies", notifies.checked);
+      },
+    });
+    return el("div", { class: "card choices" }, el("label", { class: "choice" }, rings, "Ring with a sound"),
+      el("label", { class: "choice" }, notifies, canNotify ? "Show notifications" : "Notifications need HTTPS or localhost"));
+  }
+
+  #create() {
+    const kind = choice("kind", KINDS, () => shown());
+    const [market, markets] = marketField(this.#session, "market", this.symbol ?? "");
+    const is = choice("is", WAYS), frequency = choice("frequency", FREQUENCIES);
+    const number = (id, value = "") => el("input", { id, value, inputMode: "decimal", autocomplete: "off" });
+    const value = number("value"), window = number("window", "60"), minutes = number("minutes", "5");
+    const at = el("input", { id: "at", type: "time", value: "06:30" }), name = el("input", { id: "name", maxLength: 100, autocomplete: "off" });
+    const days = DAYS.map((day) => el("input", { type: "checkbox", value: day, checked: true }));
+    const problem = el("p", { class: "notice", role: "alert" });
+    const valueField = field("Threshold", value), windowField = field("Within so many minutes, 1 to 1440", window);
+    const parts = {
+      price: [field("Market", market), field("When the price is", is), valueField, field("How often", frequency)], change: [windowField],
+      alarm: [field("Time", at), el("fieldset", { class: "days" }, el("legend", {}, "Days"), ...days.map((each) => el("label", { class: "choice" }, each, each.value)))],
+      countdown: [field("Minutes", minutes)],
+    };
+    const shown = () => {
+      const isMarket = kind.value === "price" || kind.value === "change";
+      for (const each of parts.price) each.hidden = !isMarket;
+      for (const name of ["change", "alarm", "countdown"]) for (const each of parts[name]) each.hidden = kind.value !== name;
+      market.required = isMarket;
+      valueField.querySelector("label").textContent = kind.value === "change" ? "Percent, such as -5" : "Threshold";
+    };
+    shown();
+    const key = `console-${Date.now()}-${Math.floor(Math.random() * 1e9)}`;
+    const sheet = openSheet("Add an alert", el(
+      "form", {
+        onsubmit: async (event) => {
+          event.preventDefault();
+          const fields = {
+            kind: kind.value, symbol: market.value.trim(), is: is.value, value: value.value.trim(), frequency: frequency.value, window: window.value, at: at.value,
+            minutes: minutes.value, days: days.filter(({ checked }) => checked).map((each) => each.value),
+          };
+          const wrong = problemOf(fields);
+          if (wrong) return setText(problem, wrong);
+          try {
+            await this.#alerts.create(name.value.trim(), ruleOf(fields), key);
+            sheet.close();
+          } catch (error) {
+            setText(problem, `The alert was not made: ${[error.message, error.hint].filter(Boolean).join(": ")}.`);
+          }
+        },
+      },
+      el("h2", {}, "Add an alert"), field("Kind", kind), ...parts.price.slice(0, 3), markets, ...parts.change, parts.price[3], ...parts.alarm, ...parts.countdown,
+      field("Name (optional)", name), problem,
+      el("div", { class: "dialog-foot" },
+        el("button", { class: "button", type: "button", onclick: () => sheet.close() }, "Not now"),
+        el("button", { class: "button button-critical", type: "submit" }, "Set the alert"))));
+  }
+}
+
+/** What is wrong with a form, and how to put it right; null where nothing is. */
+function problemOf({ kind, value, window, minutes, days }) {
+  if (kind === "price" && !isAmount(value)) return "The threshold is a price above zero, such as 70000.";
+  if (kind === "change" && !isAmount(value.replace(/^-/, ""))) return "The percentage is a number other than zero, such as 5 or -5.";
+  if (kind === "change" && !(Number(window) >= 1 && Number(window) <= 1_440 && Number.isInteger(Number(window)))) return "The window is 1 to 1440 minutes.";
+  if (kind === "countdown" && !(Number(minutes) > 0 && Number(minutes) <= 1_440)) return "A countdown has up to 1440 minutes.";
+  if (kind === "alarm" && days.length === 0) return "Choose at least one day.";
+  return null;
+}

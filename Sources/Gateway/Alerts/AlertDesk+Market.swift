@@ -1,0 +1,136 @@
+import Alerts
+import Foundation
+import MarketData
+import PubSub
+import Synchronization
+
+/// What the loops hand over.
+extension AlertDesk {
+  /// Takes what a market said; never waits. On any loop.
+  func add(_ source: AlertSource, _ events: [AlertMarketEvent]) {
+    let moment = moment
+    if mailbox.withLock({ $0.add(source, events, at: moment) }) { queue.async { self.takeMail() } }
+  }
+
+  private func takeMail() {
+    let mail = mailbox.withLock { $0.take() }
+    // Nothing that fires now could be written: what the market does meanwhile is a gap.
+    let isStuck = draft.firings.count >= Self.firingLimit
+    for (source, event, moment) in mail.events {
+      switch event {
+      case .scales(let price, let size): engine.describe(source, priceScale: price, sizeScale: size)
+      case .feed(let isLive, let isFirst):
+        if isLive { live.insert(engine.symbol(of: source)) } else { live.remove(engine.symbol(of: source)) }
+        engine.setFeed(source, isLive: isLive, isFirst: isFirst, at: moment)
+      case .book(let isLive, let isFirst): engine.setBook(source, isLive: isLive, isFirst: isFirst, at: moment)
+      case .price(let price): if !isStuck { engine.price(source, price, at: moment) }
+      case .quote(let bid, let ask): if !isStuck { engine.quote(source, bid: bid, ask: ask, at: moment) }
+      case .depth(let side, let points, let size):
+        if !isStuck { engine.depth(source, side, basisPoints: points, size: size, at: moment) }
+      }
+    }
+    if mail.hasOverflown || isStuck { breakOff() }
+    settle()
+  }
+
+  /// Figures were left out: every market that is live has had a gap, and what comes next says how long it may have
+  /// been.
+  private func breakOff() {
+    sharedFigures.withLock { $0.overflows += 1 }
+    let now = moment
+    for symbol in live.sorted() {
+      let source = engine.source(symbol)
+      engine.setFeed(source, isLive: false, at: now)
+      engine.setFeed(source, isLive: true, at: now)
+    }
+  }
+
+  /// What the loops are to hand over of a symbol.
+  func watch(of symbol: String) -> AlertWatch {
+    let source = engine.source(symbol)
+    return AlertWatch(
+      symbol: symbol, source: source, isWanted: uses[symbol] != nil,
+      depths: engine.depths(of: source).map { .init(side: $0.side, basisPoints: $0.basisPoints) })
+  }
+
+  /// Counts the symbols of a rule that came or went, and tells the loops.
+  func use(_ rule: AlertRule, by step: Int) {
+    for symbol in rule.symbols {
+      let count = uses[symbol, default: 0] + step
+      uses[symbol] = count > 0 ? count : nil
+      if count <= 0 {
+        // Nobody says any longer what it does.
+        live.remove(symbol)
+        let now = moment
+        engine.setFeed(engine.source(symbol), isLive: false, at: now)
+        engine.setBook(engine.source(symbol), isLive: false, at: now)
+      }
+      outlet?.watch(watch(of: symbol))
+    }
+  }
+
+  // MARK: Streams
+
+  /// A stream begins or ends to show an owner's rules. From loop 0.
+  func demand(_ demand: StreamDocumentDemand) {
+    queue.async { [self] in
+      switch demand {
+      case .wanted(let name):
+        let owner = owner(of: name.name)
+        owners[owner]?.isWatched = true
+        outlet?.show(document(of: owner), of: name.name)
+      case .unwanted(let name):
+        if let owner = subjects[name.name] { owners[owner]?.isWatched = false }
+        forgetIfIdle(name.name)
+      }
+    }
+  }
+
+  /// The owner of a subject, made if there is none; it is written with its first rule.
+  func owner(of subject: String) -> AlertOwner {
+    if let owner = subjects[subject] { return owner }
+    let owner = AlertOwner(rawValue: nextOwner)
+    nextOwner += 1
+    subjects[subject] = owner
+    owners[owner] = OwnerEntry(subject: subject)
+    return owner
+  }
+
+  /// An owner who only looked, or was refused, leaves nothing behind.
+  func forgetIfIdle(_ subject: String) {
+    guard let owner = subjects[subject], let entry = owners[owner], !entry.isStored, !entry.isWatched else { return }
+    owners[owner] = nil
+    subjects[subject] = nil
+  }
+
+  // MARK: Zones
+
+  /// Where the system keeps the IANA database.
+  private static let zoneFolder = "/usr/share/zoneinfo/"
+
+  /// Gives the engine a zone, if it has not got it and there is one of that name. Reads a file of 4 KB the first time.
+  func loadZone(_ name: String, _ moment: AlertMoment) {
+    guard !engine.hasZone(name), Self.isZoneName(name),
+      let data = FileManager.default.contents(atPath: Self.zoneFolder + name),
+      data.count <= TimeZoneRules.fileLimit, let zone = try? TimeZoneRules(tzif: [UInt8](data))
+    else { return }
+    engine.setZone(name, zone, at: moment)
+  }
+
+  /// `Europe/Berlin`, and nothing that leads out of the folder.
+  static func isZoneName(_ name: String) -> Bool {
+    let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+    return name.utf8.count <= 64 && parts.count <= 3
+      && parts.allSatisfy { part in
+        !part.isEmpty
+          && part.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+              UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "+"):
+              true
+            default: false
+            }
+          }
+      }
+  }
+}

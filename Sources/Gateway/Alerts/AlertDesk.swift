@@ -1,0 +1,398 @@
+import Alerts
+import Bytes
+import Dispatch
+import History
+import Logging
+import MarketData
+import PubSub
+import Synchronization
+import Transport
+
+/// Watches for all owners of alerts: the engine, its store, and what owners and streams are shown.
+///
+/// It has a queue of its own. Loops hand it prices of the markets that rules name and what owners ask; neither waits.
+/// What happened is gathered in a draft, written in one transaction at a time, and told only when that is in the file:
+/// a firing that anybody has heard of is there after a crash. Where nothing is kept everybody hears at once.
+package final class AlertDesk: @unchecked Sendable {
+  // `@unchecked`: all state but the constants and `mailbox` is touched on `queue` only, which `assertOnQueue` checks at
+  // each entrance.
+
+  package struct Limits: Sendable, Equatable {
+    /// Rules of all owners.
+    package var rules = 100_000
+    /// Rules of one owner.
+    package var rulesOfOwner = 200
+
+    package init() {}
+  }
+
+  /// Bytes of the texts of an owner's rules: what a snapshot of its stream has.
+  static let ownerBytes = 512 << 10
+  /// Firings that may wait for the disk; beyond that the market is not looked at until they are written.
+  static let firingLimit = 10_000
+  /// How often clocks are looked at, ms.
+  private static let tick = 100
+  /// How often the store notes which markets are live, µs.
+  private static let liveInterval = 5 * Microseconds.second
+  /// How long to wait before a failed transaction is tried again, ms.
+  private static let retryAfter = 1_000
+
+  /// A rule beside what the engine has of it.
+  struct Entry {
+    var owner: AlertOwner
+    var name: String
+    var rule: AlertRule
+    var revision: Int64
+    var created: Timestamp
+    var newest: StoredFiring?
+    /// What its owner sees of it: as it is in the store. Nil: it is not there yet.
+    var shown: AlertText?
+  }
+
+  struct OwnerEntry {
+    var subject: String
+    /// Bytes of the texts of its rules.
+    var bytes = 0
+    /// Whether a stream shows its rules.
+    var isWatched = false
+    /// Whether it has, or had, a rule: then its number stays its own.
+    var isStored = false
+  }
+
+  /// What happened since the last transaction began.
+  struct Draft {
+    /// Rules whose text, name or revision changed, and those whose progress did.
+    var written: Set<AlertID> = []
+    var touched: Set<AlertID> = []
+    var removed: [AlertID: AlertOwner] = [:]
+    var owners: [AlertOwner] = []
+    var keys: [StoredRequestKey] = []
+    var firings: [(owner: AlertOwner, firing: StoredFiring, isReminder: Bool)] = []
+    var completions: [(Result<Void, ProtocolError>) -> Void] = []
+    var isLiveDue = false
+
+    var isEmpty: Bool {
+      written.isEmpty && touched.isEmpty && removed.isEmpty && owners.isEmpty && keys.isEmpty && firings.isEmpty
+        && completions.isEmpty && !isLiveDue
+    }
+  }
+
+  /// For metrics.
+  package struct Figures: Sendable, Equatable {
+    package var rules = 0
+    package var owners = 0
+    package var firings: UInt64 = 0
+    package var late: UInt64 = 0
+    package var commits: UInt64 = 0
+    /// Times that prices found no room and were left out, as a gap is.
+    package var overflows: UInt64 = 0
+    /// Why nothing can be written at present.
+    package var failure: String?
+  }
+
+  let limits: Limits
+  let log: Logger
+  let kernel: any Kernel
+  let store: AlertStore?
+  let queue = DispatchQueue(label: "tidegate.alerts", qos: .userInitiated)
+  let mailbox = Mutex(AlertMailbox())
+  let sharedFigures = Mutex(Figures())
+
+  let engine: AlertEngine
+  var entries: [AlertID: Entry] = [:]
+  var owners: [AlertOwner: OwnerEntry] = [:]
+  var subjects: [String: AlertOwner] = [:]
+  var nextOwner: UInt32 = 1
+  var keys: [AlertOwner: [String: StoredRequestKey]] = [:]
+  var draft = Draft()
+  /// What is being written.
+  private var inFlight: (draft: Draft, shown: Shown)?
+  /// Whether a transaction is under way.
+  var isWriting: Bool { inFlight != nil }
+  var failure: DataFileError?
+  /// Damaged files that were set aside when everything was last written.
+  private var filesSetAside = 0
+  /// The symbols that rules name, with how many do.
+  var uses: [String: Int] = [:]
+  /// Sources whose feed is live.
+  var live: Set<String> = []
+  private var liveTold = Timestamp.distantPast
+  private var timer: (any DispatchSourceTimer)?
+  private var hasEnded = false
+  /// Where what is wanted and what is shown goes; set once, before `start`.
+  var outlet: (any AlertOutlet)?
+
+  /// Takes up the rules of a file. One that cannot be read costs alerts alone: they are in memory then, and the log
+  /// says so.
+  package static func open(
+    _ file: DataFile?, limits: Limits = Limits(), log: Logger, kernel: any Kernel = SystemKernel.shared
+  ) -> AlertDesk {
+    let store = file.map { AlertStore(file: $0) }
+    do throws(DataFileError) {
+      return AlertDesk(store: store, try store?.load() ?? .init(), limits: limits, log: log, kernel: kernel)
+    } catch {
+      log.error("alerts are not kept in this run", metadata: ["reason": "\(error.description)"])
+      return AlertDesk(store: nil, .init(), limits: limits, log: log, kernel: kernel)
+    }
+  }
+
+  /// - Parameter contents: of the store; nothing where there is none.
+  init(
+    store: AlertStore?, _ contents: AlertStore.Contents, limits: Limits, log: Logger, kernel: any Kernel
+  ) {
+    self.store = store
+    self.limits = limits
+    self.log = log
+    self.kernel = kernel
+    filesSetAside = store?.file.setAside.count ?? 0
+    let moment = AlertMoment(
+      steady: kernel.monotonicMicroseconds, wall: Timestamp(microseconds: kernel.wallMicroseconds()))
+    engine = AlertEngine(
+      limits: .init(rules: limits.rules, rulesOfOwner: limits.rulesOfOwner),
+      firstGeneration: contents.nextGeneration, at: moment)
+    restore(contents, moment)
+  }
+
+  func assertOnQueue() { dispatchPrecondition(condition: .onQueue(queue)) }
+
+  var moment: AlertMoment {
+    AlertMoment(steady: kernel.monotonicMicroseconds, wall: Timestamp(microseconds: kernel.wallMicroseconds()))
+  }
+
+  /// Whether rules survive a restart.
+  package var isKept: Bool { store != nil }
+
+  package var figures: Figures { sharedFigures.withLock { $0 } }
+
+  /// Begins to watch.
+  /// - Parameter outlet: the gateway's loops.
+  func start(_ outlet: any AlertOutlet) {
+    queue.async { [self] in
+      self.outlet = outlet
+      for symbol in uses.keys.sorted() { outlet.watch(watch(of: symbol)) }
+      let source = DispatchSource.makeTimerSource(queue: queue)
+      source.schedule(
+        deadline: .now() + .milliseconds(Self.tick), repeating: .milliseconds(Self.tick), leeway: .milliseconds(5))
+      source.setEventHandler { @Sendable [weak self] in self?.everyTick() }
+      source.activate()
+      timer = source
+      settle()
+    }
+  }
+
+  /// Writes what waits and ends; then calls `completion`.
+  package func finish(_ completion: @escaping @Sendable () -> Void) {
+    queue.async { [self] in
+      hasEnded = true
+      timer?.cancel()
+      timer = nil
+      outlet = nil
+      // Once more, whatever went wrong before.
+      failure = nil
+      draft.isLiveDue = store != nil
+      // Behind what the writer has already.
+      draft.completions.append { _ in completion() }
+      settle()
+    }
+  }
+
+  private func everyTick() {
+    let now = moment
+    engine.advance(to: now)
+    if store != nil, !live.isEmpty, now.wall - liveTold >= Self.liveInterval || now.wall < liveTold {
+      liveTold = now.wall
+      draft.isLiveDue = true
+    }
+    settle()
+  }
+
+  // MARK: Restoring
+
+  private func restore(_ contents: AlertStore.Contents, _ moment: AlertMoment) {
+    for (owner, subject) in contents.owners {
+      owners[owner] = OwnerEntry(subject: subject, isStored: true)
+      nextOwner = max(nextOwner, owner.rawValue + 1)
+      subjects[subject] = owner
+    }
+    for (id, reason) in contents.unreadable {
+      log.error("an alert cannot be read and is left alone", metadata: ["id": "\(id.text)", "reason": "\(reason)"])
+    }
+    for alert in contents.alerts {
+      do {
+        loadZone(alert.rule.timeZone, moment)
+        try engine.restore(alert.rule, alert.id, owner: alert.owner, alert.progress, at: moment)
+      } catch {
+        log.error("an alert cannot be taken up", metadata: ["id": "\(alert.id.text)", "reason": "\(error)"])
+        continue
+      }
+      for symbol in alert.rule.symbols { uses[symbol, default: 0] += 1 }
+      entries[alert.id] = Entry(
+        owner: alert.owner, name: alert.name, rule: alert.rule, revision: alert.revision, created: alert.created,
+        newest: contents.newest[alert.id])
+      show(alert.id)
+    }
+    engine.finishRestoring()
+    for (symbol, time) in contents.liveUntil.sorted(by: { $0.key < $1.key }) where uses[symbol] != nil {
+      engine.wasLive(engine.source(symbol), until: time, at: moment)
+    }
+    for key in contents.keys where moment.wall - key.time < StoredRequestKey.lifetime {
+      keys[key.owner, default: [:]][key.key] = key
+    }
+    count()
+  }
+
+  /// Sets what the owner of a rule sees to what the engine has now.
+  func show(_ id: AlertID) {
+    guard let entry = entries[id], let status = try? engine.status(of: id) else { return }
+    let text = AlertText(id, entry, status)
+    owners[entry.owner]?.bytes += text.bytes.count - (entry.shown?.bytes.count ?? 0)
+    entries[id]?.shown = text
+  }
+
+  func count() {
+    sharedFigures.withLock { figures in
+      figures.rules = entries.count
+      figures.owners = owners.count
+      figures.failure = failure?.description
+    }
+  }
+
+  // MARK: The store
+
+  /// Takes what the engine says, and has it written.
+  func settle() {
+    assertOnQueue()
+    if engine.hasOutput {
+      let output = engine.takeOutput()
+      for firing in output.firings {
+        let stored = StoredFiring(firing, symbol: firing.source.map { engine.symbol(of: $0) })
+        draft.firings.append((firing.owner, stored, firing.isReminder))
+        entries[firing.alert]?.newest = stored
+        sharedFigures.withLock { figures in
+          if !firing.isReminder { figures.firings += 1 }
+          if firing.lateBy > 0 { figures.late += 1 }
+        }
+      }
+      for id in output.changed where entries[id] != nil { draft.touched.insert(id) }
+    }
+    commit()
+  }
+
+  /// Writes the draft, unless a transaction is under way: its end comes here again.
+  private func commit() {
+    guard inFlight == nil, failure == nil, !draft.isEmpty else { return }
+    let current = draft
+    draft = Draft()
+    let shown = Shown(current, of: self)
+    guard let store else { return tell(current, shown) }
+    if store.file.setAside.count != filesSetAside {
+      // The file was damaged and begun anew: it has to be told everything.
+      filesSetAside = store.file.setAside.count
+      draft = current
+      draft.written.formUnion(entries.keys)
+      draft.owners = owners.filter(\.value.isStored).map(\.key)
+      return commit()
+    }
+    inFlight = (current, shown)
+    let isTaken = store.submit(batch(of: current)) { [queue] result in queue.async { self.written(result) } }
+    if !isTaken { written(.failure(.busy(path: store.file.path))) }
+  }
+
+  private func batch(of draft: Draft) -> AlertBatch {
+    var batch = AlertBatch(now: moment.wall)
+    batch.owners = draft.owners.sorted { $0.rawValue < $1.rawValue }.compactMap { owner in
+      owners[owner].map { (owner, $0.subject) }
+    }
+    for id in draft.written.sorted() {
+      guard let entry = entries[id], let progress = try? engine.progress(of: id) else { continue }
+      batch.rules.append(
+        StoredAlert(
+          id: id, owner: entry.owner, name: entry.name, rule: entry.rule, progress: progress, revision: entry.revision,
+          created: entry.created))
+    }
+    for id in draft.touched.subtracting(draft.written).sorted() {
+      guard entries[id] != nil, let progress = try? engine.progress(of: id) else { continue }
+      batch.progress.append((id, progress))
+    }
+    // A reminder rings under the name of a firing that is written already.
+    batch.firings = draft.firings.filter { !$0.isReminder && draft.removed[$0.firing.alert] == nil }.map(\.firing)
+    batch.removed = draft.removed.keys.sorted()
+    batch.keys = draft.keys
+    if draft.isLiveDue { batch.live = live.sorted() }
+    return batch
+  }
+
+  private func written(_ result: Result<Void, DataFileError>) {
+    assertOnQueue()
+    guard let (current, shown) = inFlight else { return }
+    inFlight = nil
+    switch result {
+    case .success:
+      sharedFigures.withLock { $0.commits += 1 }
+      tell(current, shown)
+      commit()
+    case .failure(let error):
+      log.error(
+        "alerts are not written; nobody hears of them until they are", metadata: ["reason": "\(error.description)"])
+      failure = error
+      count()
+      for completion in current.completions { completion(.failure(Self.unavailable)) }
+      draft = current.followed(by: draft)
+      guard !hasEnded else {
+        for completion in draft.completions { completion(.failure(Self.unavailable)) }
+        return
+      }
+      queue.asyncAfter(deadline: .now() + .milliseconds(Self.retryAfter)) { self.retry() }
+    }
+  }
+
+  private func retry() {
+    failure = nil
+    count()
+    commit()
+  }
+
+  static var unavailable: ProtocolError {
+    var error = ProtocolError(
+      .unavailable, "the store cannot be written, so it is not certain that this was done",
+      hint: "ask again with the same key")
+    error.retry = true
+    error.retryAfterMilliseconds = 1_000
+    return error
+  }
+
+  /// What was written is now what everybody sees.
+  private func tell(_ current: Draft, _ shown: Shown) {
+    for (id, owner, text) in shown.texts where entries[id] != nil {
+      owners[owner]?.bytes += text.bytes.count - (entries[id]?.shown?.bytes.count ?? 0)
+      entries[id]?.shown = text
+    }
+    for (owner, update) in updates(of: current, shown) { outlet?.publish(update, of: owner) }
+    for completion in current.completions { completion(.success(())) }
+    count()
+  }
+}
+
+extension AlertDesk.Draft {
+  /// What could not be written, and what came after it. Nobody waits for the former any longer.
+  func followed(by next: AlertDesk.Draft) -> AlertDesk.Draft {
+    var all = next
+    all.written.formUnion(written)
+    all.touched.formUnion(touched)
+    all.removed.merge(removed) { a, _ in a }
+    all.owners = owners + next.owners
+    all.keys = keys + next.keys
+    all.firings = firings + next.firings
+    all.isLiveDue = isLiveDue || next.isLiveDue
+    return all
+  }
+}
+
+/// Where the desk's results go: the gateway's loops. Called on the desk's queue.
+protocol AlertOutlet: Sendable {
+  /// Every loop: hand over this of the symbol, or nothing any longer.
+  func watch(_ watch: AlertWatch)
+  /// To the streams of an owner.
+  func publish(_ update: StreamDocumentUpdate, of owner: String)
+  func show(_ document: StreamDocument, of owner: String)
+}

@@ -1,0 +1,182 @@
+import Alerts
+import Bytes
+import HTTP1
+import MarketData
+import PubSub
+import Transport
+
+/// A request of `/v1/alerts…` as it came.
+struct AlertRequest {
+  /// Fields that pages of other origins may send.
+  static let fields = "Content-Type, Idempotency-Key, If-Match"
+
+  let head: HTTPRequestHead
+  let body: [UInt8]
+  /// The rule's id; nil: all rules.
+  let id: String?
+  /// What stands behind the id.
+  let verb: String?
+
+  /// - Parameter path: what stands behind `/v1/alerts/`.
+  init(_ head: HTTPRequestHead, _ body: [UInt8], path: String) {
+    self.head = head
+    self.body = body
+    let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    id = path.isEmpty ? nil : parts[0]
+    verb = parts.count > 1 ? parts[1] : nil
+  }
+
+  /// What is asked of the desk; nil for what only reads.
+  func control() throws(RequestProblem) -> ControlRequest? {
+    let isReading = head.method == "GET" || head.method == "HEAD"
+    if isReading {
+      guard verb == nil || verb == "firings" else { throw notFound }
+      return nil
+    }
+    var request: ControlRequest
+    switch (head.method, id, verb) {
+    case ("POST", nil, nil): request = ControlRequest(.create)
+    case ("PUT", .some, nil): request = ControlRequest(.replace)
+    case ("PATCH", .some, nil): request = ControlRequest(.change)
+    case ("DELETE", .some, nil): request = ControlRequest(.delete)
+    case ("POST", .some, .some(let verb)):
+      guard let action = ControlRequest.Action(rawValue: verb),
+        [.ack, .snooze, .pause, .resume, .enable, .disable].contains(action)
+      else { throw notFound }
+      request = ControlRequest(action)
+    default:
+      throw RequestProblem(
+        response: .error(
+          405, code: "method_not_allowed", message: "\(head.method) is not supported here",
+          hint: "POST to /v1/alerts, or to /v1/alerts/{id}/ack", fields: [HTTPField("Allow", "GET, HEAD, OPTIONS")]))
+    }
+    request.alert = id
+    request.body = body
+    // A page that somebody has open may send a form, but not this type without asking first.
+    if !body.isEmpty {
+      let type = head.fields["Content-Type"]?.prefix { $0 != ";" }
+      guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
+        throw RequestProblem(
+          response: .error(
+            415, code: "unsupported_type", message: "a body is JSON", hint: "send Content-Type: application/json"))
+      }
+    }
+    request.revision = try revision()
+    if let key = head.fields["Idempotency-Key"] {
+      guard request.action == .create, (1...ControlRequest.keyLimit).contains(key.utf8.count) else {
+        throw RequestProblem(
+          response: .error(
+            400, code: "bad_request",
+            message: "Idempotency-Key is of POST /v1/alerts, 1 to \(ControlRequest.keyLimit) bytes"
+          ))
+      }
+      request.key = key
+    }
+    return request
+  }
+
+  /// The revision that `If-Match` names: what stands before the point of an entity tag.
+  private func revision() throws(RequestProblem) -> Int64? {
+    guard let match = head.fields["If-Match"], match != "*" else { return nil }
+    let text = match.dropFirst().prefix { $0 != "." && $0 != "\"" }
+    guard match.hasPrefix("\""), match.hasSuffix("\""), !match.contains(","), let revision = Int64(text) else {
+      throw RequestProblem(
+        response: .error(412, code: "changed", message: "If-Match is no entity tag of an alert", hint: "send one ETag"))
+    }
+    return revision
+  }
+
+  private var notFound: RequestProblem {
+    RequestProblem(
+      response: .error(
+        404, code: "not_found", message: "there is no \(head.path.prefix(80))",
+        hint: "there are GET …/firings, and POST …/ack, snooze, pause, resume, enable, disable"))
+  }
+}
+
+extension PublicAPI {
+  /// What a write costs, in the unit of `MarketAnswer.pieceCost`: it is compiled, and written to the store.
+  private static let writeCost = 4 * MarketAnswer.pieceCost
+
+  /// Answers a request about alerts.
+  func alerts(
+    _ request: AlertRequest, _ grant: Grant, _ reply: @escaping (HTTPResponse) -> Void,
+    _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    if let error = ControlRequest.refusal(for: grant) {
+      guard grant.channels.contains(.alerts) else {
+        throw RequestProblem(response: forbidden("the channel alerts", grant))
+      }
+      throw RequestProblem(response: Self.response(to: error))
+    }
+    guard let control = try request.control() else { return read(request, grant.owner ?? "", reply) }
+    if let refusal = charge(Self.writeCost) { return reply(refusal) }
+    let call: AlertCall
+    do throws(ProtocolError) {
+      call = try AlertCall(control, grant) { node.alerts.find($0) }
+    } catch {
+      throw RequestProblem(response: Self.response(to: error))
+    }
+    let later = later(reply)
+    node.settings.alerts.perform(call) { answer in
+      later(
+        answer.map { outcome -> HTTPResponse in
+          switch outcome {
+          case .alert(let text, let isNew):
+            var response = HTTPResponse.json(Array(text.bytes.unsafeBytes), status: isNew ? 201 : 200)
+            response.fields.append(HTTPField("ETag", text.tag))
+            if isNew { response.fields.append(HTTPField("Location", "/v1/alerts/\(text.id.text)")) }
+            return response
+          case .removed: return HTTPResponse(status: 204, contentType: "application/json", body: [])
+          }
+        })
+    }
+  }
+
+  private func read(_ request: AlertRequest, _ owner: String, _ reply: @escaping (HTTPResponse) -> Void) {
+    let desk = node.settings.alerts
+    let later = later(reply)
+    guard let id = request.id else {
+      return desk.list(owner) { body in
+        // A digest of the text: what an owner sees has no other number.
+        later(.success(.json(body, tag: AlertText.tag(of: body))))
+      }
+    }
+    guard request.verb == nil else {
+      return desk.firings(of: id, subject: owner) { later($0.map { .json($0) }) }
+    }
+    desk.read(id, of: owner) { later($0.map { .json(Array($0.bytes.unsafeBytes), tag: $0.tag) }) }
+  }
+
+  /// Brings an answer of the desk's to the connection's loop.
+  private func later(
+    _ reply: @escaping (HTTPResponse) -> Void
+  ) -> @Sendable (Result<HTTPResponse, ProtocolError>) -> Void {
+    let reply = UncheckedTransfer(value: reply)
+    let loop = node.loop
+    return { answer in
+      loop.execute {
+        switch answer {
+        case .success(let response): reply.value(response)
+        case .failure(let error): reply.value(Self.response(to: error))
+        }
+      }
+    }
+  }
+
+  private static func response(to error: ProtocolError) -> HTTPResponse {
+    let status =
+      switch error.code {
+      case .forbidden: 403
+      case .unknownAlert, .unknownSymbol: 404
+      case .invalidAlert: 422
+      case .tooManyAlerts, .keyReused: 409
+      case .changed: 412
+      case .unavailable, .notReady: 503
+      default: 400
+      }
+    return .error(
+      status, code: error.code.rawValue, message: error.message, hint: error.hint, retry: error.retry,
+      retryAfterMilliseconds: error.retryAfterMilliseconds)
+  }
+}

@@ -1,0 +1,168 @@
+import Alerts
+import Bytes
+import History
+import MarketData
+import PubSub
+import Transport
+
+extension AlertID {
+  /// The id as clients see it.
+  var text: String { String(rawValue, radix: 16) }
+
+  /// Reads what `text` wrote, and nothing else.
+  init?(text: String) {
+    guard let value = UInt64(text, radix: 16), String(value, radix: 16) == text else { return nil }
+    self.init(rawValue: value)
+  }
+}
+
+/// A rule as its owner sees it: JSON that is made once for all of the owner's devices, HTTP included.
+struct AlertText: Sendable {
+  let id: AlertID
+  let bytes: SharedBytes
+  /// The entity tag, quotes included: the revision, a point, and a digest of the whole.
+  let tag: String
+
+  init(_ id: AlertID, _ entry: AlertDesk.Entry, _ status: AlertStatus) {
+    self.id = id
+    var out = ByteBuffer(capacity: 512)
+    out.append("{\"id\":")
+    out.append(json: id.text)
+    out.append(",\"name\":")
+    out.append(json: entry.name)
+    out.append(",\"state\":")
+    out.append(json: status.state.rawValue)
+    out.append(",\"rule\":")
+    entry.rule.append(to: &out)
+    out.append(",\"created\":")
+    out.append(integer: entry.created.microseconds)
+    out.append(",\"revision\":")
+    out.append(integer: entry.revision)
+    out.append(",\"firings\":")
+    out.append(integer: UInt64(status.firings))
+    out.append(",\"acknowledged\":")
+    out.append(integer: UInt64(status.acknowledged))
+    if let next = status.next {
+      out.append(",\"next\":")
+      out.append(integer: next.microseconds)
+    }
+    if let newest = entry.newest {
+      out.append(",\"firing\":{")
+      newest.appendFields(to: &out)
+      out.append(UInt8(ascii: "}"))
+    }
+    out.append(UInt8(ascii: "}"))
+    bytes = SharedBytes(out.unsafeBytes)
+    tag = "\"\(entry.revision)." + Self.tag(of: out.takeBytes()).dropFirst()
+  }
+
+  /// An entity tag of a text, quotes included.
+  static func tag(of text: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef")
+    return "\"" + String(Digest.sha256(text).prefix(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + "\""
+  }
+}
+
+extension StoredFiring {
+  /// Appends the firing's fields without braces.
+  func appendFields(to out: inout ByteBuffer) {
+    out.append("\"number\":")
+    out.append(integer: UInt64(number))
+    out.append(",\"time\":")
+    out.append(integer: time.microseconds)
+    if let symbol {
+      out.append(",\"symbol\":")
+      out.append(json: symbol)
+    }
+    if let value {
+      out.append(",\"value\":\"")
+      out.append(value)
+      out.append(UInt8(ascii: "\""))
+    }
+    if lateBy > 0 {
+      out.append(",\"late_by_ms\":")
+      out.append(integer: max(1, lateBy / Microseconds.millisecond))
+    }
+    if missed > 0 {
+      out.append(",\"missed\":")
+      out.append(integer: UInt64(missed))
+    }
+  }
+}
+
+extension AlertDesk {
+  /// What owners see once a draft is written: the state at the moment at which it was handed to the store.
+  struct Shown {
+    var texts: [(id: AlertID, owner: AlertOwner, text: AlertText)] = []
+
+    init(_ draft: Draft, of desk: AlertDesk) {
+      for id in draft.written.union(draft.touched).sorted() {
+        guard let entry = desk.entries[id], let status = try? desk.engine.status(of: id) else { continue }
+        texts.append((id, entry.owner, AlertText(id, entry, status)))
+      }
+    }
+  }
+
+  /// What the streams of owners say of a draft that has been written.
+  func updates(of draft: Draft, _ shown: Shown) -> [(String, StreamDocumentUpdate)] {
+    var byOwner: [AlertOwner: OwnerUpdate] = [:]
+    for (id, owner, text) in shown.texts where owners[owner]?.isWatched == true && entries[id] != nil {
+      byOwner[owner, default: .init()].changed.append(.init(key: id.rawValue, text: text.bytes))
+    }
+    for (id, owner) in draft.removed.sorted(by: { $0.key < $1.key }) where owners[owner]?.isWatched == true {
+      byOwner[owner, default: .init()].removed.append(id)
+    }
+    for (owner, firing, isReminder) in draft.firings where owners[owner]?.isWatched == true {
+      byOwner[owner, default: .init()].firings.append((firing, isReminder))
+    }
+    return byOwner.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { owner, update in
+      owners[owner].map { ($0.subject, update.made) }
+    }
+  }
+
+  /// What one owner's streams say.
+  private struct OwnerUpdate {
+    var changed: [StreamDocument.Entry] = []
+    var removed: [AlertID] = []
+    var firings: [(StoredFiring, isReminder: Bool)] = []
+
+    var made: StreamDocumentUpdate {
+      var out = ByteBuffer(capacity: 1024)
+      out.append("{\"alerts\":[")
+      for (index, entry) in changed.enumerated() {
+        if index > 0 { out.append(UInt8(ascii: ",")) }
+        out.append(entry.text.unsafeBytes)
+      }
+      out.append("],\"removed\":[")
+      for (index, id) in removed.enumerated() {
+        if index > 0 { out.append(UInt8(ascii: ",")) }
+        out.append(json: id.text)
+      }
+      out.append("],\"firings\":[")
+      for (index, firing) in firings.enumerated() {
+        if index > 0 { out.append(UInt8(ascii: ",")) }
+        out.append("{\"alert\":")
+        out.append(json: firing.0.alert.text)
+        out.append(UInt8(ascii: ","))
+        firing.0.appendFields(to: &out)
+        if firing.isReminder { out.append(",\"reminder\":true") }
+        out.append(UInt8(ascii: "}"))
+      }
+      out.append("]}")
+      var update = StreamDocumentUpdate(data: SharedBytes(out.unsafeBytes))
+      update.changed = changed
+      update.removed = removed.map(\.rawValue)
+      return update
+    }
+  }
+
+  /// An owner's rules as its stream begins with them.
+  func document(of owner: AlertOwner?) -> StreamDocument {
+    let ids = owner.map { engine.alerts(of: $0) } ?? []
+    return StreamDocument(
+      head: "{\"kept\":\(isKept),\"alerts\":[", tail: "]}",
+      entries: ids.compactMap { id in
+        entries[id]?.shown.map { StreamDocument.Entry(key: id.rawValue, text: $0.bytes) }
+      })
+  }
+}

@@ -1,0 +1,82 @@
+import Alerts
+import MarketData
+import PubSub
+import Transport
+
+/// The desk's way to the loops.
+struct LoopOutlet: AlertOutlet {
+  let nodes: [LoopNode]
+
+  func watch(_ watch: AlertWatch) {
+    for node in nodes { node.loop.execute { node.alerts.watch(watch) } }
+  }
+
+  func publish(_ update: StreamDocumentUpdate, of owner: String) {
+    let node = nodes[0]
+    node.loop.execute { node.alerts.publish(update, to: StreamDocumentName(.alerts, owner)) }
+  }
+
+  func show(_ document: StreamDocument, of owner: String) {
+    let node = nodes[0]
+    node.loop.execute { node.alerts.show(document, as: StreamDocumentName(.alerts, owner)) }
+  }
+}
+
+/// Alerts and topics: what clients ask, and what streams show that no market makes.
+extension LoopAlerts {
+  /// Carries out the hub's `.control`.
+  func perform(_ request: ControlRequest, number: UInt32, _ grant: Grant, of client: ClientID, _ now: Timestamp) {
+    let call: AlertCall
+    do throws(ProtocolError) {
+      call = try AlertCall(request, grant) { find($0) }
+    } catch {
+      return node.hub.answer(client, number: number, .failure(error), now: now, into: &node.actions)
+    }
+    let node: LoopNode = node
+    desk.perform(call) { answer in
+      node.loop.execute {
+        node.hub.answer(client, number: number, answer.map(\.fields), now: node.clock.now(), into: &node.actions)
+      }
+    }
+  }
+
+  /// Why a rule cannot name a symbol; nil if it can.
+  func find(_ symbol: String) -> ProtocolError? {
+    if node.hub.directory.entries[symbol] != nil { return nil }
+    var lookup = SymbolLookup()
+    return node.hub.explainMissing(symbol, &lookup)
+  }
+
+  /// Brings streams what they wait for. Loop 0 only; at the end of a turn.
+  func meetDemands() {
+    for demand in node.publisher.takeDocumentDemands() {
+      switch demand {
+      case .wanted(let name) where name.channel == .topic:
+        if let document = node.settings.topics.document(name.name) { show(document, as: name) }
+      case .wanted(let name), .unwanted(let name):
+        if name.channel == .alerts { desk.demand(demand) }
+      }
+    }
+  }
+
+  /// Hands a whole document to the streams that wait for it. On loop 0.
+  func show(_ document: StreamDocument, as name: StreamDocumentName) {
+    node.publisher.show(document, as: name, now: node.clock.now(), into: &node.outgoing)
+  }
+
+  /// Publishes what changed in a document. On loop 0.
+  func publish(_ update: StreamDocumentUpdate, to name: StreamDocumentName) {
+    node.publisher.publish(update, to: name, now: node.clock.now(), into: &node.outgoing)
+  }
+
+  /// Publishes a topic's new document. On any loop.
+  func announce(_ topic: String, _ published: PublishedTopics.News) {
+    let first = node.nodes[0]
+    first.loop.execute {
+      let name = StreamDocumentName(.topic, topic)
+      first.alerts.publish(published.update, to: name)
+      // Those that subscribed before anything was published begin with it.
+      if let document = first.settings.topics.document(topic) { first.alerts.show(document, as: name) }
+    }
+  }
+}

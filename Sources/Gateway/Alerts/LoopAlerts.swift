@@ -1,0 +1,170 @@
+import Alerts
+import Bytes
+import MarketData
+import PubSub
+import Transport
+import Venues
+
+/// Hands the desk what it asks for of the markets of one loop. Owned by its node's loop.
+///
+/// A batch of a feed that no rule names costs one look-up; of one that some do, one more for each change.
+final class LoopAlerts {
+  /// What is handed over of one instrument.
+  private struct Watched {
+    var watch: AlertWatch
+    var isFeedLive = false
+    var isBookLive = false
+    var priceScale: UInt8 = 0
+    var sizeScale: UInt8 = 0
+    /// The book changed since the depths were last summed up.
+    var isDirty = false
+  }
+
+  unowned let node: LoopNode
+  let desk: AlertDesk
+  /// What the desk asks for, of this loop's markets or not.
+  private var wanted: [String: AlertWatch] = [:]
+  /// By feed and instrument.
+  private var watched: [Int: [Watched?]] = [:]
+  private var events: [AlertMarketEvent] = []
+
+  init(node: LoopNode, desk: AlertDesk) {
+    self.node = node
+    self.desk = desk
+  }
+
+  /// The desk asks for something else of a symbol, or for nothing any longer.
+  func watch(_ watch: AlertWatch) {
+    wanted[watch.symbol] = watch.isWanted ? watch : nil
+    guard let entry = node.hub.directory.entries[watch.symbol], entry.loop == node.loop.index else { return }
+    follow(watch.symbol, entry.market, entry.instrument.id)
+  }
+
+  private func follow(_ symbol: String, _ slot: Int, _ id: InstrumentID) {
+    guard slot < node.feeds.count, id.index < node.feeds[slot].pipeline.market.instruments.count else { return }
+    var list = watched[slot] ?? []
+    while list.count <= id.index { list.append(nil) }
+    let old = list[id.index]
+    list[id.index] = wanted[symbol].map { watch in
+      var new = old ?? Watched(watch: watch)
+      new.watch = watch
+      new.isDirty = true
+      return new
+    }
+    watched[slot] = list.contains { $0 != nil } ? list : nil
+    guard wanted[symbol] != nil else { return }
+    tellState(of: id, slot, isNew: old == nil)
+  }
+
+  // MARK: What happened
+
+  /// Takes what a batch of changes means for rules.
+  func note(_ feed: any Feed, _ changes: borrowing MarketChanges) {
+    guard !wanted.isEmpty else { return }
+    for item in changes.items {
+      switch item {
+      case .instrument(let id):
+        let symbol = feed.pipeline.market[id].instrument.symbol
+        if wanted[symbol] != nil { follow(symbol, feed.slot, id) }
+      case .trades(let id, let range):
+        guard let entry = entry(feed.slot, id), tellState(of: id, feed.slot), entry.watch.isWanted else { continue }
+        for trade in changes.trades[range] where !trade.isBacklog { events.append(.price(trade.price)) }
+        send(entry.watch.source)
+      case .quote(let quote):
+        guard let entry = entry(feed.slot, quote.instrument), tellState(of: quote.instrument, feed.slot) else {
+          continue
+        }
+        events.append(
+          .quote(bid: quote.bidSize > 0 ? quote.bid : 0, ask: quote.askSize > 0 ? quote.ask : 0))
+        send(entry.watch.source)
+      case .bookSnapshot(let id), .bookDelta(let id, bids: _, asks: _, time: _):
+        if entry(feed.slot, id)?.watch.depths.isEmpty == false { watched[feed.slot]?[id.index]?.isDirty = true }
+      case .bookState(let id, _): tellState(of: id, feed.slot)
+      case .ticker, .pulse, .sparkline, .candles, .past: break
+      }
+    }
+  }
+
+  /// A feed may have left or entered its state. O(its watched instruments).
+  func feedChanged(_ slot: Int) {
+    for index in (watched[slot] ?? []).indices { tellState(of: InstrumentID(index), slot) }
+  }
+
+  /// Sums up what changed of the depths that rules ask for; about ten times a second. O(levels within).
+  func everyTick() {
+    for slot in watched.keys.sorted() {
+      for (index, entry) in (watched[slot] ?? []).enumerated() {
+        guard let entry, entry.isDirty, entry.isBookLive, !entry.watch.depths.isEmpty else { continue }
+        watched[slot]?[index]?.isDirty = false
+        let book = node.feeds[slot].pipeline.market[InstrumentID(index)].book
+        for depth in entry.watch.depths {
+          events.append(
+            .depth(depth.side, basisPoints: depth.basisPoints, size: book.size(depth.side, within: depth.basisPoints)))
+        }
+        send(entry.watch.source)
+      }
+    }
+  }
+
+  private func entry(_ slot: Int, _ id: InstrumentID) -> Watched? {
+    guard let list = watched[slot], id.index < list.count else { return nil }
+    return list[id.index]
+  }
+
+  /// Tells the desk which of scales, feed and book are others than it knows; whether the feed is live.
+  @discardableResult
+  private func tellState(of id: InstrumentID, _ slot: Int, isNew: Bool = false) -> Bool {
+    guard var entry = entry(slot, id) else { return false }
+    let feed = node.feeds[slot]
+    let state = feed.pipeline.market[id]
+    let isFeedLive = feed.status.state == .live
+    let isBookLive = isFeedLive && state.bookState == .live
+    let instrument = state.instrument
+    if isNew || entry.priceScale != instrument.priceScale || entry.sizeScale != instrument.sizeScale {
+      (entry.priceScale, entry.sizeScale) = (instrument.priceScale, instrument.sizeScale)
+      events.append(.scales(price: instrument.priceScale, size: instrument.sizeScale))
+    }
+    if entry.isFeedLive != isFeedLive {
+      entry.isFeedLive = isFeedLive
+      events.append(.feed(isLive: isFeedLive, isFirst: isNew))
+    }
+    if entry.isBookLive != isBookLive {
+      entry.isBookLive = isBookLive
+      entry.isDirty = true
+      events.append(.book(isLive: isBookLive, isFirst: isNew))
+    }
+    // A new rule is looked at with the price that the live market has: a quiet one may trade in an hour.
+    if isNew, isFeedLive, let price = state.lastPrice { events.append(.price(price)) }
+    if isNew, isBookLive, let quote = state.quote {
+      events.append(.quote(bid: quote.bidSize > 0 ? quote.bid : 0, ask: quote.askSize > 0 ? quote.ask : 0))
+    }
+    watched[slot]?[id.index] = entry
+    send(entry.watch.source)
+    return isFeedLive
+  }
+
+  private func send(_ source: AlertSource) {
+    guard !events.isEmpty else { return }
+    desk.add(source, events)
+    events.removeAll(keepingCapacity: true)
+  }
+}
+
+extension OrderBook {
+  /// The size on one side within so many basis points of its best price. O(levels within).
+  func size(_ side: AlertThreshold.BookSideName, within basisPoints: UInt16) -> Int64 {
+    var sum: Int64 = 0
+    let count = side == .bids ? bids.count : asks.count
+    guard count > 0 else { return 0 }
+    let best = side == .bids ? bid(at: 0).price : ask(at: 0).price
+    // |price − best| × 10,000 ≤ best × basis points.
+    let reach = Int128(best) * Int128(basisPoints)
+    for rank in 0..<count {
+      let level = side == .bids ? bid(at: rank) : ask(at: rank)
+      guard Int128((level.price - best).magnitude) * 10_000 <= reach else { break }
+      sum = sum.addingReportingOverflow(level.size).overflow ? .max : sum + level.size
+      if sum == .max { break }
+    }
+    return sum
+  }
+}

@@ -1,0 +1,83 @@
+import Venues
+
+/// What is different between two configurations, and what of it can take effect while the gateway runs.
+struct ConfigurationChange {
+  struct Item: Equatable {
+    let key: String
+    let old: String
+    let new: String
+  }
+  /// What becomes of a connection to a venue.
+  enum FeedStep: Equatable {
+    case begin(String)
+    case end(String)
+    /// It follows other symbols, or another endpoint.
+    case change(String, added: [String], removed: [String])
+  }
+
+  /// Settings that take effect at once.
+  private(set) var applied: [Item] = []
+  /// Settings that the process was started with.
+  private(set) var needsRestart: [Item] = []
+  private(set) var feeds: [FeedStep] = []
+
+  var isEmpty: Bool { applied.isEmpty && needsRestart.isEmpty && feeds.isEmpty }
+
+  /// Settings that may change while the gateway runs. All others are used when it starts.
+  static let liveKeys: Set<String> = [
+    "log-level", "log.format", "log.levels", "log.access", "log.access-per-second", "origins", "ready-feeds",
+    "console", "internal-hosts", "trusted-proxies", "proxy-header", "drain.seconds", "http.head-seconds",
+    "http.idle-seconds", "http.bytes-per-second", "http.requests-per-connection", "limits.clients",
+    "limits.connections-per-address", "limits.connections-per-second-per-address", "limits.handshakes-per-second",
+    "limits.handshakes-per-second-per-address", "limits.http-requests-per-second",
+    "limits.http-requests-per-second-per-address", "limits.subscriptions", "limits.requests-per-second",
+    "limits.message-bytes", "limits.stall-seconds", "limits.total-queued-bytes",
+  ]
+
+  init(from old: GatewayConfiguration, to new: GatewayConfiguration) {
+    for setting in Setting.all {
+      let item = Item(key: setting.key, old: setting.show(old), new: setting.show(new))
+      guard item.old != item.new else { continue }
+      if Self.liveKeys.contains(item.key) { applied.append(item) } else { needsRestart.append(item) }
+    }
+    guard !old.demo, !new.demo, old.replay.isEmpty, new.replay.isEmpty else { return }
+    compareFeeds(old, new)
+  }
+
+  private mutating func compareFeeds(_ old: GatewayConfiguration, _ new: GatewayConfiguration) {
+    let before = old.feedConnections
+    let after = new.feedConnections
+    // The symbols of a venue that needs several connections of a kind are split anew with every change.
+    let shared = Set((before + after).filter { $0.venue.number > 1 }.map(\.venue.name))
+    for venue in shared.sorted() {
+      let (was, becomes) = (old.feeds.first { $0.venue == venue }, new.feeds.first { $0.venue == venue })
+      guard was != becomes else { continue }
+      needsRestart.append(
+        Item(
+          key: "feeds.\(venue)", old: "\(was?.symbols.count ?? 0) symbols",
+          new: "\(becomes?.symbols.count ?? 0) symbols"))
+    }
+    func own(_ connections: [(venue: Venue, configuration: FeedConfiguration)]) -> [String: FeedConfiguration] {
+      Dictionary(
+        connections.filter { !shared.contains($0.venue.name) }.map { ($0.venue.label, $0.configuration) }
+      ) { first, _ in first }
+    }
+    let (was, becomes) = (own(before), own(after))
+    for label in Set(was.keys).union(becomes.keys).sorted() {
+      switch (was[label], becomes[label]) {
+      case (nil, _?): feeds.append(.begin(label))
+      case (_?, nil): feeds.append(.end(label))
+      case (let was?, let becomes?):
+        guard
+          was.symbols != becomes.symbols || was.endpoint != becomes.endpoint
+            || was.restEndpoint != becomes.restEndpoint
+        else { continue }
+        feeds.append(
+          .change(
+            label, added: becomes.symbols.filter { !was.symbols.contains($0) },
+            removed: was.symbols.filter { !becomes.symbols.contains($0) }))
+      case (nil, nil): break
+      }
+    }
+  }
+}

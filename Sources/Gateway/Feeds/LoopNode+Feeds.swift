@@ -1,0 +1,72 @@
+import MarketData
+import PubSub
+import Transport
+import Venues
+
+/// The feeds of a loop: what operators ask of them, and what a reload changes.
+extension LoopNode {
+  /// The reports of this loop's feeds, with entries where the venue or the connection is called `name`. On the loop.
+  func feedErrors(of name: String) -> [FeedErrorReport] {
+    loop.assertOnLoop()
+    return feeds.map { feed in
+      let venue = feed.pipeline.venue
+      let isAsked = venue.name == name || venue.label == name
+      return FeedErrorReport(
+        venue: venue.name, connection: venue.label, counts: isAsked ? feed.pipeline.errors.counts : [],
+        entries: isAsked ? feed.pipeline.errors.entries : [])
+    }
+  }
+
+  /// The slot of the feed of a connection; nil if it is not on this loop, or was ended.
+  private func slot(of connection: String) -> Int? {
+    loop.assertOnLoop()
+    return feeds.indices.first { feeds[$0].pipeline.venue.label == connection && !endedFeeds.contains($0) }
+  }
+
+  /// Has a feed follow other symbols, or another endpoint. On the loop.
+  func change(feed connection: String, to configuration: FeedConfiguration) {
+    guard let slot = slot(of: connection) else { return }
+    (feeds[slot] as? FeedSession)?.follow(configuration)
+  }
+
+  /// Ends a feed: its venue, where it has no other connection, and its instruments are listed no more. On the loop.
+  func end(feed connection: String) {
+    guard let slot = slot(of: connection) else { return }
+    let feed = feeds[slot]
+    feed.stop()
+    endedFeeds.insert(slot)
+    let number = feedNumbers[slot]
+    let symbols = feed.pipeline.market.instruments.map(\.instrument.symbol)
+    for node in nodes { node.loop.execute { node.forget(symbols, feed: number) } }
+  }
+
+  /// Begins a feed again that was ended, with what it is to follow now; false if there is none. On the loop.
+  func begin(feed connection: String, _ configuration: FeedConfiguration) -> Bool {
+    loop.assertOnLoop()
+    guard let slot = feeds.indices.first(where: { feeds[$0].pipeline.venue.label == connection }),
+      let session = feeds[slot] as? FeedSession
+    else { return false }
+    endedFeeds.remove(slot)
+    session.start()
+    session.follow(configuration)
+    announceAll(of: slot)
+    return true
+  }
+
+  func feed(_ feed: any Feed, leftOut symbols: [String]) {
+    for node in nodes { node.loop.execute { node.forget(symbols) } }
+  }
+
+  /// Lists symbols no more, and a feed's state, where it has ended.
+  private func forget(_ symbols: [String], feed number: Int? = nil) {
+    for symbol in symbols { hub.directory.entries[symbol] = nil }
+    if let number { forgetStatus(of: number) }
+  }
+
+  /// Takes over settings that may change while the gateway runs. On the loop.
+  func apply(_ settings: NodeSettings) {
+    loop.assertOnLoop()
+    self.settings = settings
+    hub.apply(settings.clientLimits)
+  }
+}

@@ -1,0 +1,73 @@
+import Bytes
+import History
+import MarketData
+import PubSub
+
+/// `/v1/candles/{symbol}`: what the rings have and what is kept, as one.
+extension PublicAPI {
+  /// What a candle costs to show, in points of a sparkline: eleven numbers.
+  private static let candleCost = 16
+
+  func candles(
+    _ symbol: String, _ query: RequestQuery, _ grant: Grant, _ known: [String],
+    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    guard grant.channels.contains(.candles) else {
+      throw RequestProblem(response: forbidden("the channel candles", grant))
+    }
+    let interval = try query.word("interval", default: CandleInterval.minute) { CandleInterval(name: $0) }
+    // 10^16 µs are the year 2286.
+    let from = try query.number("from", 0...10_000_000_000_000_000, default: 0)
+    let to = try query.number("to", 0...10_000_000_000_000_000, default: 10_000_000_000_000_000)
+    let limit = try query.number("limit", 1...1440, default: 100)
+    let request = ChartPage.Request(
+      interval: interval, from: Timestamp(microseconds: Int64(from)), to: Timestamp(microseconds: Int64(to)),
+      limit: limit)
+    var lookup = SymbolLookup()
+    let item = item(symbol, grant, &lookup)
+    guard case .market(let loop, let place, let state) = item.content else {
+      if case .failed(let error) = item.content { throw RequestProblem(response: response(to: error)) }
+      return
+    }
+    // Rings walk through a day of minutes, a store through as many candles as it shows, or five times that.
+    if let refusal = charge(128 + Self.candleCost * limit) { return reply(refusal) }
+    let head = item.head
+    ChartPageGathering(node: node, request: request).gather(loop, place) { [unowned self] outcome in
+      switch outcome {
+      case .page(let page, let instrument):
+        reply(answer(head, page, interval, instrument, known, venue: state.venue, symbol))
+      case .nothing: reply(response(to: .nothing, venues: [state.venue], nothing: "\(symbol): it has not traded yet"))
+      case .busy:
+        reply(
+          .error(
+            503, code: "not_ready", message: "too many requests wait for what is kept",
+            hint: "ask again, or for fewer pages at a time", retryAfterMilliseconds: 1_000))
+      }
+    }
+  }
+
+  private func answer(
+    _ head: [UInt8], _ page: ChartPage, _ interval: CandleInterval, _ instrument: Instrument, _ known: [String],
+    venue: String, _ symbol: String
+  ) -> HTTPResponse {
+    let body = CandlesBody(instrument, interval, page.candles, gaps: page.gaps, next: page.next)
+    // Of content alone: what is past keeps its tag when the gateway starts again.
+    var tag = ContentTag(epoch: TidegateVersion.current)
+    tag.add(head)
+    body.add(to: &tag)
+    let text = EntityTag.text(tag)
+    if let held = EntityTag.match(known, text) {
+      return response(to: .unchanged(tag: held), venues: [venue], nothing: "")
+    }
+    if let made = node.responses.body(text) {
+      return response(to: .body(made, tag: text), venues: [venue], nothing: "")
+    }
+    var out = ByteBuffer(capacity: 256 + page.candles.count * 220)
+    out.append(head)
+    body.append(to: &out)
+    out.append("}\n")
+    let bytes = out.takeBytes()
+    node.responses.keep(bytes, as: text)
+    return response(to: .body(bytes, tag: text), venues: [venue], nothing: "")
+  }
+}

@@ -1,0 +1,65 @@
+import History
+import MarketData
+import PubSub
+import Transport
+
+/// Gets a page of candles: asks the loop that owns the market for what its rings have, and the store, on a thread of
+/// its own, for what they lack. Owned by the asking loop.
+struct ChartPageGathering {
+  enum Outcome {
+    case page(ChartPage, Instrument)
+    /// There has been no price in the range.
+    case nothing
+    /// Too many wait for the store.
+    case busy
+  }
+
+  let node: LoopNode
+  let request: ChartPage.Request
+
+  /// What the owner of the market knows.
+  private struct Rings: Sendable {
+    var instrument: Instrument
+    var candles: [Candle]
+    /// What it is kept under; nil where nothing is.
+    var symbol: String?
+    /// Whether there has been any price.
+    var hasTraded: Bool
+  }
+
+  /// Calls `completion` on the asking loop.
+  func gather(_ loop: Int, _ place: MarketPlace, then completion: @escaping (Outcome) -> Void) {
+    let request = request
+    node.ask(loop) { owner -> Rings? in
+      let found = owner.publisher.candles(
+        request.interval, from: request.from, to: request.to, limit: request.wanted, at: place, now: owner.clock.now())
+      guard let (instrument, candles, hasTraded) = found else { return nil }
+      return Rings(
+        instrument: instrument, candles: candles, symbol: owner.history?.symbol(place.instrument, place.market),
+        hasTraded: hasTraded)
+    } then: { [self] rings in
+      guard let rings else { return completion(.nothing) }
+      join(rings, completion)
+    }
+  }
+
+  private func join(_ rings: Rings, _ completion: @escaping (Outcome) -> Void) {
+    let request = request
+    let now = node.clock.now()
+    func finish(_ page: ChartPage) {
+      completion(page.candles.isEmpty && !rings.hasTraded ? .nothing : .page(page, rings.instrument))
+    }
+    if let page = ChartPage(rings: rings.candles, request, now: now) { return finish(page) }
+    let alone = ChartPage(ringsAlone: rings.candles, request, now: now)
+    guard let history = node.history, let symbol = rings.symbol else { return finish(alone) }
+    let node = node
+    let done = UncheckedTransfer(value: finish)
+    let isTaken = history.readForClient { store in
+      try store.page(request, of: symbol, rings.instrument, rings: rings.candles, now: now)
+    } then: { (page: ChartPage?) in
+      // What cannot be read is not there; the log and the health say why.
+      node.loop.execute { done.value(page ?? alone) }
+    }
+    if !isTaken { completion(.busy) }
+  }
+}

@@ -1,0 +1,128 @@
+import Logging
+import PubSub
+import Synchronization
+import Transport
+
+/// A line for each request over HTTP and for each stream that has ended: who, what, how long, how it ended, how much.
+/// Off unless `log.access` asks for it, and never more lines a second than `log.access-per-second`: what is beyond is
+/// counted.
+///
+/// Paths are written without their query, and tokens never: of a client that has one, the name of its key.
+final class AccessLog: Sendable {
+  /// What is logged.
+  enum Scope: String, CaseIterable, Sendable {
+    case none, http, streams, all
+    var hasRequests: Bool { self == .http || self == .all }
+    var hasStreams: Bool { self == .streams || self == .all }
+  }
+
+  struct Settings: Sendable, Equatable {
+    var scope = Scope.none
+    /// 1…10,000.
+    var linesPerSecond = 100
+  }
+
+  private struct State {
+    var settings: Settings
+    /// Lines of the second that began at `second`, and what was left out since it was told.
+    var second = Int64.min
+    var lines = 0
+    var leftOut = 0
+  }
+
+  private let log: Logger
+  private let now: @Sendable () -> Int64
+  private let state: Mutex<State>
+  /// Bits: requests 1, streams 2.
+  private let wanted: Atomic<UInt8>
+
+  /// - Parameter now: monotonic µs.
+  init(_ log: Logger, _ settings: Settings, now: @escaping @Sendable () -> Int64) {
+    self.log = log.of(.access)
+    self.now = now
+    state = Mutex(State(settings: settings))
+    wanted = Atomic(Self.bits(settings.scope))
+  }
+
+  private static func bits(_ scope: Scope) -> UInt8 { (scope.hasRequests ? 1 : 0) | (scope.hasStreams ? 2 : 0) }
+
+  var wantsRequests: Bool { wanted.load(ordering: .relaxed) & 1 != 0 }
+  var wantsStreams: Bool { wanted.load(ordering: .relaxed) & 2 != 0 }
+
+  func apply(_ settings: Settings) {
+    state.withLock { $0.settings = settings }
+    wanted.store(Self.bits(settings.scope), ordering: .relaxed)
+  }
+
+  /// Who was served.
+  struct Client {
+    var peer: IPAddress?
+    /// The name of its key; nil: it has none, or none is asked for.
+    var subject: String?
+
+    fileprivate var fields: Logger.Metadata {
+      var fields: Logger.Metadata = [:]
+      if let peer { fields["peer"] = "\(peer.description)" }
+      if let subject { fields["key"] = "\(subject)" }
+      return fields
+    }
+  }
+
+  /// A request was answered.
+  /// - Parameter path: without its query; nil: the request could not be read.
+  func request(
+    _ client: @autoclosure () -> Client, method: String?, path: String?, status: Int, bytes: Int, nanoseconds: UInt64
+  ) {
+    guard wantsRequests, takes() else { return }
+    var fields = client().fields
+    fields["method"] = "\(method ?? "-")"
+    fields["path"] = "\(path.map { String($0.prefix(200)) } ?? "-")"
+    fields["status"] = "\(status)"
+    fields["bytes"] = "\(bytes)"
+    fields["us"] = "\(nanoseconds / 1_000)"
+    log.info("request", metadata: fields)
+  }
+
+  /// A stream has ended.
+  /// - Parameter figures: of its client, before the hub forgot it.
+  func ended(_ session: StreamSession, _ figures: @autoclosure () -> ClientFigures?) {
+    guard wantsStreams, takes() else { return }
+    let figures = figures()
+    var fields = Client(peer: session.address, subject: figures?.subject).fields
+    fields["ended_by"] = "\(ClientCounts.Ending(code: session.closeCode).rawValue)"
+    if let code = session.closeCode { fields["code"] = "\(code)" }
+    fields["ms"] = "\((now() - session.openedAt) / 1_000)"
+    fields["bytes"] = "\(session.connection.bytesWritten)"
+    fields["messages"] = "\(figures?.sent ?? 0)"
+    fields["merged"] = "\(figures?.merged ?? 0)"
+    fields["lost"] = "\(figures?.lost ?? 0)"
+    fields["subscriptions"] = "\(figures?.subscriptions ?? 0)"
+    log.info("stream ended", metadata: fields)
+  }
+
+  /// Whether there is room for another line in this second.
+  private func takes() -> Bool {
+    let second = now() / 1_000_000
+    return state.withLock { state in
+      if state.second != second {
+        state.second = second
+        state.lines = 0
+      }
+      guard state.lines < state.settings.linesPerSecond else {
+        state.leftOut += 1
+        return false
+      }
+      state.lines += 1
+      return true
+    }
+  }
+
+  /// Says what was left out; call about once a second.
+  func tell() {
+    let leftOut = state.withLock { state in
+      defer { state.leftOut = 0 }
+      return state.leftOut
+    }
+    if leftOut > 0 { log.notice("access lines were left out", metadata: ["count": "\(leftOut)"]) }
+  }
+}

@@ -1,0 +1,59 @@
+import MarketData
+import PubSub
+import Transport
+import Venues
+import WebSocket
+
+/// All that one loop has counted, copied out when somebody asks. O(clients + instruments).
+struct NodeFigures: Sendable {
+  var metrics: NodeMetrics
+  var feeds: [FeedMetrics]
+  var loop: LoopMetrics
+  var backfill: CandleBackfill.Figures
+
+  /// On the node's loop.
+  init(_ node: LoopNode) {
+    node.loop.assertOnLoop()
+    metrics = node.metrics
+    let counts = node.compression.counts
+    metrics.framesCompressed = counts.made
+    metrics.compressedFramesSent = counts.frames
+    metrics.bytesBeforeCompression = counts.bytesBefore
+    metrics.bytesAfterCompression = counts.bytesAfter
+    metrics.streams = node.publisher.subscribedStreams
+    metrics.streamsKept = node.publisher.keptStreams - metrics.streams
+    metrics.replayBytes = node.publisher.ringBytes
+    metrics.delivery = node.delivery.toSocket
+    metrics.hub = HubFigures(node.hub)
+    feeds = node.feeds.filter { !node.endedFeeds.contains($0.slot) }.map { FeedMetrics($0, of: node) }
+    loop = LoopMetrics(index: node.loop.index, times: node.loop.times)
+    backfill = node.history?.backfillFigures ?? .init()
+  }
+}
+
+extension FeedMetrics {
+  fileprivate init(_ feed: any Feed, of node: LoopNode) {
+    let pipeline = feed.pipeline
+    let symbols = pipeline.symbolCounts
+    let session = feed as? FeedSession
+    self.init(
+      venue: pipeline.venue.name, connection: pipeline.venue.label, state: feed.status.state.rawValue,
+      messages: pipeline.counts.messages, rejected: pipeline.counts.rejected, bytes: feed.bytesReceived,
+      connects: feed.connects,
+      instruments: pipeline.market.instruments.count - (session?.leftOut.count ?? 0),
+      gaps: symbols.reduce(0) { $0 + $1.gaps }, trades: symbols.reduce(0) { $0 + $1.trades },
+      startedAt: node.feedStarts[feed.slot].microseconds, lastMessage: feed.status.lastMessage?.microseconds,
+      errors: pipeline.errors.counts, replaced: session?.linesReplaced ?? 0,
+      handoversFailed: session?.handoversFailed ?? 0, isSimulated: feed.status.source != .live,
+      refusedValues: pipeline.market.refusedValues)
+    let isHeard = feed.status.state == .live || feed.status.state == .syncing
+    let leftOut = session?.leftOut ?? []
+    for state in pipeline.market.instruments where !leftOut.contains(state.instrument.symbol) {
+      let condition: BookCondition =
+        state.isCrossedForNow ? .crossed : state.bookState != .live ? .syncing : isHeard ? .live : .stale
+      books[BookCondition.allCases.firstIndex(of: condition)!] += 1
+    }
+    let arrivals = node.delivery.toArrival
+    if feed.slot < arrivals.count { arrival = arrivals[feed.slot] }
+  }
+}

@@ -1,0 +1,26 @@
+import Recordings
+import Venues
+
+/// What a gateway runs with at present: its configuration, which a reload replaces, and where its feeds are.
+struct RunningConfiguration: Sendable {
+  var configuration: GatewayConfiguration
+  var recorder: @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
+  /// The loop of every connection that there was, by its label.
+  private(set) var loops: [String: Int] = [:]
+  /// Venues count connections by address, whatever they are for.
+  private var schedules: [String: ConnectSchedule] = [:]
+  private var feeds = 0
+
+  init(_ configuration: GatewayConfiguration) { self.configuration = configuration }
+
+  /// A new feed's number among all of the gateway's, which also says its loop; with its venue's schedule.
+  mutating func place(
+    _ venue: Venue, loops count: Int
+  ) -> (number: Int, schedule: ConnectSchedule, recorder: @Sendable (Venue, FeedConfiguration) -> RecordingSink?) {
+    let schedule = schedules[venue.name] ?? ConnectSchedule(venue.connectLimit)
+    schedules[venue.name] = schedule
+    defer { feeds += 1 }
+    loops[venue.label] = feeds % count
+    return (feeds, schedule, recorder)
+  }
+}

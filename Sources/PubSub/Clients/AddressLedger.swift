@@ -1,0 +1,119 @@
+import MarketData
+
+/// Whose clients they are, for limits that those of one address share: an IPv4 address, or an IPv6 /64.
+package struct ClientAddress: Hashable, Sendable {
+  private let high: UInt64
+  private let low: UInt64
+
+  /// - Parameters:
+  ///   - high: the first 64 bits of an IPv6 address.
+  ///   - low: the last 64 bits.
+  package init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+}
+
+/// What the clients of each address have cost together, in the unit of `ClientAllowance`. Sans-IO.
+///
+/// Each client may do work at a rate of its own, and a few hundred clients may come from one address. So the address
+/// has a rate, too: that of `clientsAtFullRate` clients, with a burst of a second. While more has been done, its
+/// clients have no bursts, what they ask for costs them more, they come after the clients of others, and no new ones
+/// come in. A client that asks for little is answered as before.
+///
+/// Bounded by the clients, and by those that came in the last `longest` and are gone: their address stays in debt.
+struct AddressLedger {
+  /// Work that an address may have done ahead, µs at its rate; more is a debt.
+  static let burst = Microseconds.second
+  /// An address that is further ahead may not open streams, µs.
+  static let newcomerLimit = 3 * Microseconds.second
+  /// Work beyond it is not remembered, µs.
+  static let longest = 10 * Microseconds.second
+  /// How many times its price work may cost while the address is in debt.
+  static let highestPrice = 4
+
+  struct Account {
+    fileprivate var address: ClientAddress
+    fileprivate var clients = 0
+    /// All work is paid for by then.
+    fileprivate var paid = Timestamp.distantPast
+    /// Whether it is in `owing`.
+    fileprivate var isOwing = false
+  }
+
+  /// Clients of one address that may do work at their full rates at the same time.
+  let clientsAtFullRate: Int
+  /// Units a second that an address pays for.
+  private let perSecond: Int64
+  private var accounts: [Account] = []
+  private var places: [ClientAddress: Int32] = [:]
+  private var free: [Int32] = []
+  /// Those that had no clients left, and may be in debt.
+  private var owing: [Int32] = []
+
+  /// - Parameters:
+  ///   - clientsAtFullRate: 1 and above.
+  ///   - workPerClient: units a second that one client may cost, 1 and above.
+  init(clientsAtFullRate: Int, workPerClient: Int) {
+    precondition(clientsAtFullRate > 0 && workPerClient > 0, "an address pays for one client at least")
+    self.clientsAtFullRate = clientsAtFullRate
+    perSecond = Int64(clientsAtFullRate) * Int64(workPerClient)
+  }
+
+  /// Addresses that are remembered.
+  var count: Int { places.count }
+
+  /// Whether an address may open another stream. O(1).
+  func admits(_ address: ClientAddress, at now: Timestamp) -> Bool {
+    guard let place = places[address] else { return true }
+    return accounts[Int(place)].paid - now <= Self.newcomerLimit
+  }
+
+  /// Counts a client. O(1).
+  /// - Returns: the place of its address, valid until it leaves.
+  mutating func enter(_ address: ClientAddress) -> Int32 {
+    if let place = places[address] {
+      accounts[Int(place)].clients += 1
+      return place
+    }
+    let place = free.popLast() ?? Int32(accounts.count)
+    if Int(place) == accounts.count { accounts.append(Account(address: address)) }
+    accounts[Int(place)] = Account(address: address, clients: 1)
+    places[address] = place
+    return place
+  }
+
+  /// A client is gone. O(1).
+  mutating func leave(_ place: Int32) {
+    accounts[Int(place)].clients -= 1
+    guard accounts[Int(place)].clients == 0, !accounts[Int(place)].isOwing else { return }
+    accounts[Int(place)].isOwing = true
+    owing.append(place)
+  }
+
+  /// Forgets addresses that have no clients and no debt. O(addresses without clients).
+  mutating func expire(at now: Timestamp) {
+    owing.removeAll { place in
+      guard accounts[Int(place)].clients == 0 else {
+        accounts[Int(place)].isOwing = false
+        return true
+      }
+      guard accounts[Int(place)].paid <= now else { return false }
+      places[accounts[Int(place)].address] = nil
+      free.append(place)
+      return true
+    }
+  }
+
+  func isInDebt(_ place: Int32, at now: Timestamp) -> Bool { accounts[Int(place)].paid - now > Self.burst }
+
+  /// Books work.
+  /// - Returns: what it costs the client: more while its address is in debt, the more clients the address has.
+  mutating func charge(_ work: Int, at place: Int32, now: Timestamp) -> Int {
+    let account = accounts[Int(place)]
+    let paid = max(account.paid, now) + Int64(work) * Microseconds.second / perSecond
+    accounts[Int(place)].paid = min(paid, now + Self.longest)
+    guard account.paid - now > Self.burst else { return work }
+    return work * min(Self.highestPrice, max(1, account.clients / clientsAtFullRate))
+  }
+}

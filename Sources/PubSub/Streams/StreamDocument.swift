@@ -1,0 +1,150 @@
+import Bytes
+
+/// What a stream shows that no market makes: the rules of an owner, the documents of a topic.
+///
+/// A snapshot's `data` is `head`, the entries between commas, and `tail`. Entries are kept in the order of their keys,
+/// so that a client that joins late costs one walk over texts that are made already.
+package struct StreamDocument: Sendable {
+  package struct Entry: Sendable {
+    package var key: UInt64
+    /// One JSON value.
+    package var text: SharedBytes
+
+    package init(key: UInt64, text: SharedBytes) {
+      self.key = key
+      self.text = text
+    }
+  }
+
+  package var head: String
+  package var tail: String
+  /// In the order of their keys.
+  package private(set) var entries: [Entry]
+
+  /// - Parameter entries: in any order, each key once.
+  package init(head: String, tail: String, entries: [Entry] = []) {
+    self.head = head
+    self.tail = tail
+    self.entries = entries.sorted { $0.key < $1.key }
+  }
+
+  /// Puts an entry in place of the one with its key, or where it belongs. O(log entries), and O(entries) for one that
+  /// is new and not the last.
+  mutating func set(_ entry: Entry) {
+    let index = index(of: entry.key)
+    if index < entries.count, entries[index].key == entry.key {
+      entries[index] = entry
+    } else {
+      entries.insert(entry, at: index)
+    }
+  }
+
+  mutating func remove(_ key: UInt64) {
+    let index = index(of: key)
+    if index < entries.count, entries[index].key == key { entries.remove(at: index) }
+  }
+
+  /// Keeps the last `limit` entries.
+  mutating func keepLast(_ limit: Int) {
+    if entries.count > limit { entries.removeFirst(entries.count - limit) }
+  }
+
+  func append(to out: inout ByteBuffer) {
+    out.append(head)
+    for (index, entry) in entries.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      out.append(entry.text.unsafeBytes)
+    }
+    out.append(tail)
+  }
+
+  private func index(of key: UInt64) -> Int {
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].key < key { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+/// What changed in a document, and the message that says so.
+package struct StreamDocumentUpdate: Sendable {
+  /// In place of the head, if it changed.
+  package var head: String?
+  package var changed: [StreamDocument.Entry] = []
+  package var removed: [UInt64] = []
+  /// The `data` of the update.
+  package var data: SharedBytes
+  /// Events that it carries; 0 on state channels.
+  package var events: UInt32 = 0
+
+  package init(data: SharedBytes) { self.data = data }
+}
+
+/// Which document: that of an owner (`alerts`), or of a name (`topic`).
+package struct StreamDocumentName: Sendable, Hashable {
+  package var channel: ChannelName
+  /// The owner, or the name.
+  package var name: String
+
+  package init(_ channel: ChannelName, _ name: String) {
+    self.channel = channel
+    self.name = name
+  }
+}
+
+/// That a document has subscribers now, or has none left.
+package enum StreamDocumentDemand: Sendable, Equatable {
+  /// Answer with `StreamPublisher.show`.
+  case wanted(StreamDocumentName)
+  case unwanted(StreamDocumentName)
+}
+
+/// The subscribed streams of documents, and what their owners have not been asked for yet.
+struct DocumentStreams {
+  private var byName: [StreamDocumentName: [PublishedStream]] = [:]
+  private var demands: [StreamDocumentDemand] = []
+
+  func streams(of name: StreamDocumentName) -> [PublishedStream] { byName[name] ?? [] }
+
+  mutating func takeDemands() -> [StreamDocumentDemand] {
+    defer { demands = [] }
+    return demands
+  }
+
+  /// Adds a stream that has found its first subscriber. Its document is asked for, though another stream may show it
+  /// already: that one may show less of it.
+  mutating func add(_ stream: PublishedStream) {
+    guard let name = stream.key.documentName else { return }
+    demands.append(.wanted(name))
+    byName[name, default: []].append(stream)
+  }
+
+  /// Removes a stream that has lost its last one.
+  mutating func remove(_ stream: PublishedStream) {
+    guard let name = stream.key.documentName else { return }
+    byName[name]?.removeAll { $0 === stream }
+    guard byName[name]?.isEmpty ?? false else { return }
+    byName[name] = nil
+    demands.append(.unwanted(name))
+  }
+}
+
+extension PublishedStream {
+  /// A topic's stream shows the last documents that were asked for.
+  func limitDocument() {
+    if key.channel == .topic { document?.keepLast(Int(key.points)) }
+  }
+}
+
+extension StreamKey {
+  /// The document that the stream shows; nil for what markets and feeds make.
+  var documentName: StreamDocumentName? {
+    switch channel {
+    case .alerts: owner.map { StreamDocumentName(.alerts, $0) }
+    case .topic: StreamDocumentName(.topic, symbol)
+    default: nil
+    }
+  }
+}
