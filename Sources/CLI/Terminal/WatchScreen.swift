@@ -53,7 +53,7 @@ struct WatchScreen {
     init(_ table: WatchTable) { state = Mutex(State(table: table)) }
 
     func follow(_ feed: WatchFeed) async {
-      let end: WatchEnd? = await feed.follow { event in
+      let end: WatchEnd? = await feed.follow { [self] event in
         state.withLock { state in
           let rows = state.table.count
           let end = state.table.apply(event)

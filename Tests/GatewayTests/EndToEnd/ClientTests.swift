@@ -12,9 +12,10 @@ import Transport
 @Suite("Client library, end to end", .serialized, .realTime)
 struct ClientTests {
   private static func client(
-    _ harness: GatewayHarness, tls caFile: String? = nil, isSecure: Bool = false
+    _ harness: GatewayHarness, tls caFile: String? = nil, isSecure: Bool = false, frames: Bool = false
   ) throws -> GatewayClient {
     var options = ClientOptions()
+    options.includesFrames = frames
     options.heartbeatInterval = .seconds(1)
     let url = "\(isSecure ? "wss" : "ws")://\(harness.gateway.address.description)/v1/stream"
     return GatewayClient(url: try GatewayURL(url), transport: .epoll(caFile: caFile), options: options)
@@ -65,7 +66,7 @@ struct ClientTests {
   func comesAndGoes() async throws {
     let harness = try GatewayHarness(venues: ["kraken"])
     try await harness.waitUntilLive()
-    let client = try Self.client(harness)
+    let client = try Self.client(harness, frames: true)
     let follower = ClientFollower(client, StreamRequest.quote("kraken:BTC-USD").untyped)
     try await follower.first("a quote") { $0.info != nil }
     for depth in [BookDepth.levels10, .levels25, .full] {
@@ -76,9 +77,12 @@ struct ClientTests {
       }
     }
     // All of the books are gone again, as the gateway counts it.
-    var patience = Patience()
-    while try await harness.get("/metrics", internal: true).text.contains("tidegate_subscriptions 1\n") == false {
-      try await patience.wait(for: "one subscription")
+    try await follower.wait("three ends") { events -> Bool? in
+      let ends = events.count { event in
+        guard case .connection(.frame(let text)) = event else { return false }
+        return text.contains(#""type":"unsubscribed""#) && text.contains(#""total":1}"#)
+      }
+      return ends == 3 ? true : nil
     }
     try await follower.first("a quote", from: follower.events.count) { $0.info != nil }
     #expect(follower.trouble.isEmpty, "\(follower.trouble)")
