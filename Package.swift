@@ -52,17 +52,31 @@ let consoleFiles = [
   "index.html", "pages", "rules.js", "session.js", "styles", "theme.js", "topics.js", "valuation.js",
 ]
 
-let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+/// Other people's packages are the gateway's alone: an app that depends on this package with `traits: []` resolves none
+/// of them. The trait is on by default, so that `swift build` builds everything.
+let gateway: TargetDependencyCondition? = .when(traits: ["Gateway"])
+let log: Target.Dependency = .product(name: "Logging", package: "swift-log", condition: gateway)
+let arguments: Target.Dependency = .product(
+  name: "ArgumentParser", package: "swift-argument-parser", condition: gateway)
+let configuration: Target.Dependency = .product(
+  name: "Configuration", package: "swift-configuration", condition: gateway)
 /// SQLite, of the system (`libsqlite3-dev`).
-let sqlite: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: gateway)
 
 var package = Package(
   name: "tidegate",
+  // Of the client library. `Mutex` sets the versions.
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .executable(name: "tidegate", targets: ["tidegate"]),
-    .library(name: "TidegateClient", targets: ["TidegateClient"]),
+    // For Apple's platforms; builds on Linux as well.
+    .library(name: "TidegateClient", targets: ["TidegateClient", "TidegateURLSession"]),
+    // For Linux.
+    .library(name: "TidegateClientLinux", targets: ["TidegateClient", "TidegateEpoll"]),
+  ],
+  traits: [
+    .trait(name: "Gateway", description: "The gateway and its command; apps that only need the client do without."),
+    .default(enabledTraits: ["Gateway"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -104,13 +118,17 @@ var package = Package(
         "Bytes", "CZlib", "Console", "CBuild", log, configuration,
       ],
       settings: confinedSettings),
-    house("TidegateClient", ["WebSocket", "HTTP1", "Transport", "Bytes"]),
+    // The client library: a core without sockets, and a transport for each kind of platform.
+    house("TidegateClient", ["HTTP1", "Bytes"]),
+    house("TidegateURLSession", ["TidegateClient", "Bytes"]),
+    house("TidegateEpoll", ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"]),
+    house("Watch", ["TidegateClient"]),
     // Level 6
     .executableTarget(
       name: "tidegate",
       dependencies: [
-        "Gateway", "VenueSimulator", "TidegateClient", "History", "Recordings", "Access", "PubSub", "Venues",
-        "MarketData", "Transport", "Bytes", arguments, log,
+        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Watch", "History", "Recordings", "Access",
+        "PubSub", "Venues", "MarketData", "Transport", "Bytes", arguments, log,
       ],
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
@@ -120,8 +138,8 @@ var package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Gateway", "TidegateClient", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
-        "Transport", "Bytes", "CZlib", "TestSupport",
+        "Gateway", "TidegateClient", "Watch", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket",
+        "HTTP1", "Transport", "Bytes", "CZlib", "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests("Fuzz", ["FuzzTargets", "Venues"]),
@@ -152,8 +170,8 @@ var package = Package(
     tests(
       "Gateway",
       [
-        "Gateway", "VenueSimulator", "TidegateClient", "History", "Recordings", "Access", "PubSub", "Venues",
-        "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite, log,
+        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "History", "Recordings", "Access", "PubSub",
+        "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite, log,
       ]),
     .target(
       name: "Simulation",
@@ -173,7 +191,14 @@ var package = Package(
     // Runs the executable, as people do.
     .testTarget(
       name: "CLITests", dependencies: ["tidegate", "Transport", "TestSupport", "TestTraits"], swiftSettings: settings),
-    tests("TidegateClient", ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"]),
+    tests("TidegateClient", ["TidegateClient", "HTTP1", "Bytes"]),
+    // A gateway on loopback for what the transports have to do.
+    .target(
+      name: "TransportTrials", dependencies: ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"],
+      path: "Tests/TransportTrials", swiftSettings: settings),
+    tests("TidegateURLSession", ["TidegateURLSession", "TidegateClient", "TransportTrials"]),
+    tests("TidegateEpoll", ["TidegateEpoll", "TidegateClient", "TransportTrials"]),
+    tests("Watch", ["Watch", "TidegateClient"]),
   ]
 )
 

@@ -1,93 +1,118 @@
 import Synchronization
 
-/// Carries a `ClientCore` out: its transport, its timer, its buffer. One lock around all of it, held for no longer than
-/// a message.
+/// Carries a `ClientCore` out: its transport, its timer, those who wait for it. One lock around all of it, held for no
+/// longer than a message.
 final class ClientSession: Sendable {
   private struct State: Sendable {
     var core: ClientCore
-    var buffer: EventBuffer
     var connection: (any ClientTransportConnection)?
     /// Of the connection; events of an older one are ignored.
     var generation = 0
     var timer: Task<Void, Never>?
     var timerAt: UInt64?
-    var waiter: CheckedContinuation<TidegateEvent?, Never>?
-    var isFinished = false
-    var isTaken = false
+    /// Those who wait for a consumer's next event, by consumer: called to look again.
+    var waiters: [Int: [(number: Int, wake: CheckedContinuation<Void, Never>)]] = [:]
+    var nextWaiter = 0
   }
 
-  /// Ends the session when the iterator is gone.
-  final class Lease: Sendable {
-    private let session: ClientSession
-    private let isOwner: Bool
-
-    init(_ session: ClientSession) {
-      self.session = session
-      isOwner = session.take()
-    }
-
-    deinit { if isOwner { session.stop() } }
-
-    func next() async -> TidegateEvent? { isOwner ? await session.next() : nil }
-  }
-
-  private let url: TidegateURL
+  private let url: GatewayURL
   private let transport: any ClientTransport
-  private let tokenSource: TidegateClient.TokenSource?
+  private let tokenSource: GatewayClient.TokenSource?
   private let state: Mutex<State>
   private let origin = ContinuousClock.now
 
   init(
-    url: TidegateURL, subscriptions: [TidegateSubscription], options: TidegateOptions, transport: any ClientTransport,
-    tokenSource: TidegateClient.TokenSource? = nil
+    url: GatewayURL, options: ClientOptions, transport: any ClientTransport,
+    tokenSource: GatewayClient.TokenSource? = nil
   ) {
     self.url = url
     self.tokenSource = tokenSource
     self.transport = transport
     var random = SystemRandomNumberGenerator()
     state = Mutex(
-      State(
-        core: ClientCore(
-          subscriptions: subscriptions, options: options, refreshesToken: tokenSource != nil, seed: random.next()),
-        buffer: EventBuffer(limit: options.bufferLimit)))
+      State(core: ClientCore(options: options, refreshesToken: tokenSource != nil, seed: random.next())))
+  }
+
+  deinit {
+    state.withLock { state in
+      state.timer?.cancel()
+      state.connection?.close(code: 1000, reason: "")
+    }
   }
 
   /// Nanoseconds since the session was made.
   private var now: UInt64 { origin.duration(to: .now).nanoseconds }
 
-  /// Starts the connection for the first taker; false for any other.
-  private func take() -> Bool {
-    state.withLock { state in
-      guard !state.isTaken else { return false }
-      state.isTaken = true
-      perform(&state) { core, now, actions in core.start(now: now, into: &actions) }
-      return true
+  // MARK: Consumers
+
+  func subscribe(_ items: [StreamItem]) -> Int {
+    var id = 0
+    act { core, now, actions in
+      id = core.subscribe(items, now: now, into: &actions)
+      core.start(now: now, into: &actions)
+    }
+    return id
+  }
+
+  func listen() -> Int {
+    var id = 0
+    act { core, now, actions in
+      id = core.listen()
+      core.start(now: now, into: &actions)
+    }
+    return id
+  }
+
+  func cancel(_ id: Int) { act { core, now, actions in core.cancel(id, now: now, into: &actions) } }
+
+  /// Waits until `take` has something, or the consumer will get no more.
+  func next<Event: Sendable>(
+    _ id: Int, _ take: @Sendable (inout ClientCore, Int) -> Event?
+  ) async throws(ConnectionFailure) -> Event? {
+    while true {
+      if Task.isCancelled { return nil }
+      let found: (event: Event?, isOver: Bool, failure: ConnectionFailure?) = state.withLock { state in
+        if let event = take(&state.core, id) { return (event, false, nil) }
+        return (nil, state.core.isOver(id), state.core.failure)
+      }
+      if let event = found.event { return event }
+      if found.isOver {
+        if let failure = found.failure { throw failure }
+        return nil
+      }
+      await wait(id)
     }
   }
 
-  private func stop() {
-    state.withLock { state in perform(&state) { core, _, actions in core.stop(into: &actions) } }
-  }
-
-  func next() async -> TidegateEvent? {
+  /// Waits until the consumer is woken or the task is cancelled.
+  private func wait(_ id: Int) async {
+    let number = state.withLock { state in
+      state.nextWaiter += 1
+      return state.nextWaiter
+    }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let ready: TidegateEvent?? = state.withLock { state in
-          if Task.isCancelled { return .some(nil) }
-          if let event = state.buffer.next() { return event }
-          if state.isFinished { return .some(nil) }
-          state.waiter = continuation
-          return nil
+        let isLate = state.withLock { state in
+          // What came since the consumer looked has woken nobody.
+          if Task.isCancelled || state.core.hasNews(id) { return true }
+          state.waiters[id, default: []].append((number, continuation))
+          return false
         }
-        if let ready { continuation.resume(returning: ready) }
+        if isLate { continuation.resume() }
       }
     } onCancel: {
-      stop()
+      let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        guard let index = state.waiters[id]?.firstIndex(where: { $0.number == number }) else { return nil }
+        return state.waiters[id]?.remove(at: index).wake
+      }
+      waiter?.resume()
     }
   }
 
-  /// Lets the core do what the consumer wants.
-  func want(_ body: @Sendable (inout ClientCore, UInt64, inout [ClientAction]) -> Void) {
+  // MARK: The core
+
+  /// Lets the core do what the app wants.
+  func act(_ body: (inout ClientCore, UInt64, inout [ClientAction]) -> Void) {
     state.withLock { state in perform(&state, body) }
   }
 
@@ -107,7 +132,7 @@ final class ClientSession: Sendable {
   }
 
   /// Lets the core act and carries out what it wants. Under the lock: transports do not call back from inside their
-  /// functions.
+  /// functions, and a continuation that is resumed runs elsewhere.
   private func perform(
     _ state: inout sending State, _ body: (inout ClientCore, UInt64, inout [ClientAction]) -> Void
   ) {
@@ -130,22 +155,10 @@ final class ClientSession: Sendable {
         guard let tokenSource else { continue }
         Task { [weak self] in
           let token = await tokenSource()
-          self?.want { core, now, actions in core.renewed(token, now: now, into: &actions) }
+          self?.act { core, now, actions in core.renewed(token, now: now, into: &actions) }
         }
-      case .emit(let event): state.buffer.append(event)
-      case .finish:
-        state.isFinished = true
-        state.timer?.cancel()
-        state.timer = nil
-      }
-    }
-    if let waiter = state.waiter {
-      if let event = state.buffer.next() {
-        state.waiter = nil
-        waiter.resume(returning: event)
-      } else if state.isFinished {
-        state.waiter = nil
-        waiter.resume(returning: nil)
+      case .wake(let id):
+        for waiter in state.waiters.removeValue(forKey: id) ?? [] { waiter.wake.resume() }
       }
     }
     schedule(&state)
@@ -154,7 +167,11 @@ final class ClientSession: Sendable {
   /// Sees to it that the core is called at its next deadline. A timer that is early finds nothing to do and is set
   /// again, so that deadlines that move back, as that of the heartbeat does all the time, cost nothing.
   private func schedule(_ state: inout sending State) {
-    guard !state.isFinished, let deadline = state.core.nextDeadline else { return }
+    guard let deadline = state.core.nextDeadline else {
+      state.timer?.cancel()
+      (state.timer, state.timerAt) = (nil, nil)
+      return
+    }
     if let at = state.timerAt, at <= deadline, state.timer != nil { return }
     state.timer?.cancel()
     state.timerAt = deadline

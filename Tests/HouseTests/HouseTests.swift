@@ -22,7 +22,10 @@ struct HouseTests {
     "History": ["GRDB", "Foundation", "Synchronization"],
     "Gateway": ["Glibc", "Dispatch", "Foundation", "Synchronization", "CZlib"],
     "VenueSimulator": ["Synchronization"],
-    "TidegateClient": ["Synchronization"],
+    // `Date` and `Decimal`, which are what apps have.
+    "TidegateClient": ["Foundation", "Synchronization"],
+    "TidegateURLSession": ["Foundation", "FoundationNetworking", "Synchronization"],
+    "TidegateEpoll": ["Synchronization"],
     "CLI": ["Glibc", "Dispatch", "Foundation", "Synchronization"],
   ]
 

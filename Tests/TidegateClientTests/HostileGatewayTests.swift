@@ -26,7 +26,7 @@ struct HostileGatewayTests {
 
   @Test("a stream at the end of its numbers is not counted on", arguments: [0, 1, UInt64.max - 1, .max])
   func numbers(from: UInt64) {
-    var it = CoreHarness([.init(channels: [.trades], symbols: ["kraken:BTC-USD"])])
+    var it = CoreHarness(StreamRequest.trades("kraken:BTC-USD").untyped)
     it.live("trades")
     let last = UInt64.max
     _ = it.receive(
@@ -34,7 +34,7 @@ struct HostileGatewayTests {
     )
     let lost = #"{"type":"notice","code":"lost","stream":1,"from_seq":\#(from),"to_seq":\#(last),"count":1}"#
     #expect(it.receive(lost).events.count == 1)
-    #expect(it.core.streams[1]?.seq == last)
+    #expect(it.core.streams.values.first?.seq == last)
   }
 
   @Test(
@@ -42,14 +42,15 @@ struct HostileGatewayTests {
     arguments: [0, 1, 9_223_372_036_854, Int64.max, -1, .min],
     [(Int64.min, Int64.max), (0, .max), (.max, .min), (.max - 1, .max), (0, 10_000_000)])
   func sparkline(step: Int64, times: (from: Int64, to: Int64)) {
-    var it = CoreHarness([.init(channels: [.sparkline], symbols: ["kraken:BTC-USD"])])
+    var it = CoreHarness(StreamRequest.sparkline("kraken:BTC-USD").untyped)
     it.live("sparkline")
     let snapshot = #"{"range":"24h","from":\#(times.from),"step_s":\#(step),"points":["1",null,"3"]}"#
-    #expect(it.receive(Self.sparkline("snapshot", #""seq":1"#, snapshot)).events.count == 1)
+    let isRead = it.receive(Self.sparkline("snapshot", #""seq":1"#, snapshot)).values.count == 1
+    #expect(isRead || [step, times.from].contains(.min))
     for (seq, index) in [0, 2, 1439, 1440, Int64.max, -1].enumerated() {
       let change = #"{"index":\#(index),"price":"5","from":\#(times.to)}"#
       _ = it.receive(Self.sparkline("update", #""prev":\#(seq + 1),"seq":\#(seq + 2)"#, change))
-      #expect(it.core.streams[1]?.sparkline?.points.count ?? 0 <= 1440)
+      #expect(it.core.streams.values.allSatisfy { ($0.payload?.points ?? 0) <= 1440 })
     }
     // `Int64.min` is no number that the scanner reads; a gateway that sends one is left.
     #expect(it.core.phase == .open || [step, times.from, times.to].contains(.min))
@@ -57,12 +58,12 @@ struct HostileGatewayTests {
 
   @Test("a sparkline of more points than the protocol has is no sparkline")
   func manyPoints() {
-    var it = CoreHarness([.init(channels: [.sparkline], symbols: ["kraken:BTC-USD"])])
+    var it = CoreHarness(StreamRequest.sparkline("kraken:BTC-USD").untyped)
     it.live("sparkline")
     let points = Array(repeating: "\"1\"", count: 1441).joined(separator: ",")
     let actions = it.receive(
       Self.sparkline("snapshot", #""seq":1"#, #"{"range":"24h","from":0,"step_s":60,"points":[\#(points)]}"#))
-    #expect(actions.events.allSatisfy { if case .snapshot = $0 { false } else { true } }, "\(actions.events.count)")
+    #expect(actions.values.isEmpty)
   }
 
   @Test(
@@ -98,27 +99,44 @@ struct HostileGatewayTests {
 
   @Test("a stream that is moved again and again leaves one unread value, not one for each number")
   func moves() {
-    var buffer = EventBuffer(limit: 4)
-    for stream in 1...1_000 as ClosedRange<Int64> {
-      let info = TidegateEvent.StreamInfo(channel: .quote, symbol: "kraken:BTC-USD", stream: stream, reason: "")
-      if stream > 1 { buffer.append(.moved(info, from: stream - 1)) }
-      buffer.append(.snapshot(info, ClientCoreTests.quote("1")))
+    var it = CoreHarness()
+    it.live()
+    let late = it.subscribe(StreamRequest.quote("kraken:BTC-USD").untyped).id
+    for stream in 2...1_000 {
+      let item = CoreHarness.item("quote", stream: stream).replacing("{", with: "{\"from\":\(stream - 1),")
+      _ = it.receive(#"{"type":"configured","streams":[\#(item)]}"#)
+      _ = it.receive(CoreHarness.quote("snapshot", seq: 1, stream: stream))
     }
-    #expect(buffer.count <= 6)
+    #expect(it.take(late).short == ["value quote"])
+    #expect(it.core.numbers.count == 1 && it.core.streams.count == 1)
   }
 
-  @Test("a spread of prices beyond all measure is shown as what it is, or not at all")
-  func spread() {
-    var table = WatchTable(url: "ws://h/", symbols: ["kraken:BTC-USD"])
-    let info = TidegateEvent.StreamInfo(channel: .quote, symbol: "kraken:BTC-USD", stream: 1, reason: "")
-    for text in ["9223372036854775807", "-9223372036854775808", "0.000000000000000001", "1e308", "-1e-300"] {
-      let quote = Quote(bid: ExactDecimal("-9223372036854775808"), ask: ExactDecimal(text))
-      _ = table.apply(.snapshot(info, .quote(quote)))
-      #expect(table.line("kraken:BTC-USD", width: 200, color: false) != nil)
-    }
-    let line = Sparkline(
-      range: "24h", from: 0, stepSeconds: 1, points: ["-1e308", "1e308", "0"].map { ExactDecimal($0) })
-    _ = table.apply(.snapshot(info, .sparkline(line)))
-    #expect(table.line("kraken:BTC-USD", width: 200, color: false) != nil)
+  @Test("a list of more elements than its kind has ends the connection, not the app", arguments: ["book", "candles"])
+  func lists(channel: String) {
+    var it = CoreHarness(
+      .all(StreamRequest.book("kraken:BTC-USD").untyped, StreamRequest.candles("kraken:BTC-USD").untyped))
+    it.live(channel)
+    let candle = #"{"time":1,"open":"1","high":"1","low":"1","close":"1","closed":true,"rev":0}"#
+    let data =
+      channel == "book"
+      ? #"{"bids":[\#(Array(repeating: #"["1","1"]"#, count: 100_001).joined(separator: ","))],"asks":[]}"#
+      : #"{"candles":[\#(Array(repeating: candle, count: 1_001).joined(separator: ","))]}"#
+    let step = it.receive(CoreHarness.message("snapshot", channel, data, seq: 11))
+    #expect(step.actions.first == .close(code: 1007, reason: "not tidegate.v1"))
   }
+
+  @Test("grants that nobody asked for make no streams")
+  func grants() {
+    var it = CoreHarness()
+    it.live()
+    let many = (2..<500).map { CoreHarness.item("book", symbol: "kraken:S\($0)-USD", stream: $0) }
+    _ = it.receive(#"{"type":"subscribed","id":9,"ok":[\#(many.joined(separator: ","))],"failed":[]}"#)
+    _ = it.receive(#"{"type":"welcome","id":9,"session":"x","ok":[\#(many.joined(separator: ","))],"failed":[]}"#)
+    #expect(it.core.streams.count == 1 && it.core.numbers.count == 1)
+    #expect(it.receive(CoreHarness.message("snapshot", "book", "{}", stream: 7, seq: 1)).events.isEmpty)
+  }
+}
+
+extension Payload {
+  fileprivate var points: Int { if case .sparkline(let line) = self { line.points.count } else { 0 } }
 }

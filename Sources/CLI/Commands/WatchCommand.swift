@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import TidegateClient
+import TidegateEpoll
 
 struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -42,7 +43,7 @@ struct WatchCommand: AsyncParsableCommand {
   var url: String { hasURL ? arguments[0] : Self.defaultURL }
 
   func validate() throws {
-    if TidegateURL(url) == nil {
+    if (try? GatewayURL(url)) == nil {
       throw ValidationError("URL \"\(url)\" is not allowed; give one like \(Self.defaultURL) or wss://host/v1/stream.")
     }
     if symbols.isEmpty { throw ValidationError("SYMBOL is missing; give at least one, like kraken:BTC-USD.") }
@@ -70,28 +71,28 @@ struct WatchCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var options = TidegateOptions()
+    var options = ClientOptions()
     options.clientName = "tidegate-watch"
-    options.caFile = ca
     options.includesFrames = json
-    var source: TidegateClient.TokenSource?
+    var source: GatewayClient.TokenSource?
     if let tokenFile {
       options.token = Self.token(inFile: tokenFile)
       source = { Self.token(inFile: tokenFile) }
     } else if let token = ProcessInfo.processInfo.environment["TIDEGATE_TOKEN"], !token.isEmpty {
       options.token = token
     }
-    guard let client = TidegateClient(url: url, options: options, tokenSource: source) else {
-      throw ExitCode.validationFailure
-    }
-    let events = client.events(
-      .init(channels: [.status]),
-      .init(channels: [.pulse, .quote, .ticker], symbols: symbols, intervalMilliseconds: 250),
-      .init(channels: [.sparkline], symbols: symbols, points: 24))
+    let client = GatewayClient(
+      url: try GatewayURL(url), transport: .epoll(caFile: ca), options: options, tokenSource: source)
+    let every = Duration.milliseconds(250)
+    let request = StreamRequest.all(
+      StreamRequest.status.untyped, StreamRequest.pulse(symbols, every: every).untyped,
+      StreamRequest.quote(symbols, every: every).untyped, StreamRequest.ticker(symbols, every: every).untyped,
+      StreamRequest.sparkline(symbols, points: 24).untyped)
+    let feed = WatchFeed(connection: client.connectionEvents(), streams: client.subscribe(request))
     if json {
-      try await FramePrinter(url: url, symbols: symbols, once: once).run(events)
+      try await FramePrinter(url: url, symbols: symbols, once: once).run(feed)
     } else {
-      try await WatchScreen(url: url, symbols: symbols, once: once).run(events)
+      try await WatchScreen(url: url, symbols: symbols, once: once).run(feed)
     }
   }
 }

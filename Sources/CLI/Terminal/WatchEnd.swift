@@ -8,6 +8,8 @@ enum WatchEnd: Equatable {
   case refused([String])
   /// With `--once`: nothing, or not all, came in time for these.
   case incomplete([String])
+  /// With `--once`: everything has been shown.
+  case complete
 
   /// With `--once`: the gateway has not answered in time.
   static func unanswered(_ url: String, lost reason: String? = nil) -> WatchEnd {
@@ -21,6 +23,7 @@ enum WatchEnd: Equatable {
     case .noConnection: 1
     case .refused: 2
     case .incomplete: 3
+    case .complete: 0
     }
   }
 
@@ -29,12 +32,14 @@ enum WatchEnd: Equatable {
     switch self {
     case .noConnection(let reason): [reason]
     case .refused(let reasons): reasons
+    case .complete: []
     case .incomplete(let symbols):
       ["incomplete after \(WatchScreen.onceLimit.components.seconds) s: \(symbols.joined(separator: ", "))"]
     }
   }
 
   func fail() throws {
+    if self == .complete { return }
     for line in lines { printError("error: \(line)") }
     throw ExitCode(status)
   }

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import TidegateClient
+import Watch
 
 #if canImport(Glibc)
   import Glibc
@@ -25,15 +26,15 @@ struct WatchScreen {
   /// How long `--once` waits for another row of a pattern, whose rows nobody knows beforehand.
   private static let patternPause = Duration.milliseconds(500)
 
-  func run(_ events: TidegateEvents) async throws {
+  func run(_ feed: WatchFeed) async throws {
     let table = WatchTable(url: url, symbols: symbols)
     let end =
       if once {
-        try await printOnce(table, events)
+        try await printOnce(table, feed)
       } else if isatty(STDOUT_FILENO) == 1 {
-        try await draw(table, events)
+        try await draw(table, feed)
       } else {
-        await printLines(table, events)
+        await printLines(table, feed)
       }
     try end?.fail()
   }
@@ -51,28 +52,27 @@ struct WatchScreen {
 
     init(_ table: WatchTable) { state = Mutex(State(table: table)) }
 
-    func follow(_ events: TidegateEvents) async {
-      for await event in events {
+    func follow(_ feed: WatchFeed) async {
+      let end: WatchEnd? = await feed.follow { [self] event in
         state.withLock { state in
           let rows = state.table.count
-          _ = state.table.apply(event)
+          let end = state.table.apply(event)
           state.isChanged = true
           if state.table.count > rows { state.lastRow = .now }
-          if case .disconnected(let reason, nil) = event { state.end = .noConnection(reason.description) }
-          if state.table.isRefused { state.end = .refused(state.table.refused) }
+          return end
         }
       }
-      state.withLock { $0.end = $0.end ?? .noConnection("the connection is over") }
+      state.withLock { $0.end = end ?? .noConnection("the connection is over") }
     }
   }
 
   /// Runs `body` ten times a second, whether or not anything arrives, until it answers true; returns why the events
   /// ended, if they did.
   private func onTimer(
-    _ table: WatchTable, _ events: TidegateEvents, _ body: (inout Shared.State) -> Bool
+    _ table: WatchTable, _ feed: WatchFeed, _ body: (inout Shared.State) -> Bool
   ) async throws -> WatchEnd? {
     let shared = Shared(table)
-    let following = Task { await shared.follow(events) }
+    let following = Task { await shared.follow(feed) }
     defer { following.cancel() }
     while true {
       if shared.state.withLock({ body(&$0) }) { return nil }
@@ -81,11 +81,11 @@ struct WatchScreen {
     }
   }
 
-  private func printOnce(_ table: WatchTable, _ events: TidegateEvents) async throws -> WatchEnd? {
+  private func printOnce(_ table: WatchTable, _ feed: WatchFeed) async throws -> WatchEnd? {
     let hasPattern = symbols.contains { $0.contains("*") }
     let deadline = ContinuousClock.now + Self.onceLimit
     var last: WatchEnd?
-    let end = try await onTimer(table, events) { state in
+    let end = try await onTimer(table, feed) { state in
       let now = ContinuousClock.now
       let isComplete = state.table.isComplete && (!hasPattern || now - state.lastRow >= Self.patternPause)
       guard isComplete || now >= deadline else { return false }
@@ -106,7 +106,7 @@ struct WatchScreen {
     return end ?? last
   }
 
-  private func draw(_ table: WatchTable, _ events: TidegateEvents) async throws -> WatchEnd? {
+  private func draw(_ table: WatchTable, _ feed: WatchFeed) async throws -> WatchEnd? {
     StandardOutput.write(Self.enter)
     let isResized = Atomic(true)
     // Whatever would end it by default, the terminal is to be as it was before.
@@ -119,7 +119,7 @@ struct WatchScreen {
       for source in ends + resizes { source.cancel() }
       StandardOutput.write(Self.leave)
     }
-    return try await onTimer(table, events) { state in
+    return try await onTimer(table, feed) { state in
       let isResized = isResized.exchange(false, ordering: .relaxed)
       guard state.isChanged || isResized else { return false }
       state.isChanged = false
@@ -130,26 +130,31 @@ struct WatchScreen {
     }
   }
 
-  /// A line for each change of a row or of a feed's state, and one when the connection is lost and when it is back.
-  private func printLines(_ table: WatchTable, _ events: TidegateEvents) async -> WatchEnd? {
-    var table = table
+  /// What printing line by line has to remember.
+  private struct Lines {
+    var table: WatchTable
     var wasLost = false
-    var end: WatchEnd?
-    for await event in events {
-      if case .disconnected(let reason, nil) = event { end = .noConnection(reason.description) }
-      let changed = table.apply(event)
-      let trouble = table.trouble
-      if let trouble, case .disconnected(_, let retryIn) = event {
-        StandardOutput.write(trouble + (retryIn == nil ? "\n" : "; coming back\n"))
-      } else if wasLost, trouble == nil {
-        StandardOutput.write("● connected to \(url)\n")
-      }
-      wasLost = trouble != nil
-      for line in table.news { StandardOutput.write(line + "\n") }
-      if let changed, let line = table.line(changed, width: Self.plainWidth, color: false) {
-        StandardOutput.write(line + "\n")
-      }
-      if table.isRefused { return .refused(table.refused) }
+  }
+
+  /// A line for each change of a row or of a feed's state, and one when the connection is lost and when it is back.
+  private func printLines(_ table: WatchTable, _ feed: WatchFeed) async -> WatchEnd? {
+    let shared = Mutex(Lines(table: table))
+    return await feed.follow { event in shared.withLock { lines in print(event, &lines) } }
+  }
+
+  private func print(_ event: WatchFeed.Event, _ lines: inout Lines) -> WatchEnd? {
+    var changed: String?
+    let end = lines.table.apply(event, changed: &changed)
+    let trouble = lines.table.trouble
+    if let trouble, case .connection(.disconnected(_, let retryIn)) = event {
+      StandardOutput.write(trouble + (retryIn == nil ? "\n" : "; coming back\n"))
+    } else if lines.wasLost, trouble == nil {
+      StandardOutput.write("● connected to \(url)\n")
+    }
+    lines.wasLost = trouble != nil
+    for line in lines.table.news { StandardOutput.write(line + "\n") }
+    if let changed, let line = lines.table.line(changed, width: Self.plainWidth, color: false) {
+      StandardOutput.write(line + "\n")
     }
     return end
   }
@@ -162,6 +167,24 @@ struct WatchScreen {
     var size = winsize()
     guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
     return (Int(size.ws_col), Int(size.ws_row))
+  }
+}
+
+extension WatchTable {
+  /// Takes an event in; why there will be nothing more to see, if it says so.
+  fileprivate mutating func apply(_ event: WatchFeed.Event) -> WatchEnd? {
+    var changed: String?
+    return apply(event, changed: &changed)
+  }
+
+  fileprivate mutating func apply(_ event: WatchFeed.Event, changed: inout String?) -> WatchEnd? {
+    switch event {
+    case .connection(let event):
+      apply(event)
+      if case .disconnected(let failure, nil) = event { return .noConnection(failure.description) }
+    case .stream(let event): changed = apply(event)
+    }
+    return isRefused ? .refused(refused) : nil
   }
 }
 

@@ -6,7 +6,6 @@ package enum ClientAction: Equatable {
   case close(code: UInt16, reason: String)
   /// Get a fresh token, and answer with `renewed`.
   case refreshToken
-  case emit(TidegateEvent)
-  /// The last action.
-  case finish
+  /// This consumer has something to take, or has come to its end.
+  case wake(Int)
 }

@@ -1,52 +1,293 @@
-/// What the gateway says of all streams: where they went, and how much was sent.
+/// Streams: what is asked for, what the gateway grants, where it goes.
 extension ClientCore {
-  /// What is known of one stream of the gateway.
-  struct Stream {
-    var item: Item
-    var priceIncrement: ExactDecimal?
-    /// Of the numbering that `seq` belongs to.
-    var epoch: String?
-    var seq: UInt64?
-    /// A book or sparkline that has a snapshot to be changed; all others are whole in each message.
-    var hasSnapshot = false
-    /// When to subscribe again if no snapshot came after a gap.
-    var gapDeadline: UInt64?
-    var sparkline: Sparkline?
+  // MARK: Asking
+
+  func isWanted(_ item: StreamItem) -> Bool { wants[item] != nil || streams[item] != nil }
+
+  /// Subscribes: in each request one set of parameters for each channel, so that its answer tells the item.
+  mutating func ask(_ items: [StreamItem], now: UInt64, into actions: inout [ClientAction]) {
+    var groups: [[StreamItem]] = []
+    var indexes: [StreamItem: Int] = [:]
+    for item in items {
+      if let index = indexes[item.of("")] {
+        groups[index].append(item)
+      } else {
+        indexes[item.of("")] = groups.count
+        groups.append([item])
+      }
+    }
+    // The nth group of each channel goes into the nth round.
+    var rounds: [[StreamItem]] = []
+    var used: [Channel: Int] = [:]
+    for group in groups {
+      let round = used[group[0].channel, default: 0]
+      used[group[0].channel] = round + 1
+      if round == rounds.count { rounds.append([]) }
+      rounds[round] += group
+    }
+    for round in rounds {
+      for start in stride(from: 0, to: round.count, by: Self.itemsPerRequest) {
+        let part = Array(round[start..<min(start + Self.itemsPerRequest, round.count)])
+        let id = takeID(.subscribe(part), now: now)
+        actions.append(.send(Requests.subscribe(id: id, items: part, cadence: cadence)))
+      }
+    }
+  }
+
+  mutating func unsubscribe(_ numbers: [Int64], now: UInt64, into actions: inout [ClientAction]) {
+    guard phase == .open else { return }
+    // 64 KiB hold more than 3000 numbers of 20 digits.
+    for start in stride(from: 0, to: numbers.count, by: 2_000) {
+      let part = Array(numbers[start..<min(start + 2_000, numbers.count)])
+      actions.append(.send(Requests.unsubscribe(id: takeID(.other, now: now), streams: part)))
+    }
+  }
+
+  /// Begins streams anew.
+  mutating func subscribeAgain(_ keys: [StreamItem], now: UInt64, into actions: inout [ClientAction]) {
+    guard !keys.isEmpty else { return }
+    var left: [Int64] = []
+    var again: [StreamItem] = []
+    for key in keys {
+      guard let number = streams[key]?.number else { continue }
+      // A number that is several streams is left by all of them.
+      for one in numbers.removeValue(forKey: number) ?? [] {
+        streams[one]?.number = nil
+        streams[one]?.gapDeadline = nil
+        gapped.remove(one)
+        again.append(one)
+      }
+      left.append(number)
+    }
+    unsubscribe(left, now: now, into: &actions)
+    ask(again, now: now, into: &actions)
+  }
+
+  /// Takes a stream off a number; true if that was its last.
+  mutating func unlink(_ key: StreamItem, from number: Int64) -> Bool {
+    numbers[number]?.removeAll { $0 == key }
+    guard numbers[number]?.isEmpty == true else { return false }
+    numbers[number] = nil
+    return true
+  }
+
+  // MARK: Granted and refused
+
+  /// The answer to a `subscribe`.
+  mutating func subscribed(
+    id: Int64?, ok: [ServerMessage.Accepted], failed: [ServerMessage.Failure], now: UInt64,
+    into actions: inout [ClientAction]
+  ) {
+    guard let id, case .subscribe(let asked)? = pending.removeValue(forKey: id)?.request else { return }
+    let items = AskedItems(asked)
+    for item in asked { wants[item]?.phase = .accepted }
+    var unwanted: [Int64] = []
+    for accepted in ok {
+      let matching = items.matching(accepted.channel, accepted.symbol)
+      guard let key = matching.first?.of(accepted.symbol) else { continue }
+      accept(accepted, as: key, for: matching, into: &actions)
+      if streams[key]?.subscribers.isEmpty == true, let number = remove(key) { unwanted.append(number) }
+    }
+    unsubscribe(unwanted, now: now, into: &actions)
+    refuse(failed, of: items, now: now, into: &actions)
+  }
+
+  private mutating func accept(
+    _ accepted: ServerMessage.Accepted, as key: StreamItem, for items: [StreamItem], into actions: inout [ClientAction]
+  ) {
+    if streams[key] == nil {
+      guard streams.count < Self.streamLimit else { return }
+      streams[key] = ClientStream(item: key, serial: takeSerial())
+    }
+    let tookOver = link(accepted, key)
+    for item in items {
+      guard let want = wants[item] else { continue }
+      wants[item]?.streams.insert(key)
+      for id in want.subscribers.sorted() { attach(id, to: key, into: &actions) }
+    }
+    if tookOver, key.channel.isState { touch(key, into: &actions) }
+  }
+
+  /// Gives a stream the number that the gateway named. True if another stream has it, whose value it then has as well.
+  @discardableResult
+  private mutating func link(_ accepted: ServerMessage.Accepted, _ key: StreamItem) -> Bool {
+    if let old = streams[key]?.number {
+      if old == accepted.stream { return false }
+      _ = unlink(key, from: old)
+    }
+    gapped.remove(key)
+    var tookOver = false
+    if let other = numbers[accepted.stream]?.first, other.channel == key.channel, other.symbol == key.symbol,
+      let stream = streams[other]
+    {
+      streams[key]?.join(stream)
+      if stream.gapDeadline != nil { gapped.insert(key) }
+      tookOver = true
+    } else {
+      streams[key]?.join(accepted)
+    }
+    numbers[accepted.stream, default: []].append(key)
+    return tookOver
+  }
+
+  private mutating func refuse(
+    _ failed: [ServerMessage.Failure], of items: AskedItems, now: UInt64, into actions: inout [ClientAction]
+  ) {
+    // Each once, however often it is refused.
+    var again: [StreamItem] = []
+    var repeated: Set<StreamItem> = []
+    var refused: Set<StreamItem> = []
+    var wait: Int64 = 0
+    for failure in failed {
+      for item in items.matching(failure.channel, failure.symbol) {
+        if let after = failure.retryAfterMilliseconds {
+          if repeated.insert(item).inserted { again.append(item) }
+          wait = max(wait, after)
+        } else if refused.insert(item.of(failure.symbol)).inserted {
+          refuse(item, Refusal(failure), into: &actions)
+        }
+      }
+    }
+    if !again.isEmpty { retryLater(again.filter(isWanted), afterMilliseconds: wait, now: now) }
+  }
+
+  /// Tells those who want an item that the gateway refuses it, or one of the symbols that it stands for.
+  mutating func refuse(_ item: StreamItem, _ refusal: Refusal, into actions: inout [ClientAction]) {
+    if item.symbol == refusal.symbol { wants[item]?.phase = .refused }
+    var ids = wants[item]?.subscribers ?? []
+    ids.formUnion(streams[item]?.subscribers ?? [])
+    for id in ids.sorted() { put(.refused(refusal), before: id, into: &actions) }
+  }
+
+  /// Subscribes to `items` again after what the gateway said, 100 ms to a minute.
+  mutating func retryLater(_ items: [StreamItem], afterMilliseconds: Int64, now: UInt64) {
+    guard !items.isEmpty else { return }
+    let wait = UInt64(max(100, min(afterMilliseconds, 60_000)))
+    retries.append((due: now + wait * 1_000_000, items: items))
+  }
+
+  // MARK: Data
+
+  mutating func take(_ message: ServerMessage.StreamMessage, now: UInt64, into actions: inout [ClientAction]) {
+    for key in numbers[message.stream] ?? [] where key.channel == message.channel {
+      let deadline = now + options.snapshotTimeout.nanoseconds
+      // In place: a book that is copied for each change costs its length.
+      let change = streams[key]?.take(message, deadline: deadline) ?? .nothing
+      if streams[key]?.gapDeadline != nil { gapped.insert(key) } else { gapped.remove(key) }
+      switch change {
+      case .nothing: break
+      case .state: touch(key, into: &actions)
+      case .trades(let trades, let isGap):
+        guard let info = streams[key]?.info else { continue }
+        if isGap { append(.gap(info, missing: nil), of: key, into: &actions) }
+        append(.value(.trades(trades), info), of: key, into: &actions)
+      }
+    }
+  }
+
+  /// Messages that the gateway did not send, as the client was too slow.
+  mutating func lost(
+    _ number: Int64, from: UInt64, to: UInt64, events: Int64?, into actions: inout [ClientAction]
+  ) {
+    for key in numbers[number] ?? [] {
+      guard let stream = streams[key] else { continue }
+      if let last = stream.seq, from == 0 || from - 1 <= last, to > last { streams[key]?.seq = to }
+      let missing = events.map { Int(clamping: $0) }
+      append(.gap(stream.info, missing: missing), of: key, into: &actions)
+    }
   }
 
   /// The subscription of each `from` is another stream from here on; its snapshot follows.
   mutating func moved(_ moves: [ServerMessage.Accepted], into actions: inout [ClientAction]) {
     // All are taken away before any is put back: a number may be both the old one of one and the new one of another.
-    let taken = moves.compactMap { move -> (move: ServerMessage.Accepted, from: Int64, item: Item)? in
-      guard let from = move.from, from != move.stream, let item = streams.removeValue(forKey: from)?.item else {
-        return nil
-      }
-      gapped.remove(from)
-      return (move, from, item)
+    let taken = moves.compactMap { move -> (move: ServerMessage.Accepted, keys: [StreamItem])? in
+      guard let from = move.from, from != move.stream, let keys = numbers.removeValue(forKey: from) else { return nil }
+      for key in keys { streams[key]?.number = nil }
+      return (move, keys)
     }
-    for (move, from, item) in taken {
-      streams[move.stream] = Stream(
-        item: item, priceIncrement: move.priceIncrement, epoch: move.epoch, seq: move.seq)
-      gapped.remove(move.stream)
-      let info = TidegateEvent.StreamInfo(
-        channel: item.channel, symbol: item.symbol, stream: move.stream, reason: "")
-      actions.append(.emit(.moved(info, from: from)))
+    for (move, keys) in taken {
+      for key in keys where link(move, key) && key.channel.isState { touch(key, into: &actions) }
     }
   }
 
-  /// One more snapshot or update has come. What a gateway says that it has sent may be any number, also the largest.
-  mutating func countData() { if received < .max { received += 1 } }
-
   /// Data that the gateway sent and that did not come, of any stream: nothing that is shown can be trusted.
-  mutating func compare(_ sent: Int64, now: UInt64, into actions: inout [ClientAction]) {
+  mutating func compare(_ sent: Int, now: UInt64, into actions: inout [ClientAction]) {
     guard sent != received else { return }
     received = sent
-    let keys = streams.keys.sorted()
-    for key in keys {
-      guard let item = streams[key]?.item else { continue }
-      let info = TidegateEvent.StreamInfo(channel: item.channel, symbol: item.symbol, stream: key, reason: "")
-      actions.append(.emit(.gap(info)))
-    }
+    let keys = sorted(streams.keys).filter { streams[$0]?.number != nil }
+    for key in keys where key.channel.isState && streams[key]?.miss(until: nil) == true { touch(key, into: &actions) }
     subscribeAgain(keys, now: now, into: &actions)
+  }
+
+  // MARK: Coming back to a session
+
+  /// The streams to resume, trades first: nothing else can bring those back. Of the channels whose messages are whole
+  /// the snapshot of an ordinary subscription is all there is to have.
+  func streamsToResume() -> [(number: Int64, stream: ClientStream)] {
+    guard session != nil else { return [] }
+    let left = streams.values.compactMap { stream in stream.numberToResume.map { (number: $0, stream: stream) } }
+    let sorted = left.sorted { one, other in
+      let (isOne, isOther) = (one.stream.item.channel == .trades, other.stream.item.channel == .trades)
+      return isOne == isOther ? one.stream.serial < other.stream.serial : isOne
+    }
+    return Array(sorted.prefix(Self.resumeLimit))
+  }
+
+  /// The gateway's answer to what was to be resumed. What it could not go on with begins anew, here or with the
+  /// subscription that was sent beside.
+  mutating func resumed(_ accepted: [ServerMessage.Accepted], into actions: inout [ClientAction]) {
+    var asked = resuming
+    resuming.removeAll()
+    // The streams of each name, so that each item of a long answer is looked up at once.
+    var names: [String: [Int64]] = [:]
+    for (number, item) in asked.sorted(by: { $0.key > $1.key }) {
+      names["\(item.channel) \(item.symbol)", default: []].append(number)
+    }
+    for item in accepted {
+      let name = "\(item.channel) \(item.symbol)"
+      var number = asked[item.stream].map { "\($0.channel) \($0.symbol)" == name } == true ? item.stream : nil
+      while number == nil, let other = names[name]?.popLast() { number = asked[other] == nil ? nil : other }
+      guard let number, let key = asked.removeValue(forKey: number), let stream = streams[key] else { continue }
+      guard item.isRecovered == true else {
+        link(item, key)
+        continue
+      }
+      streams[key]?.resume(item.stream)
+      numbers[item.stream, default: []].append(key)
+      if key.channel == .trades {
+        append(.resumed(stream.info), of: key, into: &actions)
+      } else {
+        touch(key, into: &actions)
+      }
+    }
+    for key in streams.keys where streams[key]?.numberToResume != nil { streams[key]?.numberToResume = nil }
+  }
+}
+
+/// The items of one request, by what an answer names them.
+struct AskedItems {
+  private var names: [String: StreamItem] = [:]
+
+  init(_ items: [StreamItem]) {
+    for item in items { names["\(item.channel.rawValue) \(item.symbol)"] = item }
+  }
+
+  /// The items that stand for a symbol: itself, or a pattern.
+  func matching(_ channel: String, _ symbol: String) -> [StreamItem] {
+    var found: [StreamItem] = []
+    func add(_ symbol: some StringProtocol) { if let item = names["\(channel) \(symbol)"] { found.append(item) } }
+    add(symbol)
+    guard let colon = symbol.firstIndex(of: ":"), !symbol.hasSuffix("*"), !symbol.hasPrefix("*") else { return found }
+    add(symbol[...colon] + "*")
+    add("*" + symbol[colon...])
+    return found
+  }
+}
+
+extension Refusal {
+  init(_ failure: ServerMessage.Failure) {
+    self.init(
+      channel: Channel(rawValue: failure.channel), symbol: failure.symbol, code: RefusalCode(rawValue: failure.code),
+      message: failure.message, hint: failure.hint)
   }
 }

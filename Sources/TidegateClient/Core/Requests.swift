@@ -6,7 +6,8 @@ enum Requests {
   ///   - session: the token of the session to go on with.
   ///   - streams: what of it, and where each stopped.
   static func hello(
-    id: Int64, options: TidegateOptions, session: String?, streams: [(number: Int64, stream: ClientCore.Stream)]
+    id: Int64, options: ClientOptions, session: String?, streams: [(number: Int64, stream: ClientStream)],
+    cadence: Int? = nil
   ) -> String {
     var out = ByteBuffer()
     out.append("{\"op\":\"hello\",\"id\":")
@@ -18,7 +19,7 @@ enum Requests {
     out.append(",\"client\":")
     out.append(json: options.clientName)
     out.append(",\"heartbeat_s\":")
-    out.append(integer: Int64(options.heartbeatSeconds))
+    out.append(integer: max(1, min(options.heartbeatInterval.components.seconds, 60)))
     if let session {
       out.append(",\"resume\":{\"session\":")
       out.append(json: session)
@@ -29,7 +30,7 @@ enum Requests {
         out.append(json: item.channel.rawValue)
         out.append(",\"symbol\":")
         out.append(json: item.symbol)
-        appendParameters(of: item, to: &out)
+        appendParameters(of: item, cadence: cadence, to: &out)
         out.append(",\"stream\":")
         out.append(integer: entry.number)
         out.append(",\"epoch\":")
@@ -44,29 +45,41 @@ enum Requests {
     return out.description
   }
 
-  private static func appendParameters(of item: ClientCore.Item, to out: inout ByteBuffer) {
-    if let depth = item.depth {
-      out.append(",\"depth\":")
-      out.append(integer: Int64(depth))
+  /// - Parameter cadence: in place of the item's own.
+  private static func appendParameters(of item: StreamItem, cadence: Int? = nil, to out: inout ByteBuffer) {
+    switch item.depth {
+    case .levels10: out.append(",\"depth\":10")
+    case .levels25: out.append(",\"depth\":25")
+    case .levels100: out.append(",\"depth\":100")
+    case .full: out.append(",\"depth\":\"full\"")
+    case nil: break
+    }
+    if let range = item.range {
+      out.append(",\"range\":")
+      out.append(json: range.rawValue)
     }
     if let points = item.points {
       out.append(",\"points\":")
       out.append(integer: Int64(points))
     }
     if let interval = item.interval {
+      out.append(",\"interval\":")
+      out.append(json: interval.rawValue)
+    }
+    if let cadence = cadence ?? item.cadence {
       out.append(",\"interval_ms\":")
-      out.append(integer: Int64(interval))
+      out.append(integer: Int64(cadence))
     }
   }
 
   /// One entry per set of parameters; symbols stand in the order they were given.
-  static func subscribe(id: Int64, items: [ClientCore.Item]) -> String {
+  static func subscribe(id: Int64, items: [StreamItem], cadence: Int? = nil) -> String {
     var out = ByteBuffer()
     out.append("{\"op\":\"subscribe\",\"id\":")
     out.append(integer: id)
     out.append(",\"streams\":[")
-    var groups: [(item: ClientCore.Item, symbols: [String])] = []
-    var indexes: [ClientCore.Item: Int] = [:]
+    var groups: [(item: StreamItem, symbols: [String])] = []
+    var indexes: [StreamItem: Int] = [:]
     for item in items {
       var key = item
       key.symbol = ""
@@ -88,7 +101,8 @@ enum Requests {
         }
         out.append("]")
       }
-      appendParameters(of: group.item, to: &out)
+      // `status` has no rates.
+      appendParameters(of: group.item, cadence: group.item.channel == .status ? nil : cadence, to: &out)
       out.append("}")
     }
     out.append("]}")

@@ -1,15 +1,14 @@
 import Bytes
+import Foundation
 
 /// A message of `tidegate.v1` as read; the data of a stream is kept as text until its stream is known.
 enum ServerMessage {
   struct StreamMessage {
     var isSnapshot: Bool
-    var channel: String
-    var symbol: String
+    var channel: Channel
     var stream: Int64
     var prev: UInt64?
     var seq: UInt64
-    var reason: String
     var data: StreamData
   }
 
@@ -26,6 +25,17 @@ enum ServerMessage {
     var isRecovered: Bool?
   }
 
+  /// An item of a request that was refused.
+  struct Failure {
+    var channel = ""
+    var symbol = ""
+    var code = ""
+    var message = ""
+    var hint = ""
+    /// When it can be asked for again.
+    var retryAfterMilliseconds: Int64?
+  }
+
   struct ErrorReply {
     var id: Int64?
     var code: String
@@ -36,15 +46,19 @@ enum ServerMessage {
   }
 
   /// The streams are those of a resumed session.
-  case welcome(id: Int64?, TidegateEvent.Welcome, ok: [Accepted], failed: [TidegateEvent.FailedItem])
-  case subscribed(id: Int64?, ok: [Accepted], failed: [TidegateEvent.FailedItem])
+  case welcome(id: Int64?, Welcome, ok: [Accepted], failed: [Failure])
+  case subscribed(id: Int64?, ok: [Accepted], failed: [Failure])
   /// The answer to a request that asks for no data.
   case done(id: Int64?)
   /// Subscriptions are other streams now: the answer to `configure` (with its `id`) or part of a notice.
-  case moved(id: Int64?, [Accepted], TidegateEvent.Notice?)
+  case moved(id: Int64?, [Accepted], Notice?)
   case stream(StreamMessage)
-  case heartbeat(TidegateEvent.Heartbeat)
-  case notice(TidegateEvent.Notice)
+  case heartbeat(Heartbeat)
+  case notice(Notice)
+  /// Messages of a stream that will not come.
+  case lost(stream: Int64, from: UInt64, to: UInt64, events: Int64?)
+  /// The token ends soon.
+  case expiring
   case error(ErrorReply)
   /// Data of a channel that this version does not know.
   case unknownData
@@ -54,7 +68,15 @@ enum ServerMessage {
 
 /// What the `data` of a snapshot or update holds.
 enum StreamData {
-  case payload(TidegateEvent.Payload)
+  /// Whole.
+  case payload(Payload)
+  case trades([Trade])
+  /// All levels, or those that changed.
+  case levels(BookLevels)
+  /// A whole line, but for its symbol.
+  case sparkline(Sparkline)
+  /// The last candles, or those that changed.
+  case candles([CandleSeries.Candle])
   /// The book is out of sync with the exchange: the reason.
   case outOfSync(String)
   /// A change of one point of a sparkline.
@@ -75,18 +97,18 @@ extension ServerMessage {
 
 /// The fields of any message, gathered before its type is known: JSON objects have no order.
 private struct Fields {
-  var type = "", channel = "", symbol = "", session = "", node = "", version = "", reason = ""
+  var type = "", channel = "", symbol = "", session = "", node = "", version = ""
   var code = "", message = "", hint = "", action = ""
-  var id: Int64?, stream: Int64?, time: Int64?, sent: Int64?, interval: Int64?, count: Int64?, reconnect: Int64?
-  var retryAfter: Int64?
+  var id: Int64?, stream: Int64?, time: Int64?, sent: Int64?, interval: Int64?, reconnect: Int64?
+  var retryAfter: Int64?, events: Int64?
   var deadline: Int64?
-  var retry = false, isResumed = false
+  var retry = false, isResumed = false, isSimulated = false
   var prev: UInt64?, seq: UInt64?, fromSeq: UInt64?, toSeq: UInt64?
   var heartbeat: Double?
   var data: JSONSlice?
   var ok: [ServerMessage.Accepted] = []
   var streams: [ServerMessage.Accepted] = []
-  var failed: [TidegateEvent.FailedItem] = []
+  var failed: [ServerMessage.Failure] = []
   var feeds: [FeedReport] = []
 
   mutating func read(_ key: JSONSlice, _ json: inout JSONScanner) throws {
@@ -98,7 +120,6 @@ private struct Fields {
     case "session": session = try json.word()
     case "node": node = try json.word()
     case "version": version = try json.word()
-    case "reason": reason = try json.word()
     case "code": code = try json.word()
     case "message": message = try json.word()
     case "hint": hint = try json.word()
@@ -109,7 +130,8 @@ private struct Fields {
     case "time": time = try json.int64()
     case "sent": sent = try json.int64()
     case "interval_ms": interval = try json.int64()
-    case "count": count = try json.int64()
+    case "events": events = try json.int64()
+    case "simulated": isSimulated = try json.bool()
     case "reconnect_in_ms": reconnect = try json.int64()
     case "retry_after_ms": retryAfter = try json.int64()
     case "retry": retry = try json.bool()
@@ -136,16 +158,18 @@ private struct Fields {
   func message(_ text: [UInt8]) throws -> ServerMessage {
     switch type {
     case "welcome":
+      let seconds = max(0.1, min(heartbeat ?? 5, 3_600))
       return .welcome(
         id: id,
-        .init(
-          session: session, node: node, version: version, heartbeatSeconds: heartbeat ?? 5, isResumed: isResumed),
+        Welcome(
+          session: session, node: node, version: version, heartbeatInterval: .seconds(seconds), isResumed: isResumed,
+          isSimulated: isSimulated),
         ok: ok, failed: failed)
     case "subscribed": return .subscribed(id: id, ok: ok, failed: failed)
     case "unsubscribed", "paused", "resumed": return .done(id: id)
     case "configured": return .moved(id: id, streams, nil)
     case "snapshot", "update":
-      guard let stream, let seq, let data, let known = TidegateChannel(rawValue: channel) else {
+      guard let stream, let seq, let data, let known = Channel(rawValue: channel) else {
         return .unknownData
       }
       let whole = JSONScanner(text.span.bytes)
@@ -154,18 +178,24 @@ private struct Fields {
         return .unknownData
       }
       return .stream(
-        .init(
-          isSnapshot: type == "snapshot", channel: channel, symbol: symbol, stream: stream, prev: prev, seq: seq,
-          reason: reason, data: content))
-    case "heartbeat": return .heartbeat(.init(time: time ?? 0, sent: sent ?? 0, feeds: feeds))
+        .init(isSnapshot: type == "snapshot", channel: known, stream: stream, prev: prev, seq: seq, data: content))
+    case "heartbeat":
+      return .heartbeat(
+        Heartbeat(time: time.map { Date(microseconds: $0) }, sent: Int(clamping: sent ?? 0), feeds: feeds))
     case "notice":
       switch code {
-      case "slow": return .moved(id: nil, streams, .slow(action: action, intervalMilliseconds: interval))
+      case "slow":
+        let notice = action == "restored" ? Notice.restored : .slowedDown(to: interval.map { .milliseconds($0) })
+        return .moved(id: nil, streams, notice)
       case "lost":
         guard let stream, let fromSeq, let toSeq else { return .unknown }
-        return .notice(.lost(stream: stream, from: fromSeq, to: toSeq, count: count ?? 0))
-      case "drain": return .notice(.drain(reconnectInMilliseconds: max(0, reconnect ?? 0), deadline: deadline))
-      default: return .notice(.other(code: code))
+        return .lost(stream: stream, from: fromSeq, to: toSeq, events: events)
+      case "drain":
+        let wait = max(0, min(reconnect ?? 0, 600_000))
+        return .notice(
+          .draining(reconnectIn: .milliseconds(wait), deadline: deadline.map { Date(microseconds: $0) }))
+      case "expiring": return .expiring
+      default: return .notice(.unknown(code))
       }
     case "error":
       return .error(

@@ -1,13 +1,14 @@
 import Bytes
+import Foundation
 
 /// What the scanner cannot see: a value of the right kind that is not what it should be.
 enum MessageError: Error, Equatable {
   case notANumber(offset: Int)
-  /// A sparkline of more points than one may have.
-  case tooManyPoints(offset: Int)
+  /// A list of more elements than one may have.
+  case tooMany(offset: Int)
 }
 
-/// Reading the parts of messages. Unknown fields are skipped, absent ones stay nil (protocol, section 1).
+/// Reading the parts of messages. Unknown fields are skipped, absent ones stay nil (protocol, ground rules).
 extension JSONScanner {
   /// A string with its escapes decoded.
   mutating func word() throws -> String {
@@ -23,6 +24,9 @@ extension JSONScanner {
     guard let value = ExactDecimal(try decoded(slice)) else { throw MessageError.notANumber(offset: offset) }
     return value
   }
+
+  /// A time in microseconds since 1970, UTC.
+  mutating func date() throws -> Date { Date(microseconds: try int64()) }
 
   mutating func required() throws -> ExactDecimal {
     let offset = self.offset
@@ -74,11 +78,11 @@ extension JSONScanner {
     return item
   }
 
-  mutating func failed() throws -> [TidegateEvent.FailedItem] {
-    var items: [TidegateEvent.FailedItem] = []
+  mutating func failed() throws -> [ServerMessage.Failure] {
+    var items: [ServerMessage.Failure] = []
     try arrayStart()
     while try nextElement() {
-      var item = TidegateEvent.FailedItem(channel: "", symbol: "", code: "", message: "", hint: "")
+      var item = ServerMessage.Failure()
       try object { key, json in
         switch key {
         case "channel": item.channel = try json.word()
@@ -117,17 +121,18 @@ extension JSONScanner {
   }
 
   private mutating func feed(venue: String) throws -> FeedReport {
-    var feed = FeedReport(venue: venue, state: "", indicator: .reconnecting)
+    var feed = FeedReport(venue: venue, state: .unknown(""), indicator: .reconnecting)
     try object { key, json in
       switch key {
       case "venue": feed.venue = try json.word()
-      case "state": feed.state = try json.word()
-      case "indicator": feed.indicator = .init(rawValue: try json.word()) ?? .reconnecting
-      case "age_ms": feed.ageMilliseconds = try json.int64()
+      case "state": feed.state = FeedState(rawValue: try json.word())
+      case "indicator": feed.indicator = FeedIndicator(rawValue: try json.word())
+      case "age_ms": feed.age = .milliseconds(try json.int64())
       case "simulated": feed.isSimulated = try json.bool()
+      case "replayed": feed.isReplayed = try json.bool()
       case "reason": feed.reason = try json.word()
-      case "since": feed.since = try json.int64()
-      case "attempt": feed.attempt = try json.int64()
+      case "since": feed.since = try json.date()
+      case "attempt": feed.attempt = Int(clamping: try json.int64())
       case "syncing": try json.object { symbol, json in feed.syncing[symbol] = try json.word() }
       case "failed": try json.object { symbol, json in feed.failed[symbol] = try json.word() }
       default: try json.skipValue()
@@ -137,14 +142,15 @@ extension JSONScanner {
   }
 
   /// The `data` of a channel; nil if it lacks what the channel cannot do without.
-  mutating func streamData(_ channel: TidegateChannel, isSnapshot: Bool) throws -> StreamData? {
+  mutating func streamData(_ channel: Channel, isSnapshot: Bool) throws -> StreamData? {
     switch channel {
     case .quote: try quote()
-    case .trades: .payload(.trades(try trades()))
+    case .trades: .trades(try trades())
     case .ticker: .payload(.ticker(try ticker()))
     case .pulse: try pulse().map { .payload(.pulse($0)) }
     case .book: try book()
-    case .sparkline: isSnapshot ? .payload(.sparkline(try sparkline())) : try sparklineChange()
+    case .sparkline: isSnapshot ? .sparkline(try sparkline()) : try sparklineChange()
+    case .candles: .candles(try candles())
     case .status: .payload(.status(try status()))
     }
   }
@@ -169,7 +175,7 @@ extension JSONScanner {
       case "bid_size": quote.bidSize = try json.exact()
       case "ask": quote.ask = try json.exact()
       case "ask_size": quote.askSize = try json.exact()
-      case "time": quote.time = try json.int64()
+      case "time": quote.time = try json.date()
       default: try json.skipValue()
       }
     }
@@ -188,14 +194,14 @@ extension JSONScanner {
 
   private mutating func trade() throws -> Trade? {
     var id = ""
-    var price: ExactDecimal?, size: ExactDecimal?, side: Trade.Side?, time: Int64?
+    var price: ExactDecimal?, size: ExactDecimal?, side: Trade.Side?, time: Date?
     try object { key, json in
       switch key {
       case "id": id = json.peek() == .string ? try json.word() : String(try json.int64())
       case "price": price = try json.exact()
       case "size": size = try json.exact()
       case "side": side = .init(rawValue: try json.word())
-      case "time": time = try json.int64()
+      case "time": time = try json.date()
       default: try json.skipValue()
       }
     }
@@ -218,8 +224,10 @@ extension JSONScanner {
       case "vwap_24h": ticker.vwap24h = try json.exact()
       case "change_24h": ticker.change24h = try json.exact()
       case "change_pct_24h": ticker.changePercent24h = try json.exact()
-      case "trades_24h": ticker.trades24h = try json.int64()
-      case "time": ticker.time = try json.int64()
+      case "trades_24h": ticker.trades24h = Int(clamping: try json.int64())
+      case "source": ticker.source = TickerSource(rawValue: try json.word())
+      case "covered_from": ticker.coveredFrom = try json.date()
+      case "time": ticker.time = try json.date()
       default: try json.skipValue()
       }
     }
@@ -229,8 +237,8 @@ extension JSONScanner {
   private mutating func pulse() throws -> Pulse? {
     var direction = Pulse.Direction.flat
     var price: ExactDecimal?, previous: ExactDecimal?, change: ExactDecimal?, change24h: ExactDecimal?
-    var merged: Int64 = 1
-    var time: Int64?
+    var merged = 1
+    var time: Date?
     try object { key, json in
       switch key {
       case "direction": direction = .init(rawValue: try json.word()) ?? .flat
@@ -238,8 +246,8 @@ extension JSONScanner {
       case "previous": previous = try json.exact()
       case "change_pct": change = try json.exact()
       case "change_pct_24h": change24h = try json.exact()
-      case "merged": merged = try json.int64()
-      case "time": time = try json.int64()
+      case "merged": merged = Int(clamping: try json.int64())
+      case "time": time = try json.date()
       default: try json.skipValue()
       }
     }
@@ -250,7 +258,7 @@ extension JSONScanner {
   }
 
   private mutating func book() throws -> StreamData {
-    var book = BookLevels(bids: [], asks: [])
+    var book = BookLevels()
     var state = "live"
     var reason = ""
     try object { key, json in
@@ -259,50 +267,118 @@ extension JSONScanner {
       case "reason": reason = try json.word()
       case "bids": book.bids = try json.levels()
       case "asks": book.asks = try json.levels()
-      case "spread": book.spread = try json.exact()
-      case "spread_pct": book.spreadPercent = try json.exact()
-      case "time": book.time = try json.int64()
+      case "time": book.time = try json.date()
       default: try json.skipValue()
       }
     }
-    return state == "live" ? .payload(.book(book)) : .outOfSync(reason)
+    return state == "live" ? .levels(book) : .outOfSync(reason)
   }
 
+  /// Levels of one side that a book may have: more are no market's, and would be work without end.
+  private static var levelLimit: Int { 100_000 }
+
   /// `[["64123.4","0.5"],…]`
-  private mutating func levels() throws -> [BookLevel] {
-    var levels: [BookLevel] = []
+  private mutating func levels() throws -> [OrderBook.Level] {
+    var levels: [OrderBook.Level] = []
     try arrayStart()
     while try nextElement() {
       let offset = self.offset
+      guard levels.count < Self.levelLimit else { throw MessageError.tooMany(offset: offset) }
       try arrayStart()
-      var pair: [ExactDecimal] = []
-      while try nextElement() { pair.append(try required()) }
-      guard pair.count >= 2 else { throw MessageError.notANumber(offset: offset) }
-      levels.append(BookLevel(price: pair[0], size: pair[1]))
+      var pair: (ExactDecimal?, ExactDecimal?)
+      var count = 0
+      while try nextElement() {
+        let value = try required()
+        if count == 0 { pair.0 = value } else if count == 1 { pair.1 = value }
+        count += 1
+      }
+      guard let price = pair.0, let size = pair.1 else { throw MessageError.notANumber(offset: offset) }
+      levels.append(OrderBook.Level(price: price, size: size))
     }
     return levels
   }
 
   private mutating func sparkline() throws -> Sparkline {
-    var line = Sparkline(range: "24h", from: 0, stepSeconds: 0, points: [])
+    var line = Sparkline(symbol: "", range: .day)
     try object { key, json in
       switch key {
-      case "range": line.range = try json.word()
-      case "from": line.from = try json.int64()
+      case "range": line.range = SparklineRange(rawValue: try json.word())
+      case "from": line.start = try json.int64()
       case "step_s": line.stepSeconds = try json.int64()
-      case "trend": line.trend = .init(rawValue: try json.word())
+      case "covered_from": line.coveredFrom = try json.date()
+      case "gaps": line.gaps = try json.gaps()
       case "points":
         try json.arrayStart()
         while try json.nextElement() {
-          guard line.points.count < Sparkline.pointsLimit else {
-            throw MessageError.tooManyPoints(offset: json.offset)
-          }
+          guard line.points.count < Sparkline.pointsLimit else { throw MessageError.tooMany(offset: json.offset) }
           line.points.append(try json.exact())
         }
       default: try json.skipValue()
       }
     }
     return line
+  }
+
+  /// `[{"from":…,"to":…},…]`
+  private mutating func gaps() throws -> [Range<Date>] {
+    var gaps: [Range<Date>] = []
+    try arrayStart()
+    while try nextElement() {
+      guard gaps.count < Sparkline.pointsLimit else { throw MessageError.tooMany(offset: offset) }
+      var from: Date?, to: Date?
+      try object { key, json in
+        switch key {
+        case "from": from = try json.date()
+        case "to": to = try json.date()
+        default: try json.skipValue()
+        }
+      }
+      if let from, let to, from < to { gaps.append(from..<to) }
+    }
+    return gaps
+  }
+
+  private mutating func candles() throws -> [CandleSeries.Candle] {
+    var candles: [CandleSeries.Candle] = []
+    try object { key, json in
+      guard key == "candles" else { return try json.skipValue() }
+      try json.arrayStart()
+      while try json.nextElement() {
+        guard candles.count < CandleSeries.limit else { throw MessageError.tooMany(offset: json.offset) }
+        if let candle = try json.candle() { candles.append(candle) }
+      }
+    }
+    return candles
+  }
+
+  private mutating func candle() throws -> CandleSeries.Candle? {
+    var time: Int64?
+    var open: ExactDecimal?, high: ExactDecimal?, low: ExactDecimal?, close: ExactDecimal?
+    var volume: ExactDecimal?, quoteVolume: ExactDecimal?
+    var trades: Int?
+    var isClosed = false
+    var revision = 0
+    var source = CandleSource.own
+    try object { key, json in
+      switch key {
+      case "time": time = try json.int64()
+      case "open": open = try json.exact()
+      case "high": high = try json.exact()
+      case "low": low = try json.exact()
+      case "close": close = try json.exact()
+      case "volume": volume = try json.exact()
+      case "quote_volume": quoteVolume = try json.exact()
+      case "trades": trades = Int(clamping: try json.int64())
+      case "closed": isClosed = try json.bool()
+      case "rev": revision = Int(clamping: try json.int64())
+      case "source": source = CandleSource(rawValue: try json.word())
+      default: try json.skipValue()
+      }
+    }
+    guard let time, let open, let high, let low, let close else { return nil }
+    return CandleSeries.Candle(
+      open: open, high: high, low: low, close: close, volume: volume, quoteVolume: quoteVolume, trades: trades,
+      isClosed: isClosed, revision: revision, source: source, start: time)
   }
 
   private mutating func sparklineChange() throws -> StreamData? {
@@ -317,35 +393,5 @@ extension JSONScanner {
     }
     guard let index, let price else { return nil }
     return .sparklineChange(index: index, price: price, from: from)
-  }
-}
-
-extension Sparkline {
-  /// As many points as a line may have, as the protocol says.
-  static let pointsLimit = 1440
-
-  /// Applies a change of the newest point: drops as many from the front as `from` moved by, and repeats the last one up
-  /// to `index`, so that a line of less than the whole span grows. False if it does not fit this line.
-  mutating func apply(index: Int64, price: ExactDecimal, from newFrom: Int64?) -> Bool {
-    guard let last = points.last, (0..<Int64(Self.pointsLimit)).contains(index) else { return false }
-    var moved = 0
-    if let newFrom, newFrom != from {
-      // Where the span does not divide evenly, a step is up to a second longer than it says.
-      let (step, isStepOver) = stepSeconds.multipliedReportingOverflow(by: 1_000_000)
-      let (distance, isOver) = newFrom.subtractingReportingOverflow(from)
-      guard !isStepOver, !isOver, step > 0, distance > 0 else { return false }
-      let rounded = distance / step + (distance % step >= step - step / 2 ? 1 : 0)
-      moved = Int(min(rounded, Int64(points.count)))
-    }
-    guard Int(index) >= points.count - moved - 1 else { return false }
-    points.removeFirst(moved)
-    if let newFrom { from = newFrom }
-    while points.count <= Int(index) { points.append(last) }
-    points[Int(index)] = price
-    if let first = points.lazy.compactMap({ $0 }).first, let last = points.lazy.compactMap({ $0 }).last {
-      let order = ExactDecimal.order(first, last)
-      trend = order < 0 ? .up : order > 0 ? .down : .flat
-    }
-    return true
   }
 }

@@ -1,4 +1,5 @@
-/// Makes WebSocket connections for a client. Put your platform's own under it, or use the default.
+/// Makes WebSocket connections for a client. There are two: `TidegateURLSession` for Apple's platforms and
+/// `TidegateEpoll` for Linux.
 ///
 /// A transport does the opening handshake, pings and frames; the client does everything inside the messages.
 public protocol ClientTransport: Sendable {
@@ -7,7 +8,7 @@ public protocol ClientTransport: Sendable {
   /// `receive` is called with events in order, one at a time, from any thread, but never from inside `connect`, `send`
   /// or `close`; `.closed` or `.refused` is the last one and always comes, unless the client closed the connection.
   func connect(
-    to url: TidegateURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
+    to url: GatewayURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection
 }
 

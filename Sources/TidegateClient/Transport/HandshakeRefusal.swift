@@ -2,33 +2,37 @@ import Bytes
 import HTTP1
 
 /// What a server answered instead of opening a WebSocket, as far as a client can use it.
-struct HandshakeRefusal: Equatable {
+package struct HandshakeRefusal: Equatable {
   /// Characters of the server's own words that are handed on.
   private static let wordsLimit = 300
+  /// Bytes of an answer that are looked at.
+  package static let bodyLimit = 16_384
 
-  var status: Int
-  var retryAfter: Duration?
-  var reason: String
+  package var status: Int
+  package var retryAfter: Duration?
+  package var reason: String
 
   /// Reads `Retry-After` (RFC 9110 section 10.2.3), and of a gateway's JSON the `message` and `hint`. A date is read as
   /// the time since the answer's own `Date`, so that the clocks of client and server need not agree; without a `Date`
   /// it says nothing.
-  init(_ head: HTTPResponseHead, body: [UInt8]) {
-    status = head.status
-    let waits = head.fields.values("Retry-After")
+  /// - Parameters:
+  ///   - phrase: of the status line; empty if there was none.
+  ///   - waits: the values of `Retry-After`.
+  ///   - date: the first value of `Date`.
+  package init(status: Int, phrase: String, waits: [String], date: String?, body: [UInt8]) {
+    self.status = status
     if waits.count == 1 {
-      let sent = head.fields.values("Date").first.flatMap { HTTPDate.parse($0) }
+      let sent = date.flatMap { HTTPDate.parse($0) }
       if sent != nil || HTTPDate.parse(waits[0]) == nil {
         retryAfter = RetryAfter.seconds(waits[0], now: sent ?? 0).map { .seconds($0) }
       }
     }
-    let words = Self.words(body)
+    let words = body.count <= Self.bodyLimit ? Self.words(body) : ""
     reason =
-      "the server answered \(head.status)\(head.reason.isEmpty ? "" : " " + head.reason)"
-      + (words.isEmpty ? "" : ": " + words)
+      "the server answered \(status)\(phrase.isEmpty ? "" : " " + phrase)" + (words.isEmpty ? "" : ": " + words)
   }
 
-  var event: ClientTransportEvent { .refused(status: status, retryAfter: retryAfter, reason: reason) }
+  package var event: ClientTransportEvent { .refused(status: status, retryAfter: retryAfter, reason: reason) }
 
   private static func words(_ body: [UInt8]) -> String {
     var message = ""

@@ -1,12 +1,14 @@
 import Bytes
 import TidegateClient
+import Watch
 
 extension FuzzTarget {
   /// What a gateway sends to `TidegateClient`, a message a line. Lines of one character are what else happens: `!` a
   /// second passes, `+` the next deadline comes, `~` the connection breaks, `^` a handshake is refused, `$` the app
-  /// reads what has come, `<` it pauses, `>` it resumes, `*` it asks for another rate.
+  /// that reads late reads what has come, `<` it pauses, `>` it resumes, `*` it asks for another rate, `%` it
+  /// subscribes to one more book, or cancels that.
   static let serverMessage = FuzzTarget(
-    "server-message", maxLength: 8192, words: ["\n", "!", "+", "~", "^", "$", "<", ">", "*"]
+    "server-message", maxLength: 8192, words: ["\n", "!", "+", "~", "^", "$", "<", ">", "*", "%"]
   ) { (bytes) throws(FuzzFailure) in
     let model = try ClientModel()
     for line in bytes.lines.prefix(200) { try model.take(line) }
@@ -19,25 +21,37 @@ private final class ClientModel {
   /// The gateway's limit of a request.
   private static let requestLimit = 65_536
   private static let second: UInt64 = 1_000_000_000
+  private static let request = StreamRequest.all(
+    StreamRequest.status.untyped, StreamRequest.trades("kraken:BTC-USD").untyped,
+    StreamRequest.quote("kraken:BTC-USD").untyped, StreamRequest.ticker("kraken:BTC-USD").untyped,
+    StreamRequest.pulse("kraken:BTC-USD").untyped, StreamRequest.book("kraken:BTC-USD").untyped,
+    StreamRequest.sparkline("kraken:BTC-USD").untyped, StreamRequest.candles("kraken:BTC-USD").untyped,
+    StreamRequest.book("*:ETH-USD", depth: .levels10, every: .milliseconds(100)).untyped)
+  private static let limit = 8
 
   private var core: ClientCore
   private var now: UInt64 = second
-  private var buffer = EventBuffer(limit: 8)
+  private var early = 0
+  private var late = 0
+  private var more: Int?
+  private var listener = 0
   private var table = WatchTable(url: "ws://gateway/v1/stream", symbols: ["kraken:BTC-USD"])
-  /// Books by stream, of events as they came and as they were read.
-  private var early: [Int64: BookView] = [:]
-  private var late: [Int64: BookView] = [:]
+  /// What each app shows, by channel and symbol; nil: it is old.
+  private var shown: [[StreamInfo: Payload?]] = [[:], [:]]
   private var hasDropped = false
   private var isFinished = false
   private var isConnecting = false
   private var tokens = 0
 
   init() throws(FuzzFailure) {
-    core = ClientCore(
-      subscriptions: [
-        .init(channels: [.status]), .init(channels: TidegateChannel.allCases, symbols: ["kraken:BTC-USD"]),
-        .init(channels: [.book, .trades], symbols: ["kraken:*"], depth: 10, intervalMilliseconds: 100),
-      ], options: .init(), refreshesToken: true, seed: 7)
+    var options = ClientOptions()
+    options.bufferLimit = Self.limit
+    core = ClientCore(options: options, refreshesToken: true, seed: 7)
+    listener = core.listen()
+    try act { [self] in
+      early = $0.subscribe(Self.request, now: $1, into: &$2)
+      late = $0.subscribe(Self.request, now: $1, into: &$2)
+    }
     try act { $0.start(now: $1, into: &$2) }
     try connect()
   }
@@ -54,7 +68,16 @@ private final class ClientModel {
     case [UInt8(ascii: "$")]: try readAll()
     case [UInt8(ascii: "<")]: try act { $0.pause(now: $1, into: &$2) }
     case [UInt8(ascii: ">")]: try act { $0.resume(now: $1, into: &$2) }
-    case [UInt8(ascii: "*")]: try act { $0.configure(interval: 1000, now: $1, into: &$2) }
+    case [UInt8(ascii: "*")]: try act { $0.configure(cadence: 1000, now: $1, into: &$2) }
+    case [UInt8(ascii: "%")]:
+      try act { [self] in
+        if let more {
+          $0.cancel(more, now: $1, into: &$2)
+          self.more = nil
+        } else {
+          more = $0.subscribe(StreamRequest.book("kraken:ETH-USD", depth: .full).untyped, now: $1, into: &$2)
+        }
+      }
     default:
       try connect()
       try act { $0.receive(line, now: $1, into: &$2) }
@@ -83,15 +106,25 @@ private final class ClientModel {
     var actions: [ClientAction] = []
     body(&core, now, &actions)
     for action in actions {
-      try require(!isFinished, "something is wanted after the end: \(action)")
       switch action {
-      case .connect: isConnecting = true
+      case .connect:
+        try require(!isFinished, "a connection is wanted after the end")
+        isConnecting = true
       case .send(let text): try check(request: text)
       case .close: isConnecting = false
       case .refreshToken: tokens += 1
-      case .emit(let event): try emit(event)
-      case .finish: isFinished = true
+      case .wake: break
       }
+    }
+    while let event = core.nextOfConnection(listener) {
+      if case .disconnected(_, nil) = event { isFinished = true }
+      table.apply(event)
+      try checkTable()
+    }
+    while let event = core.next(early) {
+      _ = table.apply(event)
+      try checkTable()
+      try follow(event, app: 0)
     }
     let asked = tokens
     tokens = 0
@@ -113,10 +146,7 @@ private final class ClientModel {
     }
   }
 
-  private func emit(_ event: TidegateEvent) throws(FuzzFailure) {
-    Self.follow(event, &early)
-    buffer.append(event)
-    _ = table.apply(event)
+  private func checkTable() throws(FuzzFailure) {
     for line in table.lines(width: 60, height: 12, color: false) {
       try require(line.count <= 60, "a line of \(line.count) characters")
       try checkPrintable(line)
@@ -131,47 +161,68 @@ private final class ClientModel {
       "a terminal would obey: \(line.debugDescription)")
   }
 
-  /// Takes all that is unread, and compares the books that were followed event by event with those that were read late.
+  /// Reads what came for the app that is late, and compares what both show.
   func readAll() throws(FuzzFailure) {
-    let count = buffer.count
-    var taken = 0
-    while let event = buffer.next() {
-      taken += 1
-      if case .dropped = event { hasDropped = true }
-      Self.follow(event, &late)
+    var events = 0
+    while let event = core.next(late) {
+      switch event {
+      case .value(.trades(let trades), _): events += max(1, trades.count)
+      case .gap, .resumed, .refused: events += 1
+      case .value, .stale: break
+      case .dropped: hasDropped = true
+      }
+      try follow(event, app: 1)
     }
-    try requireSame(count, taken, "events that were counted and taken")
-    for (stream, book) in early {
-      try check(side: book.bids, sign: -1)
-      try check(side: book.asks, sign: 1)
-      if hasDropped { continue }
-      let other = late[stream] ?? BookView()
-      try requireSame(book.isSynced, other.isSynced, "in sync, read early and late")
-      guard book.isSynced else { continue }
-      try requireSame(book.bids, other.bids, "bids read early and late")
-      try requireSame(book.asks, other.asks, "asks read early and late")
+    // What of trades is stale stands among the events, too.
+    try require(events <= Self.limit, "\(events) events waited")
+    let names = Set(shown[0].keys).union(shown[1].keys)
+    for name in names where name.channel != .trades && !hasDropped {
+      try requireSame(shown[0][name] ?? nil, shown[1][name] ?? nil, "\(name) read early and late")
     }
   }
 
-  private func check(side: [BookLevel], sign: Int) throws(FuzzFailure) {
+  private func follow(_ event: StreamEvent<Payload>, app: Int) throws(FuzzFailure) {
+    switch event {
+    case .value(let payload, let info):
+      shown[app][StreamInfo.named(info)] = payload
+      try check(payload)
+    case .stale(let info, _): shown[app][StreamInfo.named(info)] = .some(nil)
+    case .gap, .resumed, .refused, .dropped: break
+    }
+  }
+
+  private func check(_ payload: Payload) throws(FuzzFailure) {
+    switch payload {
+    case .book(let book):
+      try check(side: book.bids, sign: -1)
+      try check(side: book.asks, sign: 1)
+      let depth = book.depth(5)
+      try require((depth.bids + depth.asks).allSatisfy { (0...1).contains($0.share) }, "a bar beyond its box")
+    case .sparkline(let line):
+      try require(line.points.count <= 1440, "a line of \(line.points.count) points")
+      _ = (line.change, line.trend, line.from, line.step)
+    case .candles(let series):
+      let isOrdered = zip(series.candles, series.candles.dropFirst()).allSatisfy { $0.time <= $1.time }
+      try require(isOrdered && series.candles.count <= CandleSeries.limit, "candles out of order, or too many")
+    case .quote(let quote): _ = quote.spread
+    case .trades, .ticker, .pulse, .status: break
+    }
+  }
+
+  private func check(side: [OrderBook.Level], sign: Int) throws(FuzzFailure) {
     for (better, worse) in zip(side, side.dropFirst()) {
       let inOrder = sign < 0 ? better.price > worse.price : better.price < worse.price
       try require(inOrder, "levels out of order: \(better.price) before \(worse.price)")
     }
-    try require(side.allSatisfy { !$0.size.isZero }, "a level without size")
+    try require(side.allSatisfy { $0.size > 0 }, "a level without size")
   }
+}
 
-  private static func follow(_ event: TidegateEvent, _ books: inout [Int64: BookView]) {
-    switch event {
-    case .snapshot(let info, .book), .update(let info, .book): books[info.stream, default: BookView()].apply(event)
-    case .gap(let info) where info.channel == .book, .outOfSync(let info, _) where info.channel == .book,
-      .recovered(let info) where info.channel == .book:
-      books[info.stream, default: BookView()].apply(event)
-    case .moved(let info, let from) where info.channel == .book:
-      books[from] = nil
-      books[info.stream, default: BookView()].apply(event)
-    case .disconnected: for stream in books.keys { books[stream]?.apply(event) }
-    default: break
-    }
+extension StreamInfo {
+  /// Without the increment, which may change.
+  fileprivate static func named(_ info: StreamInfo) -> StreamInfo {
+    var name = info
+    name.priceIncrement = nil
+    return name
   }
 }

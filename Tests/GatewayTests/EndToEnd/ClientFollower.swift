@@ -1,39 +1,56 @@
 import Synchronization
 import TidegateClient
 
-/// Takes the events of a client and lets a test wait for what it expects. The connection ends with it.
+/// Takes the events of a client and lets a test wait for what it expects. The subscription ends with it.
 final class ClientFollower: Sendable {
+  enum Event: Sendable {
+    case connection(ConnectionEvent)
+    case stream(StreamEvent<Payload>)
+  }
+
   private struct State {
-    var events: [TidegateEvent] = []
-    var isOver = false
+    var events: [Event] = []
+    /// Of the streams and of the connection.
+    var over = 0
   }
 
   private let state: Shared
-  private let task: Task<Void, Never>
+  private let tasks: [Task<Void, Never>]
 
   private final class Shared: Sendable {
     let mutex = Mutex(State())
   }
 
-  init(_ events: TidegateEvents) {
+  init(_ client: GatewayClient, _ requests: StreamRequest<Payload>...) {
     let state = Shared()
     self.state = state
-    task = Task {
-      for await event in events { state.mutex.withLock { $0.events.append(event) } }
-      state.mutex.withLock { $0.isOver = true }
-    }
+    let connection = client.connectionEvents()
+    let streams = client.subscribe(.all(requests))
+    tasks = [
+      Task {
+        for await event in connection { state.mutex.withLock { $0.events.append(.connection(event)) } }
+        state.mutex.withLock { $0.over += 1 }
+      },
+      Task {
+        // Why they end is the connection's to tell.
+        do {
+          for try await event in streams { state.mutex.withLock { $0.events.append(.stream(event)) } }
+        } catch {}
+        state.mutex.withLock { $0.over += 1 }
+      },
+    ]
   }
 
-  deinit { task.cancel() }
+  deinit { for task in tasks { task.cancel() } }
 
-  var events: [TidegateEvent] { state.mutex.withLock { $0.events } }
+  var events: [Event] { state.mutex.withLock { $0.events } }
   /// What should not have happened.
-  var trouble: [TidegateEvent] { events.filter { $0.isTrouble } }
-  var isOver: Bool { state.mutex.withLock { $0.isOver } }
+  var trouble: [Event] { events.filter { $0.isTrouble } }
+  var isOver: Bool { state.mutex.withLock { $0.over == 2 } }
 
   /// Waits until `look` finds something in the events from the `from`th on.
   @discardableResult
-  func wait<T>(_ what: String, from: Int = 0, _ look: ([TidegateEvent]) -> T?) async throws -> T {
+  func wait<T>(_ what: String, from: Int = 0, _ look: ([Event]) -> T?) async throws -> T {
     var patience = Patience()
     while true {
       let events = events
@@ -44,20 +61,22 @@ final class ClientFollower: Sendable {
 
   /// Waits for one event; answers its place.
   @discardableResult
-  func first(_ what: String, from: Int = 0, where fits: (TidegateEvent) -> Bool) async throws -> Int {
+  func first(_ what: String, from: Int = 0, where fits: (Event) -> Bool) async throws -> Int {
     from + (try await wait(what, from: from) { $0.firstIndex(where: fits) })
   }
 }
 
-extension TidegateEvent {
-  var isConnected: Bool { if case .connected = self { true } else { false } }
-  var isHeartbeat: Bool { if case .heartbeat = self { true } else { false } }
+extension ClientFollower.Event {
+  var isConnected: Bool { if case .connection(.connected) = self { true } else { false } }
+  var isHeartbeat: Bool { if case .connection(.heartbeat) = self { true } else { false } }
   var isTrouble: Bool {
     switch self {
-    case .gap, .failed, .disconnected, .dropped: true
+    case .connection(.disconnected), .connection(.dropped), .stream(.stale), .stream(.gap), .stream(.refused),
+      .stream(.dropped):
+      true
     default: false
     }
   }
-  var snapshotInfo: StreamInfo? { if case .snapshot(let info, _) = self { info } else { nil } }
-  var updateInfo: StreamInfo? { if case .update(let info, _) = self { info } else { nil } }
+  var info: StreamInfo? { if case .stream(.value(_, let info)) = self { info } else { nil } }
+  var book: OrderBook? { if case .stream(.value(.book(let book), _)) = self { book } else { nil } }
 }

@@ -4,6 +4,7 @@ import MarketData
 import TestTraits
 import Testing
 import TidegateClient
+import TidegateEpoll
 import Transport
 import VenueSimulator
 import Venues
@@ -76,18 +77,17 @@ struct ClientRecordingTests {
     while try await harness.get("/v1/instruments").text.contains("ABC-USD") == false {
       try await patience.wait(for: "the instrument")
     }
+    let url = try GatewayURL("ws://\(harness.gateway.address.description)/v1/stream")
     let follower = ClientFollower(
-      try #require(TidegateClient(url: "ws://\(harness.gateway.address.description)/v1/stream")).events(
-        .init(channels: [.book], symbols: ["coinbase:ABC-USD"], depth: 100, intervalMilliseconds: 0)))
+      GatewayClient(url: url, transport: .epoll),
+      StreamRequest.book("coinbase:ABC-USD", depth: .levels100, every: .zero).untyped)
     // Twice: after the first end the gateway comes back and gets all of it again.
     try await follower.wait("the last level, two times") { events -> Bool? in
-      var view = BookView()
       var times = 0
       var wasThere = false
-      for event in events where view.apply(event) {
+      for book in events.compactMap(\.book) {
         let isThere =
-          view.bids.count == 52 && view.bids.first?.price.description == "10.50"
-          && view.asks.map(\.size.doubleValue) == [3, 4]
+          book.bids.count == 52 && book.bids.first?.price.description == "10.50" && book.asks.map(\.size) == [3, 4]
         if isThere, !wasThere { times += 1 }
         wasThere = isThere
       }

@@ -2,6 +2,7 @@ import Foundation
 import TestTraits
 import Testing
 import TidegateClient
+import TidegateEpoll
 import Transport
 
 @testable import Access
@@ -11,41 +12,80 @@ import Transport
 @Suite("Client library, end to end", .serialized, .realTime)
 struct ClientTests {
   private static func client(
-    _ harness: GatewayHarness, tls caFile: String? = nil, isSecure: Bool = false
-  ) throws -> TidegateClient {
-    var options = TidegateOptions()
-    options.caFile = caFile
-    options.heartbeatSeconds = 1
+    _ harness: GatewayHarness, tls caFile: String? = nil, isSecure: Bool = false, frames: Bool = false
+  ) throws -> GatewayClient {
+    var options = ClientOptions()
+    options.includesFrames = frames
+    options.heartbeatInterval = .seconds(1)
     let url = "\(isSecure ? "wss" : "ws")://\(harness.gateway.address.description)/v1/stream"
-    return TidegateClient(url: try #require(TidegateURL(url)), options: options)
+    return GatewayClient(url: try GatewayURL(url), transport: .epoll(caFile: caFile), options: options)
   }
 
-  @Test("all channels of all venues: a snapshot of each stream, then updates, and heartbeats that count them right")
+  /// A request for every symbol of a channel.
+  private static func request(_ channel: Channel, _ symbols: [String]) -> StreamRequest<Payload> {
+    let every = Duration.milliseconds(100)
+    return switch channel {
+    case .trades: StreamRequest.trades(symbols, every: every).untyped
+    case .quote: StreamRequest.quote(symbols, every: every).untyped
+    case .ticker: StreamRequest.ticker(symbols, every: every).untyped
+    case .pulse: StreamRequest.pulse(symbols, every: every).untyped
+    case .book: StreamRequest.book(symbols, every: every).untyped
+    case .sparkline: StreamRequest.sparkline(symbols, every: every).untyped
+    case .candles: StreamRequest.candles(symbols, every: every).untyped
+    case .status: StreamRequest.status.untyped
+    }
+  }
+
+  @Test("all channels of all venues: a value of each stream, then others, and heartbeats that count them right")
   func everyChannel() async throws {
     let harness = try GatewayHarness()
     try await harness.waitUntilLive()
     let symbols = ["kraken:BTC-USD", "coinbase:ETH-USD", "binance:ZEC-USDT"]
-    let channels = TidegateChannel.allCases.filter { $0 != .status }
     let follower = ClientFollower(
-      try Self.client(harness).events(
-        .init(channels: channels, symbols: symbols, intervalMilliseconds: 100), .init(channels: [.status])))
-    for channel in channels {
+      try Self.client(harness), .all(Channel.allCases.map { Self.request($0, symbols) }))
+    for channel in Channel.allCases where channel != .status {
       for symbol in symbols {
-        let place = try await follower.first("a snapshot of \(channel) \(symbol)") {
-          $0.snapshotInfo?.channel == channel && $0.snapshotInfo?.symbol == symbol
+        let place = try await follower.first("a value of \(channel) \(symbol)") {
+          $0.info?.channel == channel && $0.info?.symbol == symbol
         }
-        // A sparkline moves when its last point does, a ticker once a second.
-        if channel == .sparkline { continue }
-        try await follower.first("an update of \(channel) \(symbol)", from: place) {
-          $0.updateInfo?.channel == channel && $0.updateInfo?.symbol == symbol
+        // A sparkline moves when its last point does, candles with their last, a ticker once a second.
+        if channel == .sparkline || channel == .candles { continue }
+        try await follower.first("another of \(channel) \(symbol)", from: place + 1) {
+          $0.info?.channel == channel && $0.info?.symbol == symbol
         }
       }
     }
-    try await follower.first("the status") { $0.snapshotInfo?.channel == .status }
+    try await follower.first("the status") { $0.info?.channel == .status }
     let place = try await follower.first("a heartbeat") { $0.isHeartbeat }
     try await follower.first("another one", from: place + 1) { $0.isHeartbeat }
-    #expect(follower.trouble == [])
-    #expect(follower.events.first?.isConnected == true, "\(follower.events.prefix(3))")
+    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
+    await harness.stop()
+  }
+
+  @Test("streams come and go on a live connection, and what is left goes on")
+  func comesAndGoes() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    try await harness.waitUntilLive()
+    let client = try Self.client(harness, frames: true)
+    let follower = ClientFollower(client, StreamRequest.quote("kraken:BTC-USD").untyped)
+    try await follower.first("a quote") { $0.info != nil }
+    for depth in [BookDepth.levels10, .levels25, .full] {
+      let books = client.subscribe(.book("kraken:BTC-USD", depth: depth))
+      for try await case .value(let book, _) in books {
+        #expect(book.symbol == "kraken:BTC-USD" && book.spread != nil)
+        break
+      }
+    }
+    // All of the books are gone again, as the gateway counts it.
+    try await follower.wait("three ends") { events -> Bool? in
+      let ends = events.count { event in
+        guard case .connection(.frame(let text)) = event else { return false }
+        return text.contains(#""type":"unsubscribed""#) && text.contains(#""total":1}"#)
+      }
+      return ends == 3 ? true : nil
+    }
+    try await follower.first("a quote", from: follower.events.count) { $0.info != nil }
+    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
     await harness.stop()
   }
 
@@ -55,9 +95,8 @@ struct ClientTests {
     let harness = try GatewayHarness(venues: [venue])
     try await harness.waitUntilLive()
     let symbol = "\(venue):\(GatewayHarness.symbols[venue]![0])"
-    let follower = ClientFollower(
-      try Self.client(harness).events(.init(channels: [.book], symbols: [symbol], depth: 25, intervalMilliseconds: 0)))
-    try await follower.first("an update") { $0.updateInfo != nil }
+    let follower = ClientFollower(try Self.client(harness), StreamRequest.book(symbol, every: .zero).untyped)
+    try await follower.first("a book") { $0.book != nil }
     // A client that is behind gets several changes as one, and not the states between them: a book asked for at such a
     // moment is none that it has seen. It sees others.
     var served: Set<String> = []
@@ -66,69 +105,63 @@ struct ClientTests {
       let answer = try await harness.get("/v1/books/\(symbol)?depth=25")
       #expect(answer.status == 200)
       served.insert(BookCopy(answer.json).text)
-      var view = BookView()
-      if follower.events.contains(where: { view.apply($0) && view.isSynced && served.contains(Self.text(view)) }) {
-        break
-      }
+      if follower.events.contains(where: { $0.book.map { served.contains(Self.text($0)) } ?? false }) { break }
       try await patience.wait(for: "a book of /v1/books; \(served.count) were served")
     }
-    #expect(follower.trouble == [])
+    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
     await harness.stop()
   }
 
   /// As `BookCopy.text`.
-  private static func text(_ view: BookView) -> String {
+  private static func text(_ view: OrderBook) -> String {
     [view.bids.reversed(), view.asks].map { side in
       side.map { "\($0.price):\($0.size)" }.joined(separator: " ")
     }.joined(separator: " | ")
   }
 
-  @Test("another rate moves the streams to other numbers, and they go on there")
+  @Test("at another rate the streams go on")
   func configure() async throws {
     let harness = try GatewayHarness(venues: ["kraken"])
     try await harness.waitUntilLive()
-    let events = try Self.client(harness).events(
-      .init(channels: [.quote, .book], symbols: ["kraken:BTC-USD"], intervalMilliseconds: 0))
-    let follower = ClientFollower(events)
-    for channel in [TidegateChannel.quote, .book] {
-      try await follower.first("an update of \(channel)") { $0.updateInfo?.channel == channel }
+    let client = try Self.client(harness)
+    let symbol = "kraken:BTC-USD"
+    let follower = ClientFollower(
+      client, StreamRequest.quote(symbol, every: .zero).untyped, StreamRequest.book(symbol, every: .zero).untyped)
+    for channel in [Channel.quote, .book] {
+      try await follower.first("a value of \(channel)") { $0.info?.channel == channel }
     }
-    events.configure(intervalMilliseconds: 250)
-    for channel in [TidegateChannel.quote, .book] {
-      let (place, info) = try await follower.wait("the move of \(channel)") { events in
-        for (place, event) in events.enumerated() {
-          if case .moved(let info, let from) = event, info.channel == channel, from != info.stream {
-            return (place, info)
-          }
-        }
-        return nil
-      }
-      let snapshot = try await follower.first("its snapshot", from: place) { $0.snapshotInfo?.stream == info.stream }
-      try await follower.first("its updates", from: snapshot) { $0.updateInfo?.stream == info.stream }
+    client.setUpdateInterval(.seconds(1))
+    // Of two heartbeats, a second apart, the second has at most two values of each stream before it.
+    try await follower.wait("a slower pace") { events -> Bool? in
+      let beats = events.indices.filter { events[$0].isHeartbeat }
+      guard let last = beats.last, let before = beats.dropLast().last else { return nil }
+      let values = events[before..<last].filter { $0.info != nil }.count
+      return values > 0 && values <= 4 ? true : nil
     }
-    try await follower.first("a heartbeat", from: follower.events.count) { $0.isHeartbeat }
-    #expect(follower.trouble == [])
+    let place = follower.events.count
+    for channel in [Channel.quote, .book] {
+      try await follower.first("a value of \(channel)", from: place) { $0.info?.channel == channel }
+    }
+    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
     await harness.stop()
   }
 
-  @Test("a pause leaves heartbeats alone; a resume brings a snapshot of each stream")
+  @Test("a pause leaves heartbeats alone; a resume brings a value of each stream")
   func pause() async throws {
     let harness = try GatewayHarness(venues: ["coinbase"])
     try await harness.waitUntilLive()
-    let events = try Self.client(harness).events(
-      .init(channels: [.quote], symbols: ["coinbase:BTC-USD"], intervalMilliseconds: 0))
-    let follower = ClientFollower(events)
-    try await follower.first("an update") { $0.updateInfo != nil }
-    events.pause()
+    let client = try Self.client(harness)
+    let follower = ClientFollower(client, StreamRequest.quote("coinbase:BTC-USD", every: .zero).untyped)
+    try await follower.first("a value") { $0.info != nil }
+    client.pause()
     // Two heartbeats in a row: nothing came for a second, in which a quote at this rate has many updates.
     let quiet = try await follower.wait("a silence") { events in
       events.indices.dropFirst().first { events[$0].isHeartbeat && events[$0 - 1].isHeartbeat }
     }
-    events.resume()
-    let place = try await follower.first("a snapshot", from: quiet) { $0.snapshotInfo != nil }
-    #expect(follower.events[place].snapshotInfo?.reason == "resume")
-    try await follower.first("updates again", from: place) { $0.updateInfo != nil }
-    #expect(follower.trouble == [])
+    client.resume()
+    let place = try await follower.first("a value", from: quiet) { $0.info != nil }
+    try await follower.first("updates again", from: place + 1) { $0.info != nil }
+    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
     await harness.stop()
   }
 
@@ -136,20 +169,17 @@ struct ClientTests {
   func reconnect() async throws {
     let harness = try GatewayHarness(venues: ["binance"])
     try await harness.waitUntilLive()
-    let follower = ClientFollower(
-      try Self.client(harness).events(.init(channels: [.pulse], symbols: ["binance:BTC-USDT"])))
-    try await follower.first("a snapshot") { $0.snapshotInfo != nil }
+    let follower = ClientFollower(try Self.client(harness), StreamRequest.pulse("binance:BTC-USDT").untyped)
+    try await follower.first("a value") { $0.info != nil }
     let address = harness.gateway.address
     await harness.stop()
     let lost = try await follower.first("the end of the connection") {
-      if case .disconnected(.closed(code: 4201, _), _?) = $0 { true } else { false }
+      if case .connection(.disconnected(.closed(code: 4201, _), _?)) = $0 { true } else { false }
     }
     let next = try GatewayHarness(venues: ["binance"]) { $0.listen = address }
     let back = try await follower.first("the next connection", from: lost) { $0.isConnected }
-    let snapshot = try await follower.first("its snapshot", from: back) {
-      $0.snapshotInfo?.symbol == "binance:BTC-USDT"
-    }
-    try await follower.first("updates", from: snapshot) { $0.updateInfo != nil }
+    let value = try await follower.first("its value", from: back) { $0.info?.symbol == "binance:BTC-USDT" }
+    try await follower.first("updates", from: value + 1) { $0.info != nil }
     #expect(!follower.isOver)
     await next.stop()
   }
@@ -159,10 +189,10 @@ struct ClientTests {
     let access = Authenticator(policy: AccessPolicy())
     let harness = try GatewayHarness(venues: ["kraken"], access: access)
     let url = "ws://\(harness.gateway.address.description)/v1/stream?token=secret"
-    let client = try #require(TidegateClient(url: url))
-    let follower = ClientFollower(client.events(.init(channels: [.status])))
+    let client = GatewayClient(url: try GatewayURL(url), transport: .epoll)
+    let follower = ClientFollower(client, StreamRequest.status.untyped)
     let reason = try await follower.wait("the refusal") { events in
-      for case .disconnected(.refused(400, let reason), nil) in events { return reason }
+      for case .connection(.disconnected(.refused(400, let reason), nil)) in events { return reason }
       return nil as String?
     }
     #expect(reason.contains("token"), "\(reason)")
@@ -185,16 +215,14 @@ struct ClientTests {
       $0.tlsSettings.certificates = [files.certificate]
       $0.tlsSettings.keys = [files.key]
     }
-    let subscription = TidegateSubscription(channels: [.status])
-
     let trusting = ClientFollower(
-      try Self.client(harness, tls: files.certificate, isSecure: true).events(subscription))
-    try await trusting.first("the status") { $0.snapshotInfo?.channel == .status }
-    #expect(trusting.trouble == [])
+      try Self.client(harness, tls: files.certificate, isSecure: true), StreamRequest.status.untyped)
+    try await trusting.first("the status") { $0.info?.channel == .status }
+    #expect(trusting.trouble.isEmpty, "\(trusting.trouble)")
 
-    let wary = ClientFollower(try Self.client(harness, isSecure: true).events(subscription))
+    let wary = ClientFollower(try Self.client(harness, isSecure: true), StreamRequest.status.untyped)
     let reason = try await wary.wait("the refusal") { events in
-      for case .disconnected(.transport(let reason), _?) in events { return reason }
+      for case .connection(.disconnected(.network(let reason), _?)) in events { return reason }
       return nil as String?
     }
     #expect(reason.contains("certificate"), "\(reason)")

@@ -2,6 +2,7 @@ import Foundation
 import TestTraits
 import Testing
 import TidegateClient
+import TidegateEpoll
 import Transport
 import VenueSimulator
 import WebSocket
@@ -101,17 +102,14 @@ struct CompressionTests {
   func venueAndClient() async throws {
     let harness = try GatewayHarness(venues: ["coinbase", "kraken"])
     try await harness.waitUntilLive()
-    let client = TidegateClient(
-      url: try #require(TidegateURL("ws://\(harness.gateway.address.description)/v1/stream")))
+    let url = try GatewayURL("ws://\(harness.gateway.address.description)/v1/stream")
     let follower = ClientFollower(
-      client.events(.init(channels: [.book], symbols: ["coinbase:BTC-USD"], intervalMilliseconds: 0)))
-    try await follower.wait("updates") { $0.filter { $0.updateInfo != nil }.count > 20 ? true : nil }
-    #expect(follower.trouble == [])
-    var options = TidegateOptions()
-    options.offersCompression = false
+      GatewayClient(url: url, transport: .epoll), StreamRequest.book("coinbase:BTC-USD", every: .zero).untyped)
+    try await follower.wait("updates") { $0.filter { $0.book != nil }.count > 20 ? true : nil }
+    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
     let plain = ClientFollower(
-      TidegateClient(url: client.url, options: options).events(.init(channels: [.status])))
-    try await plain.first("the status") { $0.snapshotInfo != nil }
+      GatewayClient(url: url, transport: .epoll(offersCompression: false)), StreamRequest.status.untyped)
+    try await plain.first("the status") { $0.info != nil }
     #expect(try await Self.metric("clients_compressing_total", harness) == 1)
     #expect(harness.exchanges["coinbase"]!.statistics.compressingClients == 1)
     #expect(harness.exchanges["kraken"]!.statistics.compressingClients == 0)

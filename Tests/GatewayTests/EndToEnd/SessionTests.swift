@@ -3,6 +3,7 @@ import Synchronization
 import TestTraits
 import Testing
 import TidegateClient
+import TidegateEpoll
 import Transport
 
 @testable import Gateway
@@ -98,22 +99,23 @@ struct SessionTests {
     try await harness.waitUntilLive()
     let url = "ws://\(harness.gateway.address.description)/v1/stream"
     let transport = BreakingTransport()
-    let client = TidegateClient(url: try #require(TidegateURL(url)), transport: transport)
+    let client = GatewayClient(url: try GatewayURL(url), transport: transport)
     let follower = ClientFollower(
-      client.events(.init(channels: [.trades, .book], symbols: ["kraken:BTC-USD"], intervalMilliseconds: 0)))
-    try await follower.first("a trade") { $0.updateInfo?.channel == .trades }
-    try await follower.first("a book") { $0.snapshotInfo?.channel == .book }
+      client, StreamRequest.trades("kraken:BTC-USD", every: .zero).untyped,
+      StreamRequest.book("kraken:BTC-USD", every: .zero).untyped)
+    try await follower.first("a trade") { $0.info?.channel == .trades }
+    try await follower.first("a book") { $0.info?.channel == .book }
     transport.breakAll()
     let back = try await follower.first("the next connection") { event in
-      if case .connected(let welcome) = event { return welcome.isResumed }
+      if case .connection(.connected(let welcome)) = event { return welcome.isResumed }
       return false
     }
-    try await follower.first("the trades to go on", from: back) { event in
-      if case .recovered(let info) = event { return info.channel == .trades }
+    try await follower.first("the trades to go on") { event in
+      if case .stream(.resumed(let info)) = event { return info.channel == .trades }
       return false
     }
-    try await follower.first("a trade", from: back) { $0.updateInfo?.channel == .trades }
-    #expect(!follower.events.contains { if case .gap = $0 { true } else { false } })
+    try await follower.first("a trade", from: back) { $0.info?.channel == .trades }
+    #expect(!follower.events.contains { if case .stream(.gap) = $0 { true } else { false } })
     await harness.stop()
   }
 
@@ -167,11 +169,11 @@ struct SessionTests {
 
 /// The library's transport, with connections that the test can break.
 private final class BreakingTransport: ClientTransport {
-  private let inner = LoopTransport()
+  private let inner = EpollTransport()
   private let open = Mutex<[@Sendable () -> Void]>([])
 
   func connect(
-    to url: TidegateURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
+    to url: GatewayURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection {
     let shared = Broken()
     let connection = inner.connect(to: url, subprotocol: subprotocol) { event in

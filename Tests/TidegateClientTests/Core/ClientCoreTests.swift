@@ -1,105 +1,131 @@
+import Foundation
 import Testing
 
 @testable import TidegateClient
 
 @Suite("Client core")
 struct ClientCoreTests {
-  static let info = TidegateEvent.StreamInfo(channel: .quote, symbol: "kraken:BTC-USD", stream: 1, reason: "")
+  static let info = StreamInfo(channel: .quote, symbol: "kraken:BTC-USD")
 
-  static func quote(_ bid: String) -> TidegateEvent.Payload {
-    .quote(Quote(bid: ExactDecimal(bid), time: 4))
+  static func quote(_ bid: String) -> Payload {
+    .quote(Quote(bid: ExactDecimal(bid), time: .init(microseconds: 4)))
   }
 
   @Test("says hello, then subscribes, grouping symbols by channel and parameters")
   func subscribes() {
-    var it = CoreHarness([
-      .init(channels: [.status, .pulse], symbols: ["kraken:BTC-USD", "coinbase:ETH-USD"]),
-      .init(channels: [.book], symbols: ["kraken:BTC-USD"], depth: 25, intervalMilliseconds: 100),
-      .init(channels: [.pulse], symbols: ["kraken:BTC-USD"]),
-    ])
-    #expect(it.start() == [.connect])
+    var it = CoreHarness(
+      .all(
+        StreamRequest.status.untyped, StreamRequest.pulse("kraken:BTC-USD", "coinbase:ETH-USD").untyped,
+        StreamRequest.book("kraken:BTC-USD", every: .milliseconds(100)).untyped,
+        StreamRequest.pulse("kraken:BTC-USD").untyped,
+        StreamRequest.sparkline("kraken:BTC-USD", range: .week, points: 24).untyped,
+        StreamRequest.candles("kraken:BTC-USD", interval: .hour).untyped))
+    #expect(it.start().actions == [.connect])
     #expect(
       it.opened().sent == [
-        #"{"op":"hello","id":2,"client":"tidegate-swift/0.1","heartbeat_s":5}"#,
-        #"{"op":"subscribe","id":3,"streams":[{"channel":"status"},{"channel":"pulse","symbols":["kraken:BTC-USD","coinbase:ETH-USD"]},{"channel":"book","symbols":["kraken:BTC-USD"],"depth":25,"interval_ms":100}]}"#,
+        #"{"op":"hello","id":2,"client":"tidegate-swift/0.2","heartbeat_s":5}"#,
+        #"{"op":"subscribe","id":3,"streams":[{"channel":"status"},{"channel":"pulse","symbols":["kraken:BTC-USD","coinbase:ETH-USD"]},{"channel":"book","symbols":["kraken:BTC-USD"],"depth":25,"interval_ms":100},{"channel":"sparkline","symbols":["kraken:BTC-USD"],"range":"7d","points":24},{"channel":"candles","symbols":["kraken:BTC-USD"],"interval":"1h"}]}"#,
       ])
+  }
+
+  @Test("asks for two books of one market in two requests, whose answers tell them apart")
+  func parameters() {
+    var it = CoreHarness(
+      .all(
+        StreamRequest.book("kraken:BTC-USD", depth: .levels10).untyped,
+        StreamRequest.book("kraken:BTC-USD", depth: .full).untyped))
+    _ = it.start()
+    let sent = it.opened().sent
+    #expect(sent.count == 3 && sent[1].contains(#""depth":10"#) && sent[2].contains(#""depth":"full""#))
+    _ = it.receive(CoreHarness.subscribed(id: 4, CoreHarness.item("book", stream: 8)))
+    _ = it.receive(CoreHarness.subscribed(id: 3, CoreHarness.item("book", stream: 7)))
+    #expect(it.core.numbers[7]?.first?.depth == .levels10 && it.core.numbers[8]?.first?.depth == .full)
   }
 
   @Test("splits a large subscription into requests")
   func splits() {
-    var it = CoreHarness([.init(channels: [.pulse], symbols: (0..<1_000).map { "kraken:C\($0)-USD" })])
+    var it = CoreHarness(StreamRequest.pulse((0..<1_000).map { "kraken:C\($0)-USD" }).untyped)
     _ = it.start()
     let sent = it.opened().sent
     #expect(sent.count == 4)
     #expect(sent.allSatisfy { $0.utf8.count < 65_536 })
   }
 
-  @Test("emits snapshots and updates that link")
+  @Test("hands out snapshots and updates that link, as values")
   func links() {
     var it = CoreHarness()
     it.live()
-    #expect(it.receive(CoreHarness.quote("snapshot", seq: 12)).events == [.snapshot(Self.info, Self.quote("1.5"))])
+    #expect(it.receive(CoreHarness.quote("snapshot", seq: 12)).events == [.value(Self.quote("1.5"), Self.info)])
     #expect(
       it.receive(CoreHarness.quote("update", prev: 12, seq: 15, bid: "1.6")).events == [
-        .update(Self.info, Self.quote("1.6"))
+        .value(Self.quote("1.6"), Self.info)
       ])
   }
 
-  @Test("a gap is reported once; updates are held back until the gateway's snapshot")
+  @Test("a gap is told once; updates are held back until the gateway's snapshot")
   func gap() {
     var it = CoreHarness()
     it.live()
     _ = it.receive(CoreHarness.quote("snapshot", seq: 12))
-    #expect(it.receive(CoreHarness.quote("update", prev: 13, seq: 14)).events == [.gap(Self.info)])
-    #expect(it.receive(CoreHarness.quote("update", prev: 14, seq: 15)).isEmpty)
-    #expect(it.receive(CoreHarness.quote("snapshot", seq: 20)).events == [.snapshot(Self.info, Self.quote("1.5"))])
-    #expect(
-      it.receive(CoreHarness.quote("update", prev: 20, seq: 21)).events == [.update(Self.info, Self.quote("1.5"))])
+    #expect(it.receive(CoreHarness.quote("update", prev: 13, seq: 14)).events == [.stale(Self.info, .gap)])
+    #expect(it.receive(CoreHarness.quote("update", prev: 14, seq: 15)).isSilent)
+    #expect(it.receive(CoreHarness.quote("snapshot", seq: 20)).values == [Self.quote("1.5")])
+    #expect(it.receive(CoreHarness.quote("update", prev: 20, seq: 21)).values == [Self.quote("1.5")])
   }
 
   @Test("subscribes again when no snapshot follows a gap")
   func gapTimeout() {
-    var options = TidegateOptions()
+    var options = ClientOptions()
     options.snapshotTimeout = .seconds(2)
     var it = CoreHarness(options: options)
     it.live()
     _ = it.receive(CoreHarness.quote("update", prev: 11, seq: 12))
-    #expect(it.pass(milliseconds: 1_999).isEmpty)
+    #expect(it.pass(milliseconds: 1_999).isSilent)
     #expect(
       it.pass(milliseconds: 1).sent == [
         #"{"op":"unsubscribe","id":4,"streams":[1]}"#,
         #"{"op":"subscribe","id":5,"streams":[{"channel":"quote","symbols":["kraken:BTC-USD"]}]}"#,
       ])
+    // What is still under way of the old subscription is nobody's; the new one may have the same number.
+    #expect(it.receive(CoreHarness.quote("snapshot", seq: 13)).isSilent)
+    _ = it.receive(CoreHarness.subscribed(id: 5, CoreHarness.item("quote", seq: 14)))
+    #expect(it.receive(CoreHarness.quote("snapshot", seq: 15)).values.count == 1)
   }
 
   @Test("a book that is out of sync at the gateway is told at once, is waited for, and begins with a snapshot")
   func outOfSync() {
-    func book(_ type: String, _ link: String, _ data: String) -> String {
-      #"{"type":"\#(type)","channel":"book","symbol":"kraken:BTC-USD","stream":1,\#(link),"data":\#(data)}"#
-    }
-    let info = TidegateEvent.StreamInfo(channel: .book, symbol: "kraken:BTC-USD", stream: 1, reason: "")
     let levels = #"{"state":"live","bids":[["1.5","1"]],"asks":[]}"#
-    var it = CoreHarness([.init(channels: [.book], symbols: ["kraken:BTC-USD"])])
+    let lost = #"{"state":"syncing","reason":"sequence gap","bids":[],"asks":[]}"#
+    var it = CoreHarness(StreamRequest.book("kraken:BTC-USD").untyped)
     it.live("book")
-    var view = BookView()
-    for event in it.receive(book("snapshot", #""seq":11"#, levels)).events { view.apply(event) }
-    #expect(view.isSynced)
-    let lost = it.receive(
-      book("update", #""prev":11,"seq":12"#, #"{"state":"syncing","reason":"sequence gap","bids":[],"asks":[]}"#)
-    ).events
-    #expect(lost == [.outOfSync(info, reason: "sequence gap")])
-    for event in lost { view.apply(event) }
-    #expect(!view.isSynced)
+    #expect(it.receive(CoreHarness.message("snapshot", "book", levels, seq: 11)).events.short == ["value book"])
+    let told = it.receive(CoreHarness.message("update", "book", lost, prev: 11, seq: 12)).events
+    #expect(told.short == ["stale: sequence gap"])
     // It takes as long as the exchange takes: nothing is asked for meanwhile.
-    _ = it.receive(#"{"type":"heartbeat","time":1,"sent":2,"feeds":{}}"#)
+    _ = it.receive(CoreHarness.heartbeat(sent: 2))
     #expect(it.pass(milliseconds: 10_000).sent.isEmpty)
-    for event in it.receive(book("snapshot", #""seq":13,"reason":"resync""#, levels)).events { view.apply(event) }
-    #expect(view.isSynced && view.bids.count == 1)
+    #expect(it.receive(CoreHarness.message("snapshot", "book", levels, seq: 13)).events.short == ["value book"])
     // What is not whole is not resumed.
-    _ = it.receive(book("update", #""prev":13,"seq":14"#, #"{"state":"syncing","reason":"x","bids":[],"asks":[]}"#))
+    _ = it.receive(CoreHarness.message("update", "book", lost, prev: 13, seq: 14))
     _ = it.closed(nil)
     _ = it.passToDeadline()
     #expect(it.opened().sent.first?.contains(#""streams":[]"#) == true)
+  }
+
+  @Test("a book is merged: what is read is whole, however late")
+  func book() {
+    var it = CoreHarness(StreamRequest.book("kraken:BTC-USD").untyped)
+    it.live("book")
+    let late = it.subscribe(StreamRequest.book("kraken:BTC-USD").untyped).id
+    _ = it.receive(
+      CoreHarness.message("snapshot", "book", #"{"bids":[["1.5","1"],["1.4","2"]],"asks":[["2","1"]]}"#, seq: 11))
+    _ = it.receive(CoreHarness.message("update", "book", #"{"bids":[["1.50","0"]],"asks":[]}"#, prev: 11, seq: 12))
+    let last = it.receive(
+      CoreHarness.message("update", "book", #"{"bids":[["1.6","3"]],"asks":[]}"#, prev: 12, seq: 13))
+    guard case .book(let book)? = last.values.first else { return #expect(Bool(false), "no book") }
+    #expect(book.symbol == "kraken:BTC-USD" && book.bids.map(\.price.description) == ["1.6", "1.4"])
+    #expect(book.spread?.description == "0.4")
+    #expect(it.take(late) == last.events, "one value, the latest")
   }
 
   @Test("the price increment of a stream stands in its events")
@@ -107,64 +133,69 @@ struct ClientCoreTests {
     var it = CoreHarness()
     _ = it.start()
     _ = it.opened()
-    _ = it.receive(
-      #"{"type":"subscribed","id":3,"ok":[{"stream":1,"channel":"quote","symbol":"kraken:BTC-USD","price_increment":"0.1","seq":3}],"failed":[]}"#
-    )
-    guard case .update(let info, _)? = it.receive(CoreHarness.quote("update", prev: 3, seq: 4)).events.first else {
+    let item = CoreHarness.item("quote").replacing(#""epoch""#, with: #""price_increment":"0.1","epoch""#)
+    _ = it.receive(CoreHarness.subscribed(id: 3, item))
+    guard case .value(_, let info)? = it.receive(CoreHarness.quote("update", prev: 10, seq: 11)).events.first else {
       return #expect(Bool(false))
     }
     #expect(info.priceIncrement?.description == "0.1")
   }
 
-  @Test("trades go on after a gap, and numbers reported as lost are none")
+  @Test("trades go on after a gap, and what the gateway reports as lost is told with its number")
   func trades() {
-    func trades(_ prev: Int, _ seq: Int) -> String {
-      #"{"type":"update","channel":"trades","symbol":"kraken:BTC-USD","stream":1,"prev":\#(prev),"seq":\#(seq),"data":{"trades":[{"id":"7","price":"2.50","size":"1","side":"buy","time":9}]}}"#
-    }
-    var it = CoreHarness([.init(channels: [.trades], symbols: ["kraken:BTC-USD"])])
+    var it = CoreHarness(StreamRequest.trades("kraken:BTC-USD").untyped)
     it.live("trades")
-    let info = TidegateEvent.StreamInfo(channel: .trades, symbol: "kraken:BTC-USD", stream: 1, reason: "")
-    let trade = TidegateEvent.Payload.trades([
-      Trade(id: "7", price: ExactDecimal("2.50")!, size: ExactDecimal("1")!, side: .buy, time: 9)
-    ])
-    #expect(it.receive(trades(10, 11)).events == [.update(info, trade)])
-    #expect(it.receive(trades(15, 16)).events == [.gap(info), .update(info, trade)])
-    let lost = #"{"type":"notice","code":"lost","stream":1,"from_seq":17,"to_seq":40,"count":24}"#
-    #expect(it.receive(lost).events == [.notice(.lost(stream: 1, from: 17, to: 40, count: 24))])
-    #expect(it.receive(trades(40, 41)).events == [.update(info, trade)])
+    #expect(it.receive(CoreHarness.trades("update", [7], prev: 10, seq: 11)).events.short == ["trades 7"])
+    #expect(it.receive(CoreHarness.trades("update", [9], prev: 15, seq: 16)).events.short == ["gap", "trades 9"])
+    let lost = #"{"type":"notice","code":"lost","stream":1,"from_seq":17,"to_seq":40,"count":24,"events":31}"#
+    #expect(it.receive(lost).events.short == ["gap of 31"])
+    #expect(it.receive(CoreHarness.trades("update", [50], prev: 40, seq: 41)).events.short == ["trades 50"])
   }
 
-  @Test("one refused symbol is reported and the others go on")
-  func failedItem() {
-    var it = CoreHarness()
+  @Test("of a later snapshot of trades only those are told that are new; a gap where they do not meet")
+  func tradeSnapshots() {
+    var it = CoreHarness(StreamRequest.trades("kraken:BTC-USD").untyped)
+    it.live("trades")
+    #expect(it.receive(CoreHarness.trades("snapshot", [1, 2], seq: 11)).events.short == ["trades 1 2"])
+    #expect(it.receive(CoreHarness.trades("update", [3], prev: 11, seq: 12)).events.short == ["trades 3"])
+    #expect(it.receive(CoreHarness.trades("snapshot", [2, 3, 4], seq: 20)).events.short == ["trades 4"])
+    #expect(it.receive(CoreHarness.trades("snapshot", [3, 4], seq: 21)).events.short == ["trades"])
+    #expect(it.receive(CoreHarness.trades("snapshot", [8, 9], seq: 30)).events.short == ["gap", "trades 8 9"])
+    #expect(it.receive(CoreHarness.trades("snapshot", [], seq: 31)).events.short == ["gap", "trades"])
+  }
+
+  @Test("one refused symbol is told, with whose fault it is, and the others go on")
+  func refusedItem() {
+    var it = CoreHarness(
+      .all(StreamRequest.quote("kraken:BTC-USD").untyped, StreamRequest.book("kraken:FOO-USD").untyped))
     _ = it.start()
     _ = it.opened()
     let reply =
-      #"{"type":"subscribed","id":3,"total":1,"ok":[{"stream":1,"channel":"quote","symbol":"kraken:BTC-USD","seq":3}],"failed":[{"channel":"book","symbol":"kraken:FOO-USD","error":{"code":"unknown_symbol","message":"kraken has no FOO-USD","hint":"GET /v1/instruments"}}]}"#
-    #expect(
-      it.receive(reply).events == [
-        .failed(
-          .init(
-            channel: "book", symbol: "kraken:FOO-USD", code: "unknown_symbol", message: "kraken has no FOO-USD",
-            hint: "GET /v1/instruments"))
-      ])
-    #expect(it.receive(CoreHarness.quote("update", prev: 3, seq: 4)).events == [.update(Self.info, Self.quote("1.5"))])
+      #"{"type":"subscribed","id":3,"total":1,"ok":[\#(CoreHarness.item("quote"))],"failed":[{"channel":"book","symbol":"kraken:FOO-USD","error":{"code":"unknown_symbol","message":"kraken has no FOO-USD","hint":"GET /v1/instruments"}}]}"#
+    guard case .refused(let refusal)? = it.receive(reply).events.first else { return #expect(Bool(false)) }
+    #expect(refusal.channel == .book && refusal.code == .unknownSymbol && refusal.fault == .request)
+    #expect(refusal.description == "kraken:FOO-USD: kraken has no FOO-USD; GET /v1/instruments")
+    #expect(it.receive(CoreHarness.quote("update", prev: 10, seq: 11)).values == [Self.quote("1.5")])
+    // Who asks for it again has it asked for again.
+    let again = it.subscribe(StreamRequest.book("kraken:FOO-USD").untyped).step.sent
+    #expect(again.count == 1 && again[0].contains("kraken:FOO-USD"))
   }
 
   @Test("what is not there yet is subscribed to again after the time given, and is no failure")
   func notReady() {
     var it = CoreHarness()
     _ = it.start()
-    let sent = it.opened().sent[1]
-    #expect(
-      it.receive(
-        #"{"type":"subscribed","id":3,"total":0,"ok":[],"failed":[{"channel":"quote","symbol":"kraken:BTC-USD","error":{"code":"not_ready","message":"…","retry_after_ms":1000}}]}"#
-      ).isEmpty)
-    #expect(it.pass(milliseconds: 999).isEmpty)
+    _ = it.opened()
+    let reply =
+      #"{"type":"subscribed","id":3,"total":0,"ok":[],"failed":[{"channel":"quote","symbol":"kraken:BTC-USD","error":{"code":"not_ready","message":"…","retry_after_ms":1000}}]}"#
+    #expect(it.receive(reply).isSilent)
+    #expect(it.pass(milliseconds: 999).isSilent)
     let again = it.pass(milliseconds: 1).sent
-    #expect(
-      again.count == 1 && again[0].contains(#""channel":"quote""#) && again[0].contains("kraken:BTC-USD"),
-      "\(again) \(sent)")
+    #expect(again.count == 1 && again[0].contains(#""channel":"quote""#) && again[0].contains("kraken:BTC-USD"))
+    // Cancelled meanwhile, it is not.
+    _ = it.receive(reply.replacing(#""id":3"#, with: #""id":4"#))
+    _ = it.cancel(it.subscription)
+    #expect(it.pass(milliseconds: 1_000).sent.isEmpty)
   }
 
   @Test("a request refused for its rate is repeated after the time given")
@@ -172,25 +203,22 @@ struct ClientCoreTests {
     var it = CoreHarness()
     _ = it.start()
     let sent = it.opened().sent[1]
-    #expect(
-      it.receive(#"{"type":"error","id":3,"code":"rate_limited","message":"…","retry":true,"retry_after_ms":400}"#)
-        .isEmpty)
-    #expect(it.pass(milliseconds: 399).isEmpty)
-    #expect(it.pass(milliseconds: 1).sent == [sent.replacingID(3, by: 4)])
+    let error = #"{"type":"error","id":3,"code":"rate_limited","message":"…","retry":true,"retry_after_ms":400}"#
+    #expect(it.receive(error).isSilent)
+    #expect(it.pass(milliseconds: 399).isSilent)
+    #expect(it.pass(milliseconds: 1).sent == [sent.replacing("\"id\":3", with: "\"id\":4")])
   }
 
   @Test("a missing heartbeat ends the connection after two and a half intervals")
   func heartbeat() {
     var it = CoreHarness()
     it.live()
-    #expect(it.pass(milliseconds: 12_499).isEmpty)
-    _ = it.receive(#"{"type":"heartbeat","time":1,"sent":0,"feeds":{}}"#)
-    #expect(it.pass(milliseconds: 12_499).isEmpty)
-    let actions = it.pass(milliseconds: 1)
-    #expect(actions.first == .close(code: 1000, reason: "no heartbeat"))
-    guard case .disconnected(.noHeartbeat, _?)? = actions.events.first else {
-      return #expect(Bool(false), "\(actions)")
-    }
+    #expect(it.pass(milliseconds: 12_499).isSilent)
+    _ = it.receive(CoreHarness.heartbeat(sent: 0))
+    #expect(it.pass(milliseconds: 12_499).isSilent)
+    let step = it.pass(milliseconds: 1)
+    #expect(step.actions.first == .close(code: 1000, reason: "no heartbeat"))
+    guard case .disconnected(.noHeartbeat, _?)? = step.connection.first else { return #expect(Bool(false), "\(step)") }
   }
 
   @Test("a heartbeat before the answer to hello is no event: a connection begins with that it is there")
@@ -198,18 +226,19 @@ struct ClientCoreTests {
     var it = CoreHarness()
     _ = it.start()
     _ = it.opened()
-    let beat = #"{"type":"heartbeat","time":1,"sent":0,"feeds":{}}"#
-    #expect(it.receive(beat).isEmpty)
-    guard case .connected? = it.welcome().events.first else { return #expect(Bool(false), "not connected") }
-    guard case .heartbeat? = it.receive(beat).events.first else { return #expect(Bool(false), "no heartbeat") }
+    #expect(it.receive(CoreHarness.heartbeat(sent: 0)).connection.isEmpty)
+    guard case .connected? = it.welcome().connection.first else { return #expect(Bool(false), "not connected") }
+    guard case .heartbeat? = it.receive(CoreHarness.heartbeat(sent: 0)).connection.first else {
+      return #expect(Bool(false), "no heartbeat")
+    }
   }
 
   @Test("a connection that nobody answers is given up")
   func noAnswer() {
     var it = CoreHarness()
     _ = it.start()
-    #expect(it.pass(milliseconds: 9_999).isEmpty)
-    guard case .disconnected(.noAnswer, _?)? = it.pass(milliseconds: 1).events.first else {
+    #expect(it.pass(milliseconds: 9_999).isSilent)
+    guard case .disconnected(.noAnswer, _?)? = it.pass(milliseconds: 1).connection.first else {
       return #expect(Bool(false))
     }
   }
@@ -227,26 +256,37 @@ struct ClientCoreTests {
       let cap = min(30_000, 250 << UInt64(attempt)) * 1_000_000 as UInt64
       #expect(wait ?? .max <= cap, "seed \(seed), attempt \(attempt)")
       waits.append(wait ?? 0)
-      #expect(it.passToDeadline() == [.connect])
+      #expect(it.passToDeadline().wantsConnection)
       _ = again.passToDeadline()
     }
     #expect(Set(waits).count > 8, "seed \(seed)")
     #expect(waits.max() ?? 0 > 1_000_000_000, "seed \(seed)")
     _ = it.opened()
     _ = it.welcome()
-    _ = it.receive(#"{"type":"heartbeat","time":1,"sent":0,"feeds":{}}"#)
+    _ = it.receive(CoreHarness.heartbeat(sent: 0))
     #expect(it.closed(nil).retryIn ?? .max <= 250_000_000)
+  }
+
+  @Test("who knows that the network is back need not wait")
+  func hurry() {
+    var it = CoreHarness(seed: 3)
+    _ = it.start()
+    for _ in 0..<8 {
+      _ = it.closed(nil, "refused")
+      _ = it.passToDeadline()
+    }
+    _ = it.closed(nil, "refused")
+    #expect(it.act { $0.hurry(now: $1, into: &$2) }.wantsConnection)
+    #expect(!it.act { $0.hurry(now: $1, into: &$2) }.wantsConnection, "one at a time")
   }
 
   @Test("close codes 4000–4099 stop for good", arguments: [4000, 4001, 4099] as [UInt16])
   func stops(code: UInt16) {
     var it = CoreHarness()
     it.live()
-    #expect(
-      it.closed(code, "unauthorized") == [
-        .emit(.disconnected(reason: .closed(code: code, reason: "unauthorized"), retryIn: nil)), .finish,
-      ])
-    #expect(it.core.nextDeadline == nil)
+    #expect(it.closed(code, "unauthorized").end == .closed(code: code, reason: "unauthorized"))
+    #expect(it.core.nextDeadline == nil && it.core.isOver(it.subscription))
+    #expect(it.core.failure?.fault == (code == 4001 ? .credentials : .request))
   }
 
   @Test("close codes 4200–4299 reconnect at once, but only the first time", arguments: [4200, 4202, 4299] as [UInt16])
@@ -254,7 +294,7 @@ struct ClientCoreTests {
     var it = CoreHarness()
     it.live()
     #expect(it.closed(code).retryIn == 0)
-    #expect(it.passToDeadline() == [.connect])
+    #expect(it.passToDeadline().wantsConnection)
     _ = it.opened()
     _ = it.closed(code)
     #expect(it.core.attempt == 2)
@@ -269,15 +309,16 @@ struct ClientCoreTests {
     #expect(wait > 0 && wait <= 250_000_000)
   }
 
-  @Test("after a reconnection everything is subscribed again and old numbers are forgotten")
+  @Test("after a reconnection everything is subscribed again, what was shown is old, and old numbers are forgotten")
   func resubscribes() {
     var it = CoreHarness()
     it.live()
-    _ = it.closed(nil)
+    _ = it.receive(CoreHarness.quote("snapshot", seq: 11))
+    #expect(it.closed(nil).events == [.stale(Self.info, .disconnected)])
     _ = it.passToDeadline()
     let sent = it.opened().sent
     #expect(sent.last?.contains(#""op":"subscribe""#) == true && sent.last?.contains("kraken:BTC-USD") == true)
-    #expect(it.receive(CoreHarness.quote("update", prev: 10, seq: 11)).isEmpty)
+    #expect(it.receive(CoreHarness.quote("update", prev: 11, seq: 12)).isSilent)
   }
 
   @Test("a drain notice reconnects at the time given")
@@ -285,22 +326,16 @@ struct ClientCoreTests {
     var it = CoreHarness()
     it.live()
     #expect(
-      it.receive(#"{"type":"notice","code":"drain","reconnect_in_ms":700,"deadline":9}"#).events
-        == [.notice(.drain(reconnectInMilliseconds: 700, deadline: 9))])
-    #expect(it.pass(milliseconds: 699).isEmpty)
-    let actions = it.pass(milliseconds: 1)
-    #expect(actions.events == [.disconnected(reason: .draining, retryIn: .zero)])
+      it.receive(#"{"type":"notice","code":"drain","reconnect_in_ms":700,"deadline":9000000}"#).connection
+        == [
+          .notice(.draining(reconnectIn: .milliseconds(700), deadline: .init(timeIntervalSince1970: 9)))
+        ])
+    #expect(it.pass(milliseconds: 699).isSilent)
+    #expect(it.pass(milliseconds: 1).connection == [.disconnected(.draining, retryIn: .zero)])
   }
 
-  /// `stream` 12 instead of 1.
-  static let moved = TidegateEvent.StreamInfo(channel: .quote, symbol: "kraken:BTC-USD", stream: 12, reason: "")
   static let move =
     #""streams":[{"stream":12,"from":1,"channel":"quote","symbol":"kraken:BTC-USD","interval_ms":1000,"epoch":"k","seq":88,"state":"live"}]"#
-
-  /// The quote messages of the harness, of stream 12.
-  static func quote12(_ type: String, prev: Int? = nil, seq: Int) -> String {
-    CoreHarness.quote(type, prev: prev, seq: seq).replacing("\"stream\":1,", with: "\"stream\":12,")
-  }
 
   @Test("a subscription that was slowed down goes on under its new number")
   func degraded() {
@@ -308,15 +343,12 @@ struct ClientCoreTests {
     it.live()
     let notice =
       #"{"type":"notice","code":"slow","action":"degraded","interval_ms":1000,"queued_bytes":262144,\#(Self.move)}"#
-    #expect(
-      it.receive(notice).events == [
-        .notice(.slow(action: "degraded", intervalMilliseconds: 1000)), .moved(Self.moved, from: 1),
-      ])
+    #expect(it.receive(notice).connection == [.notice(.slowedDown(to: .seconds(1)))])
     // What the old stream still had under way is nobody's.
-    #expect(it.receive(CoreHarness.quote("update", prev: 10, seq: 11)).isEmpty)
-    #expect(it.receive(Self.quote12("snapshot", seq: 90)).events == [.snapshot(Self.moved, Self.quote("1.5"))])
-    #expect(it.receive(Self.quote12("update", prev: 90, seq: 91)).events == [.update(Self.moved, Self.quote("1.5"))])
-    #expect(it.receive(Self.quote12("update", prev: 95, seq: 96)).events == [.gap(Self.moved)])
+    #expect(it.receive(CoreHarness.quote("update", prev: 10, seq: 11)).isSilent)
+    #expect(it.receive(CoreHarness.quote("snapshot", seq: 90, stream: 12)).values.count == 1)
+    #expect(it.receive(CoreHarness.quote("update", prev: 90, seq: 91, stream: 12)).values.count == 1)
+    #expect(it.receive(CoreHarness.quote("update", prev: 95, seq: 96, stream: 12)).events.short == ["stale gap"])
   }
 
   @Test("another rate is asked for, followed to the new stream, and kept over a reconnection")
@@ -324,15 +356,12 @@ struct ClientCoreTests {
     var it = CoreHarness()
     it.live()
     #expect(
-      it.act { $0.configure(interval: 1000, now: $1, into: &$2) }.sent == [
+      it.act { $0.configure(cadence: 1000, now: $1, into: &$2) }.sent == [
         #"{"op":"configure","id":4,"interval_ms":1000}"#
       ])
-    #expect(
-      it.receive(#"{"type":"configured","id":4,"interval_ms":1000,"total":1,\#(Self.move)}"#).events == [
-        .moved(Self.moved, from: 1)
-      ])
+    _ = it.receive(#"{"type":"configured","id":4,"interval_ms":1000,"total":1,\#(Self.move)}"#)
     #expect(it.core.pending.isEmpty)
-    #expect(it.receive(Self.quote12("snapshot", seq: 90)).events == [.snapshot(Self.moved, Self.quote("1.5"))])
+    #expect(it.receive(CoreHarness.quote("snapshot", seq: 90, stream: 12)).values.count == 1)
     _ = it.closed(nil)
     _ = it.passToDeadline()
     #expect(it.opened().sent.last?.contains(#""interval_ms":1000"#) == true)
@@ -340,35 +369,35 @@ struct ClientCoreTests {
 
   @Test("streams that swap their numbers are not confused")
   func swap() {
-    var it = CoreHarness([.init(channels: [.quote], symbols: ["kraken:A-USD", "kraken:B-USD"])])
+    var it = CoreHarness(StreamRequest.quote("kraken:A-USD", "kraken:B-USD").untyped)
     _ = it.start()
     _ = it.opened()
     func item(_ stream: Int, _ symbol: String, _ from: String = "") -> String {
       #"{"stream":\#(stream),\#(from)"channel":"quote","symbol":"kraken:\#(symbol)-USD","seq":5}"#
     }
-    _ = it.receive(#"{"type":"subscribed","id":3,"ok":[\#(item(1, "A")),\#(item(2, "B"))],"failed":[]}"#)
+    _ = it.receive(CoreHarness.subscribed(id: 3, item(1, "A"), item(2, "B")))
     let swapped = #"[\#(item(2, "A", "\"from\":1,")),\#(item(1, "B", "\"from\":2,"))]"#
     _ = it.receive(#"{"type":"configured","streams":\#(swapped)}"#)
-    #expect(it.core.streams[1]?.item.symbol == "kraken:B-USD" && it.core.streams[2]?.item.symbol == "kraken:A-USD")
+    #expect(it.core.numbers[1]?.map(\.symbol) == ["kraken:B-USD"])
+    #expect(it.core.numbers[2]?.map(\.symbol) == ["kraken:A-USD"])
   }
 
-  @Test("data that was sent and did not come is a gap of every stream, which is subscribed to again")
+  @Test("data that was sent and did not come makes every stream stale, and it is subscribed to again")
   func countOfSent() {
     var it = CoreHarness()
     it.live()
     _ = it.receive(CoreHarness.quote("snapshot", seq: 12))
     _ = it.receive(#"{"type":"update","channel":"weather","stream":9,"seq":1,"data":{}}"#)
-    let heartbeat = TidegateEvent.Heartbeat(time: 1, sent: 2, feeds: [])
-    #expect(it.receive(#"{"type":"heartbeat","time":1,"sent":2,"feeds":{}}"#) == [.emit(.heartbeat(heartbeat))])
-    let actions = it.receive(#"{"type":"heartbeat","time":1,"sent":3,"feeds":{}}"#)
-    #expect(actions.events.first == .gap(Self.info))
+    #expect(it.receive(CoreHarness.heartbeat(sent: 2)).events.isEmpty)
+    let step = it.receive(CoreHarness.heartbeat(sent: 3))
+    #expect(step.events == [.stale(Self.info, .gap)])
     #expect(
-      actions.sent == [
+      step.sent == [
         #"{"op":"unsubscribe","id":4,"streams":[1]}"#,
         #"{"op":"subscribe","id":5,"streams":[{"channel":"quote","symbols":["kraken:BTC-USD"]}]}"#,
       ])
     // Once is enough: the count goes on from there.
-    #expect(it.receive(#"{"type":"heartbeat","time":1,"sent":3,"feeds":{}}"#).sent.isEmpty)
+    #expect(it.receive(CoreHarness.heartbeat(sent: 3)).sent.isEmpty)
   }
 
   @Test("a pause outlives a reconnection, and ends with a resume")
@@ -376,8 +405,8 @@ struct ClientCoreTests {
     var it = CoreHarness()
     it.live()
     #expect(it.act { $0.pause(now: $1, into: &$2) }.sent == [#"{"op":"pause","id":4}"#])
-    #expect(it.act { $0.pause(now: $1, into: &$2) }.isEmpty)
-    #expect(it.receive(#"{"type":"paused","id":4}"#).isEmpty && it.core.pending.isEmpty)
+    #expect(it.act { $0.pause(now: $1, into: &$2) }.isSilent)
+    #expect(it.receive(#"{"type":"paused","id":4}"#).isSilent && it.core.pending.isEmpty)
     _ = it.closed(nil)
     _ = it.passToDeadline()
     #expect(it.opened().sent.last?.contains(#""op":"pause""#) == true)
@@ -387,63 +416,78 @@ struct ClientCoreTests {
 
   @Test("a sparkline is always handed out whole, and its window moves")
   func sparkline() {
-    func text(_ type: String, _ link: String, _ data: String) -> String {
-      #"{"type":"\#(type)","channel":"sparkline","symbol":"kraken:BTC-USD","stream":1,\#(link),"data":\#(data)}"#
-    }
-    var it = CoreHarness([.init(channels: [.sparkline], symbols: ["kraken:BTC-USD"])])
+    var it = CoreHarness(StreamRequest.sparkline("kraken:BTC-USD").untyped)
     it.live("sparkline")
     _ = it.receive(
-      text("snapshot", #""seq":1"#, #"{"range":"24h","from":0,"step_s":10,"points":["1","2","3"],"trend":"up"}"#))
+      CoreHarness.message(
+        "snapshot", "sparkline",
+        #"{"range":"24h","from":0,"step_s":10,"points":["1","2","3"],"trend":"up","covered_from":5,"gaps":[{"from":1,"to":2},{"from":15000000,"to":25000000}]}"#,
+        seq: 1))
     func update(_ seq: Int, _ data: String) -> Sparkline? {
-      guard
-        case .update(_, .sparkline(let line))? =
-          it.receive(text("update", #""prev":\#(seq - 1),"seq":\#(seq)"#, data)).events.first
-      else { return nil }
+      let step = it.receive(CoreHarness.message("update", "sparkline", data, prev: seq - 1, seq: seq))
+      guard case .sparkline(let line)? = step.values.first else { return nil }
       return line
     }
     let moved = update(2, #"{"index":2,"price":"0.5","from":10000000}"#)
     #expect(moved?.points.map { $0?.description } == ["2", "3", "0.5"])
-    #expect(moved?.from == 10_000_000)
-    #expect(moved?.trend == .down)
+    #expect(moved?.from == .init(timeIntervalSince1970: 10) && moved?.step == .seconds(10))
+    #expect(moved?.trend == .down && moved?.change?.description == "-1.5" && moved?.range == .day)
+    #expect(moved?.gaps.count == 1 && moved?.coveredFrom != nil, "what has left the line leaves its gaps")
     let repeated = update(3, #"{"index":2,"price":"4","from":30000000}"#)
     #expect(repeated?.points.map { $0?.description } == ["0.5", "0.5", "4"])
     // A line of less than 24 h: the next slice begins, and one without trades lies between.
     let grown = update(4, #"{"index":4,"price":"5","from":30000000}"#)
     #expect(grown?.points.map { $0?.description } == ["0.5", "0.5", "4", "4", "5"])
-    #expect(grown?.from == 30_000_000)
     #expect(
       update(5, #"{"index":3,"price":"9","from":30000000}"#) == nil, "a point that is not the newest does not fit")
   }
 
-  @Test("a status tells of each feed what is syncing and what was refused")
+  @Test("candles are merged with those that were there")
+  func candles() {
+    var it = CoreHarness(StreamRequest.candles("kraken:BTC-USD").untyped)
+    it.live("candles")
+    func candle(_ time: Int, _ close: String, _ closed: Bool) -> String {
+      #"{"time":\#(time),"open":"1","high":"2","low":"1","close":"\#(close)","volume":"3","trades":4,"closed":\#(closed),"rev":0,"source":"own"}"#
+    }
+    _ = it.receive(
+      CoreHarness.message(
+        "snapshot", "candles", #"{"interval":"1m","candles":[\#(candle(0, "1", true)),\#(candle(60, "2", false))]}"#,
+        seq: 1))
+    let step = it.receive(
+      CoreHarness.message(
+        "update", "candles",
+        #"{"interval":"1m","candles":[\#(candle(60, "1.5", true)),\#(candle(120, "1.6", false))]}"#,
+        prev: 1, seq: 2))
+    guard case .candles(let series)? = step.values.first else { return #expect(Bool(false)) }
+    #expect(series.candles.map(\.close.description) == ["1", "1.5", "1.6"] && series.symbol == "kraken:BTC-USD")
+    #expect(series.current?.close.description == "1.6" && series.candles[0].source == .own)
+  }
+
+  @Test("a status tells of each feed what is syncing and what was refused; a state of later versions is kept as text")
   func status() {
-    var it = CoreHarness([.init(channels: [.status])])
-    it.live("status")
+    var it = CoreHarness(StreamRequest.status.untyped)
+    _ = it.start()
+    _ = it.opened()
+    _ = it.receive(CoreHarness.subscribed(id: 3, CoreHarness.item("status", symbol: "")))
     let text =
-      #"{"type":"snapshot","channel":"status","stream":1,"seq":11,"time":1,"data":{"feeds":[{"venue":"kraken","state":"live","indicator":"connected","since":7,"gap":{"from":1,"to":2,"backfilled":false},"syncing":{"kraken:A-USD":"sequence gap"},"failed":{"kraken:B-USD":"unknown"}}]}}"#
-    var feed = FeedReport(venue: "kraken", state: "live", indicator: .connected, since: 7)
+      #"{"type":"snapshot","channel":"status","stream":1,"seq":11,"time":1,"data":{"feeds":[{"venue":"kraken","state":"dreaming","indicator":"connected","since":7,"age_ms":12,"gap":{"from":1,"to":2,"backfilled":false},"syncing":{"kraken:A-USD":"sequence gap"},"failed":{"kraken:B-USD":"unknown"}}]}}"#
+    var feed = FeedReport(venue: "kraken", state: .unknown("dreaming"), indicator: .connected)
+    feed.since = .init(microseconds: 7)
+    feed.age = .milliseconds(12)
     feed.syncing = ["kraken:A-USD": "sequence gap"]
     feed.failed = ["kraken:B-USD": "unknown"]
-    guard case .snapshot(_, .status(let feeds))? = it.receive(text).events.first else { return #expect(Bool(false)) }
-    #expect(feeds == [feed])
+    #expect(it.receive(text).values == [.status([feed])])
   }
 
   @Test("unknown types and fields are ignored; text that is not JSON ends the connection")
   func tolerance() {
     var it = CoreHarness()
     it.live()
-    #expect(it.receive(#"{"type":"weather","data":{"x":[1,2]}}"#).isEmpty)
+    #expect(it.receive(#"{"type":"weather","data":{"x":[1,2]}}"#).isSilent)
     #expect(
       it.receive(
         #"{"new":{"a":null},"type":"update","channel":"quote","symbol":"kraken:BTC-USD","stream":1,"prev":10,"seq":11,"data":{"bid":"1.5","mood":"good","time":4}}"#
-      )
-      .events == [.update(Self.info, Self.quote("1.5"))])
-    #expect(it.receive("{").first == .close(code: 1007, reason: "not tidegate.v1"))
-  }
-}
-
-extension String {
-  fileprivate func replacingID(_ old: Int, by new: Int) -> String {
-    replacing("\"id\":\(old)", with: "\"id\":\(new)")
+      ).values == [Self.quote("1.5")])
+    #expect(it.receive("{").actions.first == .close(code: 1007, reason: "not tidegate.v1"))
   }
 }

@@ -1,11 +1,10 @@
-import HTTP1
 import Testing
 
 @testable import TidegateClient
 
 @Suite("A refused handshake")
 struct HandshakeRefusalTests {
-  static func refuse(_ it: inout CoreHarness, _ status: Int, _ retryAfter: Duration? = nil) -> [ClientAction] {
+  static func refuse(_ it: inout CoreHarness, _ status: Int, _ retryAfter: Duration? = nil) -> CoreHarness.Step {
     it.act { $0.refused(status: status, retryAfter: retryAfter, reason: "no", now: $1, into: &$2) }
   }
 
@@ -13,10 +12,7 @@ struct HandshakeRefusalTests {
   func isFinal(status: Int) {
     var it = CoreHarness()
     _ = it.start()
-    #expect(
-      Self.refuse(&it, status, .seconds(1)) == [
-        .emit(.disconnected(reason: .refused(status: status, reason: "no"), retryIn: nil)), .finish,
-      ])
+    #expect(Self.refuse(&it, status, .seconds(1)).end == .refused(status: status, reason: "no"))
     #expect(it.core.nextDeadline == nil)
   }
 
@@ -25,7 +21,7 @@ struct HandshakeRefusalTests {
     var it = CoreHarness()
     _ = it.start()
     #expect(Self.refuse(&it, status).retryIn ?? .max <= 250_000_000)
-    #expect(it.passToDeadline() == [.connect])
+    #expect(it.passToDeadline().wantsConnection)
   }
 
   @Test("and not before the server said, with a jitter behind it", arguments: [1, 2, 3] as [UInt64])
@@ -34,8 +30,8 @@ struct HandshakeRefusalTests {
     _ = it.start()
     let wait = try #require(Self.refuse(&it, 503, .seconds(20)).retryIn)
     #expect(wait >= 20_000_000_000 && wait <= 20_250_000_000)
-    #expect(it.pass(milliseconds: 19_999).isEmpty)
-    #expect(it.passToDeadline() == [.connect])
+    #expect(it.pass(milliseconds: 19_999).isSilent)
+    #expect(it.passToDeadline().wantsConnection)
     // Nobody is sent away for years.
     let longest = try #require(Self.refuse(&it, 429, .seconds(Int64.max)).retryIn)
     #expect(longest >= 600_000_000_000 && longest <= 600_500_000_000)
@@ -52,19 +48,20 @@ struct HandshakeRefusalTests {
       ("Sun, 06 Nov 1994 08:49:37 GMT", "yesterday", nil), ("7", "yesterday", 7),
     ] as [(String, String?, Int?)])
   func field(value: String, date: String?, seconds: Int?) {
-    var fields = [HTTPField("Retry-After", value)]
-    if let date { fields.append(HTTPField("Date", date)) }
-    let head = HTTPResponseHead(status: 503, fields: HTTPFields(fields))
-    #expect(HandshakeRefusal(head, body: []).retryAfter == seconds.map { .seconds($0) })
+    let refusal = HandshakeRefusal(status: 503, phrase: "", waits: [value], date: date, body: [])
+    #expect(refusal.retryAfter == seconds.map { .seconds($0) })
   }
 
   @Test("the gateway's own words are the reason")
   func words() {
     let body = #"{"type":"error","code":"unauthorized","message":"this key is not known","hint":"ask the operator"}"#
+    func reason(_ status: Int, _ phrase: String, _ body: String) -> String {
+      HandshakeRefusal(status: status, phrase: phrase, waits: [], date: nil, body: Array(body.utf8)).reason
+    }
     #expect(
-      HandshakeRefusal(HTTPResponseHead(status: 401), body: Array(body.utf8)).reason
+      reason(401, "Unauthorized", body)
         == "the server answered 401 Unauthorized: this key is not known; ask the operator")
-    let page = HandshakeRefusal(HTTPResponseHead(status: 502), body: Array("<html>".utf8))
-    #expect(page.reason == "the server answered 502 Bad Gateway")
+    #expect(reason(502, "Bad Gateway", "<html>") == "the server answered 502 Bad Gateway")
+    #expect(reason(502, "", "{" + String(repeating: " ", count: 20_000)) == "the server answered 502")
   }
 }

@@ -2,63 +2,71 @@ import TestSupport
 import Testing
 
 @testable import TidegateClient
+@testable import Watch
 
 @Suite("Watch table")
 struct WatchTableTests {
+  private static func refusal(_ symbol: String, _ message: String, hint: String = "") -> Refusal {
+    Refusal(channel: .pulse, symbol: symbol, code: .unknownSymbol, message: message, hint: hint)
+  }
+
+  private static func line(_ points: [ExactDecimal?]) -> Sparkline {
+    var line = Sparkline(symbol: "", range: .day)
+    line.points = points
+    return line
+  }
+
   static func table() -> WatchTable {
     var table = WatchTable(url: "ws://127.0.0.1:8080/v1/stream")
-    func info(_ channel: TidegateChannel, _ symbol: String) -> TidegateEvent.StreamInfo {
-      .init(channel: channel, symbol: symbol, stream: 1, reason: "")
+    func info(_ channel: Channel, _ symbol: String) -> StreamInfo {
+      .init(channel: channel, symbol: symbol)
     }
-    _ = table.apply(.connected(.init(session: "s", node: "gw-a", version: "1", heartbeatSeconds: 5)))
-    _ = table.apply(
-      .heartbeat(
+    table.apply(
+      ConnectionEvent.connected(.init(session: "s", node: "gw-a", version: "1", heartbeatInterval: .seconds(5))))
+    table.apply(
+      ConnectionEvent.heartbeat(
         .init(
-          time: 0, sent: 0,
+          time: nil, sent: 0,
           feeds: [
-            FeedReport(venue: "coinbase", state: "stale", indicator: .reconnecting),
-            FeedReport(venue: "kraken", state: "live", indicator: .connected),
+            FeedReport(venue: "coinbase", state: .stale, indicator: .reconnecting),
+            FeedReport(venue: "kraken", state: .live, indicator: .connected),
           ])))
     _ = table.apply(
-      .update(
-        info(.pulse, "kraken:BTC-USD"),
+      .value(
         .pulse(
           Pulse(
             direction: .up, price: ExactDecimal("64123.50")!, previous: nil, changePercent: nil,
-            changePercent24h: ExactDecimal("1.27"), merged: 1, time: nil))))
+            changePercent24h: ExactDecimal("1.27"), merged: 1, time: nil)), info(.pulse, "kraken:BTC-USD")))
     _ = table.apply(
-      .snapshot(
-        info(.ticker, "kraken:BTC-USD"), .ticker(Ticker(bid: ExactDecimal("64123.4"), ask: ExactDecimal("64123.60")))))
+      .value(
+        .ticker(Ticker(bid: ExactDecimal("64123.4"), ask: ExactDecimal("64123.60"))), info(.ticker, "kraken:BTC-USD")))
     _ = table.apply(
-      .snapshot(
-        info(.sparkline, "kraken:BTC-USD"),
+      .value(
         .sparkline(
-          Sparkline(
-            range: "24h", from: 0, stepSeconds: 1, points: ["1", "2", "3"].map { ExactDecimal($0) }, trend: .up))))
+          Self.line(["1", "2", "3"].map { ExactDecimal($0) })), info(.sparkline, "kraken:BTC-USD")))
     _ = table.apply(
-      .update(
-        info(.pulse, "coinbase:ETH-USD"),
+      .value(
         .pulse(
           Pulse(
             direction: .down, price: ExactDecimal("3000")!, previous: nil, changePercent: nil,
-            changePercent24h: ExactDecimal("-0.5"), merged: 1, time: nil))))
+            changePercent24h: ExactDecimal("-0.5"), merged: 1, time: nil)), info(.pulse, "coinbase:ETH-USD")))
     return table
   }
 
   @Test("says first that prices are simulated, wherever it has heard it")
   func simulated() {
     var table = Self.table()
-    var feed = FeedReport(venue: "kraken", state: "live", indicator: .connected)
+    var feed = FeedReport(venue: "kraken", state: .live, indicator: .connected)
     feed.isSimulated = true
-    _ = table.apply(.heartbeat(.init(time: 0, sent: 0, feeds: [feed])))
+    table.apply(.heartbeat(.init(time: nil, sent: 0, feeds: [feed])))
     for width in [60, 120] {
       let header = table.lines(width: width, height: 24, color: false)[0]
       #expect(header.hasPrefix("● prices are SIMULATED (kraken); connected to gw-a"), "\(header)")
     }
-    let info = TidegateEvent.StreamInfo(channel: .status, symbol: "", stream: 1, reason: "")
-    _ = table.apply(.snapshot(info, .status([feed])))
+    let info = StreamInfo(channel: .status, symbol: "")
+    _ = table.apply(.value(.status([feed]), info))
     #expect(table.news == ["● kraken: prices are SIMULATED"])
-    _ = table.apply(.update(info, .status([feed])))
+    _ = table.apply(.value(.status([feed]), info))
     #expect(table.news.isEmpty)
   }
 
@@ -104,22 +112,23 @@ struct WatchTableTests {
 
   @Test("is complete when every symbol that was asked for has all its values, not when the first has")
   func complete() {
-    func info(_ channel: TidegateChannel, _ symbol: String) -> TidegateEvent.StreamInfo {
-      .init(channel: channel, symbol: symbol, stream: 1, reason: "")
+    func info(_ channel: Channel, _ symbol: String) -> StreamInfo {
+      .init(channel: channel, symbol: symbol)
     }
     var table = WatchTable(url: "ws://h/", symbols: ["kraken:BTC-USD", "kraken:FOO-USD", "coinbase:*"])
     #expect(table.count == 2)
-    let line = Sparkline(range: "24h", from: 0, stepSeconds: 1, points: [ExactDecimal("1")], trend: .up)
+    let line = Self.line([ExactDecimal("1")])
     let ticker = Ticker(
       last: ExactDecimal("5"), bid: ExactDecimal("4"), ask: ExactDecimal("6"), changePercent24h: ExactDecimal("1"))
-    let events: [TidegateEvent] = [
-      .connected(.init(session: "s", node: "n", version: "1", heartbeatSeconds: 5)),
-      .snapshot(
-        .init(channel: .status, symbol: "", stream: 2, reason: ""),
-        .status([FeedReport(venue: "kraken", state: "live", indicator: .connected)])),
-      .snapshot(info(.ticker, "kraken:BTC-USD"), .ticker(ticker)),
-      .snapshot(info(.sparkline, "kraken:BTC-USD"), .sparkline(line)),
-      .failed(.init(channel: "pulse", symbol: "kraken:FOO-USD", code: "x", message: "no FOO", hint: "")),
+    table.apply(
+      ConnectionEvent.connected(.init(session: "s", node: "n", version: "1", heartbeatInterval: .seconds(5))))
+    let events: [StreamEvent<Payload>] = [
+      .value(
+        .status([FeedReport(venue: "kraken", state: .live, indicator: .connected)]), .init(channel: .status, symbol: "")
+      ),
+      .value(.ticker(ticker), info(.ticker, "kraken:BTC-USD")),
+      .value(.sparkline(line), info(.sparkline, "kraken:BTC-USD")),
+      .refused(Self.refusal("kraken:FOO-USD", "no FOO")),
     ]
     for event in events {
       #expect(!table.isComplete)
@@ -131,23 +140,23 @@ struct WatchTableTests {
   @Test("changes of a feed and of a symbol's book are told, once each")
   func news() {
     var table = Self.table()
-    let info = TidegateEvent.StreamInfo(channel: .status, symbol: "", stream: 2, reason: "")
+    let info = StreamInfo(channel: .status, symbol: "")
     func status(_ feed: FeedReport) -> [String] {
-      _ = table.apply(.update(info, .status([feed])))
+      _ = table.apply(.value(.status([feed]), info))
       return table.news
     }
-    var feed = FeedReport(venue: "kraken", state: "live", indicator: .connected)
+    var feed = FeedReport(venue: "kraken", state: .live, indicator: .connected)
     #expect(status(feed) == [])
     feed.syncing = ["kraken:BTC-USD": "checksum mismatch", "kraken:XRP-USD": "not shown"]
     #expect(status(feed) == ["● kraken:BTC-USD out of sync: checksum mismatch"])
     #expect(status(feed) == [])
     #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● syncing  ") == true)
     // A heartbeat does not say what is syncing.
-    _ = table.apply(.heartbeat(.init(time: 0, sent: 0, feeds: [feed])))
+    table.apply(.heartbeat(.init(time: nil, sent: 0, feeds: [feed])))
     #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● syncing  ") == true)
     feed.syncing = [:]
     #expect(status(feed) == ["● kraken:BTC-USD in sync again"])
-    feed.state = "reconnecting"
+    feed.state = .reconnecting
     feed.indicator = .reconnecting
     feed.reason = "closed by the venue"
     #expect(status(feed) == ["● kraken reconnecting: closed by the venue"])
@@ -157,10 +166,10 @@ struct WatchTableTests {
   func trouble() {
     var table = Self.table()
     #expect(table.trouble == nil)
-    _ = table.apply(.disconnected(reason: .transport("refused"), retryIn: .zero))
+    table.apply(.disconnected(.network("refused"), retryIn: .zero))
     #expect(table.trouble == "● disconnected from ws://127.0.0.1:8080/v1/stream: refused")
     #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● disconnected") == true)
-    _ = table.apply(.connected(.init(session: "s", node: "n", version: "1", heartbeatSeconds: 5)))
+    table.apply(ConnectionEvent.connected(.init(session: "s", node: "n", version: "1", heartbeatInterval: .seconds(5))))
     #expect(table.trouble == nil)
   }
 
@@ -179,7 +188,7 @@ struct WatchTableTests {
   func refused() {
     var table = Self.table()
     let symbol = table.apply(
-      .failed(.init(channel: "pulse", symbol: "kraken:FOO-USD", code: "x", message: "no \u{1B}[2JFOO", hint: "")))
+      .refused(Self.refusal("kraken:FOO-USD", "no \u{1B}[2JFOO")))
     #expect(symbol == "kraken:FOO-USD")
     #expect(table.line("kraken:FOO-USD", width: 80, color: false)?.contains("no [2JFOO") == true)
   }
@@ -187,44 +196,43 @@ struct WatchTableTests {
   @Test("a symbol that is refused is red, with what to write instead, and ends the watch where it is all there is")
   func refusedSymbol() {
     var table = WatchTable(url: "ws://h/", symbols: ["kraken:btc-usd"])
-    _ = table.apply(.connected(.init(session: "s", node: "n", version: "1", heartbeatSeconds: 5)))
-    let feed = FeedReport(venue: "kraken", state: "live", indicator: .connected)
-    _ = table.apply(.heartbeat(.init(time: 0, sent: 0, feeds: [feed])))
+    table.apply(ConnectionEvent.connected(.init(session: "s", node: "n", version: "1", heartbeatInterval: .seconds(5))))
+    let feed = FeedReport(venue: "kraken", state: .live, indicator: .connected)
+    table.apply(.heartbeat(.init(time: nil, sent: 0, feeds: [feed])))
     // Nothing has come yet: a green dot would say that it had.
     #expect(table.line("kraken:btc-usd", width: 120, color: false)?.hasPrefix("● waiting  ") == true)
     #expect(table.unfinished == ["kraken:btc-usd"] && !table.isRefused)
-    let item = TidegateEvent.FailedItem(
-      channel: "pulse", symbol: "kraken:btc-usd", code: "unknown_symbol", message: "kraken has no btc-usd",
-      hint: "did you mean kraken:BTC-USD?")
-    #expect(table.apply(.failed(item)) == "kraken:btc-usd")
-    #expect(table.apply(.failed(item)) == nil, "said once, not for each channel")
+    let item = Self.refusal("kraken:btc-usd", "kraken has no btc-usd", hint: "did you mean kraken:BTC-USD?")
+    #expect(table.apply(.refused(item)) == "kraken:btc-usd")
+    #expect(table.apply(.refused(item)) == nil, "said once, not for each channel")
     let line = table.line("kraken:btc-usd", width: 120, color: false) ?? ""
     #expect(line.hasPrefix("● refused  ") && line.contains("no btc-usd; did you mean kraken:BTC-USD?"))
     #expect(table.line("kraken:btc-usd", width: 120, color: true)?.hasPrefix("\u{1B}[31m●") == true)
     #expect(table.isRefused && table.refused.count == 1 && table.unfinished.isEmpty)
     // One of two is not all.
     var two = WatchTable(url: "ws://h/", symbols: ["kraken:btc-usd", "kraken:*"])
-    _ = two.apply(.failed(item))
+    _ = two.apply(.refused(item))
     #expect(!two.isRefused)
   }
 
   @Test("a venue that the gateway does not have is no green dot")
   func unknownVenue() {
     var table = WatchTable(url: "ws://h/", symbols: ["karken:BTC-USD"])
-    _ = table.apply(.connected(.init(session: "s", node: "n", version: "1", heartbeatSeconds: 5)))
+    table.apply(ConnectionEvent.connected(.init(session: "s", node: "n", version: "1", heartbeatInterval: .seconds(5))))
     #expect(table.line("karken:BTC-USD", width: 120, color: false)?.hasPrefix("● waiting  ") == true)
   }
 
   @Test("prices are shown without the zeros that are finer than the market's increment")
   func trimmed() {
     var table = Self.table()
-    let info = TidegateEvent.StreamInfo(
-      channel: .ticker, symbol: "binance:SOL-USDT", stream: 9, reason: "", priceIncrement: ExactDecimal("0.01000000"))
-    _ = table.apply(.snapshot(info, .ticker(Ticker(last: ExactDecimal("169.40000000")))))
+    let info = StreamInfo(
+      channel: .ticker, symbol: "binance:SOL-USDT", priceIncrement: ExactDecimal("0.01000000"))
+    _ = table.apply(.value(.ticker(Ticker(last: ExactDecimal("169.40000000"))), info))
     #expect(table.rows["binance:SOL-USDT"]?.price == "169.40")
     for (price, increment, shown) in [
       ("169.45000000", "0.01", "169.45"), ("169.00000000", "1", "169"), ("169.45600000", "0.01", "169.456"),
-      ("100", "10", "100"), ("0.00001230", "0.0000001", "0.0000123"), ("1e-7", "0.01", "1e-7"), ("5.00", nil, "5.00"),
+      ("100", "10", "100"), ("0.00001230", "0.0000001", "0.0000123"), ("1e-7", "0.01", "0.0000001"),
+      ("5.00", nil, "5.00"),
     ] as [(String, String?, String)] {
       #expect(ExactDecimal(price)?.trimmed(to: increment.flatMap { ExactDecimal($0) }) == shown)
     }
@@ -233,19 +241,19 @@ struct WatchTableTests {
   @Test("a stream that says its book is out of sync turns the dot yellow until the next quote")
   func outOfSync() {
     var table = Self.table()
-    let info = TidegateEvent.StreamInfo(channel: .quote, symbol: "kraken:BTC-USD", stream: 1, reason: "")
-    _ = table.apply(.outOfSync(info, reason: "sequence gap"))
+    let info = StreamInfo(channel: .quote, symbol: "kraken:BTC-USD")
+    _ = table.apply(.stale(info, .outOfSync("sequence gap")))
     #expect(table.news == ["● kraken:BTC-USD out of sync: sequence gap"])
     #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● syncing  ") == true)
     // The feed's status says the same again.
-    var feed = FeedReport(venue: "kraken", state: "live", indicator: .connected)
+    var feed = FeedReport(venue: "kraken", state: .live, indicator: .connected)
     feed.syncing = ["kraken:BTC-USD": "sequence gap"]
-    let status = TidegateEvent.StreamInfo(channel: .status, symbol: "", stream: 2, reason: "")
-    _ = table.apply(.update(status, .status([feed])))
+    let status = StreamInfo(channel: .status, symbol: "")
+    _ = table.apply(.value(.status([feed]), status))
     #expect(table.news == [])
     feed.syncing = [:]
-    _ = table.apply(.update(status, .status([feed])))
-    _ = table.apply(.update(info, .quote(Quote(bid: ExactDecimal("1")))))
+    _ = table.apply(.value(.status([feed]), status))
+    _ = table.apply(.value(.quote(Quote(bid: ExactDecimal("1"))), info))
     #expect(table.news == ["● kraken:BTC-USD in sync again"])
     #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● connected  ") == true)
   }
@@ -266,30 +274,31 @@ struct WatchTableTests {
     _ table: inout WatchTable, _ symbol: String, _ direction: Pulse.Direction, price: String, change: String,
     bid: String, ask: String, curve: [Int]
   ) {
-    func info(_ channel: TidegateChannel) -> TidegateEvent.StreamInfo {
-      .init(channel: channel, symbol: symbol, stream: 1, reason: "")
+    func info(_ channel: Channel) -> StreamInfo {
+      .init(channel: channel, symbol: symbol)
     }
     let pulse = Pulse(
       direction: direction, price: ExactDecimal(price)!, previous: nil, changePercent: nil,
       changePercent24h: ExactDecimal(change), merged: 1, time: nil)
-    _ = table.apply(.update(info(.pulse), .pulse(pulse)))
+    _ = table.apply(.value(.pulse(pulse), info(.pulse)))
     let ticker = Ticker(bid: ExactDecimal(bid), ask: ExactDecimal(ask))
-    _ = table.apply(.snapshot(info(.ticker), .ticker(ticker)))
+    _ = table.apply(.value(.ticker(ticker), info(.ticker)))
     let points = curve.map { ExactDecimal(String($0)) }
-    let line = Sparkline(range: "24h", from: 0, stepSeconds: 3600, points: points, trend: .up)
-    _ = table.apply(.snapshot(info(.sparkline), .sparkline(line)))
+    let line = Self.line(points)
+    _ = table.apply(.value(.sparkline(line), info(.sparkline)))
   }
 
   @Test("the picture in the README is what it draws")
   func picture() throws {
     var table = WatchTable(url: "ws://127.0.0.1:8080/v1/stream")
-    _ = table.apply(.connected(.init(session: "s", node: "gw-a", version: "1", heartbeatSeconds: 5)))
+    table.apply(
+      ConnectionEvent.connected(.init(session: "s", node: "gw-a", version: "1", heartbeatInterval: .seconds(5))))
     let feeds = [
-      FeedReport(venue: "binance", state: "live", indicator: .connected),
-      FeedReport(venue: "coinbase", state: "stale", indicator: .reconnecting),
-      FeedReport(venue: "kraken", state: "live", indicator: .connected),
+      FeedReport(venue: "binance", state: .live, indicator: .connected),
+      FeedReport(venue: "coinbase", state: .stale, indicator: .reconnecting),
+      FeedReport(venue: "kraken", state: .live, indicator: .connected),
     ]
-    _ = table.apply(.heartbeat(.init(time: 0, sent: 0, feeds: feeds)))
+    table.apply(.heartbeat(.init(time: nil, sent: 0, feeds: feeds)))
     Self.fill(
       &table, "binance:SOL-USDT", .up, price: "187.42", change: "3.06", bid: "187.41", ask: "187.42",
       curve: [1, 2, 2, 3, 2, 4, 5, 5, 6, 5, 6, 7, 7, 8, 8, 7, 8, 9, 9, 9, 10, 9, 10, 11])
@@ -304,5 +313,18 @@ struct WatchTableTests {
     }
     let (document, code) = try GeneratedPart("watch", in: "README.md").compare(with: ["```"] + lines + ["```"])
     #expect(document == code)
+  }
+
+  @Test("a spread of prices beyond all measure is shown as what it is, and a curve without a trap")
+  func spread() {
+    var table = WatchTable(url: "ws://h/", symbols: ["kraken:BTC-USD"])
+    let info = StreamInfo(channel: .quote, symbol: "kraken:BTC-USD")
+    for text in ["9223372036854775807", "-9223372036854775808", "0.000000000000000001", "1e308", "-1e-300"] {
+      let quote = Quote(bid: ExactDecimal("-9223372036854775808"), ask: ExactDecimal(text))
+      _ = table.apply(.value(.quote(quote), info))
+      #expect(table.line("kraken:BTC-USD", width: 200, color: false) != nil)
+    }
+    _ = table.apply(.value(.sparkline(Self.line(["-1e308", "1e308", "0"].map { ExactDecimal($0) })), info))
+    #expect(table.line("kraken:BTC-USD", width: 200, color: false) != nil)
   }
 }

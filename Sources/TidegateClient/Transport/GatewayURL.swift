@@ -1,5 +1,5 @@
 /// The URL of a gateway: `ws://127.0.0.1:8080/v1/stream`, `wss://…`.
-public struct TidegateURL: Sendable, Hashable, CustomStringConvertible {
+public struct GatewayURL: Sendable, Hashable, CustomStringConvertible {
   /// Whether it is `wss`.
   public let isSecure: Bool
   /// A name or numeric address, IPv6 without its brackets.
@@ -9,8 +9,15 @@ public struct TidegateURL: Sendable, Hashable, CustomStringConvertible {
   /// Path and query; `/v1/stream` where the URL has none.
   public let target: String
 
+  /// Reads a `ws` or `wss` URL.
+  /// - Throws: what is wrong with it.
+  public init(_ text: String) throws(InvalidURL) {
+    guard let url = GatewayURL(reading: text) else { throw InvalidURL(text: text) }
+    self = url
+  }
+
   /// Reads a `ws` or `wss` URL; nil if `text` is something else.
-  public init?(_ text: String) {
+  private init?(reading text: String) {
     let lower = text.lowercased()
     guard lower.hasPrefix("ws://") || lower.hasPrefix("wss://"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
       !text.contains("#"), !text.contains("@")
@@ -49,4 +56,15 @@ public struct TidegateURL: Sendable, Hashable, CustomStringConvertible {
 
   /// The URL with its port.
   public var description: String { "\(isSecure ? "wss" : "ws")://\(authority)\(target)" }
+}
+
+/// A text that is no URL of a gateway: the app's mistake.
+public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The text.
+  public let text: String
+
+  /// What is wrong and what to give instead.
+  public var description: String {
+    "\"\(text)\" is not a gateway's URL; give one like ws://127.0.0.1:8080/v1/stream or wss://host/v1/stream"
+  }
 }

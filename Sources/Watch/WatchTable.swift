@@ -1,4 +1,4 @@
-import Bytes
+import TidegateClient
 
 /// What `tidegate watch` shows: the state of one connection, and how it looks as lines. A value without a terminal.
 package struct WatchTable: Sendable {
@@ -88,7 +88,7 @@ package struct WatchTable: Sendable {
   private mutating func take(_ feed: FeedReport) {
     let old = told.updateValue(feed, forKey: feed.venue)
     feeds[feed.venue] = feed
-    let isNews = old.map { $0.state != feed.state || $0.reason != feed.reason } ?? (feed.state != "live")
+    let isNews = old.map { $0.state != feed.state || $0.reason != feed.reason } ?? (feed.state != .live)
     if isNews {
       news.append(Self.printable("● \(feed.venue) \(feed.state)" + (feed.reason.map { ": " + $0 } ?? "")))
     }
@@ -105,12 +105,12 @@ package struct WatchTable: Sendable {
     }
   }
 
-  /// Takes an event in; the symbol whose row changed, if one did.
-  package mutating func apply(_ event: TidegateEvent) -> String? {
+  /// Takes an event of the connection in.
+  package mutating func apply(_ event: ConnectionEvent) {
     news.removeAll()
     switch event {
     case .connected(let welcome): link = .connected(node: welcome.node)
-    case .disconnected(let reason, _): link = .lost(reason.description)
+    case .disconnected(let failure, _): link = .lost(failure.description)
     case .heartbeat(let heartbeat):
       for feed in heartbeat.feeds {
         // Heartbeats tell less of a feed than its status does.
@@ -120,20 +120,28 @@ package struct WatchTable: Sendable {
         known.isSimulated = feed.isSimulated
         feeds[feed.venue] = known
       }
-    case .failed(let item) where !item.symbol.isEmpty:
-      guard rows[item.symbol] != nil || rows.count < Self.rowLimit else { return nil }
-      let error = item.hint.isEmpty ? item.message : "\(item.message); \(item.hint)"
+    case .notice, .frame, .dropped: break
+    }
+  }
+
+  /// Takes an event of the streams in; the symbol whose row changed, if one did.
+  package mutating func apply(_ event: StreamEvent<Payload>) -> String? {
+    news.removeAll()
+    switch event {
+    case .refused(let refusal) where !refusal.symbol.isEmpty:
+      guard rows[refusal.symbol] != nil || rows.count < Self.rowLimit else { return nil }
+      let error = refusal.hint.isEmpty ? refusal.message : "\(refusal.message); \(refusal.hint)"
       // Each channel is refused with the same words: said once.
-      guard rows[item.symbol, default: Row()].error != error else { return nil }
-      rows[item.symbol, default: Row()].error = error
-      return item.symbol
-    case .outOfSync(let info, let reason):
+      guard rows[refusal.symbol, default: Row()].error != error else { return nil }
+      rows[refusal.symbol, default: Row()].error = error
+      return refusal.symbol
+    case .stale(let info, .outOfSync(let reason)):
       guard rows[info.symbol] != nil, rows[info.symbol]?.outOfSync == nil else { return nil }
       rows[info.symbol]?.outOfSync = reason
       if !isSyncing(info.symbol) { news.append(Self.printable("● \(info.symbol) out of sync: \(reason)")) }
-    case .snapshot(_, .status(let reports)), .update(_, .status(let reports)):
+    case .value(.status(let reports), _):
       for feed in reports { take(feed) }
-    case .snapshot(let info, let payload), .update(let info, let payload):
+    case .value(let payload, let info):
       guard rows[info.symbol] != nil || rows.count < Self.rowLimit else { return nil }
       if case .quote = payload, rows[info.symbol]?.outOfSync != nil {
         rows[info.symbol]?.outOfSync = nil
@@ -153,7 +161,7 @@ package struct WatchTable: Sendable {
     feeds[String(symbol.prefix { $0 != ":" })]?.syncing[symbol] != nil
   }
 
-  private func apply(_ payload: TidegateEvent.Payload, to row: inout Row) {
+  private func apply(_ payload: Payload, to row: inout Row) {
     switch payload {
     case .pulse(let pulse):
       row.error = nil
@@ -170,7 +178,7 @@ package struct WatchTable: Sendable {
       row.bid = quote.bid ?? row.bid
       row.ask = quote.ask ?? row.ask
     case .sparkline(let line): row.points = line.points.map { $0?.doubleValue }
-    case .trades, .book, .status: break
+    case .trades, .book, .candles, .status: break
     }
   }
 
@@ -223,19 +231,8 @@ package struct WatchTable: Sendable {
   }
 
   private func spread(_ row: Row) -> String {
-    guard let bid = row.bid, let ask = row.ask, let a = ask.scaled, let b = bid.scaled else { return "" }
-    let scale = max(a.scale, b.scale)
-    guard scale <= 18 else { return "" }
-    func mantissa(_ value: Int64, _ own: UInt8) -> Int128 {
-      (0..<(scale - own)).reduce(Int128(value)) { result, _ in result * 10 }
-    }
-    let difference = mantissa(a.mantissa, a.scale) - mantissa(b.mantissa, b.scale)
-    var digits = String(difference.magnitude)
-    if scale > 0 {
-      digits = String(repeating: "0", count: max(0, Int(scale) + 1 - digits.count)) + digits
-      digits.insert(".", at: digits.index(digits.endIndex, offsetBy: -Int(scale)))
-    }
-    return difference < 0 ? "-" + digits : digits
+    guard let bid = row.bid, let ask = row.ask else { return "" }
+    return (ask - bid).trimmed(to: 1)
   }
 
   /// Dot, text and colour of the feed that a symbol comes from; the connection to the gateway counts first.
@@ -257,7 +254,7 @@ package struct WatchTable: Sendable {
     if feed.indicator == .connected, isEmpty, row?.bid == nil, row?.ask == nil { return ("●", "waiting", .yellow) }
     return switch feed.indicator {
     case .connected: ("●", "connected", .green)
-    case .reconnecting: ("●", "reconnecting", .yellow)
+    case .reconnecting, .unknown: ("●", "reconnecting", .yellow)
     case .disconnected: ("●", "disconnected", .red)
     }
   }

@@ -1,13 +1,14 @@
 import Bytes
 import HTTP1
 import Synchronization
+import TidegateClient
 import Transport
 import WebSocket
 
-/// The default transport: sockets of this package's event loop, TLS by OpenSSL.
+/// The transport for Linux: sockets of this package's event loop on epoll, TLS by OpenSSL.
 ///
 /// All clients of a process share one loop, which is made when the first connects and lives as long as the process.
-public struct LoopTransport: ClientTransport {
+public struct EpollTransport: ClientTransport {
   /// Bytes of a message of the gateway: a whole book is the largest.
   package static let messageLimit = 8 << 20
 
@@ -45,7 +46,7 @@ public struct LoopTransport: ClientTransport {
 
   /// Begins to connect; `receive` is called on the loop.
   public func connect(
-    to url: TidegateURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
+    to url: GatewayURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection {
     switch Self.loop {
     case .success(let loop):
@@ -62,6 +63,20 @@ public struct LoopTransport: ClientTransport {
   }
 }
 
+extension ClientTransport where Self == EpollTransport {
+  /// Sockets on epoll, with the system's roots for `wss`.
+  public static var epoll: EpollTransport { EpollTransport() }
+
+  /// Sockets on epoll.
+  /// - Parameters:
+  ///   - caFile: PEM file of the roots to trust for `wss` instead of the system's.
+  ///   - offersCompression: whether the gateway may compress what it sends, which costs this end about 12 KB and some
+  ///     time, and saves half of the bytes of books and snapshots.
+  public static func epoll(caFile: String? = nil, offersCompression: Bool = true) -> EpollTransport {
+    EpollTransport(caFile: caFile, offersCompression: offersCompression)
+  }
+}
+
 private struct NoConnection: ClientTransportConnection {
   func send(_ text: String) {}
   func close(code: UInt16, reason: String) {}
@@ -72,7 +87,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
   // `@unchecked`: `loop`, `url`, `subprotocol`, `offers`, `receive` are constants; everything else is touched on `loop`
   // only, which `start` and the handler's functions assert and `send` and `close` enter by `execute`.
   private let loop: EventLoop
-  private let url: TidegateURL
+  private let url: GatewayURL
   private let subprotocol: String
   /// The gateway compresses each message by itself; a server that would not has to be asked to.
   private let offers: [PerMessageDeflate.Offer]
@@ -85,7 +100,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
   private var key: [UInt8] = []
   private var response = HTTPResponseParser(limits: HTTPLimits())
   private var frames = WebSocketConnection(
-    role: .client, limits: WebSocketLimits(messageBytes: LoopTransport.messageLimit))
+    role: .client, limits: WebSocketLimits(messageBytes: EpollTransport.messageLimit))
   private var random = SystemRandomNumberGenerator()
   /// What the close frame of the peer said.
   private var peerClose: (code: UInt16, reason: String)?
@@ -93,7 +108,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
   private var isSilent = false
 
   init(
-    loop: EventLoop, url: TidegateURL, subprotocol: String, offersCompression: Bool,
+    loop: EventLoop, url: GatewayURL, subprotocol: String, offersCompression: Bool,
     receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) {
     offers = offersCompression ? [PerMessageDeflate.Offer(serverNoContextTakeover: true)] : []
@@ -183,13 +198,13 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
         guard let answer = try response.next(&rest) else { return }
         guard answer.head.status == 101 else {
           connection.abort()
-          return end(HandshakeRefusal(answer.head, body: answer.body).event)
+          return end(refusal(answer.head, answer.body))
         }
         let accepted = try WebSocketHandshake.check(
           answer.head, key: key, subprotocols: [subprotocol], compression: offers)
         if let deflate = accepted.deflate {
           frames = WebSocketConnection(
-            role: .client, limits: WebSocketLimits(messageBytes: LoopTransport.messageLimit), deflate: deflate,
+            role: .client, limits: WebSocketLimits(messageBytes: EpollTransport.messageLimit), deflate: deflate,
             inflaters: InflaterPool())
         }
       } catch {
@@ -235,13 +250,20 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
     self.connection = nil
     // An answer without a length ends with the connection.
     if stage == .handshaking, case .closedByPeer = reason, let answer = try? response.finish() {
-      return end(HandshakeRefusal(answer.head, body: answer.body).event)
+      return end(refusal(answer.head, answer.body))
     }
     switch reason {
     case .closedByPeer: end(code: nil, reason: "the connection was closed")
     case .closedLocally: end(code: nil, reason: "closed")
     case .failed(let error): end(code: nil, reason: error.description)
     }
+  }
+
+  private func refusal(_ head: HTTPResponseHead, _ body: [UInt8]) -> ClientTransportEvent {
+    HandshakeRefusal(
+      status: head.status, phrase: head.reason, waits: head.fields.values("Retry-After"),
+      date: head.fields.values("Date").first, body: body
+    ).event
   }
 
   private func end(code: UInt16?, reason: String) { end(.closed(code: code, reason: reason)) }

@@ -1,0 +1,52 @@
+/// What kind of data a stream carries.
+public enum Channel: String, Sendable, Hashable, CaseIterable {
+  /// Every trade.
+  case trades
+  /// Best bid and ask.
+  case quote
+  /// Last price and the last 24 hours.
+  case ticker
+  /// Which way the price moves, at most ten times a second.
+  case pulse
+  /// The order book.
+  case book
+  /// The price of a span of time in a few points.
+  case sparkline
+  /// Open, high, low and close of each interval.
+  case candles
+  /// The connections to the exchanges. Takes no symbols.
+  case status
+
+  /// Whether only the latest value matters, so that older ones may be merged into it.
+  public var isState: Bool { self != .trades }
+
+  /// Whether its updates are changes, which mean nothing without the snapshot before them.
+  var isIncremental: Bool { self == .book || self == .sparkline || self == .candles }
+}
+
+/// One (channel, symbol or pattern) with its parameters: what a subscription wants, and with a symbol what a stream is.
+struct StreamItem: Hashable, Sendable {
+  var channel: Channel
+  /// `kraken:BTC-USD`, `kraken:*`, `*:BTC-USD`; empty for `status`.
+  var symbol: String
+  var depth: BookDepth?
+  var range: SparklineRange?
+  var points: Int?
+  var interval: CandleInterval?
+  /// Milliseconds.
+  var cadence: Int?
+
+  /// The same parameters for another symbol.
+  func of(_ symbol: String) -> StreamItem {
+    var item = self
+    item.symbol = symbol
+    return item
+  }
+}
+
+/// How many levels a side a book has.
+public enum BookDepth: Sendable, Hashable {
+  case levels10, levels25, levels100
+  /// All that the gateway has.
+  case full
+}

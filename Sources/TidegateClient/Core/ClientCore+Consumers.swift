@@ -1,0 +1,185 @@
+/// Those who read: subscriptions come and go while the connection lives.
+extension ClientCore {
+  // MARK: Coming and going
+
+  /// Adds a subscription; its number among the consumers.
+  package mutating func subscribe(
+    _ request: StreamRequest<Payload>, now: UInt64, into actions: inout [ClientAction]
+  ) -> Int {
+    subscribe(request.items, now: now, into: &actions)
+  }
+
+  mutating func subscribe(_ items: [StreamItem], now: UInt64, into actions: inout [ClientAction]) -> Int {
+    let id = takeSerial()
+    var seen: Set<StreamItem> = []
+    let items = items.filter { seen.insert($0).inserted }
+    subscribers[id] = Subscriber(items: items, inbox: Inbox(limit: options.bufferLimit))
+    var new: [StreamItem] = []
+    for item in items {
+      if wants[item] == nil { wants[item] = Want(serial: takeSerial(), phase: .refused) }
+      wants[item]?.subscribers.insert(id)
+      guard let want = wants[item] else { continue }
+      if want.phase == .refused {
+        wants[item]?.phase = .asked
+        new.append(item)
+      }
+      for key in sorted(want.streams) { attach(id, to: key, into: &actions) }
+    }
+    if phase == .open { ask(new, now: now, into: &actions) }
+    return id
+  }
+
+  /// Ends a subscription. Streams that nobody else wants are unsubscribed from.
+  package mutating func cancel(_ id: Int, now: UInt64, into actions: inout [ClientAction]) {
+    listeners[id] = nil
+    guard let subscriber = subscribers.removeValue(forKey: id) else { return }
+    var keys: Set<StreamItem> = []
+    for item in subscriber.items {
+      keys.formUnion(wants[item]?.streams ?? [])
+      wants[item]?.subscribers.remove(id)
+      if wants[item]?.subscribers.isEmpty == true { wants[item] = nil }
+    }
+    var gone: [Int64] = []
+    for key in sorted(keys) {
+      streams[key]?.subscribers.remove(id)
+      if streams[key]?.subscribers.isEmpty == true, let number = remove(key) { gone.append(number) }
+    }
+    unsubscribe(gone, now: now, into: &actions)
+    actions.append(.wake(id))
+  }
+
+  /// Adds a consumer of what happens to the connection.
+  package mutating func listen() -> Int {
+    let id = takeSerial()
+    listeners[id] = Inbox(limit: options.bufferLimit)
+    return id
+  }
+
+  // MARK: Reading
+
+  /// The next event of a subscription; nil: nothing has come.
+  package mutating func next(_ id: Int) -> StreamEvent<Payload>? {
+    while let entry = subscribers[id]?.inbox.next() {
+      switch entry {
+      case .event(let event): return event
+      case .dropped(let count): return .dropped(count: count)
+      case .state(let key): if let event = streams[key]?.event { return event }
+      }
+    }
+    return nil
+  }
+
+  /// The next event of the connection; nil: nothing has happened.
+  package mutating func nextOfConnection(_ id: Int) -> ConnectionEvent? {
+    while let entry = listeners[id]?.next() {
+      switch entry {
+      case .event(let event): return event
+      case .dropped(let count): return .dropped(count: count)
+      case .state(.heartbeat): if let heartbeat { return .heartbeat(heartbeat) }
+      }
+    }
+    return nil
+  }
+
+  /// Whether a consumer will get nothing more than what waits for it.
+  func isOver(_ id: Int) -> Bool { phase == .stopped || subscribers[id] == nil && listeners[id] == nil }
+
+  /// Whether it is worth to look for something to take.
+  func hasNews(_ id: Int) -> Bool {
+    isOver(id) || subscribers[id]?.inbox.isEmpty == false || listeners[id]?.isEmpty == false
+  }
+
+  // MARK: Wishes
+
+  /// Heartbeats alone until `resume`, also after a reconnection.
+  package mutating func pause(now: UInt64, into actions: inout [ClientAction]) {
+    guard !isPaused else { return }
+    isPaused = true
+    if phase == .open { send("pause", now: now, into: &actions) }
+  }
+
+  /// Data again, with a snapshot of every stream.
+  package mutating func resume(now: UInt64, into actions: inout [ClientAction]) {
+    guard isPaused else { return }
+    isPaused = false
+    if phase == .open { send("resume", now: now, into: &actions) }
+  }
+
+  /// Moves every stream to another rate, those to come and a reconnection included.
+  package mutating func configure(cadence: Int, now: UInt64, into actions: inout [ClientAction]) {
+    self.cadence = cadence
+    guard phase == .open else { return }
+    actions.append(.send(Requests.configure(id: takeID(.other, now: now), interval: cadence)))
+  }
+
+  // MARK: Telling
+
+  /// Tells the subscribers of a stream that its state has changed.
+  mutating func touch(_ key: StreamItem, into actions: inout [ClientAction]) {
+    guard let stream = streams[key] else { return }
+    for id in stream.subscribers.sorted() {
+      subscribers[id]?.inbox.mark(key)
+      actions.append(.wake(id))
+    }
+  }
+
+  /// Puts an event of a stream before its subscribers.
+  mutating func append(_ event: StreamEvent<Payload>, of key: StreamItem, into actions: inout [ClientAction]) {
+    guard let stream = streams[key] else { return }
+    for id in stream.subscribers.sorted() { put(event, before: id, into: &actions) }
+  }
+
+  /// Puts an event before one subscriber; of trades that are more than it may have, the latest.
+  mutating func put(_ event: StreamEvent<Payload>, before id: Int, into actions: inout [ClientAction]) {
+    guard let limit = subscribers[id]?.inbox.limit else { return }
+    actions.append(.wake(id))
+    guard case .value(.trades(let trades), let info) = event else {
+      subscribers[id]?.inbox.append(event)
+      return
+    }
+    guard trades.count > limit else {
+      subscribers[id]?.inbox.append(event, weight: trades.count)
+      return
+    }
+    subscribers[id]?.inbox.append(.value(.trades(Array(trades.suffix(limit))), info), weight: limit)
+    subscribers[id]?.inbox.drop(trades.count - limit)
+  }
+
+  /// Tells everybody who listens to the connection.
+  mutating func tell(_ event: ConnectionEvent, into actions: inout [ClientAction]) {
+    for id in listeners.keys.sorted() {
+      listeners[id]?.append(event)
+      actions.append(.wake(id))
+    }
+  }
+
+  mutating func tellHeartbeat(_ heartbeat: Heartbeat, into actions: inout [ClientAction]) {
+    self.heartbeat = heartbeat
+    for id in listeners.keys.sorted() {
+      listeners[id]?.mark(.heartbeat)
+      actions.append(.wake(id))
+    }
+  }
+
+  func wakeAll(into actions: inout [ClientAction]) {
+    for id in (Array(subscribers.keys) + Array(listeners.keys)).sorted() { actions.append(.wake(id)) }
+  }
+
+  /// Shows a subscriber of a stream what there is, if it is a new one.
+  mutating func attach(_ id: Int, to key: StreamItem, into actions: inout [ClientAction]) {
+    guard streams[key]?.subscribers.insert(id).inserted == true, let event = streams[key]?.event else { return }
+    if key.channel == .trades {
+      put(event, before: id, into: &actions)
+    } else {
+      subscribers[id]?.inbox.mark(key)
+      actions.append(.wake(id))
+    }
+  }
+
+  /// Forgets a stream; its number, if it has one that is no other stream's.
+  mutating func remove(_ key: StreamItem) -> Int64? {
+    gapped.remove(key)
+    guard let number = streams.removeValue(forKey: key)?.number else { return nil }
+    return unlink(key, from: number) ? number : nil
+  }
+}

@@ -1,0 +1,207 @@
+/// One stream of the gateway as the client has it: where its numbering stands, and the value merged from its messages.
+struct ClientStream: Sendable {
+  enum Freshness: Sendable, Equatable {
+    /// Nothing has come yet.
+    case waiting
+    case live
+    case stale(StaleReason)
+  }
+
+  /// What a message changed for those who read the stream.
+  enum Change {
+    case nothing
+    /// The state, or whether it is right.
+    case state
+    /// Trades that are new; some before them may be missing.
+    case trades([Trade], isGap: Bool)
+  }
+
+  /// Trades of a snapshot, as the protocol says.
+  static let recentLimit = 50
+
+  /// With a symbol, not a pattern.
+  let item: StreamItem
+  /// In order of creation.
+  let serial: Int
+  var subscribers: Set<Int> = []
+  /// The gateway's number of it on this connection; nil: not subscribed to.
+  var number: Int64?
+  /// The number on the connection before, where it can go on from `seq`.
+  var numberToResume: Int64?
+  var priceIncrement: ExactDecimal?
+  /// Of the numbering that `seq` belongs to.
+  var epoch: String?
+  var seq: UInt64?
+  /// Whether updates have a snapshot to change, where they are changes.
+  var hasSnapshot = false
+  /// When to subscribe again if no snapshot came after a gap.
+  var gapDeadline: UInt64?
+  var freshness = Freshness.waiting
+
+  // The value: one of these, by channel.
+  private var latest: Payload?
+  private var book: OrderBook?
+  private var line: Sparkline?
+  private var series: CandleSeries?
+  /// The latest trades; nil before the first message.
+  private var recent: [Trade]?
+
+  init(item: StreamItem, serial: Int) {
+    self.item = item
+    self.serial = serial
+  }
+
+  var info: StreamInfo { StreamInfo(channel: item.channel, symbol: item.symbol, priceIncrement: priceIncrement) }
+
+  /// The merged value; of trades the latest.
+  var payload: Payload? {
+    switch item.channel {
+    case .book: book.map { .book($0) }
+    case .sparkline: line.map { .sparkline($0) }
+    case .candles: series.map { .candles($0) }
+    case .trades: recent.map { .trades($0) }
+    case .quote, .ticker, .pulse, .status: latest
+    }
+  }
+
+  /// What is true of it now; nil: nothing yet.
+  var event: StreamEvent<Payload>? {
+    switch freshness {
+    case .waiting: nil
+    case .stale(let reason): .stale(info, reason)
+    case .live: payload.map { .value($0, info) }
+    }
+  }
+
+  /// Whether a session may go on with it.
+  var isResumable: Bool {
+    guard seq != nil, epoch != nil, gapDeadline == nil else { return false }
+    return item.channel == .trades || item.channel.isIncremental && hasSnapshot
+  }
+
+  /// Joins the numbering that the gateway named; a snapshot follows.
+  mutating func join(_ accepted: ServerMessage.Accepted) {
+    number = accepted.stream
+    numberToResume = nil
+    epoch = accepted.epoch
+    seq = accepted.seq
+    priceIncrement = accepted.priceIncrement ?? priceIncrement
+    hasSnapshot = false
+    gapDeadline = nil
+  }
+
+  /// Takes over from a stream of the same number: the gateway sends no second snapshot.
+  mutating func join(_ other: ClientStream) {
+    number = other.number
+    numberToResume = nil
+    (epoch, seq, priceIncrement) = (other.epoch, other.seq, other.priceIncrement)
+    (hasSnapshot, gapDeadline, freshness) = (other.hasSnapshot, other.gapDeadline, other.freshness)
+    (latest, book, line, series, recent) = (other.latest, other.book, other.line, other.series, other.recent)
+  }
+
+  /// The connection is gone. True if that is news.
+  mutating func leave() -> Bool {
+    if let number {
+      numberToResume = isResumable ? number : nil
+      self.number = nil
+    }
+    gapDeadline = nil
+    guard freshness == .live else { return false }
+    freshness = .stale(.disconnected)
+    return true
+  }
+
+  /// Goes on where it stopped, in a session of the gateway's.
+  mutating func resume(_ number: Int64) {
+    self.number = number
+    numberToResume = nil
+    if payload != nil { freshness = .live }
+  }
+
+  /// Something is missing: what is shown is old. True if that is news.
+  mutating func miss(until deadline: UInt64?) -> Bool {
+    gapDeadline = deadline
+    guard freshness != .stale(.gap) else { return false }
+    freshness = .stale(.gap)
+    return true
+  }
+
+  /// Takes a message in.
+  /// - Parameter deadline: when to subscribe again if it shows a gap and no snapshot follows.
+  mutating func take(_ message: ServerMessage.StreamMessage, deadline: UInt64) -> Change {
+    if case .outOfSync(let reason) = message.data {
+      seq = message.seq
+      hasSnapshot = false
+      // The gateway sends a snapshot when the exchange has given it one, which subscribing again would not hasten.
+      gapDeadline = nil
+      freshness = .stale(.outOfSync(reason))
+      return .state
+    }
+    if case .trades(let trades) = message.data { return take(trades, of: message) }
+    if !message.isSnapshot {
+      // Waiting for the snapshot after a gap: what comes before it says nothing.
+      if gapDeadline != nil { return .nothing }
+      let links = seq == nil || message.prev == seq
+      guard links, hasSnapshot || !item.channel.isIncremental else {
+        seq = message.seq
+        return miss(until: deadline) ? .state : .nothing
+      }
+    }
+    seq = message.seq
+    guard merge(message.data, isSnapshot: message.isSnapshot) else { return miss(until: deadline) ? .state : .nothing }
+    if message.isSnapshot { hasSnapshot = true }
+    gapDeadline = nil
+    freshness = .live
+    return .state
+  }
+
+  /// False if it does not fit.
+  private mutating func merge(_ data: StreamData, isSnapshot: Bool) -> Bool {
+    switch data {
+    case .payload(let payload): latest = payload
+    case .levels(let levels):
+      if isSnapshot || book == nil {
+        if book == nil { book = OrderBook(symbol: item.symbol) }
+        book?.replace(with: levels)
+      } else {
+        book?.update(with: levels)
+      }
+    case .sparkline(let whole):
+      var line = Sparkline(symbol: item.symbol, range: whole.range)
+      (line.points, line.start, line.stepSeconds) = (whole.points, whole.start, whole.stepSeconds)
+      (line.coveredFrom, line.gaps) = (whole.coveredFrom, whole.gaps)
+      self.line = line
+    case .sparklineChange(let index, let price, let from):
+      return line?.apply(index: index, price: price, from: from) ?? false
+    case .candles(let candles):
+      if isSnapshot || series == nil {
+        series = CandleSeries(symbol: item.symbol, interval: item.interval ?? .minute)
+      }
+      series?.merge(candles)
+    case .trades, .outOfSync: return false
+    }
+    return true
+  }
+
+  private mutating func take(_ trades: [Trade], of message: ServerMessage.StreamMessage) -> Change {
+    let links = message.isSnapshot || seq == nil || message.prev == seq
+    seq = message.seq
+    gapDeadline = nil
+    freshness = .live
+    hasSnapshot = hasSnapshot || message.isSnapshot
+    guard message.isSnapshot, let known = recent else {
+      recent = Array(((recent ?? []) + trades).suffix(Self.recentLimit))
+      return .trades(trades, isGap: !links)
+    }
+    // It shows the latest trades. Where the last one that was seen is among them, nothing is missing behind it.
+    var new = trades
+    var isGap = known.isEmpty && trades.count >= Self.recentLimit
+    if let last = known.last {
+      let index = last.id.isEmpty ? nil : trades.lastIndex { $0.id == last.id }
+      isGap = index == nil
+      if let index { new = Array(trades[(index + 1)...]) }
+    }
+    recent = Array((isGap ? new : known + new).suffix(Self.recentLimit))
+    return .trades(new, isGap: isGap)
+  }
+}

@@ -1,0 +1,68 @@
+/// A client of a Tidegate gateway: any number of subscriptions over one connection, with gaps, reconnections and slow
+/// consumers taken care of.
+///
+///     let client = GatewayClient(url: try GatewayURL("ws://127.0.0.1:8080/v1/stream"), transport: .urlSession)
+///     for try await event in client.subscribe(.pulse("kraken:BTC-USD")) {
+///       if case .value(let pulse, let info) = event { print(info.symbol, pulse.direction, pulse.price) }
+///     }
+///
+/// The connection opens with the first subscription, and stays until `close()`, or until the client and all of its
+/// subscriptions are gone. The client may be used from any task.
+public final class GatewayClient: Sendable {
+  /// Where the gateway is.
+  public let url: GatewayURL
+  private let session: ClientSession
+
+  /// Gets a fresh token, from wherever the app logs in; nil if none is available.
+  ///
+  /// It is asked when ``ClientOptions/token`` is nil, a minute before a token expires (the session goes on with the
+  /// fresh one), and when the gateway refuses a token (4001, or 401 in the handshake); a second refusal in a row is
+  /// final.
+  public typealias TokenSource = @Sendable () async -> String?
+
+  /// Creates a client; it connects when there is something to subscribe to.
+  /// - Parameters:
+  ///   - transport: makes the connections: `.urlSession` of `TidegateURLSession`, `.epoll` of `TidegateEpoll`, or your
+  ///     own.
+  ///   - tokenSource: gets fresh tokens; nil: ``ClientOptions/token`` is all there is.
+  public init(
+    url: GatewayURL, transport: some ClientTransport, options: ClientOptions = .init(), tokenSource: TokenSource? = nil
+  ) {
+    self.url = url
+    session = ClientSession(url: url, options: options, transport: transport, tokenSource: tokenSource)
+  }
+
+  /// Subscribes to streams, over the connection that there is. The first value of each is whole.
+  ///
+  /// Two subscriptions to the same stream are one to the gateway. Cancel a subscription, or let go of it, and what
+  /// nobody else wants is unsubscribed from.
+  public func subscribe<Value>(_ request: StreamRequest<Value>) -> Subscription<Value> {
+    let id = session.subscribe(request.items)
+    return Subscription(lease: ConsumerLease(session: session, id: id), read: request.read)
+  }
+
+  /// What happens to the connection from now on. Opens it, if it is not.
+  public func connectionEvents() -> ConnectionEvents {
+    ConnectionEvents(lease: ConsumerLease(session: session, id: session.listen()))
+  }
+
+  /// Asks for heartbeats alone, until `resume`: what a screen that is off needs. Stays in force over reconnections.
+  public func pause() { session.act { core, now, actions in core.pause(now: now, into: &actions) } }
+
+  /// Asks for data again. A fresh value of every stream comes first.
+  public func resume() { session.act { core, now, actions in core.resume(now: now, into: &actions) } }
+
+  /// Changes the least time between two updates of every stream, at most a minute, from now on; the subscriptions' own
+  /// are forgotten.
+  public func setUpdateInterval(_ interval: Duration) {
+    session.act { core, now, actions in
+      core.configure(cadence: Cadence.milliseconds(interval), now: now, into: &actions)
+    }
+  }
+
+  /// Connects at once, where the client waits before its next attempt: the network is back, or the app is in front.
+  public func reconnectNow() { session.act { core, now, actions in core.hurry(now: now, into: &actions) } }
+
+  /// Ends the connection for good, and every subscription after what is unread.
+  public func close() { session.act { core, _, actions in core.stop(into: &actions) } }
+}

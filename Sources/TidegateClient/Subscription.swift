@@ -1,0 +1,103 @@
+/// The events of one subscription, in order. It lives until it is cancelled or nobody holds it.
+///
+/// A subscription has one queue. An iteration takes events off it: a second iteration goes on where the first
+/// stopped, and misses nothing that came between; two at the same time share the events between them. When the task of
+/// an iteration is cancelled, that iteration ends, and the subscription does not. After ``cancel()`` an iteration ends
+/// at once, after ``GatewayClient/close()`` when it has read what was unread.
+///
+/// Iterating throws a ``ConnectionFailure`` when the gateway forbids coming back: close codes 4000…4099, or an opening
+/// handshake that is refused for good (400, 403 and the like). All other failures are repaired.
+///
+/// A consumer that falls behind costs itself alone, see ``StreamEvent``.
+public struct Subscription<Value: Sendable>: AsyncSequence, Sendable {
+  /// What happens.
+  public typealias Element = StreamEvent<Value>
+  /// Why the gateway forbids coming back.
+  public typealias Failure = ConnectionFailure
+
+  let lease: ConsumerLease
+  let read: @Sendable (Payload) -> Value?
+
+  /// Ends the subscription, and every iteration of it.
+  public func cancel() { lease.cancel() }
+
+  /// Takes events off the queue.
+  public func makeAsyncIterator() -> Iterator { Iterator(lease: lease, read: read) }
+
+  /// Takes events off the queue of a subscription.
+  public struct Iterator: AsyncIteratorProtocol {
+    let lease: ConsumerLease
+    let read: @Sendable (Payload) -> Value?
+
+    /// The next event; nil when there will be no more, or the task is cancelled.
+    public mutating func next() async throws(ConnectionFailure) -> StreamEvent<Value>? { try await take() }
+
+    /// The next event; nil when there will be no more, or the task is cancelled.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(ConnectionFailure) -> StreamEvent<Value>? {
+      try await take()
+    }
+
+    private nonisolated(nonsending) func take() async throws(ConnectionFailure) -> StreamEvent<Value>? {
+      while let event = try await lease.next({ core, id in core.next(id) }) {
+        if let event = event.map(read) { return event }
+      }
+      return nil
+    }
+  }
+}
+
+/// What happens to a client's connection, in order. Iterate it as a ``Subscription``.
+public struct ConnectionEvents: AsyncSequence, Sendable {
+  /// What happens.
+  public typealias Element = ConnectionEvent
+  /// Ends without an error: the last event, `.disconnected` without `retryIn`, says why.
+  public typealias Failure = Never
+
+  let lease: ConsumerLease
+
+  /// Ends the events.
+  public func cancel() { lease.cancel() }
+
+  /// Takes events off the queue.
+  public func makeAsyncIterator() -> Iterator { Iterator(lease: lease) }
+
+  /// Takes events off the queue.
+  public struct Iterator: AsyncIteratorProtocol {
+    let lease: ConsumerLease
+
+    /// The next event; nil when there will be no more, or the task is cancelled.
+    public mutating func next() async -> ConnectionEvent? { await take() }
+
+    /// The next event; nil when there will be no more, or the task is cancelled.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> ConnectionEvent? { await take() }
+
+    private nonisolated(nonsending) func take() async -> ConnectionEvent? {
+      // The failure has been told as the last event.
+      (try? await lease.next { core, id in core.nextOfConnection(id) }) ?? nil
+    }
+  }
+}
+
+/// A consumer's place in a session. Gives it up when nobody holds it.
+final class ConsumerLease: Sendable {
+  private let session: ClientSession
+  private let id: Int
+
+  init(session: ClientSession, id: Int) {
+    self.session = session
+    self.id = id
+  }
+
+  deinit { session.cancel(id) }
+
+  func cancel() { session.cancel(id) }
+
+  /// Waits for what `take` takes off the core.
+  func next<Event: Sendable>(
+    _ take: @escaping @Sendable (inout ClientCore, Int) -> Event?
+  ) async throws(ConnectionFailure) -> Event? {
+    try await session.next(id, take)
+  }
+}

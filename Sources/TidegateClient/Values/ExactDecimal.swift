@@ -1,0 +1,268 @@
+/// A decimal number, exact: nothing is rounded on the way from the exchange to here, nor by `+`, `-` and `*`.
+///
+/// Numbers are equal, ordered and hashed by value: `1.0 == 1.00`. Each prints with as many digits after the point as it
+/// was sent with; an exponent is written out.
+public struct ExactDecimal: Sendable {
+  enum Storage: Sendable {
+    /// `mantissa` × 10^-`scale`, `scale` at most 18: all that markets need.
+    case small(mantissa: Int64, scale: UInt8)
+    indirect case wide(WideNumber)
+  }
+
+  /// The longest text that is read.
+  private static let textLimit = 400
+  /// The largest power of ten: what is beyond it is beyond `Double`, too.
+  private static let powerLimit = 308
+
+  let storage: Storage
+
+  init(storage: Storage) { self.storage = storage }
+
+  /// Zero.
+  public static let zero = ExactDecimal(0)
+
+  /// An integer.
+  public init(_ value: some BinaryInteger) {
+    if let small = Int64(exactly: value) {
+      storage = .small(mantissa: small, scale: 0)
+    } else {
+      let digits = String(value).utf8.compactMap { $0 >= 0x30 ? $0 - 0x30 : nil }
+      storage = .wide(WideNumber(isNegative: value < 0, digits: digits, scale: 0))
+    }
+  }
+
+  /// Reads decimal text (`-12.5`, `1e-7`) of at most 400 characters and powers of ten from -308 to 308; nil if it is no
+  /// such number. O(length).
+  public init?(_ text: String) {
+    if let small = Self.small(text) {
+      self.init(storage: small)
+      return
+    }
+    var digits: [UInt8] = []
+    var scale = 0
+    var exponent = 0
+    var isNegative = false
+    let bytes = text.utf8
+    guard bytes.count <= Self.textLimit else { return nil }
+    var index = bytes.startIndex
+    if let sign = bytes.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
+      isNegative = sign == UInt8(ascii: "-")
+      index = bytes.index(after: index)
+    }
+    var seesPoint = false
+    while index < bytes.endIndex, bytes[index] | 0x20 != UInt8(ascii: "e") {
+      let byte = bytes[index]
+      index = bytes.index(after: index)
+      if byte == UInt8(ascii: "."), !seesPoint {
+        seesPoint = true
+      } else if (0x30...0x39).contains(byte) {
+        digits.append(byte - 0x30)
+        if seesPoint { scale += 1 }
+      } else {
+        return nil
+      }
+    }
+    guard !digits.isEmpty else { return nil }
+    if index < bytes.endIndex {
+      let written = text[bytes.index(after: index)...]
+      // `Int` reads more than digits and a sign of ASCII.
+      guard written.utf8.count <= 4, let value = Int(written), abs(value) <= Self.powerLimit else { return nil }
+      exponent = value
+    }
+    let number = WideNumber(isNegative: isNegative, digits: digits, scale: scale - exponent)
+    guard number.power <= Self.powerLimit + 1 else { return nil }
+    self.init(number)
+  }
+
+  /// A number of at most 18 digits without an exponent, as nearly all are, read without an allocation; nil for any
+  /// other text.
+  private static func small(_ text: String) -> Storage? {
+    var mantissa: Int64 = 0
+    var (digits, scale) = (0, 0)
+    var (isNegative, seesPoint) = (false, false)
+    for (index, byte) in text.utf8.enumerated() {
+      switch byte {
+      case 0x30...0x39:
+        digits += 1
+        if digits > 18 { return nil }
+        if seesPoint { scale += 1 }
+        mantissa = mantissa * 10 + Int64(byte - 0x30)
+      case UInt8(ascii: ".") where !seesPoint: seesPoint = true
+      case UInt8(ascii: "-") where index == 0: isNegative = true
+      default: return nil
+      }
+    }
+    return digits == 0 ? nil : .small(mantissa: isNegative ? -mantissa : mantissa, scale: UInt8(scale))
+  }
+
+  /// The small form of a number that has one.
+  init(_ number: WideNumber) {
+    var number = number
+    // An exponent above the digits is written out, as zeros.
+    if number.scale < 0 { number = number.rescaled(to: 0) }
+    if number.scale <= 18, let mantissa = number.mantissa {
+      storage = .small(mantissa: mantissa, scale: UInt8(number.scale))
+    } else {
+      storage = .wide(number)
+    }
+  }
+
+  var wide: WideNumber {
+    switch storage {
+    case .small(let mantissa, let scale): WideNumber(mantissa: mantissa, scale: Int(scale))
+    case .wide(let number): number
+    }
+  }
+
+  /// The nearest binary floating-point number: for charts.
+  public var doubleValue: Double {
+    if case .small(let mantissa, let scale) = storage, mantissa.magnitude < 1 << 53 {
+      // Both are exact, so that the division rounds once.
+      return Double(mantissa) / Double(Self.power(scale))
+    }
+    return Double(description) ?? 0
+  }
+
+  /// Whether the number is zero.
+  public var isZero: Bool {
+    if case .small(let mantissa, _) = storage { return mantissa == 0 }
+    return wide.digits.isEmpty
+  }
+
+  /// The text without the zeros at its end that are finer than `increment`, a market's price increment: `169.45000000`
+  /// is `169.45` with `0.01`. Other digits stay, also those that are finer. Without an increment it is the text as
+  /// sent.
+  public func trimmed(to increment: ExactDecimal?) -> String {
+    guard let increment, case .small(var step, var places) = increment.storage else { return description }
+    while places > 0, step % 10 == 0 {
+      step /= 10
+      places -= 1
+    }
+    let text = description
+    guard let point = text.firstIndex(of: ".") else { return text }
+    var decimals = text[text.index(after: point)...]
+    while decimals.utf8.count > Int(places), decimals.last == "0" { decimals.removeLast() }
+    return decimals.isEmpty ? String(text[..<point]) : "\(text[..<point]).\(decimals)"
+  }
+
+  /// 10^`scale`, `scale` at most 18.
+  static func power(_ scale: UInt8) -> Int64 { (0..<min(scale, 18)).reduce(1) { result, _ in result * 10 } }
+}
+
+extension ExactDecimal: LosslessStringConvertible {
+  /// The number with its digits: `64123.50`.
+  public var description: String {
+    guard case .small(let mantissa, let scale) = storage else { return wide.description }
+    guard scale > 0 else { return String(mantissa) }
+    let power = Self.power(scale).magnitude
+    let (whole, part) = mantissa.magnitude.quotientAndRemainder(dividingBy: power)
+    let digits = String(part)
+    return (mantissa < 0 ? "-" : "") + "\(whole)." + String(repeating: "0", count: Int(scale) - digits.utf8.count)
+      + digits
+  }
+}
+
+extension ExactDecimal: Comparable, Hashable {
+  /// Whether the values are the same: `1.0` and `1.00` are.
+  public static func == (a: ExactDecimal, b: ExactDecimal) -> Bool { order(a, b) == 0 }
+
+  /// Compares the values.
+  public static func < (a: ExactDecimal, b: ExactDecimal) -> Bool { order(a, b) < 0 }
+
+  /// Negative, zero or positive as `a` is less than, equal to or greater than `b`. O(1) for numbers of a market.
+  static func order(_ a: ExactDecimal, _ b: ExactDecimal) -> Int {
+    if case .small(let left, let leftScale) = a.storage, case .small(let right, let rightScale) = b.storage {
+      if leftScale == rightScale { return left < right ? -1 : left > right ? 1 : 0 }
+      let scale = max(leftScale, rightScale)
+      // 63 bits and 10^18 are less than 127 bits.
+      let one = Int128(left) * Int128(power(scale - leftScale))
+      let other = Int128(right) * Int128(power(scale - rightScale))
+      return one < other ? -1 : one > other ? 1 : 0
+    }
+    return WideNumber.order(a.wide, b.wide)
+  }
+
+  /// Feeds the value in.
+  public func hash(into hasher: inout Hasher) {
+    guard case .small(var mantissa, var scale) = storage else {
+      // A wide number may have the value of a small one: zeros at its end.
+      let number = wide.stripped
+      if number.scale <= 18, let mantissa = number.mantissa {
+        hasher.combine(mantissa)
+        hasher.combine(UInt8(number.scale))
+      } else {
+        hasher.combine(number.digits)
+        hasher.combine(number.isNegative)
+        hasher.combine(number.scale)
+      }
+      return
+    }
+    while scale > 0, mantissa % 10 == 0 {
+      mantissa /= 10
+      scale -= 1
+    }
+    hasher.combine(mantissa)
+    hasher.combine(scale)
+  }
+}
+
+extension ExactDecimal: AdditiveArithmetic {
+  /// The sum, exact.
+  public static func + (a: ExactDecimal, b: ExactDecimal) -> ExactDecimal {
+    if case .small(let left, let leftScale) = a.storage, case .small(let right, let rightScale) = b.storage {
+      let scale = max(leftScale, rightScale)
+      let sum =
+        Int128(left) * Int128(power(scale - leftScale)) + Int128(right) * Int128(power(scale - rightScale))
+      if let mantissa = Int64(exactly: sum) { return ExactDecimal(storage: .small(mantissa: mantissa, scale: scale)) }
+    }
+    return ExactDecimal(WideNumber.sum(a.wide, b.wide))
+  }
+
+  /// The difference, exact.
+  public static func - (a: ExactDecimal, b: ExactDecimal) -> ExactDecimal { a + -b }
+
+  /// The number with the other sign.
+  public static prefix func - (a: ExactDecimal) -> ExactDecimal {
+    if case .small(let mantissa, let scale) = a.storage, mantissa != .min {
+      return ExactDecimal(storage: .small(mantissa: -mantissa, scale: scale))
+    }
+    return ExactDecimal(a.wide.negated)
+  }
+
+  /// The product, exact.
+  public static func * (a: ExactDecimal, b: ExactDecimal) -> ExactDecimal {
+    if case .small(let left, let leftScale) = a.storage, case .small(let right, let rightScale) = b.storage,
+      leftScale + rightScale <= 18, let mantissa = Int64(exactly: Int128(left) * Int128(right))
+    {
+      return ExactDecimal(storage: .small(mantissa: mantissa, scale: leftScale + rightScale))
+    }
+    return ExactDecimal(WideNumber.product(a.wide, b.wide))
+  }
+}
+
+extension ExactDecimal: ExpressibleByIntegerLiteral {
+  /// An integer.
+  public init(integerLiteral value: Int64) { storage = .small(mantissa: value, scale: 0) }
+}
+
+extension ExactDecimal: Codable {
+  /// Reads a string, or a number that is an integer: a number with a fraction has been rounded by its reader already.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let integer = try? container.decode(Int64.self) {
+      self.init(integer)
+      return
+    }
+    let text = try container.decode(String.self)
+    guard let value = ExactDecimal(text) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is no decimal number")
+    }
+    self = value
+  }
+
+  /// Writes a string, so that no digit is lost.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}

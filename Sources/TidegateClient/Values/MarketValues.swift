@@ -1,0 +1,101 @@
+import Foundation
+
+/// The best bid and ask. What the exchange has not sent is nil.
+public struct Quote: Sendable, Hashable {
+  /// Price and size of the best bid.
+  public var bid: ExactDecimal?, bidSize: ExactDecimal?
+  /// Price and size of the best ask.
+  public var ask: ExactDecimal?, askSize: ExactDecimal?
+  /// When the exchange, or the gateway, saw it.
+  public var time: Date?
+
+  /// `ask` minus `bid`, exact; nil if a side is missing.
+  public var spread: ExactDecimal? {
+    guard let bid, let ask else { return nil }
+    return ask - bid
+  }
+}
+
+/// One trade.
+public struct Trade: Sendable, Hashable {
+  /// Who took liquidity.
+  public enum Side: String, Sendable { case buy, sell }
+  /// The exchange's number of the trade; empty if it gives none.
+  public var id: String
+  /// The price paid.
+  public var price: ExactDecimal
+  /// The amount of the base currency.
+  public var size: ExactDecimal
+  /// The side of the taker; nil if the exchange does not say.
+  public var side: Side?
+  /// When it happened.
+  public var time: Date?
+}
+
+/// The last price and the last 24 hours. What is not known is nil.
+public struct Ticker: Sendable, Hashable {
+  /// The price of the last trade.
+  public var last: ExactDecimal?
+  /// The best prices.
+  public var bid: ExactDecimal?, ask: ExactDecimal?
+  /// First, highest and lowest price of the last 24 hours.
+  public var open24h: ExactDecimal?, high24h: ExactDecimal?, low24h: ExactDecimal?
+  /// What was traded in 24 hours, in the base and the quote currency.
+  public var volume24h: ExactDecimal?, quoteVolume24h: ExactDecimal?
+  /// The volume-weighted average price of 24 hours.
+  public var vwap24h: ExactDecimal?
+  /// How the price changed in 24 hours, absolutely and in per cent.
+  public var change24h: ExactDecimal?, changePercent24h: ExactDecimal?
+  /// Trades in 24 hours.
+  public var trades24h: Int?
+  /// Whose figures they are; nil if the gateway does not say.
+  public var source: TickerSource?
+  /// Since when the gateway's own figures count; nil if they cover the whole day, or are the exchange's.
+  public var coveredFrom: Date?
+  /// When it was so.
+  public var time: Date?
+}
+
+/// Which way the price moves.
+public struct Pulse: Sendable, Hashable {
+  /// Up, down, or neither.
+  public enum Direction: String, Sendable { case up, down, flat }
+  /// The direction of the last change; `.flat` in the first pulse.
+  public var direction: Direction
+  /// The price now.
+  public var price: ExactDecimal
+  /// The price before.
+  public var previous: ExactDecimal?
+  /// From `previous` to `price`, and over 24 hours, in per cent.
+  public var changePercent: ExactDecimal?, changePercent24h: ExactDecimal?
+  /// Price changes that this pulse stands for.
+  public var merged: Int
+  /// When the price was this.
+  public var time: Date?
+}
+
+/// The state of the connection to one exchange.
+public struct FeedReport: Sendable, Hashable {
+  /// The exchange: `kraken`.
+  public var venue: String
+  /// Its state in one word.
+  public var state: FeedState
+  /// The state in three colours: what a status dot shows.
+  public var indicator: FeedIndicator
+  /// How long ago anything came from the exchange, when the message was made; nil if nothing ever did.
+  public var age: Duration?
+  /// Why it is in this state, for people.
+  public var reason: String?
+  /// Since when.
+  public var since: Date?
+  /// The number of the reconnection attempt.
+  public var attempt: Int?
+  /// Symbols whose book is being put in order, with the reason; only in `status`.
+  public var syncing: [String: String] = [:]
+  /// Symbols that the exchange refused, with the reason; only in `status`.
+  public var failed: [String: String] = [:]
+  /// Whether its prices are simulated, or those of a recording: not for trading.
+  public var isSimulated = false
+  /// Whether its prices are those of a recording.
+  public var isReplayed = false
+}
