@@ -18,6 +18,10 @@ struct SequenceRule: Sendable {
   let isRepeat: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
   /// Whether `update` follows the update that ended at `last` with no hole between.
   let follows: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
+  /// Whether an update that follows shows that none is missing before it: false where only their order is known.
+  var provesLinks = true
+  /// Whether a repeat is only what has all numbers of the message before, and `isRepeat` is not asked.
+  var repeatsWhole = false
 
   /// Binance spot, "How to manage a local order book correctly": drop `u <= L`; first `U <= L+1 <= u`; then `U <=
   /// last+1`. A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins. Nothing follows

@@ -34,7 +34,11 @@ struct BookKeeper {
   private let isBridgedFirst: Bool
   private let rule: SequenceRule?
   private var last: Int64 = 0
+  /// Of the newest update since the snapshot.
+  private var newest: UpdateNumbers?
   private var isJoined = false
+  /// Whether its subscription has been ended, and the new one has not been sent.
+  private var isLeft = false
 
   init(_ facts: DialectFacts) {
     if case .streamed(let rule) = facts.book {
@@ -58,7 +62,14 @@ struct BookKeeper {
 
   /// A request for its subscription waits, or was sent.
   mutating func queued(now: Timestamp) { if !isBridged { stream.queued(now: now) } }
-  mutating func subscribed(now: Timestamp) { if !isBridged { stream.subscribed(now: now) } }
+  mutating func subscribed(now: Timestamp) {
+    isLeft = false
+    if !isBridged { stream.subscribed(now: now) }
+  }
+
+  /// The end of its subscription was sent: a snapshot that still comes is of the one that has ended, and nothing would
+  /// follow it.
+  mutating func left() { if !isBridged { isLeft = true } }
 
   /// Whether a streamed book is to be subscribed again.
   func isDue(now: Timestamp) -> Bool { !isBridged && stream.isDue(now: now) }
@@ -69,9 +80,11 @@ struct BookKeeper {
   ) -> Verdict {
     if isBridgedFirst || numbers?.isBridged == true { return takeBridged(event, numbers, batch) }
     if event.kind == .snapshot {
+      guard !isLeft else { return .nothing }
       isBridged = false
       isJoined = false
       last = numbers?.numbers.last ?? 0
+      newest = nil
       stream.snapshotArrived(now: now)
       return .whole
     }
@@ -79,11 +92,12 @@ struct BookKeeper {
     guard let numbers = numbers?.numbers, let rule else { return .applied }
     if rule.follows(numbers, last) {
       last = numbers.last
+      newest = numbers
       isJoined = true
-      return .followed
+      return rule.provesLinks ? .followed : .applied
     }
     if !isJoined, rule.isOld(numbers, last) { return .old }
-    return rule.isRepeat(numbers, last) ? .nothing : .gap
+    return (rule.repeatsWhole ? numbers == newest : rule.isRepeat(numbers, last)) ? .nothing : .gap
   }
 
   private mutating func takeBridged(
@@ -133,5 +147,6 @@ struct BookKeeper {
     isBridged = isBridgedFirst
     last = 0
     isJoined = false
+    isLeft = false
   }
 }

@@ -23,6 +23,12 @@ package class Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {}
 
+  /// A message could not be read and is passed over: what it still says of the connection's numbers is noted.
+  func passOver(_ message: RawSpan, _ hearing: inout Hearing) {}
+
+  /// A book was subscribed and did not come: it is asked for again, and by another name if it has one.
+  func silent(_ place: Int) {}
+
   /// The connection is gone, and with it what the dialect kept of it.
   func forget() {}
 

@@ -28,9 +28,13 @@ package final class FeedEngine: SymbolHandler {
     /// Whether the newest list has it, and it can be carried.
     var isListed = true
     var isRefused = false
+    /// Whether it was refused before, or came after the others.
+    var isSuspect = false
     /// Whether its channels have been asked for on this connection.
     var isAsked = false
     var lastTrade: Int64 = 0
+    /// The newest trade by what the venue said of it before.
+    var toldTrade: Int64 = 0
     var isCarried: Bool { isListed && !isRefused }
   }
 
@@ -56,6 +60,8 @@ package final class FeedEngine: SymbolHandler {
   private var lastPing = Timestamp.distantPast
   private var lastSent = Timestamp.distantPast
   var hearing = Hearing()
+  /// Whether the message that is being taken could be read.
+  private var isRead = false
 
   init(_ dialect: Dialect, venue: Venue, configuration: FeedConfiguration) {
     self.dialect = dialect
@@ -76,7 +82,11 @@ package final class FeedEngine: SymbolHandler {
     isConnected = true
     isLeaving = false
     lastPing = now
-    if let greeting = spell(.greeting, now) { send(greeting, now) }
+    if facts.answersGreeting {
+      desk.greet()
+    } else if let greeting = spell(.greeting, now) {
+      send(greeting, now)
+    }
     if facts.welcomeWithin > 0 { desk.outbox.pause(until: now + facts.welcomeWithin) }
     if facts.listTimeout != nil {
       hasStreamList = false
@@ -101,7 +111,7 @@ package final class FeedEngine: SymbolHandler {
     for place in lines.indices {
       var book = lines[place].book
       book.disconnected()
-      lines[place] = Line(book: book)
+      lines[place] = Line(book: book, isSuspect: lines[place].isSuspect || lines[place].isRefused)
     }
     for topic in watches.indices { watches[topic]?.disconnected() }
   }
@@ -130,6 +140,7 @@ package final class FeedEngine: SymbolHandler {
     dialect.tick(known, &hearing)
     for report in hearing.reports { try? act(report, now: now, into: &batch) }
     guard !watches.isEmpty else { return }
+    var dead: [Int] = []
     for code in watches.indices {
       let topic = desk.topic(code)
       guard lines[topic.place].isCarried,
@@ -137,10 +148,22 @@ package final class FeedEngine: SymbolHandler {
       else { continue }
       if topic.channel == 0 {
         take(topic.place, outOfSync: .stale, now: now, into: &batch)
+      } else if facts.channels[topic.channel].isOfAll {
+        take(topic.place, outOfSync: .stale, now: now, into: &batch)
+        dead.append(topic.place)
       } else {
         desk.renew([topic.place], channel: topic.channel)
       }
     }
+    desk.renew(dead, channels: 1..<facts.channels.count)
+  }
+
+  /// Where what the venue promises comes on the channels of symbols, nothing is to be expected before one is asked for.
+  package override var expectsMarket: Bool {
+    guard case .promised = venue.cadence.source,
+      facts.channels.contains(where: { $0.name == venue.cadence.channel })
+    else { return true }
+    return lines.contains { $0.isAsked && $0.isCarried }
   }
 
   private func ping(_ now: Timestamp) {
@@ -220,8 +243,10 @@ package final class FeedEngine: SymbolHandler {
   }
 
   func take(_ markets: [ListedMarket], into batch: inout EventBatch) {
-    let carried = carry(markets, into: &batch)
-    while lines.count < known.count { lines.append(Line(book: BookKeeper(facts))) }
+    let carried = carry(markets, listing: facts.isShown ?? { _ in true }, into: &batch)
+    while lines.count < known.count {
+      lines.append(Line(book: BookKeeper(facts), isSuspect: isConnected))
+    }
     for place in lines.indices { lines[place].isListed = carried.contains(place) }
     desk.grow(to: lines.count)
     if facts.channels.contains(where: { $0.every != nil }) {
@@ -254,6 +279,12 @@ package final class FeedEngine: SymbolHandler {
     facts.unlisted?(wanted, markets) ?? super.unlisted(wanted, among: markets)
   }
 
+  /// A book may have two names, of which one is carried.
+  override func refusal(of market: ListedMarket, for symbol: String) -> String? {
+    guard let place = known.place(named: market.venueSymbol), configuredName(place) != symbol else { return nil }
+    return "\(symbol) is the same book as \(configuredName(place)), which is carried: leave one of them out"
+  }
+
   override var asksAgain: Bool { true }
 
   /// What stayed silent is subscribed again, too: a name that is none may be acknowledged, and whether one that has
@@ -266,7 +297,7 @@ package final class FeedEngine: SymbolHandler {
       guard lines[place].isRefused || lines[place].isToldSilent else { continue }
       var book = lines[place].book
       book.stop()
-      lines[place] = Line(book: book)
+      lines[place] = Line(book: book, isSuspect: true)
       desk.forget(place)
     }
     guard facts.listTimeout != nil else {
@@ -282,24 +313,45 @@ package final class FeedEngine: SymbolHandler {
 
   override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     let start = batch.events.count
+    isRead = false
     hearing.begin(now: now)
     try dialect.read(message, &known, &hearing, into: &batch)
     if hearing.mayBeCanary, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
+    isRead = true
+    // `tick` has a hearing of its own.
+    let reports = hearing.reports
     isAnswer = hearing.isAnswer
     counts.ignored += hearing.ignored
-    take(from: start, now: now, into: &batch)
-    guard !hearing.reports.isEmpty else { return }
-    for report in hearing.reports { try act(report, now: now, into: &batch) }
+    if hearing.isAfterGap {
+      take(from: loseAll(before: start, now: now, into: &batch), now: now, into: &batch)
+      tick(now: now, into: &batch)
+    } else {
+      take(from: start, now: now, into: &batch)
+    }
+    for report in reports { try act(report, now: now, into: &batch) }
   }
 
   /// Of a message that could not be read only a book loses something.
   override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
-    for fact in facts.salvage where Salvage.contains(message, fact.mark) {
-      let places = Salvage.symbols(
-        message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
-      for place in places { take(place, outOfSync: .malformed, now: now, into: &batch) }
-      return tick(now: now, into: &batch)
+    // What was read, and says that a request was refused, is no broken message.
+    guard !isRead else { return }
+    hearing.begin(now: now)
+    dialect.passOver(message, &hearing)
+    if hearing.isAfterGap { _ = loseAll(before: batch.events.count, now: now, into: &batch) }
+    let places = booksOfBroken(message)
+    for place in places ?? [] { take(place, outOfSync: .malformed, now: now, into: &batch) }
+    if hearing.isAfterGap || places != nil { tick(now: now, into: &batch) }
+  }
+
+  /// The books that a message was of which could not be read; nil if it was of none.
+  private func booksOfBroken(_ message: RawSpan) -> [Int]? {
+    if !facts.kinds.isEmpty, !facts.kinds.contains(where: { Salvage.contains(message, $0) }) {
+      return Array(lines.indices)
     }
+    guard let fact = facts.salvage.first(where: { Salvage.contains(message, $0.mark) }) else { return nil }
+    let places = Salvage.symbols(message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
+    if !facts.kinds.isEmpty, places.isEmpty, !Salvage.hasText(message, key: fact.key) { return Array(lines.indices) }
+    return places
   }
 
   // MARK: Books
@@ -310,6 +362,17 @@ package final class FeedEngine: SymbolHandler {
     if reason == .gap { seen[place].gaps += 1 }
     if lines[place].book.isBridged { pacer.lost(place, now: now) }
     batch.events.append(.bookReset(InstrumentID(place), reason))
+  }
+
+  /// A message of the connection is missing before what stands in `batch` from `start` on: takes all books out of sync
+  /// there. Returns where that begins then.
+  private func loseAll(before start: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
+    let end = batch.events.count
+    for place in lines.indices { take(place, outOfSync: .gap, now: now, into: &batch) }
+    let resets = Array(batch.events[end...])
+    batch.events.removeSubrange(end...)
+    batch.events.insert(contentsOf: resets, at: start)
+    return start + resets.count
   }
 
   package override func resync(

@@ -29,6 +29,9 @@ struct Hearing {
     var id: Int?
     var place: Int?
     var channel: Int?
+    /// Of a request that was refused whole, the symbols that spoil it, as far as the venue names them: the others are
+    /// asked for again at once. A text that names all of them says nothing.
+    var blames: [Int] = []
     /// The venue's words, for people.
     var reason: String
     var effect = Effect.final
@@ -40,6 +43,12 @@ struct Hearing {
     /// A subscription was carried out, or what ends one was. `place` nil: all of the request.
     case acknowledged(id: Int?, place: Int?, channel: Int?)
     case refused(Refusal)
+    /// Of a request these topics were carried out. The rest was refused, for this reason.
+    case taken(id: Int, [Topic], rest: String)
+    /// Something came on a channel that is no market event of its own: a symbol's heartbeat.
+    case heard(Topic)
+    /// The number of a symbol's newest trade, where the venue says it again.
+    case newestTrade(place: Int, id: Int64)
     /// The venue is ready for subscriptions, and wants a ping this often, µs.
     case welcome(pingAfter: Int64?)
     case maintenance(Bool)
@@ -58,6 +67,9 @@ struct Hearing {
   private(set) var now = Timestamp.distantPast
   /// Whether the message only answers something that was asked: it proves a socket and no market.
   var isAnswer = false
+  /// Whether a message of the connection is missing before this one. Whose it was is not known: all books are lost
+  /// before what this one says of them.
+  var isAfterGap = false
   /// Messages, or parts of one, that are of no use here.
   var ignored = 0
   /// Whether the message is of no use, and such as the canary brings: of a symbol's channel, and another depth of it.
@@ -71,6 +83,7 @@ struct Hearing {
   mutating func begin(now: Timestamp) {
     self.now = now
     isAnswer = false
+    isAfterGap = false
     mayBeCanary = false
     ignored = 0
     first = nil

@@ -92,10 +92,14 @@ struct RequestOutbox<Request> {
     return taken
   }
 
-  /// A request was sent with this number, which its answer will have; it is overdue after `RequestDeadline.answer`.
-  mutating func sent(_ request: Request, as id: Int, now: Timestamp) {
+  /// Whether an answer is awaited.
+  var isAwaiting: Bool { !awaited.isEmpty }
+
+  /// A request was sent with this number, which its answer will have; it is overdue after so long. Precondition: the
+  /// same time for all.
+  mutating func sent(_ request: Request, as id: Int, now: Timestamp, within: Int64 = RequestDeadline.answer) {
     if awaited.count == limit { awaited.removeFirst() }
-    awaited.append((id, request, now + RequestDeadline.answer))
+    awaited.append((id, request, now + within))
   }
 
   /// The requests whose answers are overdue; they are not awaited any more. No allocation if there are none. O(1)
@@ -112,6 +116,9 @@ struct RequestOutbox<Request> {
   mutating func answered(_ id: Int) -> Request? {
     awaited.firstIndex { $0.id == id }.map { awaited.remove(at: $0).request }
   }
+
+  /// The oldest request that awaits an answer, where answers come in their order; nil if none does.
+  mutating func answeredOldest() -> Request? { awaited.isEmpty ? nil : awaited.removeFirst().request }
 
   /// Takes a part of the first awaited request that `matches`; `part` cuts it off, and says whether that was all.
   mutating func takeAwaited(
