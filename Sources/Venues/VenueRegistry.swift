@@ -6,7 +6,7 @@ package enum VenueRegistry {
     Binance.venue,
     BitfinexHandler.venue,
     BitstampHandler.venue,
-    BybitHandler.venue,
+    Bybit.venue,
     Coinbase.venue,
     CoinbaseAdvanced.venue,
     Deribit.venue,
@@ -15,7 +15,7 @@ package enum VenueRegistry {
     HyperliquidHandler.venue,
     Kraken.venue,
     KuCoin.venue,
-    OKXHandler.venue,
+    OKX.venue,
   ]
 
   package static func venue(named name: String) -> Venue? { venues.first { $0.name == name } }

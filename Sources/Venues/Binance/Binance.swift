@@ -38,7 +38,7 @@ package final class Binance: Dialect {
       rule: market.rule, snapshots: market.snapshots, weightPerMinute: market.weightPerMinute, concurrency: 8,
       // Room for 1,000 levels a side: about 80 KB.
       bodyLimit: 1 << 20)
-    facts.volumePaths = [market.volumePath]
+    facts.volumePaths = [.init(market.volumePath)]
     // Room for the whole list of instruments (some 16 MB for 3,000 symbols), asked for if the short one is refused.
     facts.listLimit = 32 << 20
     // The acknowledgement does not prove that a symbol exists.

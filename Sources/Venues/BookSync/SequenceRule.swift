@@ -18,10 +18,12 @@ struct SequenceRule: Sendable {
   let isRepeat: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
   /// Whether `update` follows the update that ended at `last` with no hole between.
   let follows: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
-  /// Whether an update that follows shows that none is missing before it: false where only their order is known.
+  /// Whether an update that follows shows that none is missing before it: false where only their order is known, and
+  /// the same again may be another one.
   var provesLinks = true
-  /// Whether a repeat is only what has all numbers of the message before, and `isRepeat` is not asked.
-  var repeatsWhole = false
+  /// Whether `update` may be the whole book, where nothing but its numbers tells a snapshot from a change: it is, if
+  /// the book awaits one.
+  var mayBeWhole: @Sendable (_ update: UpdateNumbers) -> Bool = { _ in false }
 
   /// Binance spot, "How to manage a local order book correctly": drop `u <= L`; first `U <= L+1 <= u`; then `U <=
   /// last+1`. A new symbol answers `lastUpdateId` -1 with an empty book, which every update joins. Nothing follows

@@ -30,6 +30,11 @@ struct StreamedBook {
     if case .live = state { true } else { false }
   }
 
+  /// Whether it was subscribed and waits for its snapshot.
+  var isAwaited: Bool {
+    if case .awaitingSnapshot = state { true } else { false }
+  }
+
   /// Whether the request for its subscription waits for its turn.
   var isQueued: Bool {
     if case .queued = state { true } else { false }

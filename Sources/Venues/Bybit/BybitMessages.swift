@@ -2,12 +2,12 @@ import Bytes
 import MarketData
 
 /// Reading Bybit's messages: `{"topic":…,"type":…,"ts":…,"data":…}` with its fields in any order, or a reply with `op`.
-extension BybitHandler {
-  enum Topic { case book, quote, trades, ticker, other }
-
-  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+extension Bybit {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
-    var topic: Topic?
+    var channel: Channel?
     var isSnapshot = false
     var data: FieldSlice?
     var time: Timestamp?
@@ -17,7 +17,7 @@ extension BybitHandler {
     while let key = try reader.nextKey() {
       if reader.equals(key, "topic") {
         let slice = try reader.string("topic")
-        topic = Self.topic(reader.text(slice))
+        channel = Self.channel(of: reader.text(slice))
       } else if reader.equals(key, "data") {
         data = try reader.rawValue("data")
       } else if reader.equals(key, "type"), reader.peek() == .string {
@@ -39,29 +39,32 @@ extension BybitHandler {
       }
     }
     try reader.end()
-    guard let topic else {
+    guard let channel else {
       guard isReply else { throw FeedError.missing("topic", in: "message") }
+      hearing.isAnswer = true
       // Public sockets answer `"op":"ping"` with a message of `pong`; others `"op":"pong"`.
       reply.isPong = reply.operation == "pong" || (reply.operation == "ping" && reply.succeeded)
-      return try replied(reply, now: now, into: &batch)
+      return reply.isPong
+        ? batch.events.append(.heartbeat) : hearing.report(Self.report(reply, instruments))
     }
-    guard topic != .other else {
-      counts.ignored += 1
+    guard channel != .other else {
+      hearing.ignored += 1
       return
     }
     guard let data else { throw FeedError.missing("data", in: "message") }
     var value = reader.reader(data)
-    switch topic {
-    case .book: try readBook(&value, isSnapshot: isSnapshot, time ?? now, now: now, into: &batch)
-    case .quote: try readQuote(&value, isSnapshot: isSnapshot, time ?? now, into: &batch)
-    case .trades: try readTrades(&value, now: now, into: &batch)
-    case .ticker: try readTicker(data, reader, isSnapshot: isSnapshot, time ?? now, into: &batch)
+    let at = time ?? hearing.now
+    switch channel {
+    case .book: try readBook(&value, isSnapshot: isSnapshot, at, &instruments, &hearing, into: &batch)
+    case .quote: try readQuote(&value, isSnapshot: isSnapshot, at, &instruments, &hearing, into: &batch)
+    case .trades: try readTrades(&value, &instruments, now: hearing.now, into: &batch)
+    case .ticker: try readTicker(data, reader, isSnapshot: isSnapshot, at, &instruments, into: &batch)
     case .other: break
     }
   }
 
   /// By what stands before the symbol; any depth but 1 is a book.
-  private static func topic(_ text: RawSpan) -> Topic {
+  private static func channel(of text: RawSpan) -> Channel {
     text.withUnsafeBytes { bytes in
       func begins(_ prefix: StaticString) -> Bool {
         bytes.count > prefix.utf8CodeUnitCount
@@ -88,13 +91,15 @@ extension BybitHandler {
   }
 
   /// `{"s":…,"b":[["price","size"],…],"a":[…],"u":…,"seq":…}`
-  private func readBookFields(_ reader: inout FieldReader) throws(FeedError) -> BookFields {
+  private func readBookFields(
+    _ reader: inout FieldReader, _ instruments: InstrumentTable
+  ) throws(FeedError) -> BookFields {
     var fields = BookFields()
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "s") {
         let slice = try reader.string("s")
-        fields.place = try place(reader.text(slice))
+        fields.place = try instruments.place(reader.text(slice))
       } else if reader.equals(key, "b") {
         fields.bids = try reader.rawValue("b")
       } else if reader.equals(key, "a") {
@@ -110,63 +115,46 @@ extension BybitHandler {
 
   /// A snapshot, or a change with `u` = 1 (the service began anew), replaces the book; a change must follow by one.
   private func readBook(
-    _ reader: inout FieldReader, isSnapshot: Bool, _ time: Timestamp, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, isSnapshot: Bool, _ time: Timestamp, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    let fields = try readBookFields(&reader)
+    let fields = try readBookFields(&reader, instruments)
     guard let place = fields.place else { throw FeedError.missing("s", in: "orderbook") }
     guard let number = fields.number else { throw FeedError.missing("u", in: "orderbook") }
     let mark = BatchMark(batch)
-    try readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
-    let replaces = isSnapshot || number == 1
-    if replaces {
-      seen[place].snapshots += 1
-      feeds[place].book.snapshotArrived(now: now)
-    } else {
-      seen[place].deltas += 1
-      let last = feeds[place].last
-      guard feeds[place].book.isLive, number == last + 1 else {
-        mark.dropLevels(&batch)
-        // On its way when the book was unsubscribed, or the last one again.
-        if feeds[place].book.isLive, number != last { lost(place, now: now, into: &batch) }
-        return
-      }
-      seen[place].sequenceOK += 1
-    }
-    feeds[place].last = number
-    append(replaces ? .snapshot : .delta, place, since: mark, time: time, into: &batch)
-  }
-
-  /// A number that does not follow: later ones are missing before it, or it is late itself, or the numbering began
-  /// anew without a word. Which of them cannot be told, and a new snapshot mends all.
-  private func lost(_ place: Int, now: Timestamp, into batch: inout EventBatch) {
-    seen[place].gaps += 1
-    guard feeds[place].book.resync(now: now) else { return }
-    batch.events.append(.bookReset(InstrumentID(place), .gap))
-    tick(now: now, into: &batch)
+    try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: isSnapshot || number == 1 ? .snapshot : .delta,
+          bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: time)))
+    hearing.number(UpdateNumbers(first: number, last: number))
   }
 
   /// `orderbook.1`: the whole best level each time; a side that is not there has no orders. (Changes, which it once
   /// sent, keep the other side.)
   private func readQuote(
-    _ reader: inout FieldReader, isSnapshot: Bool, _ time: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, isSnapshot: Bool, _ time: Timestamp, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    let fields = try readBookFields(&reader)
+    let fields = try readBookFields(&reader, instruments)
     guard let place = fields.place else { throw FeedError.missing("s", in: "orderbook.1") }
     var quote = Quote(instrument: InstrumentID(place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: time)
-    if !isSnapshot, let old = feeds[place].quote {
+    if !isSnapshot, place < quotes.count, let old = quotes[place] {
       quote = old
       quote.time = time
     }
-    if let level = try readBest(fields.bids, of: reader, place, "b", Self.bookFormat) {
+    if let level = try instruments.readBest(fields.bids, of: reader, place, "b", Self.bookFormat) {
       quote.bid = level.size > 0 ? level.price : 0
       quote.bidSize = level.size
     }
-    if let level = try readBest(fields.asks, of: reader, place, "a", Self.bookFormat) {
+    if let level = try instruments.readBest(fields.asks, of: reader, place, "a", Self.bookFormat) {
       quote.ask = level.size > 0 ? level.price : 0
       quote.askSize = level.size
     }
-    feeds[place].quote = quote
-    feeds[place].quotes.heard(now: connectionHeard)
+    while quotes.count <= place { quotes.append(nil) }
+    quotes[place] = quote
+    hearing.hear(Topic(place: place, channel: Channel.quote.rawValue))
     batch.events.append(.quote(quote))
   }
 
@@ -178,27 +166,25 @@ extension BybitHandler {
   /// `[{"T":…,"s":…,"S":"Buy","v":"0.001","p":"16578.50","i":…,"BT":false},…]`; `S` is the taker's side. Block
   /// trades, which are made off the book, are no price of the market.
   private func readTrades(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "data"
-    let start = batch.events.count
     try reader.arrayStart()
     while try reader.nextElement() {
       var fields = TradeFields()
       var isBlock = false
       try reader.objectStart()
       while let key = try reader.nextKey() {
-        if try take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
+        if try instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
         if reader.equals(key, "BT") {
           isBlock = try reader.bool("BT")
         } else {
           try reader.skipValue()
         }
       }
-      let trade = try trade(fields, reader, Self.tradeFormat, now: now)
+      let trade = try instruments.trade(fields, reader, Self.tradeFormat, now: now)
       if !isBlock { batch.events.append(.trade(trade)) }
     }
-    countTrades(of: batch, from: start)
   }
 
   private static let tickerFormat = TickerFormat(
@@ -209,18 +195,17 @@ extension BybitHandler {
   /// 24 h figures: whole on spot; on linear whole once, then only what changed.
   private func readTicker(
     _ data: FieldSlice, _ outer: borrowing FieldReader, isSnapshot: Bool, _ time: Timestamp,
-    into batch: inout EventBatch
+    _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place("symbol", of: data, in: outer)
-    var ticker = isSnapshot ? nil : feeds[place].ticker
+    let place = try instruments.place("symbol", of: data, in: outer)
+    while tickers.count <= place { tickers.append(nil) }
     // A change of what is not known yet says too little.
-    guard isSnapshot || ticker != nil else { return }
-    ticker = ticker ?? Ticker(instrument: InstrumentID(place), time: time)
-    guard var ticker else { return }
+    let old = isSnapshot ? Ticker(instrument: InstrumentID(place), time: time) : tickers[place]
+    guard var ticker = old else { return }
     ticker.time = time
     var reader = outer.reader(data)
-    try readFigures(&reader, Self.tickerFormat, into: &ticker)
-    feeds[place].ticker = ticker
+    try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
+    tickers[place] = ticker
     batch.events.append(.ticker(ticker))
   }
 }

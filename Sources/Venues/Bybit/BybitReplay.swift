@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension BybitHandler {
+extension Bybit {
   /// Spot markets and perpetuals; a name is one of the venue (`BTCUSDT`, `BTCPERP`), or a symbol as it was configured.
   static let replay = VenueReplay(
     title: "Bybit v5 spot and linear", names: ["bybit"], markets: ["spot", "linear", "mixed"],

@@ -61,6 +61,8 @@ package final class Coinbase: Dialect {
         .init(mark: "\"l2update\"", key: "\"product_id\""), .init(mark: "\"snapshot\"", key: "\"product_id\""),
       ])
     facts.isSpoiltByOne = true
+    // The heartbeats are the products'.
+    facts.isSilentWithoutSymbols = true
     facts.kinds = ["\"type\""]
     facts.volumePaths = ["/products/stats"]
     facts.countsTrades = true

@@ -76,7 +76,8 @@ extension Coinbase {
           }
         }
       }
-      try MarketList.note(volume.flatMap { volume in last.flatMap { volume.product(with: $0) } }, of: name, in: &volumes)
+      try MarketList.note(
+        volume.flatMap { volume in last.flatMap { volume.product(with: $0) } }, of: name, in: &volumes)
     }
   }
 }

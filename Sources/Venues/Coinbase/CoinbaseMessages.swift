@@ -193,7 +193,7 @@ extension Coinbase {
   ) throws(FeedError) {
     let place = try place(fields, reader, instruments, "heartbeat")
     batch.events.append(.heartbeat)
-    hearing.report(.heard(Topic(place: place, channel: Channel.heartbeat.rawValue)))
+    hearing.hear(Topic(place: place, channel: Channel.heartbeat.rawValue))
     // A trade of the last second may still be on its way; one that the heartbeat before knew is missing.
     if let id = fields.lastTradeID { hearing.report(.newestTrade(place: place, id: Int64(clamping: id))) }
   }

@@ -97,7 +97,8 @@ extension CoinbaseAdvanced {
       bookTimes[place] = time ?? bookTimes[place]
       event.time = bookTimes[place] ?? hearing.now
       batch.events[index] = .book(event)
-      if let number { hearing.number(UpdateNumbers(first: number, last: number)) }
+      // Several of one message have its number, each in its place.
+      if let number { hearing.number(UpdateNumbers(first: number, last: number, previous: Int64(index - start))) }
     }
   }
 

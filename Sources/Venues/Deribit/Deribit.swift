@@ -53,9 +53,6 @@ package final class Deribit: Dialect {
     var quote: Quote?
     /// Since when the quote has moved without its book.
     var leading: Timestamp?
-    /// When its trades were asked for.
-    var subscribed = Timestamp.distantPast
-    var hasTraded = false
   }
   var lines: [Line] = []
   /// When anything last came.
@@ -74,8 +71,11 @@ package final class Deribit: Dialect {
         grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: Microseconds.second, limit: 64, isShared: true),
       salvage: [.init(mark: "\"book.", key: "\"instrument_name\"")])
     facts.answersGreeting = true
+    facts.beginsWithOldTrades = true
     // Of the currencies that linear contracts are settled in.
-    facts.volumePaths = ["USDC", "USDT"].map { "/api/v2/public/get_book_summary_by_currency?currency=\($0)&kind=future" }
+    facts.volumePaths = ["USDC", "USDT"].map {
+      .init("/api/v2/public/get_book_summary_by_currency?currency=\($0)&kind=future")
+    }
     super.init(facts)
   }
 
@@ -101,9 +101,6 @@ package final class Deribit: Dialect {
       return
         #"{"jsonrpc":"2.0","id":\#(id),"method":"public/set_heartbeat","params":{"interval":\#(Self.heartbeatSeconds)}}"#
     case .subscribe(let topics):
-      for topic in topics where topic.channel == Channel.trades.rawValue {
-        lines[line(topic.place)].subscribed = now
-      }
       let isMore = !followsPlatform && topics.contains { $0.channel != 0 }
       (method, channels) = (
         "subscribe", topics.map { Self.name($0, instruments) } + (isMore ? ["platform_state"] : [])
@@ -166,5 +163,5 @@ extension SequenceRule {
   /// tested. What is exactly the last change again is nothing; everything else that does not follow is a gap.
   static let deribit = SequenceRule(
     isOld: { _, _ in false }, joins: { update, snapshot in update.previous == snapshot },
-    isRepeat: { _, _ in false }, follows: { update, last in update.previous == last }, repeatsWhole: true)
+    isRepeat: { _, _ in false }, follows: { update, last in update.previous == last })
 }

@@ -161,7 +161,8 @@ extension Deribit {
         BookEvent(
           instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta,
           bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: time)))
-    hearing.number(UpdateNumbers(first: number, last: number, previous: previous ?? 0))
+    // What a snapshot says came before it is nothing that a change could repeat.
+    hearing.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : previous ?? 0))
     lines[line(place)].leading = nil
   }
 
@@ -204,7 +205,6 @@ extension Deribit {
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "data"
-    let start = batch.events.count
     try reader.arrayStart()
     while try reader.nextElement() {
       var fields = TradeFields()
@@ -215,14 +215,8 @@ extension Deribit {
         if reader.equals(key, "block_trade_id") { isBlock = reader.peek() != .null }
         try reader.skipValue()
       }
-      var trade = try instruments.trade(fields, reader, Self.tradeFormat, now: now)
-      let place = line(trade.instrument.index)
-      trade.isBacklog = !lines[place].hasTraded && trade.time < lines[place].subscribed - Market.clockTolerance
+      let trade = try instruments.trade(fields, reader, Self.tradeFormat, now: now)
       if !isBlock { batch.events.append(.trade(trade)) }
-    }
-    for event in batch.events[start...] {
-      guard case .trade(let trade) = event else { continue }
-      lines[trade.instrument.index].hasTraded = true
     }
   }
 

@@ -33,9 +33,8 @@ struct BookKeeper {
   private(set) var isBridged: Bool
   private let isBridgedFirst: Bool
   private let rule: SequenceRule?
-  private var last: Int64 = 0
-  /// Of the newest update since the snapshot.
-  private var newest: UpdateNumbers?
+  /// Those of the newest message that moved the book's number on.
+  private var newest = UpdateNumbers(first: 0, last: 0)
   private var isJoined = false
   /// Whether its subscription has been ended, and the new one has not been sent.
   private var isLeft = false
@@ -79,25 +78,32 @@ struct BookKeeper {
     _ event: BookEvent, _ numbers: Hearing.Numbers?, _ batch: borrowing EventBatch, now: Timestamp
   ) -> Verdict {
     if isBridgedFirst || numbers?.isBridged == true { return takeBridged(event, numbers, batch) }
-    if event.kind == .snapshot {
+    if event.kind == .snapshot || isWhole(numbers) {
       guard !isLeft else { return .nothing }
       isBridged = false
       isJoined = false
-      last = numbers?.numbers.last ?? 0
-      newest = nil
+      newest = numbers?.numbers ?? UpdateNumbers(first: 0, last: 0)
       stream.snapshotArrived(now: now)
       return .whole
     }
     guard stream.isLive, !isBridged else { return .nothing }
     guard let numbers = numbers?.numbers, let rule else { return .applied }
-    if rule.follows(numbers, last) {
-      last = numbers.last
-      newest = numbers
+    // The same again, by all of its numbers.
+    if rule.provesLinks, numbers == newest { return .nothing }
+    if rule.follows(numbers, newest.last) {
+      // One that names the number again says that nothing has changed: what linked the one before may come once more.
+      if numbers.last != newest.last { newest = numbers }
       isJoined = true
       return rule.provesLinks ? .followed : .applied
     }
-    if !isJoined, rule.isOld(numbers, last) { return .old }
-    return (rule.repeatsWhole ? numbers == newest : rule.isRepeat(numbers, last)) ? .nothing : .gap
+    if !isJoined, rule.isOld(numbers, newest.last) { return .old }
+    return rule.isRepeat(numbers, newest.last) ? .nothing : .gap
+  }
+
+  /// Whether a message that does not say so is the whole book.
+  private func isWhole(_ numbers: Hearing.Numbers?) -> Bool {
+    guard let rule, let numbers = numbers?.numbers, stream.isAwaited else { return false }
+    return rule.mayBeWhole(numbers)
   }
 
   private mutating func takeBridged(
@@ -145,7 +151,7 @@ struct BookKeeper {
   mutating func disconnected() {
     stop()
     isBridged = isBridgedFirst
-    last = 0
+    newest = UpdateNumbers(first: 0, last: 0)
     isJoined = false
     isLeft = false
   }

@@ -37,10 +37,12 @@ package class Dialect {
 
   // MARK: Lists
 
-  /// The path of the venue's list of markets, or of the part of it that is next; nil where it comes in the stream.
+  /// The path of the venue's list of markets, or of the part of it that is next; nil where it comes in the stream, and
+  /// where there is no (further) part.
   func listPath(_ query: ListQuery) -> String? { nil }
 
-  /// Reads an answer to `listPath`.
+  /// Reads an answer to `listPath`. It changes nothing of the dialect's own: lists are large, and may be read elsewhere
+  /// than the stream.
   func readList(_ body: RawSpan) throws(FeedError) -> ListPage { preconditionFailure("a list that nobody asks for") }
 
   /// Reads the answer to `facts.volumePaths[index]`: volumes of 24 h in the quote currency, by the venue's own names.
@@ -90,14 +92,19 @@ struct ListQuery {
   var families: Set<Instrument.Kind.Family>
   /// With what status the last request for it failed; nil if it did not, or a new round begins.
   var failed: Int?
+  /// How many parts of it have come.
+  var part = 0
+  /// Where the next part begins, by the last one's word.
+  var cursor: String?
 }
 
 /// A part of the venue's list, or all of it.
 struct ListPage {
-  /// Of all parts so far.
   var markets: [ListedMarket]
-  /// Whether there are more parts: then the path of the next is asked for.
+  /// Whether there may be more parts: then `listPath` is asked for the next.
   var goesOn = false
+  /// Where the next part begins, where the venue says it.
+  var cursor: String?
   /// What an address may spend in a minute by REST, where the list says it.
   var weightPerMinute: Int?
 }

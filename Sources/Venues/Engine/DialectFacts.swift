@@ -45,6 +45,9 @@ struct DialectFacts {
     /// Where answers do not say what they are to: one request is under way at a time, and the next is sent when the
     /// one before it was answered, or has not been for so long, µs. Precondition: `atOnce` is 1.
     var oneByOne: Int64?
+    /// Topics that a connection may begin and end in an hour; nil where nobody counts them. Before it would be more,
+    /// another connection is made, which begins a count of its own.
+    var topicsPerHour: Int?
   }
 
   struct Ping {
@@ -93,6 +96,19 @@ struct DialectFacts {
     var suffix: StaticString = ""
   }
 
+  /// A path that is asked for if markets of a family are wanted; nil: whatever is.
+  struct FamilyPath: ExpressibleByStringLiteral {
+    var path: String
+    var family: Instrument.Kind.Family?
+
+    init(_ path: String, _ family: Instrument.Kind.Family? = nil) {
+      self.path = path
+      self.family = family
+    }
+
+    init(stringLiteral path: String) { self.init(path) }
+  }
+
   /// The book's comes first.
   var channels: [Channel]
   var book: Book
@@ -105,8 +121,12 @@ struct DialectFacts {
   /// How the list comes: by REST, or as a channel of the stream that is asked for again if it has not come after this
   /// long, µs.
   var listTimeout: Int64?
-  var volumePaths: [String] = []
+  var volumePaths: [FamilyPath] = []
   var listLimit = 16 << 20
+  /// Parts of the list that are asked for at most, should what it says never end.
+  var listParts = 20
+  /// How long an address that was shut out of REST leaves it alone, µs.
+  var banPause = 5 * Microseconds.minute
   /// Subscriptions wait so long for the venue's welcome, µs; 0 where there is none.
   var welcomeWithin: Int64 = 0
   /// A symbol of which nothing came for so long after subscribing is told, µs: where any name is acknowledged. Nil
@@ -117,8 +137,16 @@ struct DialectFacts {
   /// Subscriptions in a row without a snapshot, of a book that has been live, after which the connection is made anew;
   /// nil where a subscription can be relied on to bring one.
   var silentAttempts: Int?
+  /// Whether each topic of a request is answered by itself, and refused by itself: then what comes on one says nothing
+  /// of the others. Otherwise a request is carried out as a whole or not at all.
+  var answersEachTopic = false
+  /// Whether the venue sends nothing by itself while no symbol is subscribed.
+  var isSilentWithoutSymbols = false
   /// Whether the trades of a symbol are counted without holes.
   var countsTrades = false
+  /// Whether the first message of trades may be of trades from before the subscription, which nothing but their times
+  /// tells.
+  var beginsWithOldTrades = false
   var salvage: [Salvaged]
   /// Whether one bad symbol has its whole request refused: one that was refused before, or came after the others, is
   /// asked for apart from them.

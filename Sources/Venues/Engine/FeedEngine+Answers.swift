@@ -12,9 +12,6 @@ extension FeedEngine {
       if facts.pacing.oneByOne != nil { flush(now) }
     case .taken(let id, let topics, let reason): try take(topics, of: id, rest: reason, now: now)
     case .refused(let refusal): try act(refusal, now: now)
-    case .heard(let topic):
-      desk.flows(topic)
-      if !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
     case .newestTrade(let place, let id): compareTrades(place, id)
     case .welcome(let pingAfter): welcomed(pingAfter, now)
     case .maintenance(let isOn): maintain(isOn)
@@ -22,19 +19,27 @@ extension FeedEngine {
     case .reconnect(let reason): actions.append(.reconnect(reason: reason))
     case .listed(let markets): listed(markets, now: now, into: &batch)
     case .lost(let place, let reason):
+      let events = batch.events.count
       for place in place.map({ [$0] }) ?? Array(lines.indices) {
         take(place, outOfSync: reason, now: now, into: &batch)
       }
-      flush(now)
+      if batch.events.count > events { tick(now: now, into: &batch) }
     case .send(let text): send(text, now)
     }
   }
 
   private func act(_ refusal: Hearing.Refusal, now: Timestamp) throws(FeedError) {
-    let request = desk.refused(refusal)
+    let rest = refusal.takesRest ? desk.answeredRest(of: refusal) : nil
+    var request = desk.refused(refusal)
+    // What it names is not of that request: all of it was refused.
+    if refusal.takesRest, request == nil { request = desk.answered(id: refusal.id, place: nil, channel: nil) }
+    if let rest {
+      queueBooks(desk.topics(rest).filter { $0.channel == 0 }, now)
+      desk.again(rest)
+    }
     if case .pause(let wait) = refusal.effect { desk.pause(wait, now: now) }
     // What waits for the answer, or goes again without the one that spoilt it, waits for nothing else.
-    defer { if facts.pacing.oneByOne != nil || !refusal.blames.isEmpty { flush(now) } }
+    defer { if rest != nil || facts.pacing.oneByOne != nil || !refusal.blames.isEmpty { flush(now) } }
     // The end of a subscription that is refused is no refusal of the one that follows it.
     guard let request, !request.isEnd else { throw FeedError(.refused, "\(refusal.what): \(refusal.reason)") }
     let symbols = desk.symbols(of: request)
@@ -73,6 +78,7 @@ extension FeedEngine {
       desk.again(request, due: now + wait)
       throw words
     case .already:
+      desk.isThere(request)
       // A book's new snapshot is what it lacks then, which it asks for by itself.
       if !books.isEmpty { throw words }
     case .final where desk.symbols(of: request).count > 1:

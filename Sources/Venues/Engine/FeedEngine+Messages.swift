@@ -6,17 +6,34 @@ extension FeedEngine {
   func take(from start: Int, now: Timestamp, into batch: inout EventBatch) {
     var index = start
     var book = 0
+    var trades = 0
+    /// Whose trades are the first of it.
+    var newcomer = -1
     var hasLost = false
+    for topic in hearing.heard {
+      desk.flows(topic)
+      if !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+    }
     while index < batch.events.count {
       switch batch.events[index] {
-      case .trade(let trade):
+      case .trade(var trade):
         let place = trade.instrument.index
+        if facts.beginsWithOldTrades, !lines[place].hasTraded || newcomer == place {
+          newcomer = place
+          lines[place].hasTraded = true
+          let subscribed = lines[place].subscribed
+          trade.isBacklog = subscribed != .distantFuture && trade.time < subscribed - Market.clockTolerance
+          batch.events[index] = .trade(trade)
+        }
         count(trade)
         if facts.countsTrades {
           let id = Int64(clamping: trade.id.number ?? 0)
+          let fills = trades < hearing.fills.count ? hearing.fills[trades] : 1
+          trades += 1
           if !trade.isBacklog {
             // One sequence per book: a jump means trades that never came.
-            seen[place].missedTrades &+= TradeSequence.missed(after: lines[place].lastTrade, before: id)
+            seen[place].missedTrades &+= TradeSequence.missed(
+              after: lines[place].lastTrade, before: id, fills: fills)
           }
           lines[place].lastTrade = max(lines[place].lastTrade, id)
         }
@@ -53,9 +70,10 @@ extension FeedEngine {
       counts.ignored += 1
       return false
     }
-    if event.kind == .snapshot { seen[place].snapshots += 1 } else { seen[place].deltas += 1 }
+    let isWhole = event.kind == .snapshot || verdict == .whole
+    if isWhole { seen[place].snapshots += 1 } else { seen[place].deltas += 1 }
     let isBridged = lines[place].book.isBridged
-    if event.kind == .snapshot || isBridged { lines[place].isHeard = true }
+    if isWhole || isBridged { lines[place].isHeard = true }
     if isBridged, lines[place].acknowledged == nil {
       lines[place].acknowledged = now
       desk.flows(Topic(place: place, channel: 0))
@@ -63,6 +81,12 @@ extension FeedEngine {
     if !watches.isEmpty { watches[place * facts.channels.count]?.heard(now: now) }
     switch verdict {
     case .whole:
+      if event.kind != .snapshot {
+        // Only the engine knows that it awaited one.
+        var event = event
+        event.kind = .snapshot
+        batch.events[index] = .book(event)
+      }
       lines[place].wasLive = true
       desk.flows(Topic(place: place, channel: 0))
     case .applied: break

@@ -46,14 +46,18 @@ extension FeedEngine {
   func flush(_ now: Timestamp) {
     guard isConnected else { return }
     if desk.outbox.isEmpty, !desk.outbox.isPaused(at: now), facts.listTimeout == nil { followCanary(now) }
-    for request in desk.take(now: now) { send(request, now) }
+    let requests = desk.take(now: now)
+    let sent = requests.firstIndex { !send($0, now) } ?? requests.count
+    for request in requests[sent...].reversed() { desk.putBack(request) }
   }
 
-  func send(_ request: SubscriptionDesk.Request, _ now: Timestamp) {
+  /// Sends what is still wanted of a request; false if the hour has no room for it.
+  private func send(_ request: SubscriptionDesk.Request, _ now: Timestamp) -> Bool {
     if request.isGreeting {
-      guard let text = spell(.greeting, now) else { return }
+      guard let text = spell(.greeting, now) else { return true }
       send(text, now)
-      return desk.sent(request, as: requestID, now: now)
+      desk.sent(request, as: requestID, now: now)
+      return true
     }
     var request = request
     // Of a symbol that was refused nothing is asked for, and a book whose snapshot has come after all is left as it is.
@@ -62,9 +66,12 @@ extension FeedEngine {
       let line = lines[topic.place]
       return !line.isCarried || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
     }
-    guard !request.places.isEmpty else { return }
+    guard !request.places.isEmpty else { return true }
+    // What is ended is begun again right after it.
+    guard hasRoom(for: request.isEnd ? 2 * request.places.count : request.places.count, now) else { return false }
     let topics = desk.topics(request)
-    guard let text = spell(request.isEnd ? .unsubscribe(topics) : .subscribe(topics), now) else { return }
+    guard let text = spell(request.isEnd ? .unsubscribe(topics) : .subscribe(topics), now) else { return true }
+    topicsOfHour += topics.count
     send(text, now)
     desk.sent(request, as: requestID, now: now)
     for topic in topics where topic.channel == 0 {
@@ -75,6 +82,21 @@ extension FeedEngine {
       if lines[topic.place].subscribed == .distantFuture { lines[topic.place].subscribed = now }
       lines[topic.place].book.subscribed(now: now)
     }
+    return true
+  }
+
+  /// Whether the hour has room for so many topics. If it has not, another connection is made, which has an hour of its
+  /// own; should there be none, the next hour brings room.
+  private func hasRoom(for count: Int, _ now: Timestamp) -> Bool {
+    guard let limit = facts.pacing.topicsPerHour else { return true }
+    if now - hour >= Microseconds.hour {
+      hour = now
+      topicsOfHour = 0
+    }
+    guard topicsOfHour + count > limit else { return true }
+    leave("the subscriptions of an hour are used up", within: 5 * Microseconds.minute)
+    desk.outbox.pause(until: hour + Microseconds.hour)
+    return false
   }
 
   /// Sends the requests again whose answers are overdue, tells of them, and has the connection exchanged in the end.

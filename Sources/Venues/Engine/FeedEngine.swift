@@ -35,6 +35,7 @@ package final class FeedEngine: SymbolHandler {
     var lastTrade: Int64 = 0
     /// The newest trade by what the venue said of it before.
     var toldTrade: Int64 = 0
+    var hasTraded = false
     var isCarried: Bool { isListed && !isRefused }
   }
 
@@ -56,6 +57,13 @@ package final class FeedEngine: SymbolHandler {
   var hasStreamList = false
   private var hasAllVolumes = false
   private var listFailure: Int?
+  /// Of the parts of the list that have come.
+  private var listed: [ListedMarket] = []
+  private var listPart = 0
+  private var listCursor: String?
+  /// Topics that were begun and ended since `hour`.
+  var topicsOfHour = 0
+  var hour = Timestamp.distantPast
   var pingAfter: Int64
   private var lastPing = Timestamp.distantPast
   private var lastSent = Timestamp.distantPast
@@ -74,14 +82,21 @@ package final class FeedEngine: SymbolHandler {
     snapshotLevels = bridge?.snapshots[0].levels ?? 0
     pingAfter = facts.ping?.after ?? .max
     super.init(venue: venue, configuration: configuration)
+    listRequest = ListRequest(banPause: facts.banPause)
   }
 
   // MARK: Connection
+
+  package override var expectsMarket: Bool {
+    !facts.isSilentWithoutSymbols || lines.contains { $0.isAsked && $0.isCarried }
+  }
 
   package override func connected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = true
     isLeaving = false
     lastPing = now
+    topicsOfHour = 0
+    hour = now
     if facts.answersGreeting {
       desk.greet()
     } else if let greeting = spell(.greeting, now) {
@@ -104,6 +119,7 @@ package final class FeedEngine: SymbolHandler {
     hasAllVolumes = false
     listRequest.restart()
     listFailure = nil
+    restartList()
     desk.removeAll()
     pacer.removeAll()
     dialect.forget()
@@ -158,14 +174,6 @@ package final class FeedEngine: SymbolHandler {
     desk.renew(dead, channels: 1..<facts.channels.count)
   }
 
-  /// Where what the venue promises comes on the channels of symbols, nothing is to be expected before one is asked for.
-  package override var expectsMarket: Bool {
-    guard case .promised = venue.cadence.source,
-      facts.channels.contains(where: { $0.name == venue.cadence.channel })
-    else { return true }
-    return lines.contains { $0.isAsked && $0.isCarried }
-  }
-
   private func ping(_ now: Timestamp) {
     guard let ping = facts.ping else { return }
     let since =
@@ -210,6 +218,11 @@ package final class FeedEngine: SymbolHandler {
   package override func prepare(now: Timestamp, into batch: inout EventBatch) {
     if facts.listTimeout != nil {
       hasAllVolumes = hasVolumes(now: now)
+    } else if wantedFamilies.isEmpty {
+      // Symbols of no kind that is carried, or none at all: nothing is asked for, and they are refused.
+      guard listRequest.isDue(now: now) else { return }
+      take([], into: &batch)
+      listRequest.finished()
     } else {
       super.prepare(now: now, into: &batch)
     }
@@ -217,10 +230,20 @@ package final class FeedEngine: SymbolHandler {
 
   override var listPath: String? {
     defer { listFailure = nil }
-    return dialect.listPath(
+    return nextListPath
+  }
+
+  private var nextListPath: String? {
+    dialect.listPath(
       ListQuery(
         symbols: marketList.named.compactMap(FeedSymbol.init), isWhole: wantsWholeList, families: wantedFamilies,
-        failed: listFailure))
+        failed: listFailure, part: listPart, cursor: listCursor))
+  }
+
+  private func restartList() {
+    listed = []
+    listPart = 0
+    listCursor = nil
   }
   override var listLimit: Int { facts.listLimit }
 
@@ -229,12 +252,22 @@ package final class FeedEngine: SymbolHandler {
     if let weight = page.weightPerMinute, let bridge = facts.bridge {
       pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
     }
-    guard !page.goesOn else { return false }
-    take(page.markets, into: &batch)
+    listed += page.markets
+    listPart += 1
+    // A cursor that stays where it is would be followed for ever.
+    let isSame = page.cursor != nil && page.cursor == listCursor
+    listCursor = page.cursor
+    guard !page.goesOn || isSame || listPart >= facts.listParts || nextListPath == nil else { return false }
+    take(listed, into: &batch)
+    restartList()
     return true
   }
 
-  override func listFailed(status: Int) { listFailure = status }
+  /// A part that did not come: all of them again.
+  override func listFailed(status: Int) {
+    listFailure = status
+    restartList()
+  }
 
   override func hasListed(now: Timestamp) {
     guard isConnected else { return }
@@ -263,12 +296,18 @@ package final class FeedEngine: SymbolHandler {
     listDue = now + timeout
   }
 
-  override var volumeRequests: [String] { facts.volumePaths }
+  override var volumeRequests: [String] { wantedVolumes.map { facts.volumePaths[$0].path } }
+
+  /// The places in `facts.volumePaths` of those that are asked for.
+  private var wantedVolumes: [Int] {
+    let families = wantedFamilies
+    return facts.volumePaths.indices.filter { facts.volumePaths[$0].family.map(families.contains) ?? true }
+  }
 
   override func readVolumes(
     _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
   ) throws(FeedError) {
-    try dialect.readVolumes(body, of: index, into: &volumes)
+    try dialect.readVolumes(body, of: wantedVolumes[index], into: &volumes)
   }
 
   override func isLive(_ place: Int) -> Bool { lines[place].book.isLive }

@@ -35,6 +35,8 @@ struct Hearing {
     /// The venue's words, for people.
     var reason: String
     var effect = Effect.final
+    /// Whether the topics that it names took the rest of their request with them, which is asked for again.
+    var takesRest = false
     /// What was refused, where no request is known.
     var what = "request"
   }
@@ -45,8 +47,6 @@ struct Hearing {
     case refused(Refusal)
     /// Of a request these topics were carried out. The rest was refused, for this reason.
     case taken(id: Int, [Topic], rest: String)
-    /// Something came on a channel that is no market event of its own: a symbol's heartbeat.
-    case heard(Topic)
     /// The number of a symbol's newest trade, where the venue says it again.
     case newestTrade(place: Int, id: Int64)
     /// The venue is ready for subscriptions, and wants a ping this often, µs.
@@ -78,6 +78,10 @@ struct Hearing {
   private var first: Numbers?
   private var others: [Numbers] = []
   private(set) var reports: [Report] = []
+  /// Topics beside books that spoke, as far as their channels promise to.
+  private(set) var heard: [Topic] = []
+  /// How many of the venue's numbers each trade of the message stands for, in their order; empty: one.
+  private(set) var fills: [Int64] = []
 
   /// A message begins to be read; the memory of the one before is kept.
   mutating func begin(now: Timestamp) {
@@ -89,7 +93,16 @@ struct Hearing {
     first = nil
     if !others.isEmpty { others.removeAll(keepingCapacity: true) }
     if !reports.isEmpty { reports.removeAll(keepingCapacity: true) }
+    if !heard.isEmpty { heard.removeAll(keepingCapacity: true) }
+    if !fills.isEmpty { fills.removeAll(keepingCapacity: true) }
   }
+
+  /// A channel that promises to speak (`DialectFacts.Channel.every`) did; the book's does by its events.
+  mutating func hear(_ topic: Topic) { heard.append(topic) }
+
+  /// The trade that has just been appended stands for so many of the venue's numbers, of which its id is the last. Of
+  /// each trade of a message, or of none.
+  mutating func fill(_ count: Int64) { fills.append(count) }
 
   mutating func report(_ report: Report) { reports.append(report) }
 

@@ -35,6 +35,7 @@ struct SubscriptionDesk {
   /// By channel, symbols in one request at most.
   private let most: [Int]
   private let oneByOne: Int64?
+  private let answersEachTopic: Bool
   private(set) var states: [State] = []
   var outbox: RequestOutbox<Request>
   private var rateBackoff = Backoff(first: 5 * Microseconds.second, limit: Microseconds.minute)
@@ -49,6 +50,7 @@ struct SubscriptionDesk {
       case .channel(let count), .symbols(let count): count
       }
     most = facts.channels.map { min($0.atMost ?? together, together) }
+    answersEachTopic = facts.answersEachTopic
     outbox = RequestOutbox(
       atOnce: facts.pacing.atOnce, every: facts.pacing.every * Int64(facts.pacing.isShared ? connections : 1),
       limit: facts.pacing.limit)
@@ -230,6 +232,26 @@ struct SubscriptionDesk {
     }
   }
 
+  /// Takes what a refused request has beside the topics that the refusal names; nil if there is nothing.
+  mutating func answeredRest(of refusal: Hearing.Refusal) -> Request? {
+    guard let id = refusal.id, refusal.place != nil || refusal.channel != nil else { return nil }
+    func isNamed(_ code: Int) -> Bool {
+      (refusal.place ?? code / channels) == code / channels && (refusal.channel ?? code % channels) == code % channels
+    }
+    let rest = outbox.takeAwaited {
+      $0 == id && $1.places.contains(where: isNamed)
+    } part: {
+      var rest = $0
+      rest.places.removeAll(where: isNamed)
+      $0.places = $0.places.filter(isNamed)
+      return (rest, false)
+    }
+    return rest.flatMap { $0.places.isEmpty ? nil : $0 }
+  }
+
+  /// What was asked for is there already.
+  mutating func isThere(_ request: Request) { set(.acknowledged, request.places) }
+
   /// Something was carried out: the topics that this acknowledges.
   mutating func acknowledged(id: Int?, place: Int?, channel: Int?) -> [Topic] {
     rateBackoff.reset()
@@ -263,7 +285,7 @@ struct SubscriptionDesk {
 
   /// What comes is as good as an acknowledgement: of the channel, and of all that was asked for with it.
   mutating func flows(_ topic: Topic) {
-    if case .symbols = grouping {
+    if case .symbols = grouping, !answersEachTopic {
       for code in (topic.place * channels)..<((topic.place + 1) * channels) where states[code] == .sent {
         states[code] = .acknowledged
       }

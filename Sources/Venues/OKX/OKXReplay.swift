@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension OKXHandler {
+extension OKX {
   /// A name is one of the venue (`BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`), or a symbol as it was configured.
   /// There is a list for each kind of instrument, told apart by its query.
   static let replay = VenueReplay(

@@ -2,7 +2,8 @@
 enum TradeSequence {
   /// How many numbers lie between the last trade and the next: trades that never came. 0 before the first (`last` 0),
   /// and where numbers go back. Any two numbers may be given, since a venue may send any.
-  static func missed(after last: Int64, before next: Int64) -> Int {
-    last > 0 && next > last ? Int(next - last - 1) : 0
+  /// - Parameter fills: how many numbers the next trade stands for, its own being the last of them.
+  static func missed(after last: Int64, before next: Int64, fills: Int64 = 1) -> Int {
+    last > 0 && next > last && next - last > fills ? Int(next - last - fills) : 0
   }
 }

@@ -14,7 +14,7 @@ struct BybitHandlerTests {
   ]
 
   static func live(_ symbols: [String] = ["BTC-USDT", "ETH-USDT"]) -> HandlerHarness {
-    let feed = HandlerHarness(BybitHandler.spot, symbols)
+    let feed = HandlerHarness(Bybit.spot, symbols)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, spotList)
     feed.connect()
@@ -33,7 +33,7 @@ struct BybitHandlerTests {
 
   @Test("spot: one list, one request for each symbol, within ten topics")
   func subscribesSpot() {
-    let feed = HandlerHarness(BybitHandler.spot, ["BTC-USDT", "ETH-USDT", "BTC-USTD", "BTC-USDT-PERP"])
+    let feed = HandlerHarness(Bybit.spot, ["BTC-USDT", "ETH-USDT", "BTC-USTD", "BTC-USDT-PERP"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/v5/market/instruments-info?category=spot"])
     feed.respond(feed.gets[0].request, 200, Self.spotList)
@@ -53,7 +53,7 @@ struct BybitHandlerTests {
   @Test("linear: the list page by page; perpetuals and dated futures by the gateway's names")
   func linear() {
     let symbols = ["BTC-USDT-PERP", "BTC-USDC-PERP", "BTC-USDT-20261225", "BTC-USDT-20261226"]
-    let feed = HandlerHarness(BybitHandler.linear, symbols)
+    let feed = HandlerHarness(Bybit.linear, symbols)
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/v5/market/instruments-info?category=linear&limit=1000"])
     feed.respond(feed.gets[0].request, 200, Self.linearPages[0])
@@ -72,7 +72,7 @@ struct BybitHandlerTests {
 
   @Test("a list that is refused is asked for again from its beginning; 403 waits ten minutes")
   func listFails() {
-    let feed = HandlerHarness(BybitHandler.linear, ["BTC-USDT-PERP"])
+    let feed = HandlerHarness(Bybit.linear, ["BTC-USDT-PERP"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.linearPages[0])
     feed.respond(feed.gets[0].request, 200, #"{"retCode":10006,"retMsg":"Too many visits","result":{}}"#)
@@ -87,7 +87,7 @@ struct BybitHandlerTests {
 
   @Test("the two connections of the venue, each with its symbols and its path at the endpoint that is given")
   func connections() {
-    let venue = BybitHandler.venue
+    let venue = Bybit.venue
     let symbols = ["BTC-USDT", "BTC-USDT-PERP", "nonsense", "BTC-USDT-20261225"]
     let plain = venue.connections(for: FeedConfiguration(symbols: symbols))
     #expect(plain.map(\.venue.label) == ["bybit", "bybit-linear"])

@@ -5,7 +5,7 @@ import MarketData
 /// How each connection says what `OddInputTests` wants said, in the formats of its tests.
 extension OddInputTests {
   static let speakers: [Speaker] = [
-    binance, binanceFutures, bitfinex, bitstamp, bybit(BybitHandler.spot), bybit(BybitHandler.linear), coinbase,
+    binance, binanceFutures, bitfinex, bitstamp, bybit(Bybit.spot), bybit(Bybit.linear), coinbase,
     coinbaseAdvanced, deribit, gate, gemini, hyperliquid, kraken, kuCoin, okx,
   ]
 
@@ -125,7 +125,7 @@ extension OddInputTests {
   // MARK: Bybit
 
   private static func bybit(_ venue: Venue) -> Speaker {
-    let isSpot = venue.part == BybitHandler.spot.part
+    let isSpot = venue.part == Bybit.spot.part
     return Speaker(
       venue: venue, symbols: [isSpot ? "BTC-USDT" : "BTC-USDT-PERP"],
       begin: { feed in
@@ -387,7 +387,7 @@ extension OddInputTests {
   // MARK: OKX
 
   private static let okx = Speaker(
-    venue: OKXHandler.venue, symbols: ["BTC-USDT"],
+    venue: OKX.venue, symbols: ["BTC-USDT"],
     begin: { feed in
       feed.respond(OKXHandlerTests.lists["SPOT"] ?? "")
       feed.connect()

@@ -29,7 +29,7 @@ struct CarryTests {
 
   private func handler(_ symbols: [String], listing: ListingDetail = .none) -> ListHandler {
     // A venue of perpetuals and futures as well as spot.
-    ListHandler(venue: OKXHandler.venue, configuration: FeedConfiguration(symbols: symbols, listing: listing))
+    ListHandler(venue: OKX.venue, configuration: FeedConfiguration(symbols: symbols, listing: listing))
   }
 
   private func market(

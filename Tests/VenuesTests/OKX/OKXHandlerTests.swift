@@ -16,7 +16,7 @@ struct OKXHandlerTests {
   ]
 
   static func connected(_ symbols: [String]) -> HandlerHarness {
-    let feed = HandlerHarness(OKXHandler.venue, symbols)
+    let feed = HandlerHarness(OKX.venue, symbols)
     feed.prepare()
     while let get = feed.gets.first {
       feed.respond(get.request, 200, lists[String(get.path.split(separator: "=").last!)]!)
@@ -43,7 +43,7 @@ struct OKXHandlerTests {
 
   @Test("the lists of the kinds that are configured, one after the other; then all subscriptions in one request")
   func subscribes() {
-    let feed = HandlerHarness(OKXHandler.venue, ["BTC-USDT", "BTC-USDT-20261225", "BTC-USDT-PERP", "BTC-USTD"])
+    let feed = HandlerHarness(OKX.venue, ["BTC-USDT", "BTC-USDT-20261225", "BTC-USDT-PERP", "BTC-USTD"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v5/public/instruments?instType=SPOT"])
     feed.respond(feed.gets[0].request, 200, Self.lists["SPOT"]!)
@@ -91,7 +91,7 @@ struct OKXHandlerTests {
     )
     #expect(feed.market.instruments[0].instrument.sizeScale == 5 && feed.trades.map(\.size) == [125])
     #expect(feed.market.instruments[0].book.bestBid?.size == 12_340)
-    let inverse = HandlerHarness(OKXHandler.venue, ["BTC-USD-PERP"])
+    let inverse = HandlerHarness(OKX.venue, ["BTC-USD-PERP"])
     inverse.prepare()
     inverse.respond(inverse.gets[0].request, 200, Self.lists["SWAP"]!)
     #expect(inverse.failures["BTC-USD-PERP"]?.contains("inverse contract") == true)
@@ -211,28 +211,43 @@ struct OKXHandlerTests {
     #expect(feed.actions.contains { if case .renew = $0 { true } else { false } })
   }
 
+  /// How many topics the last call begins and ends.
+  private static func topics(of feed: HandlerHarness) -> Int {
+    feed.sent.reduce(0) { $0 + $1.split(separator: "channel").count - 1 }
+  }
+
   @Test("the subscriptions of an hour are counted, and a new connection is made before they are used up")
   func operations() {
     let names = (0..<30).map { "C\($0)-USDT" }
     let entries = names.map { #"{"instType":"SPOT","instId":"\#($0)","tickSz":"0.1","lotSz":"0.1"}"# }
-    let feed = HandlerHarness(OKXHandler.venue, names)
+    let feed = HandlerHarness(OKX.venue, names)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"code":"0","msg":"","data":[\#(entries.joined(separator: ","))]}"#)
     feed.connect()
     var rounds = 0
     var left = 0
+    var asked = 0
     while rounds < 10, left == 0 {
       rounds += 1
       for name in names { feed.receive(Self.book("snapshot", 100, -1, bids: #"["1.1","1","0","1"]"#, symbol: name)) }
       feed.wait(31)
-      // 120 arguments at the beginning, 60 a round: the sixth would be one too many.
+      // 120 topics at the beginning, 60 a round: the sixth would be one too many.
       for name in names {
         feed.receive(Self.book("update", 300, 200, symbol: name))
-        left += feed.actions.count { if case .renew = $0 { true } else { false } }
+        left += feed.renewals.count
+        asked += Self.topics(of: feed)
       }
       feed.wait(8)
+      left += feed.renewals.count
+      asked += Self.topics(of: feed)
     }
     #expect(rounds == 6 && left == 1)
+    #expect(asked == 470 - 120)
+    // No other connection comes: the rest waits for the next hour.
+    feed.wait(3_100)
+    #expect(Self.topics(of: feed) == 0)
+    feed.wait(400)
+    #expect(Self.topics(of: feed) > 0)
   }
 
   @Test("a message that cannot be read costs itself and its own book")

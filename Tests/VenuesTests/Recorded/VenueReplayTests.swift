@@ -158,7 +158,7 @@ struct VenueReplayTests {
         [#"{"channel":"book","data":[{"symbol":"BTC/USD"},{"symbol" : "ETH/USD"},{"symbol":"BTC/USD"}]}"#, ""])
         == ["BTC/USD", "ETH/USD"])
     #expect(
-      names(BybitHandler.venue, [#"{"topic":"orderbook.50.BTCUSDT"}"#, #"{"topic":"plain"}"#]) == ["BTCUSDT"])
+      names(Bybit.venue, [#"{"topic":"orderbook.50.BTCUSDT"}"#, #"{"topic":"plain"}"#]) == ["BTCUSDT"])
     #expect(
       names(BitstampHandler.venue, [#"{"channel":"diff_order_book_btcusd"}"#, #"{"channel":""}"#]) == ["btcusd"])
     let odd = [

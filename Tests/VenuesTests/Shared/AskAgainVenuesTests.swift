@@ -79,7 +79,8 @@ extension AskAgainTests {
     feed.respond(feed.gets[0].request, 200, #"{"result":[\#(entry("BTC")),\#(entry("ETH"))]}"#)
     #expect(feed.failures.keys.sorted() == ["NEW-USDC-PERP"])
     feed.connect()
-    feed.receive(#"{"jsonrpc":"2.0","id":3,"result":["book.BTC_USDC-PERPETUAL.100ms","quote.BTC_USDC-PERPETUAL","trades.BTC_USDC-PERPETUAL.100ms","ticker.BTC_USDC-PERPETUAL.agg2"]}"#
+    feed.receive(
+      #"{"jsonrpc":"2.0","id":3,"result":["book.BTC_USDC-PERPETUAL.100ms","quote.BTC_USDC-PERPETUAL","trades.BTC_USDC-PERPETUAL.100ms","ticker.BTC_USDC-PERPETUAL.agg2"]}"#
     )
     #expect(feed.failures.keys.sorted() == ["ETH-USDC-PERP"])
     feed.receive(DeribitHandlerTests.snapshot(100))

@@ -84,7 +84,7 @@ struct ChannelRefusalTests {
 
   @Test("OKX: a ticker that is refused, and any refusal that names nothing", arguments: ["60018", "60012", "60014"])
   func okx(_ code: String) {
-    let feed = HandlerHarness(OKXHandler.venue, ["BTC-USDT"])
+    let feed = HandlerHarness(OKX.venue, ["BTC-USDT"])
     feed.isAnswered = { _ in false }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, OKXHandlerTests.lists["SPOT"] ?? "")

@@ -132,7 +132,7 @@ struct AskAgainTests {
 
   @Test("OKX: one list, then what was refused and nothing else")
   func okx() {
-    let feed = HandlerHarness(OKXHandler.venue, ["BTC-USDT", "ETH-USDT"])
+    let feed = HandlerHarness(OKX.venue, ["BTC-USDT", "ETH-USDT"])
     let list =
       #"{"code":"0","msg":"","data":[{"instType":"SPOT","instId":"BTC-USDT","tickSz":"0.1","lotSz":"0.1"},{"instType":"SPOT","instId":"ETH-USDT","tickSz":"0.1","lotSz":"0.1"}]}"#
     feed.prepare()

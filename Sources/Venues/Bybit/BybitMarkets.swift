@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Reading Bybit's lists: instruments, and the 24 h figures of all of them.
-extension BybitHandler {
+extension Bybit {
   /// `{"retCode":0,"retMsg":"OK","result":{"category":…,"nextPageCursor":…,"list":[…]}}`
   func readMarkets(_ body: RawSpan) throws(FeedError) -> (markets: [ListedMarket], cursor: String) {
     var reader = FieldReader(body)
@@ -48,7 +48,7 @@ extension BybitHandler {
         try reader.objectStart()
         while let key = try reader.nextKey() {
           if reader.equals(key, "list"), reader.peek() == .array {
-            try readVolumes(&reader, of: "symbol", "turnover24h", into: &volumes)
+            try reader.volumes(of: "symbol", "turnover24h", into: &volumes)
           } else {
             try reader.skipValue()
           }

@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Reading OKX's lists: instruments, and the 24 h figures of all of them.
-extension OKXHandler {
+extension OKX {
   /// `{"code":"0","msg":"","data":[{…}]}`
   func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
@@ -60,15 +60,15 @@ extension OKXHandler {
         let type = try reader.string("instType")
         isSpot = reader.equals(type, "SPOT")
       } else if reader.equals(key, "last") {
-        last = try statistic(&reader, "last")
+        last = try reader.statistic("last")
       } else if reader.equals(key, "volCcy24h") {
-        volume = try statistic(&reader, "volCcy24h")
+        volume = try reader.statistic("volCcy24h")
       } else {
         try reader.skipValue()
       }
     }
     if !isSpot { volume = volume.flatMap { volume in last.flatMap { volume.product(with: $0) } } }
-    try note(volume, of: name, in: &volumes)
+    try MarketList.note(volume, of: name, in: &volumes)
   }
 
   /// By its name, which says all that is needed: `BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USDT-261225`. Nil for options and
@@ -91,16 +91,16 @@ extension OKXHandler {
       } else if reader.equals(key, "ctType") {
         contractType = try reader.decodedString("ctType")
       } else if reader.equals(key, "ctVal") {
-        value = try statistic(&reader, "ctVal")
+        value = try reader.statistic("ctVal")
       } else if reader.equals(key, "ctMult") {
-        multiplier = try statistic(&reader, "ctMult")
+        multiplier = try reader.statistic("ctMult")
       } else if reader.equals(key, "state") {
         let state = try reader.string("state")
         isTrading = reader.equals(state, "live")
       } else if reader.equals(key, "tickSz") {
-        price = try statistic(&reader, "tickSz")
+        price = try reader.statistic("tickSz")
       } else if reader.equals(key, "lotSz") {
-        size = try statistic(&reader, "lotSz")
+        size = try reader.statistic("lotSz")
       } else {
         try reader.skipValue()
       }

@@ -1,0 +1,163 @@
+import Bytes
+import MarketData
+
+/// Bybit v5: spot, and linear perpetuals and futures (settled in USDT or USDC), without a key.
+///
+/// A venue with two connections, as one socket carries one family of markets. Instruments come by REST before the
+/// connection, then `orderbook.200` (a snapshot in the stream, then changes every 100 ms), `orderbook.1` as quotes
+/// (10 ms, and again every 3 s when nothing changed), `publicTrade` and `tickers`. Sizes of linear contracts are in
+/// base units already.
+///
+/// Books have no checksum. `u` rises by one with every message, which was measured over 100,000 of them and is
+/// documented for the full book only; so a jump costs the book a new subscription and nothing else.
+package final class Bybit: Dialect {
+  /// Quiet time on the client's side after which a ping is sent: every 20 s by the documentation.
+  static let pingAfter = 20 * Microseconds.second
+  /// A quote is sent again so long after its last change, µs.
+  static let quoteInterval = 3 * Microseconds.second
+  /// Subscriptions sent in one go, and the time between two goes. 200 at once have been taken; nothing promises it.
+  static let requestsAtOnce = 10
+  static let requestInterval = 100 * Microseconds.millisecond
+  /// What the places in `DialectFacts.channels` are.
+  enum Channel: Int { case book, quote, trades, ticker, other }
+  /// In front of a symbol, by channel. The book has 200 levels a side; those that fall out of it come as removals.
+  private static let topics = ["orderbook.200.", "orderbook.1.", "publicTrade.", "tickers."]
+
+  static let spot: Venue = connection("spot", kinds: [.spot])
+  static let linear: Venue = connection("linear", kinds: [.perpetual, .future])
+  package static let venue: Venue = Venue(title: "Bybit", parts: [spot, linear], replay: replay)
+
+  private static func connection(_ part: String, kinds: Set<Instrument.Kind.Family>) -> Venue {
+    Venue(
+      name: "bybit", title: "Bybit \(part)", separator: "", endpoint: "wss://stream.bybit.com/v5/public/\(part)",
+      restEndpoint: "https://api.bybit.com",
+      // Pings are answered.
+      cadence: .promised("orderbook.1", every: quoteInterval),
+      // The largest is a message of 1,024 trades: about 200 KB.
+      messageLimit: 2 << 20,
+      // 21,000 characters of topics a connection: four topics of a symbol are about 100.
+      symbolLimit: 150, kinds: kinds, part: part,
+      // 500 connections in 5 minutes from one address.
+      connectLimit: ConnectLimit(count: 500, interval: 5 * Microseconds.minute),
+      market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil),
+      profile: VenueProfile(
+        channels: [
+          .init("orderbook.200", .book, silence: .linked, .contradicted),
+          .init("orderbook.1", .quote, silence: .atLeast(every: quoteInterval)),
+          .init("publicTrade", .trades), .init("tickers", .ticker),
+        ],
+        bookDepth: 200, bookCheck: "u rises by one with every update",
+        requests: [.instruments, .volumes],
+        limits: ["21,000 characters of topics a connection", "10 topics a request on spot"]),
+      makeHandler: { FeedEngine(Bybit(part), venue: part == "spot" ? spot : linear, configuration: $0) })
+  }
+
+  let part: String
+  /// By place: the newest quote and the newest figures, as changes leave out what they do not change.
+  var quotes: [Quote?] = []
+  var tickers: [Ticker?] = []
+
+  init(_ part: String) {
+    self.part = part
+    var facts = DialectFacts(
+      channels: Self.topics.map { .init(String($0.dropLast())) }, book: .streamed(.bybit),
+      // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten at most.
+      pacing: .init(
+        grouping: .symbols(1), atOnce: Self.requestsAtOnce, every: Self.requestInterval, limit: 1_024),
+      salvage: [.init(mark: "\"orderbook.", key: "\"s\"")])
+    facts.channels[Channel.quote.rawValue].every = Self.quoteInterval
+    facts.ping = .init(after: Self.pingAfter, since: .ping)
+    facts.volumePaths = [.init("/v5/market/tickers?category=\(part)")]
+    // 403 is "access too frequent", for ten minutes.
+    facts.banPause = 10 * Microseconds.minute
+    // What is sent again is the symbols'.
+    facts.isSilentWithoutSymbols = true
+    super.init(facts)
+  }
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    let (operation, topics): (String, [Topic])
+    switch request {
+    case .subscribe(let wanted): (operation, topics) = ("subscribe", wanted)
+    case .unsubscribe(let left): (operation, topics) = ("unsubscribe", left)
+    case .ping: return #"{"req_id":"\#(id)","op":"ping"}"#
+    case .list, .canary, .greeting: return nil
+    }
+    let names = topics.map { Self.topics[$0.channel] + instruments[$0.place].venueSymbol }
+    return #"{"req_id":"\#(id)","op":"\#(operation)","args":\#(JSONText.array(names))}"#
+  }
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  override func forget() {
+    quotes = []
+    tickers = []
+  }
+
+  /// Spot has no pages; elsewhere one is 1,000 instruments, about 1 MB: some 700 linear contracts are the first and a
+  /// part of another.
+  override func listPath(_ query: ListQuery) -> String? {
+    var path = "/v5/market/instruments-info?category=\(part)"
+    if part != "spot" { path += "&limit=1000" }
+    if let cursor = query.cursor { path += "&cursor=" + URLText.percentEncoded(cursor) }
+    return path
+  }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
+    let (markets, cursor) = try readMarkets(body)
+    return ListPage(markets: markets, goesOn: !cursor.isEmpty, cursor: cursor.isEmpty ? nil : cursor)
+  }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
+  }
+
+  // MARK: Replies
+
+  /// `{"success":…,"ret_msg":…,"req_id":…,"op":…}`. One bad topic refuses all of its request, and so does one that is
+  /// there already, which goes on.
+  static func report(_ reply: BybitReply, _ instruments: InstrumentTable) -> Hearing.Report {
+    guard !reply.succeeded else { return .acknowledged(id: reply.id ?? 0, place: nil, channel: nil) }
+    let topic = topic(namedIn: reply.message, instruments)
+    return .refused(
+      Hearing.Refusal(
+        id: reply.id ?? 0, place: topic?.place, channel: topic?.channel, reason: reply.message,
+        effect: reply.message.contains("already subscribed") ? .already : .final, takesRest: topic != nil,
+        what: reply.operation))
+  }
+
+  /// The topic that stands by itself in a text: `tickers.BTCUSDT` does not stand in `tickers.BTCUSDTX`.
+  private static func topic(namedIn text: String, _ instruments: InstrumentTable) -> Topic? {
+    for word in text.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "." }) {
+      for (channel, prefix) in topics.enumerated() where word.hasPrefix(prefix) {
+        guard let place = instruments.place(named: String(word.dropFirst(prefix.count))) else { continue }
+        return Topic(place: place, channel: channel)
+      }
+    }
+    return nil
+  }
+}
+
+/// The answer to a request.
+struct BybitReply {
+  var succeeded = true
+  var message = ""
+  var id: Int?
+  var operation = "request"
+  var isPong = false
+}
+
+extension SequenceRule {
+  /// Bybit: `u` rises by one with every message.
+  static let bybit = SequenceRule(
+    isOld: { _, _ in false }, joins: { update, snapshot in update.last == snapshot &+ 1 },
+    isRepeat: { update, last in update.last == last }, follows: { update, last in update.last == last &+ 1 })
+}

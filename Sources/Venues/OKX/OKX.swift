@@ -1,0 +1,166 @@
+import Bytes
+import MarketData
+
+/// OKX v5: spot, linear perpetuals (`SWAP`) and linear dated futures on one connection, without a key.
+///
+/// Instruments come by REST before the connection, then `books` (400 levels, a snapshot in the stream, then changes
+/// every 100 ms), `bbo-tbt` as quotes (10 ms), `trades` and `tickers`. Books are chained: each update names the
+/// number before it. The checksum has been 0 since June 2026 and is not looked at.
+///
+/// Sizes of contracts are in contracts: they are multiplied by `ctVal` × `ctMult` as they are read. Inverse
+/// contracts, whose worth is fixed in dollars, are not carried.
+package final class OKX: Dialect {
+  /// Quiet time after which a ping is sent; OKX drops a connection on which nothing was said for 30 s.
+  static let pingAfter = 20 * Microseconds.second
+  /// Topics that a connection begins and ends in an hour: the stricter reading of 480 "operations".
+  static let topicsPerHour = 470
+  /// Symbols in one request: four topics each are about 5 KB of the 64 KB that are allowed.
+  static let symbolsPerRequest = 25
+  /// The pause that a refusal for too many requests costs.
+  static let ratePause = 5 * Microseconds.second
+  /// What the places in `DialectFacts.channels` are.
+  enum Channel: Int { case book, quote, trades, ticker, other }
+  private static let channels = ["books", "bbo-tbt", "trades", "tickers"]
+  /// The kinds of market, by OKX's names; each has a list of its own.
+  private static let types: [(family: Instrument.Kind.Family, name: String)] = [
+    (.spot, "SPOT"), (.perpetual, "SWAP"), (.future, "FUTURES"),
+  ]
+
+  package static let venue: Venue = Venue(
+    name: "okx", title: "OKX", separator: "-", endpoint: "wss://ws.okx.com:8443/ws/v5/public",
+    restEndpoint: "https://www.okx.com",
+    // Pings go out after 20 s of silence and are answered.
+    cadence: .canary("tickers", of: ["BTC-USDT"], every: Microseconds.second),
+    // A snapshot of 400 levels a side is about 40 KB.
+    messageLimit: 2 << 20,
+    // Four topics a symbol of `topicsPerHour`, with room for books that are subscribed again.
+    symbolLimit: 100, kinds: [.spot, .perpetual, .future],
+    // Three attempts a second from one address.
+    connectLimit: ConnectLimit(count: 3, interval: Microseconds.second),
+    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 400, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("books", .book, silence: .linked, .atLeast(every: Microseconds.minute), .contradicted),
+        .init("bbo-tbt", .quote), .init("trades", .trades), .init("tickers", .ticker),
+      ],
+      bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
+      requests: [.instruments, .volumes],
+      limits: ["480 subscriptions an hour and connection", "64 KB a request"]),
+    replay: replay,
+    makeHandler: { FeedEngine(OKX(), venue: OKX.venue, configuration: $0) })
+
+  init() {
+    var facts = DialectFacts(
+      channels: Self.channels.map { .init($0) }, book: .streamed(.okx),
+      // Three requests a second are allowed; the two of a pair go together, four times a second, as they are few.
+      pacing: .init(
+        grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: 250 * Microseconds.millisecond, limit: 512),
+      salvage: [.init(mark: "\"books\"", key: "\"instId\"")])
+    // A book that does not change says so about once a minute.
+    facts.channels[Channel.book.rawValue].every = Microseconds.minute
+    facts.pacing.topicsPerHour = Self.topicsPerHour
+    facts.answersEachTopic = true
+    facts.ping = .init(after: Self.pingAfter, since: .heard)
+    facts.volumePaths = Self.types.map { .init("/api/v5/market/tickers?instType=\($0.name)", $0.family) }
+    facts.countsTrades = true
+    facts.beginsWithOldTrades = true
+    super.init(facts)
+  }
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    func text(_ topic: Topic) -> String {
+      Self.text(Self.channels[topic.channel], instruments[topic.place].venueSymbol)
+    }
+    let (operation, topics): (String, [String])
+    switch request {
+    case .subscribe(let wanted): (operation, topics) = ("subscribe", wanted.map(text))
+    case .unsubscribe(let left): (operation, topics) = ("unsubscribe", left.map(text))
+    case .canary(let market): (operation, topics) = ("subscribe", [Self.text("tickers", market)])
+    case .ping: return "ping"
+    case .list, .greeting: return nil
+    }
+    return #"{"id":"\#(id)","op":"\#(operation)","args":[\#(topics.joined(separator: ","))]}"#
+  }
+
+  private static func text(_ channel: String, _ market: String) -> String {
+    #"{"channel":"\#(channel)","instId":"\#(market)"}"#
+  }
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    // The answer to `ping` is the bare word.
+    if message.byteCount == 4, message.withUnsafeBytes({ $0.elementsEqual("pong".utf8) }) {
+      hearing.isAnswer = true
+      return batch.events.append(.heartbeat)
+    }
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  /// One kind of instrument after the other.
+  override func listPath(_ query: ListQuery) -> String? {
+    let types = Self.types.filter { query.families.contains($0.family) }
+    return query.part < types.count ? "/api/v5/public/instruments?instType=\(types[query.part].name)" : nil
+  }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
+    ListPage(markets: try readMarkets(body), goesOn: true)
+  }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
+  }
+
+  // MARK: Replies
+
+  /// `{"event":…}`: an acknowledgement of one topic, a refusal that names its topic in the text only, if at all, or a
+  /// notice. What a refusal does not name is not acknowledged, and so sent again.
+  static func report(_ reply: OKXReply, _ instruments: InstrumentTable) -> Hearing.Report? {
+    switch reply.event {
+    case "subscribe":
+      guard let topic = reply.topic else { return nil }
+      return .acknowledged(id: reply.id, place: topic.place, channel: topic.channel)
+    case "error":
+      var refusal = Hearing.Refusal(reason: "code \(reply.code): \(reply.message)")
+      // Requests too frequent, by the address and by the connection.
+      if reply.code == "50011" || reply.code == "60014" { refusal.effect = .pause(ratePause) }
+      if reply.code == "60018", let topic = topic(namedIn: reply.message, instruments) {
+        (refusal.place, refusal.channel, refusal.reason) = (topic.place, topic.channel, reply.message)
+      }
+      return .refused(refusal)
+    case "notice" where reply.code == "64008":
+      // The connection will be closed for an upgrade in about a minute.
+      return .leave("the venue announced a service upgrade", within: Microseconds.minute)
+    default: return nil
+    }
+  }
+
+  /// What `channel:` and `instId:` say in a refusal; the book's where it is no channel that is subscribed.
+  private static func topic(namedIn message: String, _ instruments: InstrumentTable) -> Topic? {
+    func word(_ key: String) -> String? {
+      message.firstRange(of: key).map { String(message[$0.upperBound...].prefix { !" ,\"".contains($0) }) }
+    }
+    guard let place = word("instId:").flatMap(instruments.place(named:)) else { return nil }
+    return Topic(place: place, channel: word("channel:").flatMap { channels.firstIndex(of: $0) } ?? 0)
+  }
+}
+
+/// What is not data.
+struct OKXReply {
+  var event = ""
+  var id: Int?
+  var topic: Topic?
+  var code = ""
+  var message = ""
+}
+
+extension SequenceRule {
+  /// OKX: an update names the number before it. Once a minute without a change, one only names that number again.
+  static let okx = SequenceRule(
+    isOld: { _, _ in false }, joins: { update, snapshot in update.previous == snapshot }, isRepeat: { _, _ in false },
+    follows: { update, last in update.previous == last })
+}
