@@ -11,7 +11,7 @@ package enum VenueRegistry {
     CoinbaseAdvanced.venue,
     Deribit.venue,
     Gate.venue,
-    GeminiHandler.venue,
+    Gemini.venue,
     HyperliquidHandler.venue,
     Kraken.venue,
     KuCoin.venue,

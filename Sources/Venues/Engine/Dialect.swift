@@ -45,6 +45,16 @@ package class Dialect {
   /// than the stream.
   func readList(_ body: RawSpan) throws(FeedError) -> ListPage { preconditionFailure("a list that nobody asks for") }
 
+  /// Reads what the venue says of a market, where the list has names only (`facts.perMarket`).
+  func readDetails(_ body: RawSpan, of market: ListedMarket) throws(FeedError) -> MarketDetails {
+    preconditionFailure("details that nobody asks for")
+  }
+
+  /// Reads an answer to `facts.perMarket.figures[index]` into the figures of the ticker's market.
+  func readFigures(
+    _ body: RawSpan, of index: Int, _ instruments: inout InstrumentTable, into ticker: inout Ticker
+  ) throws(FeedError) {}
+
   /// Reads the answer to `facts.volumePaths[index]`: volumes of 24 h in the quote currency, by the venue's own names.
   func readVolumes(_ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]) throws(FeedError) {}
 
@@ -107,4 +117,13 @@ struct ListPage {
   var cursor: String?
   /// What an address may spend in a minute by REST, where the list says it.
   var weightPerMinute: Int?
+  /// All names of the list, where a name does not tell for sure which market it is.
+  var names: [String] = []
+}
+
+/// What a venue says of one market.
+enum MarketDetails {
+  case market(ListedMarket)
+  /// It is not to be carried, for this reason.
+  case refused(String)
 }

@@ -109,6 +109,26 @@ struct DialectFacts {
     init(stringLiteral path: String) { self.init(path) }
   }
 
+  /// What is asked for of single markets by REST, where no list says it.
+  struct PerMarket {
+    /// In front of a market's name: its details.
+    var details: String
+    /// The same for its 24 h figures, which are asked for in turn.
+    var figures: [String] = []
+    var requestsPerMinute: Int
+    var concurrency: Int
+    /// Bytes that an answer has at most.
+    var bodyLimit: Int
+    /// How long details are believed, µs.
+    var detailsAge: Int64
+    /// How often all figures of a market are asked for, at most, µs.
+    var figuresEvery: Int64
+    /// What the venue calls a symbol.
+    var name: @Sendable (FeedSymbol) -> String
+    /// Whether a market cannot be carried before its details are known.
+    var waits: @Sendable (FeedSymbol) -> Bool
+  }
+
   /// The book's comes first.
   var channels: [Channel]
   var book: Book
@@ -127,6 +147,10 @@ struct DialectFacts {
   var listParts = 20
   /// How long an address that was shut out of REST leaves it alone, µs.
   var banPause = 5 * Microseconds.minute
+  /// Where the list has names only.
+  var perMarket: PerMarket?
+  /// Why nothing can be carried on a connection to such an address, for people; nil if it can.
+  var refusesURL: (@Sendable (String) -> String?)?
   /// Subscriptions wait so long for the venue's welcome, µs; 0 where there is none.
   var welcomeWithin: Int64 = 0
   /// A symbol of which nothing came for so long after subscribing is told, µs: where any name is acknowledged. Nil

@@ -15,6 +15,11 @@ extension FeedEngine {
       if !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
     }
     while index < batch.events.count {
+      if hasEnded, let place = Self.place(of: batch.events[index]), lines[place].isEnded {
+        if case .book = batch.events[index] { book += 1 }
+        batch.events.remove(at: index)
+        continue
+      }
       switch batch.events[index] {
       case .trade(var trade):
         let place = trade.instrument.index
@@ -52,6 +57,17 @@ extension FeedEngine {
       index += 1
     }
     if hasLost { tick(now: now, into: &batch) }
+  }
+
+  /// Whose an event is.
+  private static func place(of event: MarketEvent) -> Int? {
+    switch event {
+    case .trade(let trade): trade.instrument.index
+    case .book(let event): event.instrument.index
+    case .quote(let quote): quote.instrument.index
+    case .ticker(let ticker): ticker.instrument.index
+    default: nil
+    }
   }
 
   /// Something came of a symbol beside its book.

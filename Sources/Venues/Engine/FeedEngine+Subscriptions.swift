@@ -13,6 +13,10 @@ extension FeedEngine {
       lines[place].isAsked = true
       lines[place].book.queued(now: now)
     }
+    guard let entries = markets?.entries else { return }
+    for index in entries.indices {
+      if let place = entries[index].place, places.contains(place) { markets?.begin(index, place, now: now) }
+    }
   }
 
   /// Subscribes the books again whose time has come: those that have been live before whatever else waits.
@@ -62,6 +66,7 @@ extension FeedEngine {
     var request = request
     // Of a symbol that was refused nothing is asked for, and a book whose snapshot has come after all is left as it is.
     request.places.removeAll {
+      if request.isLast { return false }
       let topic = desk.topic($0)
       let line = lines[topic.place]
       return !line.isCarried || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)

@@ -36,7 +36,9 @@ package final class FeedEngine: SymbolHandler {
     /// The newest trade by what the venue said of it before.
     var toldTrade: Int64 = 0
     var hasTraded = false
-    var isCarried: Bool { isListed && !isRefused }
+    /// Whether its details say that it is not to be carried, on whatever connection.
+    var isEnded = false
+    var isCarried: Bool { isListed && !isRefused && !isEnded }
   }
 
   let dialect: Dialect
@@ -44,6 +46,10 @@ package final class FeedEngine: SymbolHandler {
   var lines: [Line] = []
   var desk: SubscriptionDesk
   var pacer: RequestPacer
+  /// Where the list has names only.
+  var markets: MarketDesk?
+  /// Whether the details of a market have ever said that it is not to be carried.
+  var hasEnded = false
   /// Levels of the snapshots that are asked for.
   var snapshotLevels = 0
   /// By topic, for the channels that promise something.
@@ -59,6 +65,7 @@ package final class FeedEngine: SymbolHandler {
   private var listFailure: Int?
   /// Of the parts of the list that have come.
   private var listed: [ListedMarket] = []
+  private var listedNames: Set<String> = []
   private var listPart = 0
   private var listCursor: String?
   /// Topics that were begun and ended since `hour`.
@@ -80,6 +87,8 @@ package final class FeedEngine: SymbolHandler {
       weightPerMinute: max(1, (bridge?.weightPerMinute ?? 60) / configuration.connections),
       requestWeight: bridge?.snapshots[0].weight ?? 1, concurrency: bridge?.concurrency ?? 1)
     snapshotLevels = bridge?.snapshots[0].levels ?? 0
+    precondition(bridge == nil || facts.perMarket == nil, "answers to both would have the same numbers")
+    markets = facts.perMarket.map { MarketDesk($0, connections: configuration.connections) }
     pingAfter = facts.ping?.after ?? .max
     super.init(venue: venue, configuration: configuration)
     listRequest = ListRequest(banPause: facts.banPause)
@@ -97,6 +106,11 @@ package final class FeedEngine: SymbolHandler {
     lastPing = now
     topicsOfHour = 0
     hour = now
+    if let reason = facts.refusesURL?(url) {
+      for place in lines.indices { lines[place].isRefused = true }
+      for symbol in symbols { refuse(symbol, reason) }
+      return
+    }
     if facts.answersGreeting {
       desk.greet()
     } else if let greeting = spell(.greeting, now) {
@@ -122,18 +136,21 @@ package final class FeedEngine: SymbolHandler {
     restartList()
     desk.removeAll()
     pacer.removeAll()
+    markets?.disconnected()
     dialect.forget()
     pingAfter = facts.ping?.after ?? .max
     for place in lines.indices {
       var book = lines[place].book
       book.disconnected()
-      lines[place] = Line(book: book, isSuspect: lines[place].isSuspect || lines[place].isRefused)
+      lines[place] = Line(
+        book: book, isSuspect: lines[place].isSuspect || lines[place].isRefused, isEnded: lines[place].isEnded)
     }
     for topic in watches.indices { watches[topic]?.disconnected() }
   }
 
   package override func tick(now: Timestamp, into batch: inout EventBatch) {
     if facts.listTimeout == nil ? !listRequest.isDone : !isConnected && !isPrepared { prepare(now: now, into: &batch) }
+    pumpMarkets(now)
     guard isConnected else { return }
     if let due = listDue, now >= due {
       listAttempts += 1
@@ -242,6 +259,7 @@ package final class FeedEngine: SymbolHandler {
 
   private func restartList() {
     listed = []
+    listedNames = []
     listPart = 0
     listCursor = nil
   }
@@ -253,12 +271,13 @@ package final class FeedEngine: SymbolHandler {
       pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
     }
     listed += page.markets
+    listedNames.formUnion(page.names)
     listPart += 1
     // A cursor that stays where it is would be followed for ever.
     let isSame = page.cursor != nil && page.cursor == listCursor
     listCursor = page.cursor
     guard !page.goesOn || isSame || listPart >= facts.listParts || nextListPath == nil else { return false }
-    take(listed, into: &batch)
+    take(listed, listedNames, into: &batch)
     restartList()
     return true
   }
@@ -270,17 +289,39 @@ package final class FeedEngine: SymbolHandler {
   }
 
   override func hasListed(now: Timestamp) {
-    guard isConnected else { return }
-    subscribeMissing(now)
-    flush(now)
+    markets?.wantDetails(now: now)
+    if isConnected {
+      subscribeMissing(now)
+      flush(now)
+    }
+    pumpMarkets(now)
   }
 
-  func take(_ markets: [ListedMarket], into batch: inout EventBatch) {
-    let carried = carry(markets, listing: facts.isShown ?? { _ in true }, into: &batch)
-    while lines.count < known.count {
-      lines.append(Line(book: BookKeeper(facts), isSuspect: isConnected))
-    }
+  func take(_ listed: [ListedMarket], _ names: Set<String> = [], into batch: inout EventBatch) {
+    markets?.newList()
+    let others = configuredMarkets(among: listed, names)
+    let symbols = Set(others.map(\.symbol))
+    let isShown = facts.isShown ?? { _ in true }
+    let carried = carry(listed + others, listing: { !symbols.contains($0.symbol) && isShown($0) }, into: &batch)
+    makeLines()
     for place in lines.indices { lines[place].isListed = carried.contains(place) }
+    placeMarkets()
+  }
+
+  override func carried(_ market: ListedMarket) -> ListedMarket? { known(of: market) }
+
+  override func refusal(of market: ListedMarket, for symbol: String) -> String? {
+    if let carrier = carrier(of: market) {
+      return "\(venue.title)'s \(market.venueSymbol) is carried as \(carrier.text): leave one of them out"
+    }
+    // A book may have two names, of which one is carried.
+    guard let place = known.place(named: market.venueSymbol), configuredName(place) != symbol else { return nil }
+    return "\(symbol) is the same book as \(configuredName(place)), which is carried: leave one of them out"
+  }
+
+  /// Makes room for the instruments that are new.
+  func makeLines() {
+    while lines.count < known.count { lines.append(Line(book: BookKeeper(facts), isSuspect: isConnected)) }
     desk.grow(to: lines.count)
     if facts.channels.contains(where: { $0.every != nil }) {
       while watches.count < desk.states.count {
@@ -318,13 +359,8 @@ package final class FeedEngine: SymbolHandler {
     facts.unlisted?(wanted, markets) ?? super.unlisted(wanted, among: markets)
   }
 
-  /// A book may have two names, of which one is carried.
-  override func refusal(of market: ListedMarket, for symbol: String) -> String? {
-    guard let place = known.place(named: market.venueSymbol), configuredName(place) != symbol else { return nil }
-    return "\(symbol) is the same book as \(configuredName(place)), which is carried: leave one of them out"
-  }
-
-  override var asksAgain: Bool { true }
+  /// Where nothing can be carried on a connection, it cannot be however often it is asked for.
+  override var asksAgain: Bool { facts.refusesURL?(url) == nil }
 
   /// What stayed silent is subscribed again, too: a name that is none may be acknowledged, and whether one that has
   /// become one is heard of by itself is not known.
@@ -332,11 +368,13 @@ package final class FeedEngine: SymbolHandler {
     if facts.listTimeout != nil {
       guard isConnected, hasStreamList, !desk.outbox.isPaused(at: now) else { return }
     }
+    // What was closed may have been opened, which its details say.
+    markets?.forgetDetails(of: symbols)
     for place in lines.indices where symbols.contains(configuredName(place)) && !lines[place].book.isLive {
       guard lines[place].isRefused || lines[place].isToldSilent else { continue }
       var book = lines[place].book
       book.stop()
-      lines[place] = Line(book: book, isSuspect: true)
+      lines[place] = Line(book: book, isSuspect: true, isEnded: lines[place].isEnded)
       desk.forget(place)
     }
     guard facts.listTimeout != nil else {
@@ -435,6 +473,7 @@ package final class FeedEngine: SymbolHandler {
   override func answered(
     _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) {
+    if takeMarket(request, status: status, body: body, now: now, into: &batch) { return }
     guard let place = pacer.answered(request) else { return }
     takeSnapshot(place, status: status, body: body, now: now, into: &batch)
     pump(now)

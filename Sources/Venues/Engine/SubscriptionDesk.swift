@@ -26,6 +26,8 @@ struct SubscriptionDesk {
     var isEnd = false
     /// The first on a connection, which is about no topic.
     var isGreeting = false
+    /// Whether it is the end of what is not begun again.
+    var isLast = false
     var attempts = 0
     var refusals = 0
   }
@@ -159,6 +161,17 @@ struct SubscriptionDesk {
     outbox.append(request, due: due)
   }
 
+  /// Ends all channels of a symbol, which is not asked for any more.
+  mutating func end(_ place: Int) {
+    let codes = Array((place * channels)..<((place + 1) * channels))
+    set(.idle, codes)
+    if case .symbols = grouping {
+      outbox.append(Request(places: codes, isEnd: true, isLast: true))
+    } else {
+      for code in codes { outbox.append(Request(places: [code], isEnd: true, isLast: true)) }
+    }
+  }
+
   /// A symbol was refused: nothing of it is asked for.
   mutating func refuse(_ place: Int) { set(.refused, Array((place * channels)..<((place + 1) * channels))) }
 
@@ -198,7 +211,7 @@ struct SubscriptionDesk {
     for request in taken {
       let channel = request.places[0] % channels
       let last = joined.lastIndex { $0.places[0] % channels == channel }
-      if let last, joined[last].isEnd == request.isEnd {
+      if let last, joined[last].isEnd == request.isEnd, joined[last].isLast == request.isLast {
         joined[last].places += request.places.filter { !joined[last].places.contains($0) }
         joined[last].attempts = max(joined[last].attempts, request.attempts)
         joined[last].refusals = max(joined[last].refusals, request.refusals)

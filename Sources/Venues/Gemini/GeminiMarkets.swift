@@ -1,109 +1,94 @@
 import Bytes
 import MarketData
 
-/// Gemini's markets by REST: the list of names, the details of each, its 24 h figures in turn.
-extension GeminiHandler {
-  func ask(_ now: Timestamp) {
-    pacer.expire(now: now)
-    while let (subject, request) = pacer.next(now: now) {
-      switch Subject(subject) {
-      case .list: actions.append(.get(request: request, path: "/v1/symbols", bodyLimit: Self.listLimit))
-      case .details(let market): get(request, "/v1/symbols/details/\(entries[market].name)")
-      case .ticker(let market): get(request, "/v2/ticker/\(entries[market].name)")
-      case .volume(let market): get(request, "/v1/pubticker/\(entries[market].name)")
+/// Reading what Gemini says by REST: the names of its markets, the details of each, its 24 h figures.
+extension Gemini {
+  /// `["btcusd","ethusd",…]`
+  static func readNames(_ body: RawSpan) throws(FeedError) -> [String] {
+    var reader = FieldReader(body)
+    var names: [String] = []
+    reader.field = "symbols"
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      names.append(try reader.decodedString("symbols").lowercased())
+      guard names.count <= MarketList.longest else {
+        throw FeedError(.shape, "list of more than \(MarketList.longest) symbols")
       }
     }
+    return names
   }
 
-  private func get(_ request: Int, _ path: String) {
-    actions.append(.get(request: request, path: path, bodyLimit: Self.detailsLimit))
-  }
-
-  func take(_ names: [String], now: Timestamp, into batch: inout EventBatch) {
-    list(names.compactMap { name in GeminiName.symbol(name).map { ListedMarket(venueSymbol: name, symbol: $0) } })
-    let known = Set(names)
-    for index in entries.indices {
-      entries[index].isListed = entries[index].place.map { feeds[$0].book.isLive } ?? false
-    }
-    for symbol in symbols {
-      guard let wanted = wanted(symbol) else { continue }
-      // What is live goes on, whatever a list that is asked for meanwhile says of it.
-      if isConnected, let place = place(of: wanted), feeds[place].book.isLive { continue }
-      let name = GeminiName.text(of: wanted)
-      guard known.contains(name) else {
-        refuse(symbol, "Gemini has no market \(name)\(NearNames.question(name, among: names))")
-        continue
-      }
-      let market = entries.firstIndex { $0.symbol == symbol } ?? entries.count
-      if market == entries.count { entries.append(Entry(symbol: symbol, wanted: wanted, name: name)) }
-      entries[market].isListed = true
-      if wanted.kind == .spot, entries[market].place == nil { add(market, now: now, into: &batch) }
-      if entries[market].fetched.map({ now - $0 >= Self.detailsAge }) ?? true {
-        pacer.want(Subject.details(market).number)
+  /// `{"symbol":"BTCUSD","base_currency":"BTC","quote_currency":"USD","tick_size":1E-8,"quote_increment":0.01,"status":"open",…}`:
+  /// `tick_size` is the step of sizes, `quote_increment` that of prices.
+  static func readDetails(_ body: RawSpan) throws(FeedError) -> GeminiDetails {
+    var reader = FieldReader(body)
+    var details = GeminiDetails()
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "base_currency") {
+        details.base = try reader.decodedString("base_currency")
+      } else if reader.equals(key, "quote_currency") {
+        details.quote = try reader.decodedString("quote_currency")
+      } else if reader.equals(key, "tick_size") {
+        details.sizeIncrement = try step(&reader, "tick_size")
+      } else if reader.equals(key, "quote_increment") {
+        details.priceIncrement = try step(&reader, "quote_increment")
+      } else if reader.equals(key, "status"), reader.peek() == .string {
+        details.status = try reader.decodedString("status").lowercased()
+      } else if reader.equals(key, "contract_type"), reader.peek() == .string {
+        details.contract = try reader.decodedString("contract_type").lowercased()
+      } else {
+        try reader.skipValue()
       }
     }
-    isListed = true
-    hasList = true
-    guard isConnected else { return }
-    subscribeMissing(now)
-    flush(now)
+    guard !details.base.isEmpty, !details.quote.isEmpty else {
+      throw FeedError.missing("base_currency or quote_currency", in: "symbol details")
+    }
+    return details
   }
 
-  func take(_ details: GeminiDetails, of index: Int, now: Timestamp, into batch: inout EventBatch) {
-    let market = entries[index]
-    entries[index].fetched = now
-    guard details.base.uppercased() == market.wanted.base, details.quote.uppercased() == market.wanted.quote else {
-      return end(
-        index, "Gemini's \(market.name) is \(details.base)-\(details.quote), not \(market.symbol)", into: &batch)
-    }
-    guard details.contract != "inverse" else {
-      return end(
-        index, "\(market.name) is an inverse contract: its sizes have no exact value in \(market.wanted.base)",
-        into: &batch)
-    }
-    guard details.status != "closed" else { return end(index, "\(market.name) is closed at Gemini", into: &batch) }
-    entries[index].details = details
-    entries[index].isEnded = false
-    add(index, now: now, into: &batch)
-    guard market.isEnded, isConnected, let place = market.place else { return }
-    feeds[place].isRefused = false
-    subscribeMissing(now)
+  private static func step(_ reader: inout FieldReader, _ field: StaticString) throws(FeedError) -> Decimal64? {
+    let value = try reader.statistic(field)
+    return value.flatMap { $0.mantissa > 0 && $0.scale <= InstrumentTable.widestScale ? $0 : nil }
   }
 
-  /// The market is not to be carried, now or later.
-  func end(_ index: Int, _ reason: String, into batch: inout EventBatch) {
-    entries[index].isEnded = true
-    if let place = entries[index].place, !feeds[place].isRefused {
-      if feeds[place].book.isLive { batch.events.append(.bookReset(InstrumentID(place), .venueReset)) }
-      stop(place)
-      if isConnected { outbox.append(Request(place: place, streams: streams(of: place), isEnd: true)) }
-    }
-    refuse(entries[index].symbol, reason)
+  private static let dayFormat = TickerFormat(
+    last: "close", bid: "bid", ask: "ask", open: "open", high: "high", low: "low")
+
+  /// `GET /v2/ticker/…`: `{"symbol":…,"open":…,"high":…,"low":…,"close":…,"changes":[…],"bid":…,"ask":…}`
+  func readDay(
+    _ body: RawSpan, _ instruments: inout InstrumentTable, into ticker: inout Ticker
+  ) throws(FeedError) {
+    var reader = FieldReader(body)
+    try instruments.readFigures(&reader, Self.dayFormat, into: &ticker)
   }
 
-  /// The market is not to be carried on this connection.
-  func stop(_ place: Int) {
-    feeds[place].isRefused = true
-    feeds[place].book.disconnected()
-    feeds[place].tickerDue = .distantFuture
-  }
+  private static let volumeFormat = TickerFormat(last: "last", bid: "bid", ask: "ask")
 
-  /// Adds a market, or brings it up to date with its details.
-  private func add(_ index: Int, now: Timestamp, into batch: inout EventBatch) {
-    let market = entries[index]
-    let listed = ListedMarket(
-      venueSymbol: market.name, symbol: market.wanted, priceIncrement: market.details?.priceIncrement,
-      sizeIncrement: market.details?.sizeIncrement)
-    let added = add(listed, for: market.symbol, into: &batch)
-    guard let place = added, market.place == nil else { return }
-    guard place == feeds.count else {
-      let other = entries[feeds[place].entry].symbol
-      return refuse(market.symbol, "Gemini's \(market.name) is carried as \(other): leave one of them out")
+  /// `GET /v1/pubticker/…`: `{"bid":…,"ask":…,"volume":{"BTC":"2210.5","USD":"2135477.46","timestamp":…},"last":…}`,
+  /// volumes by currency.
+  func readVolume(
+    _ body: RawSpan, _ instruments: inout InstrumentTable, into ticker: inout Ticker
+  ) throws(FeedError) {
+    let instrument = instruments[ticker.instrument.index]
+    var reader = FieldReader(body)
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "volume"), reader.peek() == .object {
+        try reader.objectStart()
+        while let currency = try reader.nextKey() {
+          let name = String(decoding: reader.text(currency).withUnsafeBytes { Array($0) }, as: UTF8.self)
+          if name == instrument.base {
+            ticker.volume = try reader.statistic("volume")
+          } else if name == instrument.quote {
+            ticker.quoteVolume = try reader.statistic("volume")
+          } else {
+            try reader.skipValue()
+          }
+        }
+      } else if try !instruments.take(key, of: &reader, Self.volumeFormat, into: &ticker) {
+        try reader.skipValue()
+      }
     }
-    entries[index].place = place
-    feeds.append(Feed(entry: index))
-    guard isConnected else { return }
-    subscribeMissing(now)
-    flush(now)
   }
 }

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension GeminiHandler {
+extension Gemini {
   private static let archived = #""type":"l2_updates""#
 
   /// Names run base and quote together: recorded details take them apart, else the quote currencies that Gemini has.
@@ -30,7 +30,6 @@ extension GeminiHandler {
   }
 
   private static func quoteCurrency(_ details: [UInt8]) -> String? {
-    let handler = GeminiHandler(configuration: FeedConfiguration(symbols: []))
-    return (try? handler.readDetails(details.span.bytes))?.quote
+    (try? readDetails(details.span.bytes))?.quote
   }
 }

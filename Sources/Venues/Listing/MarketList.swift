@@ -132,7 +132,10 @@ extension SymbolHandler {
       }
       if let reason = refusal(of: market, for: symbol) {
         refuse(symbol, reason)
-      } else if let place = add(market, for: symbol, into: &batch) {
+        continue
+      }
+      guard let market = carried(market) else { continue }
+      if let place = add(market, for: symbol, into: &batch) {
         places.insert(place)
       }
     }

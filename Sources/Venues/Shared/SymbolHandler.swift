@@ -121,6 +121,9 @@ package class SymbolHandler: FeedHandler {
   /// Why a market that is listed is not carried under that symbol; nil if it is.
   func refusal(of market: ListedMarket, for symbol: String) -> String? { nil }
 
+  /// A market that the list has, with what else is known of it; nil where it is not to be carried yet, or no more.
+  func carried(_ market: ListedMarket) -> ListedMarket? { market }
+
   /// The path of the venue's list, or of the part of it that is next; nil where it does not come by REST, or not one
   /// at a time.
   var listPath: String? { nil }

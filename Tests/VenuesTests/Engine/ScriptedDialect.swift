@@ -7,6 +7,7 @@ import MarketData
 ///
 ///     ack 3               the request 3 was carried out
 ///     refuse 3 final      it was refused: `final`, `again`, `pause`, `already`
+///     refuse 3 final A.1  the same, for the topic that is named, which took the rest of its request with it
 ///     whole A 7           the book of A, at number 7
 ///     next A 8            a change of it, of which the number is 8
 ///     trade A             a trade
@@ -18,7 +19,9 @@ final class ScriptedDialect: Dialect {
     isOld: { $0.last <= $1 }, joins: { $0.first <= $1 &+ 1 && $0.last > $1 }, isRepeat: { $0.last == $1 },
     follows: { $0.first == $1 &+ 1 })
 
-  init(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) {
+  init(
+    _ books: Books, _ grouping: DialectFacts.Grouping = .topic, _ change: (inout DialectFacts) -> Void = { _ in }
+  ) {
     var facts = DialectFacts(
       channels: [.init("book"), .init("trade")], book: books == .streamed ? .streamed(Self.rule) : .bridged,
       pacing: .init(grouping: grouping, atOnce: 2, every: Microseconds.second, limit: 256),
@@ -27,6 +30,7 @@ final class ScriptedDialect: Dialect {
       facts.bridge = .init(
         rule: Self.rule, snapshots: [(levels: 10, weight: 1)], weightPerMinute: 60, concurrency: 2, bodyLimit: 1_024)
     }
+    change(&facts)
     super.init(facts)
   }
 
@@ -41,10 +45,12 @@ final class ScriptedDialect: Dialect {
       })
   }
 
-  static func engine(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) -> FeedEngine {
+  static func engine(
+    _ books: Books, _ grouping: DialectFacts.Grouping = .topic, _ change: (inout DialectFacts) -> Void = { _ in }
+  ) -> FeedEngine {
     let venue = venue(books, grouping)
     let configuration = FeedConfiguration(symbols: symbols.map { "\($0)-USD" })
-    return FeedEngine(ScriptedDialect(books, grouping), venue: venue, configuration: configuration)
+    return FeedEngine(ScriptedDialect(books, grouping, change), venue: venue, configuration: configuration)
   }
 
   override func spell(
@@ -76,7 +82,14 @@ final class ScriptedDialect: Dialect {
         case "already": .already
         default: .final
         }
-      hearing.report(.refused(Hearing.Refusal(id: Int(words[1]), reason: words[2], effect: effect)))
+      var refusal = Hearing.Refusal(id: Int(words[1]), reason: words[2], effect: effect)
+      if words.count > 3 {
+        let parts = words[3].split(separator: ".")
+        refusal.place = instruments.place(named: String(parts[0]))
+        refusal.channel = Int(parts[1])
+        refusal.takesRest = true
+      }
+      hearing.report(.refused(refusal))
     case "whole", "next":
       guard words.count == 3, let number = Int64(words[2]) else { throw FeedError(.shape, text) }
       let start = batch.bids.count

@@ -263,7 +263,7 @@ extension OddInputTests {
   // MARK: Gemini
 
   private static let gemini = Speaker(
-    venue: GeminiHandler.venue, symbols: ["BTC-USD"],
+    venue: Gemini.venue, symbols: ["BTC-USD"],
     begin: { feed in
       feed.respond(GeminiHandlerTests.names)
       feed.respond(GeminiHandlerTests.details("BTC", "USD"))

@@ -48,15 +48,14 @@ struct GeminiRecordingTests {
     "recorded details of symbols are read, steps with exponents too",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func details() throws {
-    let handler = GeminiHandler(configuration: FeedConfiguration(symbols: []))
     var count = 0
     for record in try Recording("gemini-spot-20210624-book10").answers {
       let body = Array(record.text.utf8)
       if record.url.hasSuffix("/v1/symbols") {
-        #expect(try handler.readNames(body.span.bytes).contains("zecltc"))
+        #expect(try Gemini.readNames(body.span.bytes).contains("zecltc"))
         continue
       }
-      let details = try handler.readDetails(body.span.bytes)
+      let details = try Gemini.readDetails(body.span.bytes)
       let name = try #require(record.url.split(separator: "/").last)
       #expect((details.base + details.quote).lowercased() == name)
       #expect(details.priceIncrement.map { $0.mantissa > 0 } == true, "\(name)")

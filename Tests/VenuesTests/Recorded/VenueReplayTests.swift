@@ -180,7 +180,7 @@ struct VenueReplayTests {
     #expect(kraken.start(begin) != nil)
     begin.url = "wss://ws.kraken.com"
     #expect(kraken.start(begin) == nil)
-    let gemini = try #require(GeminiHandler.venue.replay)
+    let gemini = try #require(Gemini.venue.replay)
     var archive = RecordedStart(market: "spot", names: ["BTCUSD"])
     #expect(gemini.start(archive) != nil)
     archive.marks = Set(gemini.marks)

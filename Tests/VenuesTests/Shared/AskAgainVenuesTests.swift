@@ -104,7 +104,7 @@ extension AskAgainTests {
 
   @Test("Gemini: a market that was refused, one that was closed and one that is listed later")
   func gemini() {
-    let feed = HandlerHarness(GeminiHandler.venue, ["BTC-USD", "ETH-USD", "OLD-USD", "NEW-USD"])
+    let feed = HandlerHarness(Gemini.venue, ["BTC-USD", "ETH-USD", "OLD-USD", "NEW-USD"])
     func answer(_ names: String, open: Bool) {
       var gets = feed.gets
       var rounds = 0
@@ -127,7 +127,7 @@ extension AskAgainTests {
     #expect(failures.keys.sorted() == ["NEW-USD", "OLD-USD"])
     feed.connect()
     feed.receive(GeminiHandlerTests.book(100, 100, bids: #"["1.00","1"]"#))
-    feed.receive(#"{"id":2,"status":400,"error":{"code":-1013,"msg":"Invalid stream name: ethusd@depth@100ms"}}"#)
+    feed.receive(#"{"id":3,"status":400,"error":{"code":-1013,"msg":"Invalid stream name: ethusd@depth@100ms"}}"#)
     #expect(feed.failures.keys.sorted() == ["ETH-USD"] && feed.state(0) == .live)
     feed.now = feed.now + Microseconds.minute
     (sent, failures) = ([], [:])

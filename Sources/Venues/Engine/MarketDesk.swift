@@ -1,0 +1,129 @@
+import MarketData
+
+/// What is asked for of single markets by REST, where the venue has no list that says it: their details, and their
+/// 24 h figures in turn. A value; time is a parameter.
+///
+/// Bounded by the configured symbols: each market has one request for its details and one for each of its figures.
+struct MarketDesk {
+  /// A configured symbol that the list has.
+  struct Entry {
+    /// As the list has it.
+    let market: ListedMarket
+    var place: Int?
+    var details: ListedMarket?
+    /// When its details were read.
+    var fetched: Timestamp?
+    /// Why it is not to be carried, by its details.
+    var ended: String?
+    /// Whether the newest list has it.
+    var isListed = true
+    /// When its figures are asked for next, and which of them.
+    var due = Timestamp.distantFuture
+    var next = 0
+    /// Its figures, of all answers so far.
+    var ticker: Ticker?
+  }
+
+  /// What a request is for; the numbers of the pacer's subjects.
+  enum Subject: Equatable {
+    case details(Int)
+    case figures(Int, Int)
+  }
+
+  let facts: DialectFacts.PerMarket
+  var entries: [Entry] = []
+  private var pacer: RequestPacer
+
+  init(_ facts: DialectFacts.PerMarket, connections: Int) {
+    self.facts = facts
+    pacer = RequestPacer(
+      weightPerMinute: max(1, facts.requestsPerMinute / connections), requestWeight: 1, concurrency: facts.concurrency)
+  }
+
+  private var kinds: Int { 1 + facts.figures.count }
+
+  private func number(_ subject: Subject) -> Int {
+    switch subject {
+    case .details(let entry): entry * kinds
+    case .figures(let entry, let index): entry * kinds + 1 + index
+    }
+  }
+
+  private func subject(_ number: Int) -> Subject {
+    number % kinds == 0 ? .details(number / kinds) : .figures(number / kinds, number % kinds - 1)
+  }
+
+  /// A new list begins.
+  mutating func newList() { for index in entries.indices { entries[index].isListed = false } }
+
+  /// The list has a configured symbol, as `market`. O(entries).
+  mutating func list(_ market: ListedMarket) -> Entry {
+    let index = entries.firstIndex { $0.market.symbol == market.symbol } ?? entries.count
+    if index == entries.count { entries.append(Entry(market: market)) }
+    entries[index].isListed = true
+    return entries[index]
+  }
+
+  /// Has the details of some configured symbols asked for anew.
+  mutating func forgetDetails(of symbols: [String]) {
+    for index in entries.indices where symbols.contains(entries[index].market.symbol.text) {
+      entries[index].fetched = nil
+    }
+  }
+
+  // MARK: Requests
+
+  /// Wants the details that are missing or too old, of what the list has.
+  mutating func wantDetails(now: Timestamp) {
+    for index in entries.indices where entries[index].isListed {
+      let isOld = entries[index].fetched.map { now - $0 >= facts.detailsAge } ?? true
+      if isOld { pacer.want(number(.details(index))) }
+    }
+  }
+
+  /// The first figures of a market that has just been asked for, of all one after the other.
+  mutating func begin(_ index: Int, _ turn: Int, now: Timestamp) {
+    entries[index].due = now + Int64(1 + turn) * Microseconds.minute / Int64(pacer.weightPerMinute)
+  }
+
+  /// Wants the figures whose time has come. A round of all takes twice what REST allows, so that lists and details find
+  /// room.
+  mutating func wantFigures(_ isCarried: (Int) -> Bool, now: Timestamp) {
+    guard !facts.figures.isEmpty else { return }
+    for index in entries.indices where now >= entries[index].due {
+      guard let place = entries[index].place, isCarried(place) else {
+        entries[index].due = .distantFuture
+        continue
+      }
+      pacer.want(number(.figures(index, entries[index].next)))
+      entries[index].next = (entries[index].next + 1) % facts.figures.count
+      let turn = Int64(entries.count) * 2 * Microseconds.minute / Int64(pacer.weightPerMinute)
+      entries[index].due = now + max(facts.figuresEvery / Int64(facts.figures.count), turn)
+    }
+  }
+
+  /// The next request that may be sent now.
+  mutating func next(now: Timestamp) -> (path: String, request: Int)? {
+    guard let (number, request) = pacer.next(now: now) else { return nil }
+    let name = URLText.percentEncoded(entries[number / kinds].market.venueSymbol)
+    switch subject(number) {
+    case .details: return (facts.details + name, request)
+    case .figures(_, let index): return (facts.figures[index] + name, request)
+    }
+  }
+
+  mutating func expire(now: Timestamp) { pacer.expire(now: now) }
+
+  /// What an answer is to; nil if nothing awaits it.
+  mutating func answered(_ request: Int) -> Subject? { pacer.answered(request).map(subject) }
+  mutating func succeeded(_ subject: Subject) { pacer.succeeded(number(subject)) }
+  mutating func failed(_ subject: Subject, status: Int, retryAfter: Int64?, now: Timestamp) {
+    pacer.failed(number(subject), status: status, retryAfter: retryAfter, now: now)
+  }
+
+  /// The connection is gone. Details are believed as long as they were.
+  mutating func disconnected() {
+    pacer.removeAll()
+    for index in entries.indices { entries[index].due = .distantFuture }
+  }
+}

@@ -1,0 +1,195 @@
+import Bytes
+import MarketData
+
+/// Gemini's WebSocket (the API of 2025 and later): spot and linear perpetuals on one connection, without a key.
+///
+/// `depth@100ms` is the book, `bookTicker` the quote, `trade` the trades. With `?snapshot=-1` in the URL the first
+/// message of a book after its subscription is the whole of it, told from the others by `U` = `u` alone. Each further
+/// one begins at the number that the one before ended at: `U` = `u` before, an overlap of one. There is no checksum.
+///
+/// 24 h figures are by REST only, a market at a time, and so are the increments. Spot markets need not wait for them,
+/// as their names are base and quote. Perpetuals wait, until it is known that they are linear.
+package final class Gemini: Dialect {
+  /// What the places in `DialectFacts.channels` are, and what stands behind a market's name.
+  enum Channel: Int { case book, trades, quote }
+  private static let streams = ["@depth@100ms", "@trade", "@bookTicker"]
+  /// Quiet time after which a ping is sent; books that do not change say nothing, 28 s have been seen.
+  static let pingAfter = 15 * Microseconds.second
+  /// The pause that a refusal for too many requests costs.
+  static let ratePause = 10 * Microseconds.second
+
+  package static let venue: Venue = Venue(
+    name: "gemini", title: "Gemini", separator: "", endpoint: "wss://ws.gemini.com/?snapshot=-1",
+    restEndpoint: "https://api.gemini.com",
+    // Pings go out after 15 s of silence and are answered.
+    cadence: .canary("bookTicker", of: ["btcusd", "ethusd"], every: Microseconds.second),
+    // A whole book of 16,000 levels is some 500 KB.
+    messageLimit: 8 << 20, symbolLimit: 350, kinds: [.spot, .perpetual],
+    // What the venue reports of itself.
+    connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
+    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20_000, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
+        .init("bookTicker", .quote),
+      ],
+      bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
+      requests: [.instruments, .volumes],
+      limits: ["120 REST requests a minute"]),
+    replay: replay,
+    makeHandler: { FeedEngine(Gemini(), venue: Gemini.venue, configuration: $0) })
+
+  /// The number of the ping whose answer is awaited: it looks like any other.
+  private var ping: Int?
+
+  init() {
+    var facts = DialectFacts(
+      channels: Self.streams.map { .init(String($0.dropFirst())) }, book: .streamed(.gemini),
+      // A bad stream refuses all of its request, so each market has one of its own. 347 markets on one socket have been
+      // taken; nothing promises it.
+      pacing: .init(grouping: .symbols(1), atOnce: 25, every: 200 * Microseconds.millisecond, limit: 2_048),
+      salvage: [.init(mark: "\"depthUpdate\"", key: "\"s\"")])
+    facts.ping = .init(after: Self.pingAfter, since: .heard)
+    // 347 names were 4 KB.
+    facts.listLimit = 1 << 20
+    facts.perMarket = .init(
+      details: "/v1/symbols/details/", figures: ["/v2/ticker/", "/v1/pubticker/"],
+      // With the list itself half of the 120 that an address may send.
+      requestsPerMinute: 59, concurrency: 2, bodyLimit: 64 << 10, detailsAge: 6 * Microseconds.hour,
+      figuresEvery: 30 * Microseconds.second, name: GeminiName.text(of:), waits: { $0.kind != .spot })
+    // Without it the first message of a book would be taken for the whole of it.
+    facts.refusesURL = { url in
+      url.contains("snapshot=-1")
+        ? nil
+        : "\(url) does not ask for whole books: leave the path out of the endpoint, or write \(Gemini.venue.endpoint)"
+    }
+    facts.unlisted = { wanted, markets in
+      let name = GeminiName.text(of: wanted)
+      return "Gemini has no market \(name)\(NearNames.question(name, among: markets.lazy.map(\.venueSymbol)))"
+    }
+    super.init(facts)
+  }
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    func streams(_ topics: [Topic]) -> [String] {
+      topics.map { instruments[$0.place].venueSymbol + Self.streams[$0.channel] }
+    }
+    let (method, names): (String, [String])
+    switch request {
+    case .subscribe(let topics): (method, names) = ("subscribe", streams(topics))
+    case .unsubscribe(let topics): (method, names) = ("unsubscribe", streams(topics))
+    case .canary(let market): (method, names) = ("subscribe", [market + "@bookTicker"])
+    case .ping:
+      ping = id
+      return #"{"id":\#(id),"method":"ping"}"#
+    case .list, .greeting: return nil
+    }
+    return #"{"id":\#(id),"method":"\#(method)","params":\#(JSONText.array(names))}"#
+  }
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  override func forget() { ping = nil }
+
+  // MARK: REST
+
+  override func listPath(_ query: ListQuery) -> String? { "/v1/symbols" }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
+    let names = try Self.readNames(body)
+    return ListPage(
+      markets: names.compactMap { name in GeminiName.symbol(name).map { ListedMarket(venueSymbol: name, symbol: $0) } },
+      names: names)
+  }
+
+  override func readDetails(_ body: RawSpan, of market: ListedMarket) throws(FeedError) -> MarketDetails {
+    let details = try Self.readDetails(body)
+    let (name, symbol) = (market.venueSymbol, market.symbol)
+    guard details.base.uppercased() == symbol.base, details.quote.uppercased() == symbol.quote else {
+      return .refused("Gemini's \(name) is \(details.base)-\(details.quote), not \(symbol.text)")
+    }
+    guard details.contract != "inverse" else {
+      return .refused("\(name) is an inverse contract: its sizes have no exact value in \(symbol.base)")
+    }
+    guard details.status != "closed" else { return .refused("\(name) is closed at Gemini") }
+    return .market(
+      ListedMarket(
+        venueSymbol: name, symbol: symbol, priceIncrement: details.priceIncrement,
+        sizeIncrement: details.sizeIncrement))
+  }
+
+  override func readFigures(
+    _ body: RawSpan, of index: Int, _ instruments: inout InstrumentTable, into ticker: inout Ticker
+  ) throws(FeedError) {
+    if index == 0 {
+      try readDay(body, &instruments, into: &ticker)
+    } else {
+      try readVolume(body, &instruments, into: &ticker)
+    }
+  }
+
+  // MARK: Replies
+
+  /// `{"id":…,"status":200}`, or with `"error":{"code":…,"msg":…}`. Nil for the answer to a ping.
+  func report(_ reply: GeminiReply, _ instruments: InstrumentTable) -> Hearing.Report? {
+    if let ping, reply.id == ping {
+      self.ping = nil
+      return nil
+    }
+    guard reply.status != 200 else { return .acknowledged(id: reply.id ?? 0, place: nil, channel: nil) }
+    var refusal = Hearing.Refusal(
+      id: reply.id ?? 0, reason: reply.message.isEmpty ? "status \(reply.status)" : reply.message)
+    if reply.status != 400 || reply.code == -1003 {
+      // Too much at once, or the venue's own trouble: the same again later.
+      refusal.effect = .pause(Self.ratePause)
+    } else if let topic = Self.topic(namedIn: reply.message, instruments) {
+      // One bad stream refuses all; without a quote or trades there is still a book.
+      (refusal.place, refusal.channel, refusal.takesRest) = (topic.place, topic.channel, true)
+    }
+    return .refused(refusal)
+  }
+
+  /// The stream that a refusal ends with.
+  private static func topic(namedIn message: String, _ instruments: InstrumentTable) -> Topic? {
+    guard let name = message.split(separator: " ").last,
+      let channel = streams.firstIndex(where: { name.hasSuffix($0) }),
+      let place = instruments.place(named: String(name.dropLast(streams[channel].count)))
+    else { return nil }
+    return Topic(place: place, channel: channel)
+  }
+}
+
+/// `GET /v1/symbols/details/…`, as far as it is used.
+struct GeminiDetails {
+  var base = ""
+  var quote = ""
+  var status = ""
+  /// `vanilla`, `linear`, `inverse`; empty on spot in older answers.
+  var contract = ""
+  /// `quote_increment`
+  var priceIncrement: Decimal64?
+  /// `tick_size`, which is the step of sizes.
+  var sizeIncrement: Decimal64?
+}
+
+/// The answer to a request.
+struct GeminiReply {
+  var id: Int?
+  var status: Int64 = 200
+  var code: Int64 = 0
+  var message = ""
+}
+
+extension SequenceRule {
+  /// Gemini: an update begins at the number that the one before ended at, or before it. The whole book is one number.
+  static let gemini = SequenceRule(
+    isOld: { _, _ in false }, joins: { update, snapshot in update.first <= snapshot && update.last > snapshot },
+    isRepeat: { _, _ in false }, follows: { update, last in update.first <= last && update.last > last },
+    mayBeWhole: { $0.first == $0.last })
+}
