@@ -4,8 +4,8 @@ import MarketData
 package enum VenueRegistry {
   package static let venues: [Venue] = [
     Binance.venue,
-    BitfinexHandler.venue,
-    BitstampHandler.venue,
+    Bitfinex.venue,
+    Bitstamp.venue,
     Bybit.venue,
     Coinbase.venue,
     CoinbaseAdvanced.venue,

@@ -59,7 +59,7 @@ struct ReplayExpectationTests {
     #expect(result.frameBytes == expected.frame_bytes)
     for (symbol, want) in expected.symbols {
       // Its only snapshot is older than the first update that came, and nothing proves that none is missing between
-      // (BitstampHandler).
+      // (Bitstamp).
       if name == "bitstamp-spot-20210417-book10", symbol == "gbpusd" { continue }
       let got = try #require(result.symbols.first { $0.name == symbol }, "\(symbol) was not replayed: \(result.failed)")
       #expect(got.counts.deltas == want.deltas, "deltas of \(symbol)")

@@ -6,74 +6,53 @@ import MarketData
 ///
 /// "Message lengths should never be hardcoded" (docs.bitfinex.com, "General"): what is behind the known elements is
 /// passed over.
-extension BitfinexHandler {
-  /// What a data message came to.
-  private enum Payload {
-    /// Of an unknown channel, or known and of no use.
-    case nothing
-    /// Of a kind that is not known.
-    case unknown
-    case heartbeat
-    case checksum(UInt32)
-    /// Its levels stand in the batch since the mark.
-    case snapshot(BatchMark)
-    case level(BatchMark)
-    case trade(Trade)
-    /// Trades from before the subscription, which stand in the batch already, and the newest of them.
-    case backlog(Range<Int>, newest: UInt64)
-    case ticker(Ticker)
-  }
-
-  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+extension Bitfinex {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
-    if reader.peek() == .array { return try readData(&reader, now: now, into: &batch) }
-    let event = try readEvent(&reader)
-    guard !event.name.isEmpty else { throw FeedError.missing("event", in: "message") }
-    isAnswer = true
-    try heard(event, now: now, into: &batch)
+    if reader.peek() == .array { return try readData(&reader, &instruments, &hearing, into: &batch) }
+    heard(try BitfinexEvent(&reader), instruments, &hearing, into: &batch)
   }
 
   // MARK: Data
 
   private func readData(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     let mark = BatchMark(batch)
     reader.field = "channel"
     try reader.arrayStart()
     guard try reader.nextElement() else { throw FeedError.missing("channel", in: "message") }
-    let slot = slot(of: try reader.int64("channel"))
+    let topic = topic(of: try reader.int64("channel"))
     guard try reader.nextElement() else { throw FeedError.missing("payload", in: "message") }
-    var payload = try readPayload(&reader, slot, now: now, into: &batch)
+    let isKnown = try readPayload(&reader, topic, &instruments, now: hearing.now, into: &batch)
     let (count, time) = try readTail(&reader)
     try reader.end()
-    let ordering = self.ordering(count)
-    if ordering == .again {
+    if let count, let lastCount {
       // What came is what came last.
-      mark.rewind(&batch)
-      return
+      if count == lastCount { return mark.rewind(&batch) }
+      if count == lastCount &+ 1 { hearing.linked = topic?.place } else { hearing.lostBefore = .gap }
     }
     lastCount = count ?? lastCount
-    if ordering == .gap { loseBooks(.gap, now: now, into: &batch) }
-    if case .unknown = payload { counts.ignored += 1 }
-    guard slot >= 0 else { return }
-    slots[slot].heard = now
-    let place = Self.place(slot)
-    if ordering == .next { seen[place].sequenceOK += 1 }
-    if case .ticker(var ticker) = payload {
-      ticker.time = time ?? now
-      payload = .ticker(ticker)
+    if !isKnown { hearing.ignored += 1 }
+    guard let topic else { return mark.rewind(&batch) }
+    hearing.hear(topic)
+    while lastTrades.count <= topic.place { lastTrades.append(0) }
+    // The time stands behind what it is of.
+    for index in mark.events..<batch.events.count {
+      switch batch.events[index] {
+      case .book(var event):
+        event.time = time ?? event.time
+        batch.events[index] = .book(event)
+      case .ticker(var ticker):
+        ticker.time = time ?? ticker.time
+        batch.events[index] = .ticker(ticker)
+      case .trade(let trade): lastTrades[topic.place] = max(lastTrades[topic.place], trade.id.number ?? 0)
+      default: break
+      }
     }
-    commit(payload, place, time: time ?? now, now: now, into: &batch)
-  }
-
-  private enum Ordering { case first, next, again, gap, uncounted }
-
-  private func ordering(_ count: Int64?) -> Ordering {
-    guard let count else { return .uncounted }
-    guard let lastCount else { return .first }
-    if count == lastCount { return .again }
-    return count == lastCount &+ 1 ? .next : .gap
   }
 
   /// The count of the message and the venue's time, each if it is there. A count of 10^12 is a time: no connection
@@ -97,61 +76,47 @@ extension BitfinexHandler {
     return (count, time)
   }
 
+  /// Appends what a message says, with the time of now; false if it is of a kind that is not known.
   private func readPayload(
-    _ reader: inout FieldReader, _ slot: Int, now: Timestamp, into batch: inout EventBatch
-  ) throws(FeedError) -> Payload {
-    switch reader.peek() {
-    case .array where slot >= 0:
-      let place = Self.place(slot)
-      switch Self.channel(slot) {
-      case .book: return try readBook(&reader, place, into: &batch)
-      case .trades: return try readBacklog(&reader, place, now: now, into: &batch)
-      case .ticker: return try readTicker(&reader, place, now: now)
+    _ reader: inout FieldReader, _ topic: Topic?, _ instruments: inout InstrumentTable, now: Timestamp,
+    into batch: inout EventBatch
+  ) throws(FeedError) -> Bool {
+    switch (reader.peek(), topic) {
+    case (.array, let topic?):
+      switch topic.channel {
+      case Self.book: try readBook(&reader, topic.place, &instruments, now: now, into: &batch)
+      case Self.trades: try readBacklog(&reader, topic.place, &instruments, now: now, into: &batch)
+      default: try readTicker(&reader, topic.place, &instruments, now: now, into: &batch)
       }
-    case .string:
+    case (.string, _):
       let tag = try reader.string("type")
-      if reader.equals(tag, "hb") { return .heartbeat }
-      if reader.equals(tag, "cs") { return try readChecksum(&reader) }
-      // Each trade comes twice: `te` at once, and `tu` with nothing new some milliseconds later.
-      if reader.equals(tag, "te"), slot >= 0, Self.channel(slot) == .trades {
+      if reader.equals(tag, "hb") {
+        batch.events.append(.heartbeat)
+      } else if reader.equals(tag, "cs") {
+        try readChecksum(&reader, topic?.place ?? 0, now: now, into: &batch)
+      } else if reader.equals(tag, "te") {
+        // Each trade comes twice: `te` at once, and `tu` with nothing new some milliseconds later.
+        guard let topic, topic.channel == Self.trades else { break }
         guard try reader.nextElement() else { throw FeedError.missing("trade", in: "te") }
         reader.field = "trade"
-        return .trade(try readTrade(&reader, Self.place(slot), now: now))
+        batch.events.append(.trade(try readTrade(&reader, topic.place, &instruments, now: now)))
+      } else {
+        return reader.equals(tag, "tu")
       }
-      return reader.equals(tag, "tu") || reader.equals(tag, "te") ? .nothing : .unknown
-    default:
-      try reader.skipValue()
-      return .nothing
+    default: try reader.skipValue()
     }
+    return true
   }
 
-  private func commit(
-    _ payload: Payload, _ place: Int, time: Timestamp, now: Timestamp, into batch: inout EventBatch
+  private static func append(
+    _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, time: Timestamp, checksum: UInt32? = nil,
+    into batch: inout EventBatch
   ) {
-    switch payload {
-    case .nothing, .unknown: break
-    case .heartbeat: batch.events.append(.heartbeat)
-    case .ticker(let ticker): batch.events.append(.ticker(ticker))
-    case .backlog(let range, let newest):
-      countTrades(of: batch, from: range.lowerBound)
-      feeds[place].lastTrade = newest
-    case .trade(let trade):
-      feeds[place].lastTrade = max(feeds[place].lastTrade, trade.id.number ?? 0)
-      count(trade)
-      batch.events.append(.trade(trade))
-    case .checksum(let checksum):
-      guard feeds[place].book.isLive else { break }
-      append(.delta, place, since: BatchMark(batch), time: time, checksum: checksum, into: &batch)
-    case .snapshot(let mark):
-      seen[place].snapshots += 1
-      feeds[place].book.snapshotArrived(now: now)
-      append(.snapshot, place, since: mark, time: time, into: &batch)
-    case .level(let mark):
-      seen[place].deltas += 1
-      // On its way when the book was given up.
-      guard feeds[place].book.isLive else { return mark.dropLevels(&batch) }
-      append(.delta, place, since: mark, time: time, into: &batch)
-    }
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: kind, bidRange: mark.bids..<batch.bids.count,
+          askRange: mark.asks..<batch.asks.count, time: time, checksum: checksum)))
   }
 
   // MARK: Books
@@ -159,8 +124,9 @@ extension BitfinexHandler {
   /// `[[PRICE, COUNT, AMOUNT], …]` is a snapshot, `[PRICE, COUNT, AMOUNT]` a level that changed. A book without
   /// orders is `[]`.
   private func readBook(
-    _ reader: inout FieldReader, _ place: Int, into batch: inout EventBatch
-  ) throws(FeedError) -> Payload {
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
     let mark = BatchMark(batch)
     reader.field = "book"
     try reader.arrayStart()
@@ -171,25 +137,25 @@ extension BitfinexHandler {
         repeat {
           try reader.arrayStart()
           guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-          try readLevel(&reader, place, into: &batch)
+          try readLevel(&reader, place, &instruments, into: &batch)
         } while try reader.nextElement()
       } else {
-        try readLevel(&reader, place, into: &batch)
+        try readLevel(&reader, place, &instruments, into: &batch)
       }
     }
-    return isSnapshot ? .snapshot(mark) : .level(mark)
+    Self.append(isSnapshot ? .snapshot : .delta, place, since: mark, time: now, into: &batch)
   }
 
   /// The rest of a level from its price on: a positive amount is a bid's, a negative one an ask's; a count of 0
   /// removes the level of the side that the amount's sign says.
   private func readLevel(
-    _ reader: inout FieldReader, _ place: Int, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) {
-    let price = try price(&reader, place, "price")
+    let price = try instruments.price(&reader, place, "price")
     guard try reader.nextElement() else { throw FeedError.missing("count", in: "level") }
     let orders = try reader.int64("count")
     guard try reader.nextElement() else { throw FeedError.missing("amount", in: "level") }
-    let amount = try signedSize(&reader, place, "amount")
+    let amount = try instruments.signedSize(&reader, place, "amount")
     while try reader.nextElement() { try reader.skipValue() }
     guard price > 0 else { throw FeedError(.value, "level before offset \(reader.offset): price is not above zero") }
     guard orders >= 0, amount != 0, amount != .min else {
@@ -200,12 +166,15 @@ extension BitfinexHandler {
   }
 
   /// A signed 32-bit number.
-  private func readChecksum(_ reader: inout FieldReader) throws(FeedError) -> Payload {
+  private func readChecksum(
+    _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
     guard try reader.nextElement() else { throw FeedError.missing("checksum", in: "cs") }
     guard let value = Int32(exactly: try reader.int64("checksum")) else {
       throw FeedError(.decimal, "field checksum before offset \(reader.offset): more than 32 bits")
     }
-    return .checksum(UInt32(bitPattern: value))
+    let checksum = UInt32(bitPattern: value)
+    Self.append(.delta, place, since: BatchMark(batch), time: now, checksum: checksum, into: &batch)
   }
 
   // MARK: Trades and statistics
@@ -213,11 +182,11 @@ extension BitfinexHandler {
   /// `[[ID, MTS, AMOUNT, PRICE], …]`: the last trades, newest first. Those that were seen on an earlier connection
   /// are left out.
   private func readBacklog(
-    _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
-  ) throws(FeedError) -> Payload {
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
     let start = batch.events.count
-    let known = feeds[place].lastTrade
-    var newest = known
+    let known = place < lastTrades.count ? lastTrades[place] : 0
     var first: (number: UInt64, time: Timestamp)?
     var last: (number: UInt64, time: Timestamp)?
     reader.field = "trades"
@@ -227,22 +196,20 @@ extension BitfinexHandler {
         try reader.skipValue()
         continue
       }
-      var trade = try readTrade(&reader, place, now: now)
+      var trade = try readTrade(&reader, place, &instruments, now: now)
       let number = trade.id.number ?? 0
       guard number == 0 || number > known else { continue }
       trade.isBacklog = true
-      newest = max(newest, number)
       last = (number, trade.time)
       first = first ?? last
       batch.events.append(.trade(trade))
     }
     if let first, let last, (first.time, first.number) > (last.time, last.number) { batch.events[start...].reverse() }
-    return .backlog(start..<batch.events.count, newest: newest)
   }
 
   /// `[ID, MTS, AMOUNT, PRICE]`: positive amounts are the taker's purchases.
   private func readTrade(
-    _ reader: inout FieldReader, _ place: Int, now: Timestamp
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp
   ) throws(FeedError) -> Trade {
     try reader.arrayStart()
     guard try reader.nextElement() else { throw FeedError.missing("id", in: "trade") }
@@ -250,9 +217,9 @@ extension BitfinexHandler {
     guard try reader.nextElement() else { throw FeedError.missing("time", in: "trade") }
     let time = try reader.time("time", .epoch) ?? now
     guard try reader.nextElement() else { throw FeedError.missing("amount", in: "trade") }
-    let amount = try signedSize(&reader, place, "amount")
+    let amount = try instruments.signedSize(&reader, place, "amount")
     guard try reader.nextElement() else { throw FeedError.missing("price", in: "trade") }
-    let price = try price(&reader, place, "price")
+    let price = try instruments.price(&reader, place, "price")
     while try reader.nextElement() { try reader.skipValue() }
     guard amount != .min else {
       throw FeedError(.shape, "trade before offset \(reader.offset): amount is out of range")
@@ -265,38 +232,130 @@ extension BitfinexHandler {
   /// `[BID, BID_SIZE, ASK, ASK_SIZE, CHANGE, CHANGE_RELATIVE, LAST, VOLUME, HIGH, LOW, …]`. The sizes are sums of 25
   /// levels and not those of the best, so quotes come from the book.
   private func readTicker(
-    _ reader: inout FieldReader, _ place: Int, now: Timestamp
-  ) throws(FeedError) -> Payload {
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
     var ticker = Ticker(instrument: InstrumentID(place), time: now)
     reader.field = "ticker"
     try reader.arrayStart()
     var index = 0
     while try reader.nextElement() {
       switch index {
-      case 0: ticker.bid = try tickerPrice(&reader, place, "BID")
-      case 2: ticker.ask = try tickerPrice(&reader, place, "ASK")
-      case 4: ticker.change = try statistic(&reader, "DAILY_CHANGE")
+      case 0: ticker.bid = try tickerPrice(&reader, place, &instruments, "BID")
+      case 2: ticker.ask = try tickerPrice(&reader, place, &instruments, "ASK")
+      case 4: ticker.change = try reader.statistic("DAILY_CHANGE")
       case 5:
         // A fraction: 0.0262 is 2.62 %.
-        let fraction = try statistic(&reader, "DAILY_CHANGE_RELATIVE")
+        let fraction = try reader.statistic("DAILY_CHANGE_RELATIVE")
         ticker.changePercent = fraction.flatMap { $0.multiplied(by: Decimal64(mantissa: 100, scale: 0)) }
-      case 6: ticker.last = try tickerPrice(&reader, place, "LAST_PRICE")
-      case 7: ticker.volume = try statistic(&reader, "VOLUME")
-      case 8: ticker.high = try statisticsPrice(&reader, place, "HIGH")
-      case 9: ticker.low = try statisticsPrice(&reader, place, "LOW")
+      case 6: ticker.last = try tickerPrice(&reader, place, &instruments, "LAST_PRICE")
+      case 7: ticker.volume = try reader.statistic("VOLUME")
+      case 8: ticker.high = try instruments.statisticsPrice(&reader, place, "HIGH")
+      case 9: ticker.low = try instruments.statisticsPrice(&reader, place, "LOW")
       default: try reader.skipValue()
       }
       index += 1
     }
     guard index >= 10 else { throw FeedError.missing("LOW", in: "ticker") }
-    return .ticker(ticker)
+    batch.events.append(.ticker(ticker))
   }
 
   /// A price that the scale learns from: the first ticker comes before the book, and of a quiet market there is no
   /// second.
   private func tickerPrice(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ field: StaticString
   ) throws(FeedError) -> Int64? {
-    try reader.null() ? nil : try price(&reader, place, field)
+    try reader.null() ? nil : try instruments.price(&reader, place, field)
+  }
+}
+
+/// What events come to.
+extension Bitfinex {
+  func heard(
+    _ event: BitfinexEvent, _ instruments: InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) {
+    hearing.isAnswer = true
+    switch event.name {
+    case "info": informed(event, &hearing)
+    case "subscribed": subscribed(event, instruments, &hearing)
+    case "unsubscribed": unsubscribed(event, &hearing)
+    case "pong": batch.events.append(.heartbeat)
+    case "conf":
+      hearing.report(.greeted)
+      guard event.status != "OK" else { return }
+      let reason = "\(event.status) \(event.message); books go without their count and checksum"
+      hearing.report(.refused(Hearing.Refusal(reason: reason, what: "conf")))
+    case "error": failed(event, instruments, &hearing)
+    default: hearing.ignored += 1
+    }
+  }
+
+  private func informed(_ event: BitfinexEvent, _ hearing: inout Hearing) {
+    switch event.code {
+    case 20_051:
+      hearing.report(
+        .leave("the venue restarts its server and asks to connect again", within: Self.restartNotice))
+    case 20_060: hearing.report(.maintenance(true))
+    case 20_061: hearing.report(.maintenance(false))
+    default: if let isWorking = event.isWorking { hearing.report(.maintenance(!isWorking)) }
+    }
+  }
+
+  private func topic(of event: BitfinexEvent, _ instruments: InstrumentTable) -> Topic? {
+    guard let channel = Self.channels.firstIndex(of: event.channel) else { return nil }
+    return instruments.place(named: event.symbol).map { Topic(place: $0, channel: channel) }
+  }
+
+  private func subscribed(_ event: BitfinexEvent, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+    let topic = topic(of: event, instruments)
+    // A number may come again for something else; then it is no longer what it was.
+    if let former = self.topic(of: event.number), former != topic { ended(former, &hearing) }
+    guard let topic, event.number != 0,
+      topic.channel != Self.book || event.precision.isEmpty || event.precision == "P0"
+    else {
+      hearing.ignored += 1
+      return
+    }
+    let code = code(topic)
+    grow(to: code)
+    if leaving[code] == event.number { leaving[code] = 0 }
+    numbers[code] = event.number
+    hearing.report(.acknowledged(id: nil, place: topic.place, channel: topic.channel))
+  }
+
+  private func unsubscribed(_ event: BitfinexEvent, _ hearing: inout Hearing) {
+    if event.number != 0, let code = leaving.firstIndex(of: event.number) {
+      leaving[code] = 0
+    } else if let topic = topic(of: event.number) {
+      ended(topic, &hearing)
+    }
+  }
+
+  /// A channel is no more, and not at our wish.
+  private func ended(_ topic: Topic, _ hearing: inout Hearing) {
+    numbers[code(topic)] = 0
+    hearing.report(.ended(topic))
+  }
+
+  private func failed(_ event: BitfinexEvent, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+    let topic = topic(of: event, instruments)
+    var refusal = Hearing.Refusal(reason: "\(event.message) (code \(event.code))")
+    if !event.symbol.isEmpty { refusal.what = "\(event.channel) \(event.symbol)" }
+    switch (event.code, topic) {
+    // It is subscribed, or about to be: the acknowledgement is on its way, or the request is sent again.
+    case (10_301, _): return
+    case (10_300, let topic?), (10_001, let topic?):
+      (refusal.place, refusal.channel) = (topic.place, topic.channel)
+      refusal.reason = "Bitfinex refused \(instruments[topic.place].venueSymbol): \(event.message)"
+    // One channel too many.
+    case (10_305, let topic?):
+      (refusal.place, refusal.channel) = (topic.place, topic.channel)
+      refusal.effect = .again(after: Microseconds.minute)
+    // What was to be given up is not there.
+    case (10_400, _):
+      for code in leaving.indices where event.number == 0 || leaving[code] == event.number { leaving[code] = 0 }
+    default: break
+    }
+    hearing.report(.refused(refusal))
   }
 }

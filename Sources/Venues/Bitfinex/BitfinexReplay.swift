@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension BitfinexHandler {
+extension Bitfinex {
   /// A name is one of the venue (`tBTCUST`), or a symbol as it was configured, with a colon (`BTC:USDT`).
   static let replay = VenueReplay(
     title: "Bitfinex spot", names: ["bitfinex"], markets: ["spot", "mixed"],

@@ -2,10 +2,12 @@ import Bytes
 import MarketData
 
 /// Reading Bitstamp's messages: `{"data":…,"channel":…,"event":…}` with its fields in any order, and REST answers.
-extension BitstampHandler {
+extension Bitstamp {
   private enum Event { case data, trade, subscribed, unsubscribed, error, heartbeat, reconnect, other }
 
-  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
     var event: Event?
     var name: JSONSlice?
@@ -24,42 +26,46 @@ extension BitstampHandler {
     }
     try reader.end()
     guard let event else { throw FeedError.missing("event", in: "message") }
-    var channel: (kind: Channel, place: Int)?
-    if let name { channel = self.channel(reader.text(name)) }
-    isAnswer = event != .data && event != .trade
+    let topic = name.flatMap { Self.topic(reader.text($0), instruments) }
+    let followed = topic.flatMap { $0.place >= 0 ? $0 : nil }
+    hearing.isAnswer = event != .data && event != .trade
     switch event {
     case .heartbeat: batch.events.append(.heartbeat)
-    case .reconnect: leave("the venue asks to connect again")
+    case .reconnect:
+      hearing.report(.leave("the venue asks to connect again", within: Self.reconnectNotice))
     case .error:
       var text = ""
       if let data {
         var value = reader.reader(data)
         text = try readError(&value)
       }
-      let named = channel.flatMap { $0.place >= 0 ? $0 : nil }
-      try failed(named?.place, named?.kind, text.isEmpty ? "no reason given" : text, now: now)
+      hearing.report(
+        .refused(
+          Hearing.Refusal(
+            place: followed?.place, channel: followed?.channel, reason: text.isEmpty ? "no reason given" : text)))
     case .subscribed:
-      if let channel, channel.place >= 0 { answered(channel.place, channel.kind, now: now) }
+      if let followed {
+        hearing.report(.acknowledged(id: nil, place: followed.place, channel: followed.channel))
+      }
     case .unsubscribed: break
     case .data, .trade:
       guard let name else { throw FeedError.missing("channel", in: "message") }
-      guard let channel, (channel.kind == .book) == (event == .data) else {
-        counts.ignored += 1
+      guard let topic, (topic.channel == 0) == (event == .data) else {
+        hearing.ignored += 1
         return
       }
-      guard channel.place >= 0 else {
+      guard let followed else {
         let shown = reader.text(name).withUnsafeBytes { String(decoding: $0.prefix(60), as: UTF8.self) }
         throw FeedError(.unknownSymbol, "channel \(shown) was not subscribed")
       }
       guard let data else { throw FeedError.missing("data", in: "message") }
       var value = reader.reader(data)
       if event == .data {
-        try readBook(&value, channel.place, now: now, into: &batch)
+        try readBook(&value, followed.place, &instruments, &hearing, into: &batch)
       } else {
-        try readTrade(&value, channel.place, now: now, into: &batch)
+        try readTrade(&value, followed.place, &instruments, now: hearing.now, into: &batch)
       }
-      answered(channel.place, channel.kind, now: now)
-    case .other: counts.ignored += 1
+    case .other: hearing.ignored += 1
     }
   }
 
@@ -73,33 +79,12 @@ extension BitstampHandler {
     return reader.equals(name, "bts:request_reconnect") ? .reconnect : .other
   }
 
-  /// A channel's kind and symbol; nil for one that is not used, place -1 for a symbol that is not carried.
-  private func channel(_ name: RawSpan) -> (kind: Channel, place: Int)? {
+  /// What a channel's name says; nil for one that is not used, place -1 for a symbol that is not carried.
+  private static func topic(_ name: RawSpan, _ instruments: InstrumentTable) -> Topic? {
     name.withUnsafeBytes { bytes in
-      for kind in Channel.allCases {
-        let prefix = kind.prefix
-        let count = prefix.utf8CodeUnitCount
-        guard bytes.count > count, (0..<count).allSatisfy({ bytes[$0] == prefix.utf8Start[$0] }) else { continue }
-        return (kind, table.find(UnsafeRawBufferPointer(rebasing: bytes[count...])))
-      }
-      return nil
-    }
-  }
-
-  /// The place of the symbol whose book a message that could not be read is of; nil if it does not say.
-  func bookPlace(_ message: RawSpan) -> Int? {
-    let prefix = Channel.book.prefix
-    let count = prefix.utf8CodeUnitCount
-    return message.withUnsafeBytes { bytes -> Int? in
-      var start = 0
-      while start + count < bytes.count {
-        guard (0..<count).allSatisfy({ bytes[start + $0] == prefix.utf8Start[$0] }) else {
-          start += 1
-          continue
-        }
-        guard let end = bytes[(start + count)...].firstIndex(of: UInt8(ascii: "\"")) else { return nil }
-        let place = table.find(UnsafeRawBufferPointer(rebasing: bytes[(start + count)..<end]))
-        return place >= 0 ? place : nil
+      for (channel, prefix) in prefixes.enumerated() where bytes.count > prefix.utf8CodeUnitCount {
+        guard let symbol = Salvage.inner(bytes, prefix: prefix, suffix: "") else { continue }
+        return Topic(place: instruments.names.find(symbol), channel: channel)
       }
       return nil
     }
@@ -125,25 +110,24 @@ extension BitstampHandler {
   /// `{"timestamp":…,"microtimestamp":…,"bids":[["77049","0.00000"],…],"asks":[…]}`: levels that changed; a size of
   /// 0, however it is spelled, removes one.
   private func readBook(
-    _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     let mark = BatchMark(batch)
-    let time = try readBookFields(&reader, place, into: &batch)
-    update(place, at: time, since: mark, now: now, into: &batch)
-  }
-
-  /// The answer of `order_book`: its time, µs; levels are appended to the batch.
-  func readOrderBook(_ body: RawSpan, _ place: Int, into batch: inout EventBatch) throws(FeedError) -> Int64 {
-    var reader = FieldReader(body)
-    let time = try readBookFields(&reader, place, into: &batch)
-    try reader.end()
-    return time
+    let time = try readBookFields(&reader, place, &instruments, into: &batch)
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: .delta, bidRange: mark.bids..<batch.bids.count,
+          askRange: mark.asks..<batch.asks.count, time: Timestamp(microseconds: time))))
+    hearing.number(UpdateNumbers(first: time, last: time))
   }
 
   private static let bookFormat = BookFormat(title: "book")
 
-  private func readBookFields(
-    _ reader: inout FieldReader, _ place: Int, into batch: inout EventBatch
+  /// The time of a book, µs; its levels are appended to the batch.
+  func readBookFields(
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
     var time: Int64?
     var seconds: Int64?
@@ -157,10 +141,10 @@ extension BitstampHandler {
       } else if reader.equals(key, "timestamp") {
         seconds = try reader.int64("timestamp")
       } else if reader.equals(key, "bids") {
-        try readLevels(&reader, place, "bids", isBid: true, Self.bookFormat, into: &batch.bids)
+        try instruments.readLevels(&reader, place, "bids", isBid: true, Self.bookFormat, into: &batch.bids)
         hasBids = true
       } else if reader.equals(key, "asks") {
-        try readLevels(&reader, place, "asks", isBid: false, Self.bookFormat, into: &batch.asks)
+        try instruments.readLevels(&reader, place, "asks", isBid: false, Self.bookFormat, into: &batch.asks)
         hasAsks = true
       } else {
         try reader.skipValue()
@@ -185,7 +169,8 @@ extension BitstampHandler {
   /// `{"id":…,"amount_str":…,"price_str":…,"type":0,"microtimestamp":…}`: the numbers beside the texts have been
   /// through a binary fraction (3651.3000000000002). `type` is the taker's side, 0 for a purchase.
   private func readTrade(
-    _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var fields = TradeFields(place: place)
     var hasPriceText = false
@@ -221,10 +206,7 @@ extension BitstampHandler {
       }
     }
     fields.time = micro.flatMap(VenueTime.epoch) ?? time.flatMap(Self.time)
-    let trade = try trade(fields, reader, Self.tradeFormat, now: now)
-    count(trade)
-    traded(place, at: fields.time, now: now)
-    batch.events.append(.trade(trade))
+    batch.events.append(.trade(try instruments.trade(fields, reader, Self.tradeFormat, now: now)))
   }
 
   /// Seconds on spot, and milliseconds have been seen.

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension BitstampHandler {
+extension Bitstamp {
   /// A name is one of the venue (`btcusd`), or a symbol as it was configured, with a slash (`BTC/USD`).
   static let replay = VenueReplay(
     title: "Bitstamp spot", names: ["bitstamp"], markets: ["spot", "mixed"], lists: listPaths,

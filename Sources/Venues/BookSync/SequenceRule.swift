@@ -21,6 +21,9 @@ struct SequenceRule: Sendable {
   /// Whether an update that follows shows that none is missing before it: false where only their order is known, and
   /// the same again may be another one.
   var provesLinks = true
+  /// False where the numbers are times: what is older than a snapshot is in it, and nothing tells a hole. Then a
+  /// snapshot must not be older than anything that was not kept.
+  var isNumbered = true
   /// Whether `update` may be the whole book, where nothing but its numbers tells a snapshot from a change: it is, if
   /// the book awaits one.
   var mayBeWhole: @Sendable (_ update: UpdateNumbers) -> Bool = { _ in false }

@@ -47,7 +47,10 @@ struct SnapshotBridge {
   private var bids: [PriceLevel] = []
   private var asks: [PriceLevel] = []
   /// The highest number of an update that came, in the numbering that is in use.
-  private var newest: Int64 = -1
+  private(set) var newest: Int64 = -1
+  /// Where updates have times and no numbers: a snapshot must not be older, as what happened until then has not been
+  /// kept.
+  private var floor: Int64 = -1
 
   init(rule: SequenceRule) { self.rule = rule }
 
@@ -63,7 +66,7 @@ struct SnapshotBridge {
   ) -> Verdict {
     // One that comes late does not make what is known any older; two that are lower and follow each other are of a
     // new numbering.
-    let isRenumbered = updates.last.map { rule.follows(numbers, $0.numbers.last) } ?? false
+    let isRenumbered = rule.isNumbered && updates.last.map { rule.follows(numbers, $0.numbers.last) } ?? false
     if numbers.last > newest || isRenumbered { newest = numbers.last }
     guard case .live(let last, let joined) = state else {
       keep(numbers, newBids, newAsks, time)
@@ -84,9 +87,13 @@ struct SnapshotBridge {
   /// asked for again.
   func isStale(_ id: Int64) -> Bool {
     guard id >= 0 else { return false }
+    guard rule.isNumbered else { return id < max(floor, updates.first?.numbers.last ?? -1) }
     if let first = updates.first, !rule.isOld(first.numbers, id), !rule.joins(first.numbers, id) { return true }
     return max(id, updates.last?.numbers.last ?? id) < newest
   }
+
+  /// Whether it is known from what came how old a snapshot may be.
+  var hasBegun: Bool { floor >= 0 || !updates.isEmpty }
 
   /// Goes live on a snapshot at `id` that is not stale. Hands every kept update to `apply` in order with its verdict
   /// and levels. On a hole among them it stays out of sync, keeps what comes after the hole, and returns false.
@@ -108,6 +115,7 @@ struct SnapshotBridge {
         last = update.numbers.last
       } else {
         dropFirst(index)
+        raiseFloor()
         return false
       }
       apply(verdict, update, bids[update.bids], asks[update.asks])
@@ -121,7 +129,17 @@ struct SnapshotBridge {
   mutating func reset() {
     state = .buffering
     forget()
+    raiseFloor()
   }
+
+  /// As a bridge of which nothing has come yet: what has is of times that are not known, or not believed.
+  mutating func beginAnew() {
+    newest = -1
+    floor = -1
+    reset()
+  }
+
+  private mutating func raiseFloor() { if !rule.isNumbered { floor = newest } }
 
   /// Brings what is kept to new scales.
   mutating func rescale(priceBy: Int64, sizeBy: Int64) {

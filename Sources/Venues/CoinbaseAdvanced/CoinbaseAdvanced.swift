@@ -118,15 +118,16 @@ package final class CoinbaseAdvanced: Dialect {
     sequence = number
     guard let last else { return true }
     if number == last { return false }
-    if number != last &+ 1 { hearing.isAfterGap = true }
+    if number != last &+ 1 { hearing.lostBefore = .gap }
     return true
   }
 
   /// The message had a number of its own, and the next one follows it.
-  override func passOver(_ message: RawSpan, _ hearing: inout Hearing) {
+  override func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
     guard !Salvage.contains(message, "\"error\"") else { return }
     if let number = Salvage.number(message, key: "\"sequence_num\"") {
       _ = follow(number, &hearing)
+      if hearing.lostBefore != nil { hearing.report(.lost(place: nil, .gap)) }
     } else if let sequence {
       self.sequence = sequence &+ 1
     }

@@ -74,7 +74,7 @@ extension CoinbaseAdvanced {
     case .heartbeats:
       // Where messages are numbered, a missing heartbeat is a missing number.
       if number == nil, let counter, let last = heartbeat, counter != last, counter != last &+ 1 {
-        hearing.isAfterGap = true
+        hearing.lostBefore = .gap
       }
       heartbeat = counter ?? heartbeat
       batch.events.append(.heartbeat)

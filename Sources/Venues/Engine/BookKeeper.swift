@@ -38,6 +38,8 @@ struct BookKeeper {
   private var isJoined = false
   /// Whether its subscription has been ended, and the new one has not been sent.
   private var isLeft = false
+  /// Snapshots in a row that were too old.
+  private(set) var staleSnapshots = 0
 
   init(_ facts: DialectFacts) {
     if case .streamed(let rule) = facts.book {
@@ -89,7 +91,9 @@ struct BookKeeper {
     guard stream.isLive, !isBridged else { return .nothing }
     guard let numbers = numbers?.numbers, let rule else { return .applied }
     // The same again, by all of its numbers.
-    if rule.provesLinks, numbers == newest { return .nothing }
+    if rule.provesLinks, numbers == newest {
+      return !isJoined && rule.isOld(numbers, newest.last) ? .old : .nothing
+    }
     if rule.follows(numbers, newest.last) {
       // One that names the number again says that nothing has changed: what linked the one before may come once more.
       if numbers.last != newest.last { newest = numbers }
@@ -133,6 +137,27 @@ struct BookKeeper {
     }
   }
 
+  /// Whether a snapshot at `id` lacks something that was not kept; counted where updates have times only.
+  /// - Parameter begun: when its subscription was acknowledged: where nothing has come of the book, a snapshot is not
+  ///   to be older, as far as the clocks can be believed.
+  mutating func isStale(_ id: Int64, begun: Timestamp?, _ unnumbered: DialectFacts.Unnumbered?) -> Bool {
+    guard let unnumbered else { return bridge.isStale(id) }
+    let isStale =
+      if bridge.hasBegun {
+        bridge.isStale(id)
+      } else {
+        staleSnapshots < unnumbered.quietAttempts && id < begun?.microseconds ?? 0
+      }
+    staleSnapshots = isStale ? staleSnapshots + 1 : 0
+    return isStale
+  }
+
+  /// What was lost is of a time that is not known: the book is as if it had just been subscribed.
+  mutating func beginAnew() {
+    staleSnapshots = 0
+    bridge.beginAnew()
+  }
+
   /// The book must be rebuilt; true if that takes it out of sync now.
   mutating func lose(now: Timestamp) -> Bool {
     guard isBridged else { return stream.resync(now: now) }
@@ -144,7 +169,7 @@ struct BookKeeper {
   /// The subscription was refused: nothing more is expected.
   mutating func stop() {
     stream.disconnected()
-    bridge.reset()
+    if bridge.rule.isNumbered { bridge.reset() } else { beginAnew() }
   }
 
   /// The connection is gone. What failed before is remembered.

@@ -23,8 +23,9 @@ package class Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {}
 
-  /// A message could not be read and is passed over: what it still says of the connection's numbers is noted.
-  func passOver(_ message: RawSpan, _ hearing: inout Hearing) {}
+  /// A message could not be read: what is lost with it, beside what `facts.salvage` tells, and what of the dialect's
+  /// own goes on all the same, as a count of the connection's messages does.
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {}
 
   /// A book was subscribed and did not come: it is asked for again, and by another name if it has one.
   func silent(_ place: Int) {}

@@ -78,6 +78,28 @@ struct DialectFacts {
     var bodyLimit: Int
     /// A book that never changes still wants a snapshot, this long after its subscription was acknowledged, µs.
     var quietAfter = 5 * Microseconds.second
+    /// From an update that a snapshot must have in it to the request for one, µs: where answers may be older.
+    var delay: Int64 = 0
+    /// The status by which the venue says that there is no such market: then it is refused.
+    var missing: Int?
+    var unnumbered: Unnumbered?
+  }
+
+  /// What is done about a book whose updates have a time and no number, so that a lost one shows in nothing.
+  struct Unnumbered {
+    /// A live book is renewed by a snapshot, without leaving sync: so long after its first one, and each time after so
+    /// long, µs.
+    var firstRenewal: Int64
+    var renewal: Int64
+    /// A trade changes the book. Where no update follows one for so long, µs, the channel is dead, not quiet.
+    var tradePatience: Int64
+    /// What a message says that is certainly of no book. One that cannot be read and does not have it may have been
+    /// an update of any: all are renewed.
+    var otherMark: StaticString
+    /// Snapshots in a row that are put back for being older than a quiet book's subscription, by the gateway's clock.
+    var quietAttempts = 3
+    /// Snapshots in a row that are put back for being older than what came, before its times are not believed.
+    var staleAttempts = 6
   }
 
   enum Book {
@@ -147,6 +169,14 @@ struct DialectFacts {
   var listParts = 20
   /// How long an address that was shut out of REST leaves it alone, µs.
   var banPause = 5 * Microseconds.minute
+  /// How long the answer to a subscription may take, µs.
+  var answerWithin = RequestDeadline.answer
+  /// Whether the greeting must be answered, before `RequestDeadline.answer` has passed: the connection is of no use
+  /// without.
+  var awaitsGreeting = false
+  /// In maintenance nothing is asked for and no book vouched for; it counts as over after this long without a word, µs,
+  /// and then everything is subscribed again. Nil where it is only told of.
+  var maintenanceLimit: Int64?
   /// Where the list has names only.
   var perMarket: PerMarket?
   /// Why nothing can be carried on a connection to such an address, for people; nil if it can.
@@ -161,6 +191,8 @@ struct DialectFacts {
   /// Subscriptions in a row without a snapshot, of a book that has been live, after which the connection is made anew;
   /// nil where a subscription can be relied on to bring one.
   var silentAttempts: Int?
+  /// What stands before a market's name in the canary's messages.
+  var canaryPrefix = "\""
   /// Whether each topic of a request is answered by itself, and refused by itself: then what comes on one says nothing
   /// of the others. Otherwise a request is carried out as a whole or not at all.
   var answersEachTopic = false

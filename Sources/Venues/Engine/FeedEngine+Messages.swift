@@ -31,6 +31,7 @@ extension FeedEngine {
           batch.events[index] = .trade(trade)
         }
         count(trade)
+        if unnumbered != nil { traded(trade, now) }
         if facts.countsTrades {
           let id = Int64(clamping: trade.id.number ?? 0)
           let fills = trades < hearing.fills.count ? hearing.fills[trades] : 1
@@ -57,6 +58,30 @@ extension FeedEngine {
       index += 1
     }
     if hasLost { tick(now: now, into: &batch) }
+  }
+
+  /// Something before the message is missing, of which it cannot be told whose it was: no book that is live is vouched
+  /// for. A snapshot that shows it is good itself.
+  func loseBooks(_ reason: ResyncReason, before start: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
+    var first = start
+    for place in lines.indices where lines[place].book.lose(now: now) {
+      seen[place].gaps += reason == .gap ? 1 : 0
+      if lines[place].book.isBridged { lostBridged(place, now) }
+      batch.events.insert(.bookReset(InstrumentID(place), reason), at: first)
+      first += 1
+    }
+    return first
+  }
+
+  /// The books that a message was of which could not be read; nil if it was of none.
+  func booksOfBroken(_ message: RawSpan) -> [Int]? {
+    if !facts.kinds.isEmpty, !facts.kinds.contains(where: { Salvage.contains(message, $0) }) {
+      return Array(lines.indices)
+    }
+    guard let fact = facts.salvage.first(where: { Salvage.contains(message, $0.mark) }) else { return nil }
+    let places = Salvage.symbols(message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
+    if !facts.kinds.isEmpty, places.isEmpty, !Salvage.hasText(message, key: fact.key) { return Array(lines.indices) }
+    return places
   }
 
   /// Whose an event is.
@@ -87,13 +112,19 @@ extension FeedEngine {
       return false
     }
     let isWhole = event.kind == .snapshot || verdict == .whole
-    if isWhole { seen[place].snapshots += 1 } else { seen[place].deltas += 1 }
+    if isWhole {
+      seen[place].snapshots += 1
+    } else if event.checksum == nil || !event.bidRange.isEmpty || !event.askRange.isEmpty {
+      // A checksum alone is no update.
+      seen[place].deltas += 1
+    }
     let isBridged = lines[place].book.isBridged
     if isWhole || isBridged { lines[place].isHeard = true }
     if isBridged, lines[place].acknowledged == nil {
       lines[place].acknowledged = now
       desk.flows(Topic(place: place, channel: 0))
     }
+    if unnumbered != nil, let numbers { updated(event, numbers.numbers, batch, now) }
     if !watches.isEmpty { watches[place * facts.channels.count]?.heard(now: now) }
     switch verdict {
     case .whole:
@@ -106,19 +137,21 @@ extension FeedEngine {
       lines[place].wasLive = true
       desk.flows(Topic(place: place, channel: 0))
     case .applied: break
-    case .followed: seen[place].sequenceOK += 1
+    case .followed: seen[place].sequenceOK += unnumbered == nil ? 1 : 0
     case .joined: seen[place].bridged += 1
     case .old: seen[place].dropped += 1
     case .nothing, .shallower: break
     case .kept:
       // What is kept may have to be widened, as what is applied.
       note(event, batch)
-      pacer.want(place)
-      pump(now)
+      let delay = facts.bridge?.delay ?? 0
+      pacer.want(place, notBefore: now + delay)
+      // One that is to wait goes with a tick.
+      if delay == 0 { pump(now) }
     case .gap:
       note(event, batch)
       seen[place].gaps += 1
-      if isBridged { pacer.lost(place, now: now) } else { _ = lines[place].book.lose(now: now) }
+      if isBridged { lostBridged(place, now) } else { _ = lines[place].book.lose(now: now) }
       batch.events[index] = .bookReset(event.instrument, .gap)
       hasLost = true
       return true

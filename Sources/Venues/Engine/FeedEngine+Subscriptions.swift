@@ -104,6 +104,21 @@ extension FeedEngine {
     return false
   }
 
+  /// The venue is in maintenance, or back: then all that is carried is begun anew, where it must be.
+  func maintain(_ isOn: Bool, _ now: Timestamp, into batch: inout EventBatch) {
+    guard isOn != inMaintenance else { return }
+    inMaintenance = isOn
+    actions.append(.maintenance(isOn))
+    guard facts.maintenanceLimit != nil else { return }
+    maintenanceSince = now
+    for place in lines.indices { take(place, outOfSync: .venueReset, now: now, into: &batch) }
+    guard !isOn else { return }
+    let places = lines.indices.filter { lines[$0].isCarried }
+    for place in places { lines[place].book.queued(now: now) }
+    for channel in facts.channels.indices { desk.renew(places, channel: channel) }
+    flush(now)
+  }
+
   /// Sends the requests again whose answers are overdue, tells of them, and has the connection exchanged in the end.
   func repeatUnanswered(_ now: Timestamp) {
     for var request in desk.takeOverdue(now: now) {

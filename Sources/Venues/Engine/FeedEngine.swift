@@ -35,6 +35,10 @@ package final class FeedEngine: SymbolHandler {
     var lastTrade: Int64 = 0
     /// The newest trade by what the venue said of it before.
     var toldTrade: Int64 = 0
+    /// When a live book whose updates are not numbered is renewed.
+    var renewDue = Timestamp.distantFuture
+    /// A trade that is newer than the newest update: its time, and when it came.
+    var unfollowed: (time: Timestamp, since: Timestamp)?
     var hasTraded = false
     /// Whether its details say that it is not to be carried, on whatever connection.
     var isEnded = false
@@ -52,11 +56,17 @@ package final class FeedEngine: SymbolHandler {
   var hasEnded = false
   /// Levels of the snapshots that are asked for.
   var snapshotLevels = 0
+  let unnumbered: DialectFacts.Unnumbered?
+  /// The book that is being renewed while it goes on.
+  var renewal: BookRenewal?
   /// By topic, for the channels that promise something.
   var watches: [SilenceWatch?] = []
   private(set) var isConnected = false
   private var isLeaving = false
   var inMaintenance = false
+  var maintenanceSince = Timestamp.distantPast
+  /// When the answer to the greeting is overdue; nil if none is awaited.
+  var greetingDue: Timestamp?
   /// When a list that comes in the stream is overdue; nil if none is awaited.
   var listDue: Timestamp?
   private var listAttempts = 0
@@ -87,6 +97,7 @@ package final class FeedEngine: SymbolHandler {
       weightPerMinute: max(1, (bridge?.weightPerMinute ?? 60) / configuration.connections),
       requestWeight: bridge?.snapshots[0].weight ?? 1, concurrency: bridge?.concurrency ?? 1)
     snapshotLevels = bridge?.snapshots[0].levels ?? 0
+    unnumbered = bridge?.unnumbered
     precondition(bridge == nil || facts.perMarket == nil, "answers to both would have the same numbers")
     markets = facts.perMarket.map { MarketDesk($0, connections: configuration.connections) }
     pingAfter = facts.ping?.after ?? .max
@@ -115,6 +126,7 @@ package final class FeedEngine: SymbolHandler {
       desk.greet()
     } else if let greeting = spell(.greeting, now) {
       send(greeting, now)
+      if facts.awaitsGreeting { greetingDue = now + RequestDeadline.answer }
     }
     if facts.welcomeWithin > 0 { desk.outbox.pause(until: now + facts.welcomeWithin) }
     if facts.listTimeout != nil {
@@ -129,6 +141,8 @@ package final class FeedEngine: SymbolHandler {
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
+    inMaintenance = false
+    greetingDue = nil
     listDue = nil
     hasAllVolumes = false
     listRequest.restart()
@@ -136,6 +150,7 @@ package final class FeedEngine: SymbolHandler {
     restartList()
     desk.removeAll()
     pacer.removeAll()
+    renewal = nil
     markets?.disconnected()
     dialect.forget()
     pingAfter = facts.ping?.after ?? .max
@@ -152,6 +167,16 @@ package final class FeedEngine: SymbolHandler {
     if facts.listTimeout == nil ? !listRequest.isDone : !isConnected && !isPrepared { prepare(now: now, into: &batch) }
     pumpMarkets(now)
     guard isConnected else { return }
+    if let due = greetingDue, now >= due {
+      greetingDue = nil
+      note(FeedError(.unanswered, "the greeting was not answered, without which nothing is as it should be"), text: "")
+      return actions.append(.reconnect(reason: "the greeting was not answered"))
+    }
+    if inMaintenance, let limit = facts.maintenanceLimit {
+      ping(now)
+      guard now - maintenanceSince >= limit else { return }
+      maintain(false, now, into: &batch)
+    }
     if let due = listDue, now >= due {
       listAttempts += 1
       unanswered(listAttempts, "the list of markets", now: now)
@@ -160,6 +185,7 @@ package final class FeedEngine: SymbolHandler {
     watch(now, into: &batch)
     renewBooks(now)
     for place in lines.indices where lines[place].isCarried { watchSilence(of: place, now) }
+    if let unnumbered { tendUnnumbered(unnumbered, now, into: &batch) }
     repeatUnanswered(now)
     flush(now)
     ping(now)
@@ -225,6 +251,8 @@ package final class FeedEngine: SymbolHandler {
   override func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {
     dialect.spell(.canary(market), id: id, now: now, known) ?? ""
   }
+
+  override func canaryMark(of market: String) -> String { "\(facts.canaryPrefix)\(market)\"" }
 
   // MARK: Lists
 
@@ -399,12 +427,11 @@ package final class FeedEngine: SymbolHandler {
     let reports = hearing.reports
     isAnswer = hearing.isAnswer
     counts.ignored += hearing.ignored
-    if hearing.isAfterGap {
-      take(from: loseAll(before: start, now: now, into: &batch), now: now, into: &batch)
-      tick(now: now, into: &batch)
-    } else {
-      take(from: start, now: now, into: &batch)
-    }
+    if let place = hearing.linked { seen[place].sequenceOK += 1 }
+    let lost = hearing.lostBefore
+    let first = lost.map { loseBooks($0, before: start, now: now, into: &batch) } ?? start
+    take(from: first, now: now, into: &batch)
+    if lost != nil { tick(now: now, into: &batch) }
     for report in reports { try act(report, now: now, into: &batch) }
   }
 
@@ -413,22 +440,18 @@ package final class FeedEngine: SymbolHandler {
     // What was read, and says that a request was refused, is no broken message.
     guard !isRead else { return }
     hearing.begin(now: now)
-    dialect.passOver(message, &hearing)
-    if hearing.isAfterGap { _ = loseAll(before: batch.events.count, now: now, into: &batch) }
-    let places = booksOfBroken(message)
-    for place in places ?? [] { take(place, outOfSync: .malformed, now: now, into: &batch) }
-    if hearing.isAfterGap || places != nil { tick(now: now, into: &batch) }
-  }
-
-  /// The books that a message was of which could not be read; nil if it was of none.
-  private func booksOfBroken(_ message: RawSpan) -> [Int]? {
-    if !facts.kinds.isEmpty, !facts.kinds.contains(where: { Salvage.contains(message, $0) }) {
-      return Array(lines.indices)
+    dialect.missed(message, known, &hearing)
+    for topic in hearing.heard where !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+    for report in hearing.reports { try? act(report, now: now, into: &batch) }
+    if let places = booksOfBroken(message) {
+      for place in places {
+        take(place, outOfSync: .malformed, now: now, into: &batch)
+        if unnumbered != nil { beginAnew(place, now) }
+      }
+      if places.isEmpty, unnumbered != nil { renewAll(now) }
+      return tick(now: now, into: &batch)
     }
-    guard let fact = facts.salvage.first(where: { Salvage.contains(message, $0.mark) }) else { return nil }
-    let places = Salvage.symbols(message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
-    if !facts.kinds.isEmpty, places.isEmpty, !Salvage.hasText(message, key: fact.key) { return Array(lines.indices) }
-    return places
+    if let unnumbered, !Salvage.contains(message, unnumbered.otherMark) { renewAll(now) }
   }
 
   // MARK: Books
@@ -437,19 +460,8 @@ package final class FeedEngine: SymbolHandler {
   func take(_ place: Int, outOfSync reason: ResyncReason, now: Timestamp, into batch: inout EventBatch) {
     guard lines[place].book.lose(now: now) else { return }
     if reason == .gap { seen[place].gaps += 1 }
-    if lines[place].book.isBridged { pacer.lost(place, now: now) }
+    if lines[place].book.isBridged { lostBridged(place, now) }
     batch.events.append(.bookReset(InstrumentID(place), reason))
-  }
-
-  /// A message of the connection is missing before what stands in `batch` from `start` on: takes all books out of sync
-  /// there. Returns where that begins then.
-  private func loseAll(before start: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
-    let end = batch.events.count
-    for place in lines.indices { take(place, outOfSync: .gap, now: now, into: &batch) }
-    let resets = Array(batch.events[end...])
-    batch.events.removeSubrange(end...)
-    batch.events.insert(contentsOf: resets, at: start)
-    return start + resets.count
   }
 
   package override func resync(
@@ -457,7 +469,7 @@ package final class FeedEngine: SymbolHandler {
   ) {
     let place = instrument.index
     guard isConnected, lines.indices.contains(place), lines[place].book.lose(now: now) else { return }
-    if lines[place].book.isBridged { pacer.lost(place, now: now) }
+    if lines[place].book.isBridged { lostBridged(place, now) }
     tick(now: now, into: &batch)
   }
 
@@ -468,6 +480,7 @@ package final class FeedEngine: SymbolHandler {
   override func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
     guard lines.indices.contains(place) else { return }
     lines[place].book.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    if renewal?.place == place { renewal?.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy) }
   }
 
   override func answered(

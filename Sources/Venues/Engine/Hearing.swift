@@ -51,6 +51,10 @@ struct Hearing {
     case newestTrade(place: Int, id: Int64)
     /// The venue is ready for subscriptions, and wants a ping this often, µs.
     case welcome(pingAfter: Int64?)
+    /// The greeting was answered.
+    case greeted
+    /// The venue has ended a subscription by itself.
+    case ended(Topic)
     case maintenance(Bool)
     /// The connection ends soon, by the venue's plan, within so many µs.
     case leave(String, within: Int64)
@@ -67,13 +71,15 @@ struct Hearing {
   private(set) var now = Timestamp.distantPast
   /// Whether the message only answers something that was asked: it proves a socket and no market.
   var isAnswer = false
-  /// Whether a message of the connection is missing before this one. Whose it was is not known: all books are lost
-  /// before what this one says of them.
-  var isAfterGap = false
   /// Messages, or parts of one, that are of no use here.
   var ignored = 0
   /// Whether the message is of no use, and such as the canary brings: of a symbol's channel, and another depth of it.
   var mayBeCanary = false
+  /// Of which symbol the message is, where the messages of the connection are counted and it follows the one before.
+  var linked: Int?
+  /// Why something before this message is missing of which it cannot be told whose it was: all books are out of sync
+  /// when its events are taken.
+  var lostBefore: ResyncReason?
   /// Those of the book events of the message, in their order, where the venue numbers them: nearly always one.
   private var first: Numbers?
   private var others: [Numbers] = []
@@ -87,9 +93,10 @@ struct Hearing {
   mutating func begin(now: Timestamp) {
     self.now = now
     isAnswer = false
-    isAfterGap = false
     mayBeCanary = false
     ignored = 0
+    linked = nil
+    lostBefore = nil
     first = nil
     if !others.isEmpty { others.removeAll(keepingCapacity: true) }
     if !reports.isEmpty { reports.removeAll(keepingCapacity: true) }

@@ -11,7 +11,7 @@ struct SubscriptionDesk {
     case idle
     /// In a request that waits for its turn.
     case queued
-    /// Sent; an answer is awaited for `RequestDeadline.answer`.
+    /// Sent; an answer is awaited for `DialectFacts.answerWithin`.
     case sent
     case acknowledged
     /// Refused; nothing is asked for until somebody wants it anew.
@@ -38,6 +38,7 @@ struct SubscriptionDesk {
   private let most: [Int]
   private let oneByOne: Int64?
   private let answersEachTopic: Bool
+  private let answerWithin: Int64
   private(set) var states: [State] = []
   var outbox: RequestOutbox<Request>
   private var rateBackoff = Backoff(first: 5 * Microseconds.second, limit: Microseconds.minute)
@@ -53,6 +54,7 @@ struct SubscriptionDesk {
       }
     most = facts.channels.map { min($0.atMost ?? together, together) }
     answersEachTopic = facts.answersEachTopic
+    answerWithin = facts.answerWithin
     outbox = RequestOutbox(
       atOnce: facts.pacing.atOnce, every: facts.pacing.every * Int64(facts.pacing.isShared ? connections : 1),
       limit: facts.pacing.limit)
@@ -150,6 +152,11 @@ struct SubscriptionDesk {
     outbox.putBack(first, second)
   }
 
+  /// The venue has ended a subscription by itself, which is asked for again when an answer to it would be overdue.
+  mutating func ended(_ topic: Topic, now: Timestamp) {
+    again(Request(places: [code(topic)]), due: now + answerWithin)
+  }
+
   /// Asks again later, ever more rarely, for what was refused beside a book.
   mutating func rest(_ request: Request, now: Timestamp) {
     guard !request.places.isEmpty || request.isGreeting else { return }
@@ -227,7 +234,7 @@ struct SubscriptionDesk {
   mutating func sent(_ request: Request, as id: Int, now: Timestamp) {
     guard !request.isEnd || oneByOne != nil else { return }
     if !request.isEnd { set(.sent, request.places) }
-    outbox.sent(request, as: id, now: now, within: oneByOne ?? RequestDeadline.answer)
+    outbox.sent(request, as: id, within: oneByOne ?? answerWithin, now: now)
   }
 
   /// The requests whose answers are overdue; they are not awaited any more.

@@ -95,11 +95,11 @@ struct RequestOutbox<Request> {
   /// Whether an answer is awaited.
   var isAwaiting: Bool { !awaited.isEmpty }
 
-  /// A request was sent with this number, which its answer will have; it is overdue after so long. Precondition: the
-  /// same time for all.
-  mutating func sent(_ request: Request, as id: Int, now: Timestamp, within: Int64 = RequestDeadline.answer) {
+  /// A request was sent with this number, which its answer will have.
+  /// - Parameter deadline: how long the answer may take, µs; the same for all of an outbox.
+  mutating func sent(_ request: Request, as id: Int, within deadline: Int64 = RequestDeadline.answer, now: Timestamp) {
     if awaited.count == limit { awaited.removeFirst() }
-    awaited.append((id, request, now + within))
+    awaited.append((id, request, now + deadline))
   }
 
   /// The requests whose answers are overdue; they are not awaited any more. No allocation if there are none. O(1)

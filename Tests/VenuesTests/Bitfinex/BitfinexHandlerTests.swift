@@ -16,7 +16,7 @@ struct BitfinexHandlerTests {
   }
 
   static func connected(_ symbols: [String] = ["BTC-USD", "ETH-USD"]) -> HandlerHarness {
-    let feed = HandlerHarness(BitfinexHandler.venue, symbols)
+    let feed = HandlerHarness(Bitfinex.venue, symbols)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)
     feed.connect()

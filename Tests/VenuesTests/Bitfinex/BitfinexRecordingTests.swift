@@ -14,8 +14,8 @@ struct BitfinexRecordingTests {
     let list = try #require(recording.records.first { $0.url.hasSuffix("pub:list:pair:exchange") }).text
     let symbols = recording.symbols.compactMap { BitfinexPair(pair: String($0.dropFirst()))?.symbol.text }
     #expect(symbols.contains("TESTBTC-TESTUSD") && symbols.count == 7)
-    let feed = HandlerHarness(BitfinexHandler.venue, symbols)
-    #expect(recording.play(to: feed) { path, _ in path == BitfinexHandler.listPath ? list : nil } == 0)
+    let feed = HandlerHarness(Bitfinex.venue, symbols)
+    #expect(recording.play(to: feed) { path, _ in path == Bitfinex.listPath ? list : nil } == 0)
     for (symbol, want) in try recording.expected() {
       let state = try #require(feed.market.instruments.first { $0.instrument.venueSymbol == symbol })
       let counts = feed.handler.symbolCounts[state.instrument.id.index]
@@ -31,7 +31,7 @@ struct BitfinexRecordingTests {
     "frames of other libraries' tests are understood, or passed over",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func frames() throws {
-    let feed = HandlerHarness(BitfinexHandler.venue, ["ETH-USDT"])
+    let feed = HandlerHarness(Bitfinex.venue, ["ETH-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"[["ETHUST"],[["UST","USDt"]]]"#)
     feed.connect()

@@ -12,7 +12,7 @@ struct BitstampHandlerTests {
   static let moment: Int64 = 1_700_000_003_000_000
 
   static func connected(_ symbols: [String] = ["BTC-USD", "USDT-EUR"]) -> HandlerHarness {
-    let feed = HandlerHarness(BitstampHandler.venue, symbols)
+    let feed = HandlerHarness(Bitstamp.venue, symbols)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)
     feed.connect()
@@ -261,7 +261,6 @@ struct BitstampHandlerTests {
     let feed = Self.live()
     feed.receive(#"{"data":{"timestamp":"1700000003","microtimestamp":"1700000003000005","bids":[["59"#)
     #expect(feed.error != nil && feed.resets.isEmpty && feed.state(0) == .live)
-    feed.wait(0.5)
     #expect(feed.gets.map(\.path) == ["/api/v2/order_book/btcusd/?group=1"])
     feed.receive([0x1F, 0x8B, 0x08, 0x00])
     #expect(feed.error != nil && feed.state(0) == .live)
@@ -345,6 +344,12 @@ struct BitstampHandlerTests {
         #"{"event":"bts:unsubscribe","data":{"channel":"diff_order_book_btcusd"}}"#,
         #"{"event":"bts:subscribe","data":{"channel":"diff_order_book_btcusd"}}"#,
       ])
+    // No snapshot says that the channel speaks again.
+    feed.wait(9)
+    #expect(!feed.gets.contains { $0.path.contains("btcusd") })
+    feed.receive(#"{"event":"bts:subscription_succeeded","channel":"diff_order_book_btcusd","data":{}}"#)
+    feed.wait(6)
+    #expect(feed.gets.contains { $0.path.contains("btcusd") })
   }
 
   @Test("a live book is renewed without leaving sync: after a minute, then each ten")

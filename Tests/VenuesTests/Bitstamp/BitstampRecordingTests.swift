@@ -14,10 +14,10 @@ struct BitstampRecordingTests {
   func books(_ name: String) throws {
     let recording = try Recording(name)
     let list = try #require(recording.records.first { $0.url.contains("trading-pairs-info") }).text
-    let markets = try BitstampHandler.readMarkets(Array(list.utf8).span.bytes)
+    let markets = try Bitstamp.readMarkets(Array(list.utf8).span.bytes)
     let symbols = recording.symbols.compactMap { name in markets.first { $0.venueSymbol == name }?.symbol.text }
     #expect(symbols.count == 10)
-    let feed = HandlerHarness(BitstampHandler.venue, symbols)
+    let feed = HandlerHarness(Bitstamp.venue, symbols)
     let refused = recording.play(to: feed) { path, index in
       guard let symbol = path.firstRange(of: "/order_book/")?.upperBound else { return list }
       let wanted = path[symbol...].prefix { $0 != "/" }

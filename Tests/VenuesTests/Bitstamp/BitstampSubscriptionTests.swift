@@ -11,7 +11,7 @@ struct BitstampSubscriptionTests {
   @Test("the list of markets; perpetuals and what is not there are refused")
   func instruments() {
     let feed = HandlerHarness(
-      BitstampHandler.venue, ["BTC-USD", "USDT-EUR", "BTC-UDS", "BTC-USD-PERP", "BTC-USD-20261225", "x"])
+      Bitstamp.venue, ["BTC-USD", "USDT-EUR", "BTC-UDS", "BTC-USD-PERP", "BTC-USD-20261225", "x"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v2/markets/"])
     feed.respond(feed.gets[0].request, 200, BitstampHandlerTests.list)
@@ -27,7 +27,7 @@ struct BitstampSubscriptionTests {
 
   @Test("a list that is not where it was is asked for by its other address, in its other form")
   func olderList() {
-    let feed = HandlerHarness(BitstampHandler.venue, ["XRP-BTC"])
+    let feed = HandlerHarness(Bitstamp.venue, ["XRP-BTC"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 503, "")
     feed.wait(1.5)
@@ -44,7 +44,7 @@ struct BitstampSubscriptionTests {
 
   @Test("the whole list with volumes, and a selection from it")
   func listing() {
-    let feed = HandlerHarness(BitstampHandler.venue, ["*-EUR"], listing: .volumes)
+    let feed = HandlerHarness(Bitstamp.venue, ["*-EUR"], listing: .volumes)
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v2/ticker/"])
     feed.respond(
@@ -63,7 +63,7 @@ struct BitstampSubscriptionTests {
 
   @Test("a list without decimals: the values teach the scales")
   func noDecimals() {
-    let feed = HandlerHarness(BitstampHandler.venue, ["BTC-USD"])
+    let feed = HandlerHarness(Bitstamp.venue, ["BTC-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"[{"name":"BTC/USD","market_symbol":"btcusd"}]"#)
     feed.connect()
@@ -86,8 +86,8 @@ struct BitstampSubscriptionTests {
         #"{"event":"bts:subscribe","data":{"channel":"live_trades_usdteur"}}"#,
       ])
     #expect(feed.sent.allSatisfy { $0.utf8.count < 512 })
-    #expect(BitstampHandler.venue.symbolLimit * 2 < 1_024)
-    let many = HandlerHarness(BitstampHandler.venue, (0..<30).map { "C\($0)-USD" })
+    #expect(Bitstamp.venue.symbolLimit * 2 < 1_024)
+    let many = HandlerHarness(Bitstamp.venue, (0..<30).map { "C\($0)-USD" })
     many.prepare()
     let entries = (0..<30).map { #"{"name":"C\#($0)/USD","market_symbol":"c\#($0)usd"}"# }
     many.respond(many.gets[0].request, 200, "[\(entries.joined(separator: ","))]")
@@ -105,7 +105,7 @@ struct BitstampSubscriptionTests {
     )
     #expect(feed.failures == ["USDT-EUR": "Invalid channel provided."])
     feed.receive(#"{"event":"bts:error","channel":"","data":{"code":null,"message":"Bad subscription string."}}"#)
-    #expect(feed.error?.detail == "Bad subscription string." && feed.failures.isEmpty)
+    #expect(feed.error?.detail == "request: Bad subscription string." && feed.failures.isEmpty)
     feed.receive(#"{"event":"bts:error","channel":"live_trades_btcusd","data":null}"#)
     #expect(feed.error?.kind == .refused && feed.state(0) == .live)
     feed.disconnect()

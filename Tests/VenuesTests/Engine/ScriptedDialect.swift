@@ -12,6 +12,10 @@ import MarketData
 ///     next A 8            a change of it, of which the number is 8
 ///     trade A             a trade
 ///     broken A            a message of A's book that cannot be read
+///     hole whole A 9      the same, and something before it is missing of which nobody knows whose it was
+///     ended A 1           the venue has ended that channel of A by itself
+///     greeted             the greeting was answered
+///     maintenance on      the venue is in maintenance, or `off`
 final class ScriptedDialect: Dialect {
   enum Books { case streamed, bridged }
   static let symbols = ["A", "B", "C"]
@@ -59,7 +63,8 @@ final class ScriptedDialect: Dialect {
     switch request {
     case .subscribe(let topics): "sub \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
     case .unsubscribe(let topics): "end \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
-    case .list, .ping, .canary, .greeting: nil
+    case .greeting: facts.awaitsGreeting ? "hello" : nil
+    case .list, .ping, .canary: nil
     }
   }
 
@@ -67,7 +72,11 @@ final class ScriptedDialect: Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     let text = message.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    let words = text.split(separator: " ").map(String.init)
+    var words = text.split(separator: " ").map(String.init)
+    if words[0] == "hole" {
+      words.removeFirst()
+      hearing.lostBefore = .gap
+    }
     func place() throws(FeedError) -> InstrumentID {
       guard words.count > 1, let place = instruments.place(named: words[1]) else { throw FeedError(.shape, text) }
       return InstrumentID(place)
@@ -99,6 +108,10 @@ final class ScriptedDialect: Dialect {
         askRange: 0..<0, time: hearing.now)
       batch.events.append(.book(event))
       hearing.number(UpdateNumbers(first: number, last: number))
+    case "ended":
+      hearing.report(.ended(Topic(place: try place().index, channel: Int(words[2]) ?? 0)))
+    case "greeted": hearing.report(.greeted)
+    case "maintenance": hearing.report(.maintenance(words[1] == "on"))
     case "trade":
       batch.events.append(
         .trade(

@@ -69,7 +69,7 @@ extension OddInputTests {
   // MARK: Bitfinex
 
   private static let bitfinex = Speaker(
-    venue: BitfinexHandler.venue, symbols: ["BTC-USD"],
+    venue: Bitfinex.venue, symbols: ["BTC-USD"],
     begin: { feed in
       feed.respond(BitfinexHandlerTests.list)
       feed.connect()
@@ -96,7 +96,7 @@ extension OddInputTests {
   // MARK: Bitstamp
 
   private static let bitstamp = Speaker(
-    venue: BitstampHandler.venue, symbols: ["BTC-USD"],
+    venue: Bitstamp.venue, symbols: ["BTC-USD"],
     begin: { feed in
       feed.respond(BitstampHandlerTests.list)
       feed.connect()

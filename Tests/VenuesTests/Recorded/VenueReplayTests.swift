@@ -93,7 +93,7 @@ struct VenueReplayTests {
     #expect(isList("coinbase", "/products") && !isList("coinbase", "/products/stats"))
     #expect(
       isList("binance", "/fapi/v1/exchangeInfo") && isList("binance", "/api/v3/exchangeInfo?symbols=%5B%22A%22%5D"))
-    #expect(isList("bitfinex", "/v2/conf/pub:list:pair:exchange") && isList("bitfinex", BitfinexHandler.listPath))
+    #expect(isList("bitfinex", "/v2/conf/pub:list:pair:exchange") && isList("bitfinex", Bitfinex.listPath))
     #expect(isList("bitstamp", "/api/v2/markets/") && isList("bitstamp", "/api/v2/trading-pairs-info"))
     #expect(isList("gemini", "/v1/symbols") && !isList("gemini", "/v1/symbols/details/btcusd"))
     #expect(!isList("kraken", "/0/public/AssetPairs"))
@@ -160,7 +160,7 @@ struct VenueReplayTests {
     #expect(
       names(Bybit.venue, [#"{"topic":"orderbook.50.BTCUSDT"}"#, #"{"topic":"plain"}"#]) == ["BTCUSDT"])
     #expect(
-      names(BitstampHandler.venue, [#"{"channel":"diff_order_book_btcusd"}"#, #"{"channel":""}"#]) == ["btcusd"])
+      names(Bitstamp.venue, [#"{"channel":"diff_order_book_btcusd"}"#, #"{"channel":""}"#]) == ["btcusd"])
     let odd = [
       #"{"symbol":7}"#, #"{"symbol":"58794.5"}"#, #"{"symbol":""}"#, #"{"symbol""#, #"{"symbol":"#, #"{"symbol":""#,
       #"{"symbol":"a b"}"#,

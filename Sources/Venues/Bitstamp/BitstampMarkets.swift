@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Reading Bitstamp's lists: markets, and the 24 h figures of all of them.
-extension BitstampHandler {
+extension Bitstamp {
   /// `[{"market_symbol":"btcusd","base_currency":"BTC","base_decimals":8,"counter_currency":"USD",…},…]`, or the
   /// older `[{"url_symbol":"btcusd","name":"BTC/USD","base_decimals":8,…},…]`, by the names of channels (`btcusd`).
   /// Perpetuals are left out.
@@ -78,17 +78,17 @@ extension BitstampHandler {
         if reader.equals(key, "pair") || reader.equals(key, "market"), reader.peek() == .string {
           name = try reader.decodedString("pair").replacing("/", with: "").lowercased()
         } else if reader.equals(key, "last") {
-          last = try statistic(&reader, "last")
+          last = try reader.statistic("last")
         } else if reader.equals(key, "vwap") {
-          average = try statistic(&reader, "vwap")
+          average = try reader.statistic("vwap")
         } else if reader.equals(key, "volume") {
-          volume = try statistic(&reader, "volume")
+          volume = try reader.statistic("volume")
         } else {
           try reader.skipValue()
         }
       }
       guard let volume, let price = average ?? last else { continue }
-      try note(volume.product(with: price), of: name, in: &volumes)
+      try MarketList.note(volume.product(with: price), of: name, in: &volumes)
     }
   }
 }

@@ -80,7 +80,7 @@ package struct BitfinexPair {
 }
 
 /// Reading the 24 h figures of all pairs.
-extension BitfinexHandler {
+extension Bitfinex {
   /// `[["tBTCUSD",BID,BID_SIZE,ASK,ASK_SIZE,CHANGE,CHANGE_RELATIVE,LAST,VOLUME,HIGH,LOW],["fUSD",…],…]`: volumes are
   /// in base units.
   func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
@@ -96,15 +96,15 @@ extension BitfinexHandler {
       while try reader.nextElement() {
         switch index {
         case 0: name = try reader.decodedString("symbol")
-        case 7: last = try statistic(&reader, "LAST_PRICE")
-        case 8: volume = try statistic(&reader, "VOLUME")
+        case 7: last = try reader.statistic("LAST_PRICE")
+        case 8: volume = try reader.statistic("VOLUME")
         default: try reader.skipValue()
         }
         index += 1
       }
       // Those of funding have other fields.
       guard name.hasPrefix("t"), let last, let volume else { continue }
-      try note(volume.product(with: last), of: name, in: &volumes)
+      try MarketList.note(volume.product(with: last), of: name, in: &volumes)
     }
   }
 }

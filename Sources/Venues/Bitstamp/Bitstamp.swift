@@ -1,0 +1,130 @@
+import Bytes
+import MarketData
+
+/// Bitstamp v2: spot, without a key. Whole books and trades; quotes come from the book, and 24 h figures are the
+/// gateway's own, as the feed has none of either.
+///
+/// A book is `diff_order_book`, which has no snapshot, joined to one that is asked for by REST. Updates have a time and
+/// nothing else: a lost one shows in nothing (`DialectFacts.Unnumbered`). REST answers come from a cache and may be
+/// some seconds old.
+///
+/// Perpetuals are on the same connection, but nobody has shown what unit their amounts are in; they are not carried.
+package final class Bitstamp: Dialect {
+  /// By their places in `facts.channels`.
+  static let prefixes: [StaticString] = ["diff_order_book_", "live_trades_"]
+  /// Quiet time after which a heartbeat is asked for.
+  static let pingAfter = 10 * Microseconds.second
+  /// How long a connection may last after the venue asked for another: "a few seconds".
+  static let reconnectNotice = 5 * Microseconds.second
+  /// The list by its present address, and by the one that it had before.
+  package static let listPaths = ["/api/v2/markets/", "/api/v2/trading-pairs-info/"]
+
+  package static let venue: Venue = Venue(
+    name: "bitstamp", title: "Bitstamp", separator: "/", endpoint: "wss://ws.bitstamp.net",
+    restEndpoint: "https://www.bitstamp.net",
+    // Heartbeats are asked for after 10 s of silence and are answered.
+    cadence: .canary("diff_order_book", of: ["btcusd"], every: Microseconds.second), messageLimit: 4 << 20,
+    // 1,024 channels a connection, two a symbol.
+    symbolLimit: 500, connectionLifetime: 90 * Microseconds.day,
+    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 20_000, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("diff_order_book", .book, silence: .contradicted), .init("live_trades", .trades),
+      ],
+      bookDepth: nil,
+      bookCheck: "the venue numbers nothing; times link updates to a REST snapshot, which is renewed every 10 min",
+      requests: [.instruments, .snapshots, .volumes],
+      limits: ["1,024 channels a connection", "5 REST requests a second"]),
+    replay: replay,
+    makeHandler: { FeedEngine(Bitstamp(), venue: Bitstamp.venue, configuration: $0) })
+
+  private var listAddress = 0
+
+  init() {
+    var facts = DialectFacts(
+      channels: [.init("diff_order_book"), .init("live_trades")], book: .bridged,
+      // 20 at once have been taken.
+      pacing: .init(grouping: .topic, atOnce: 10, every: 100 * Microseconds.millisecond, limit: 4_096),
+      salvage: [
+        .init(mark: Self.prefixes[0], key: "\"channel\"", prefix: Self.prefixes[0]),
+        .init(mark: "\"bids\"", key: "\"channel\"", prefix: Self.prefixes[0]),
+      ])
+    var bridge = DialectFacts.Bridge(
+      // The whole book, whatever is asked for: 7,400 levels have been 206 KB.
+      rule: .bitstamp, snapshots: [(levels: 0, weight: 1)], weightPerMinute: 300, concurrency: 4, bodyLimit: 16 << 20)
+    // Answers have been seen to be up to 2.2 s old.
+    bridge.delay = 2 * Microseconds.second
+    bridge.missing = 404
+    bridge.unnumbered = .init(
+      firstRenewal: Microseconds.minute, renewal: 10 * Microseconds.minute, tradePatience: 30 * Microseconds.second,
+      otherMark: "\"event\"")
+    facts.bridge = bridge
+    facts.ping = .init(after: Self.pingAfter, since: .heard)
+    facts.volumePaths = ["/api/v2/ticker/"]
+    facts.canaryPrefix = "_"
+    super.init(facts)
+  }
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    func text(_ event: String, _ topic: Topic) -> String {
+      let name = JSONText.quoted("\(Self.prefixes[topic.channel])\(instruments[topic.place].venueSymbol)")
+      return #"{"event":"bts:\#(event)","data":{"channel":\#(name)}}"#
+    }
+    switch request {
+    case .subscribe(let topics): return text("subscribe", topics[0])
+    case .unsubscribe(let topics): return text("unsubscribe", topics[0])
+    case .ping: return #"{"event":"bts:heartbeat"}"#
+    case .canary(let market):
+      return #"{"event":"bts:subscribe","data":{"channel":"\#(Self.prefixes[0])\#(market)"}}"#
+    case .list, .greeting: return nil
+    }
+  }
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  // MARK: Lists and snapshots
+
+  /// Not there, or not what it was: by its other address. A failing server is no reason for that.
+  override func listPath(_ query: ListQuery) -> String? {
+    if let status = query.failed, [200, 404, 410].contains(status) { listAddress = 1 - listAddress }
+    return Self.listPaths[listAddress]
+  }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
+    ListPage(markets: try Self.readMarkets(body))
+  }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
+  }
+
+  override func snapshotPath(_ instrument: Instrument, levels: Int) -> String {
+    "/api/v2/order_book/\(instrument.venueSymbol)/?group=1"
+  }
+
+  override func readSnapshot(
+    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    var reader = FieldReader(body)
+    let time = try readBookFields(&reader, place, &instruments, into: &batch)
+    try reader.end()
+    return time
+  }
+}
+
+extension SequenceRule {
+  /// Two updates of one time are both applied: sizes are absolute, so that one that came twice changes nothing.
+  static let bitstamp = SequenceRule(
+    isOld: { update, snapshot in update.last <= snapshot },
+    joins: { update, snapshot in update.last > snapshot },
+    isRepeat: { _, _ in false },
+    follows: { update, last in update.last >= last }, isNumbered: false)
+}
