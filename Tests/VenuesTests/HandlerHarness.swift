@@ -87,7 +87,7 @@ final class HandlerHarness {
     }
     actions = handler.actions
     handler.actions.removeAll()
-    unanswered += sent.filter { $0.contains("subscribe") }
+    unanswered += sent.filter { $0.contains("subscribe") || $0.contains("set_heartbeat") }
   }
 
   /// Answers the requests so far as the venue does where it takes them.

@@ -12,6 +12,8 @@ enum VenueAnswers {
     case "gemini": return [#"{"id":\#(number(#""id":"#)),"status":200}"#]
     case "bybit":
       return [#"{"success":true,"ret_msg":"","conn_id":"a","req_id":"\#(number(#""req_id":""#))","op":"subscribe"}"#]
+    case "deribit" where request.contains("set_heartbeat"):
+      return [#"{"jsonrpc":"2.0","id":\#(number(#""id":"#)),"result":"ok"}"#]
     case "deribit":
       return [#"{"jsonrpc":"2.0","id":\#(number(#""id":"#)),"result":[\#(list(#""channels":"#))]}"#]
     case "okx":

@@ -18,6 +18,9 @@ struct SequenceRule: Sendable {
   let isRepeat: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
   /// Whether `update` follows the update that ended at `last` with no hole between.
   let follows: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
+  /// Whether an update that follows shows that none is missing before it: false where only their order is known, and
+  /// the same again may be another one.
+  var provesLinks = true
   /// False where the numbers are times: what is older than a snapshot is in it, and nothing tells a hole. Then a
   /// snapshot must not be older than anything that was not kept.
   var isNumbered = true

@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Reading Coinbase's messages: flat objects told apart by `type`.
-extension CoinbaseHandler {
+extension Coinbase {
   /// The fields of any message, as they stand; `type` need not come first.
   struct Fields {
     var product: JSONSlice?
@@ -15,13 +15,16 @@ extension CoinbaseHandler {
     var bids: FieldSlice?
     var asks: FieldSlice?
     var changes: FieldSlice?
+    var channels: FieldSlice?
     var message: String?
     var reason: String?
   }
 
   enum Kind { case l2update, match, lastMatch, ticker, heartbeat, snapshot, subscriptions, error, other }
 
-  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
     var kind: Kind?
     var fields = Fields()
@@ -30,7 +33,7 @@ extension CoinbaseHandler {
       if reader.equals(key, "type") {
         kind = Self.kind(try reader.string("type"), reader)
         if kind == .other {
-          counts.ignored += 1
+          hearing.ignored += 1
           return
         }
       } else {
@@ -40,16 +43,18 @@ extension CoinbaseHandler {
     try reader.end()
     guard let kind else { throw FeedError.missing("type", in: "message") }
     switch kind {
-    case .l2update: try readUpdate(fields, reader, now: now, into: &batch)
-    case .snapshot: try readSnapshot(fields, reader, now: now, into: &batch)
-    case .match: try readMatch(fields, reader, isBacklog: false, now: now, into: &batch)
-    case .lastMatch: try readMatch(fields, reader, isBacklog: true, now: now, into: &batch)
-    case .ticker: try readTicker(message, fields, reader, now: now, into: &batch)
-    case .heartbeat: try readHeartbeat(fields, reader, into: &batch)
-    case .error: try failed(fields.message ?? "error", fields.reason ?? "no reason given", now: now)
+    case .l2update: try readUpdate(fields, reader, &instruments, &hearing, into: &batch)
+    case .snapshot: try readSnapshot(fields, reader, &instruments, &hearing, into: &batch)
+    case .match: try readMatch(fields, reader, &instruments, isBacklog: false, now: hearing.now, into: &batch)
+    case .lastMatch: try readMatch(fields, reader, &instruments, isBacklog: true, now: hearing.now, into: &batch)
+    case .ticker: try readTicker(message, fields, reader, &instruments, now: hearing.now, into: &batch)
+    case .heartbeat: try readHeartbeat(fields, reader, instruments, &hearing, into: &batch)
+    case .error:
+      hearing.isAnswer = true
+      hearing.report(report(fields.message ?? "error", fields.reason ?? "no reason given", instruments))
     case .subscriptions:
-      isAnswer = true
-      for place in products.indices { products[place].isAnswered = true }
+      hearing.isAnswer = true
+      if let channels = fields.channels { try readSubscriptions(channels, reader, instruments, &hearing) }
     case .other: break
     }
   }
@@ -87,6 +92,8 @@ extension CoinbaseHandler {
       fields.bids = try reader.rawValue("bids")
     } else if reader.equals(key, "asks") {
       fields.asks = try reader.rawValue("asks")
+    } else if reader.equals(key, "channels") {
+      fields.channels = try reader.rawValue("channels")
     } else if reader.equals(key, "message"), reader.peek() == .string {
       fields.message = try reader.decodedString("message")
     } else if reader.equals(key, "reason"), reader.peek() == .string {
@@ -96,9 +103,15 @@ extension CoinbaseHandler {
     }
   }
 
-  private func place(_ fields: Fields, _ reader: borrowing FieldReader, _ what: StaticString) throws(FeedError) -> Int {
+  private func place(
+    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: InstrumentTable, _ what: StaticString
+  ) throws(FeedError) -> Int {
     guard let product = fields.product else { throw FeedError.missing("product_id", in: what) }
-    return try place(reader.text(product))
+    return try instruments.place(reader.text(product))
+  }
+
+  private func time(_ fields: Fields, _ reader: borrowing FieldReader) -> Timestamp? {
+    fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) }
   }
 
   // MARK: Book
@@ -110,49 +123,49 @@ extension CoinbaseHandler {
 
   /// `{"type":"snapshot","product_id":…,"asks":[["price","size"],…],"bids":[…]}`; the time is missing in newer ones.
   private func readSnapshot(
-    _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, "snapshot")
+    let place = try place(fields, reader, instruments, "snapshot")
     let mark = BatchMark(batch)
-    try readSides(fields.bids, fields.asks, of: reader, place, Self.snapshotFormat, into: &batch)
-    let time = fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) }
-    products[place].bookTime = time
-    products[place].updateTime = nil
-    products[place].book.snapshotArrived(now: now)
-    append(.snapshot, place, since: mark, time: time ?? now, into: &batch)
-    seen[place].snapshots += 1
+    try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.snapshotFormat, into: &batch)
+    let time = time(fields, reader)
+    remember(time, place)
+    append(.snapshot, place, since: mark, time ?? hearing.now, into: &batch)
+    // The order of times begins with the first update.
+    hearing.number(UpdateNumbers(first: 0, last: 0))
   }
 
   /// `{"type":"l2update","product_id":…,"changes":[["buy","price","size"],…],"time":…}`
   private func readUpdate(
-    _ fields: Fields, _ reader: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, "l2update")
+    let place = try place(fields, reader, instruments, "l2update")
     guard let changes = fields.changes else { throw FeedError.missing("changes", in: "l2update") }
-    guard products[place].book.isLive else {
-      // From before the snapshot, or still on its way when the book was unsubscribed.
-      seen[place].deltas += 1
-      return
-    }
     let mark = BatchMark(batch)
     var list = reader.reader(changes)
-    try readChanges(&list, place, "changes", Self.changeFormat, into: &batch)
-    let time = fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) }
-    if let time {
-      // Updates are not numbered, but their times never go back (9,719 recorded updates of ten products): one that
-      // does came late, and the sizes it brings may be older than what the book has.
-      if let last = products[place].updateTime, time < last {
-        mark.dropLevels(&batch)
-        seen[place].deltas += 1
-        seen[place].gaps += 1
-        if products[place].book.resync(now: now) { batch.events.append(.bookReset(InstrumentID(place), .gap)) }
-        return tick(now: now, into: &batch)
-      }
-      products[place].bookTime = time
-      products[place].updateTime = time
-    }
-    append(.delta, place, since: mark, time: time ?? products[place].bookTime ?? now, into: &batch)
-    seen[place].deltas += 1
+    try instruments.readChanges(&list, place, "changes", Self.changeFormat, into: &batch)
+    let time = time(fields, reader)
+    if let time { remember(time, place) }
+    let last = place < bookTimes.count ? bookTimes[place] : nil
+    append(.delta, place, since: mark, last ?? hearing.now, into: &batch)
+    if let time { hearing.number(UpdateNumbers(first: time.rawValue, last: time.rawValue)) }
+  }
+
+  private func remember(_ time: Timestamp?, _ place: Int) {
+    while bookTimes.count <= place { bookTimes.append(nil) }
+    bookTimes[place] = time
+  }
+
+  private func append(
+    _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, _ time: Timestamp, into batch: inout EventBatch
+  ) {
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: kind, bidRange: mark.bids..<batch.bids.count,
+          askRange: mark.asks..<batch.asks.count, time: time)))
   }
 
   // MARK: Trades, statistics, liveness
@@ -163,40 +176,26 @@ extension CoinbaseHandler {
 
   /// `side` is the maker's: `sell` means that the taker bought. `last_match` is the trade before the subscription.
   private func readMatch(
-    _ fields: Fields, _ reader: borrowing FieldReader, isBacklog: Bool, now: Timestamp, into batch: inout EventBatch
+    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, isBacklog: Bool,
+    now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, "match")
+    let place = try place(fields, reader, instruments, "match")
     var found = TradeFields(place: place, price: fields.price, size: fields.size, id: fields.tradeID)
     found.side = fields.side.flatMap { reader.equals($0, "sell") ? .buy : reader.equals($0, "buy") ? .sell : nil }
-    found.time = fields.time.flatMap { VenueTime.rfc3339(reader.text($0)) }
-    let trade = try trade(found, reader, Self.tradeFormat, now: now, isBacklog: isBacklog)
-    count(trade)
-    batch.events.append(.trade(trade))
-    let number = Int64(clamping: trade.id.number ?? 0)
-    let last = products[place].lastTrade
-    if !isBacklog {
-      // Numbers are dense for each product: a jump is trades that were not sent.
-      seen[place].missedTrades &+= TradeSequence.missed(after: last, before: number)
-    }
-    products[place].lastTrade = max(last, number)
+    found.time = time(fields, reader)
+    batch.events.append(
+      .trade(try instruments.trade(found, reader, Self.tradeFormat, now: now, isBacklog: isBacklog)))
   }
 
   private func readHeartbeat(
-    _ fields: Fields, _ reader: borrowing FieldReader, into batch: inout EventBatch
+    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, "heartbeat")
+    let place = try place(fields, reader, instruments, "heartbeat")
     batch.events.append(.heartbeat)
-    products[place].heartbeats.heard(now: connectionHeard)
-    products[place].isAnswered = true
-    guard let id = fields.lastTradeID.map({ Int64(clamping: $0) }) else { return }
+    hearing.hear(Topic(place: place, channel: Channel.heartbeat.rawValue))
     // A trade of the last second may still be on its way; one that the heartbeat before knew is missing.
-    let known = products[place].heartbeatTrade
-    let last = products[place].lastTrade
-    if last > 0, known > last {
-      seen[place].missedTrades &+= Int(known - last)
-      products[place].lastTrade = known
-    }
-    products[place].heartbeatTrade = id
+    if let id = fields.lastTradeID { hearing.report(.newestTrade(place: place, id: Int64(clamping: id))) }
   }
 
   private static let tickerFormat = TickerFormat(
@@ -205,13 +204,53 @@ extension CoinbaseHandler {
 
   /// Sent with trades, so no quote feed; time and last size are missing in the first one.
   private func readTicker(
-    _ message: RawSpan, _ fields: Fields, _ outer: borrowing FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ message: RawSpan, _ fields: Fields, _ outer: borrowing FieldReader, _ instruments: inout InstrumentTable,
+    now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, outer, "ticker")
-    let time = fields.time.flatMap { VenueTime.rfc3339(outer.text($0)) } ?? now
-    var ticker = Ticker(instrument: InstrumentID(place), time: time)
+    let place = try place(fields, outer, instruments, "ticker")
+    var ticker = Ticker(instrument: InstrumentID(place), time: time(fields, outer) ?? now)
     var reader = FieldReader(message)
-    try readFigures(&reader, Self.tickerFormat, into: &ticker)
+    try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
     batch.events.append(.ticker(ticker))
+  }
+
+  // MARK: Answers
+
+  /// `[{"name":"level2_50","product_ids":["BTC-USD"],…},…]`: all that is subscribed now, whatever was asked for.
+  private func readSubscriptions(
+    _ channels: FieldSlice, _ outer: borrowing FieldReader, _ instruments: InstrumentTable, _ hearing: inout Hearing
+  ) throws(FeedError) {
+    var reader = outer.reader(channels)
+    guard reader.peek() == .array else { return }
+    try reader.arrayStart()
+    while try reader.nextElement() {
+      guard reader.peek() == .object else {
+        try reader.skipValue()
+        continue
+      }
+      var channel: Int?
+      var places: [Int] = []
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if reader.equals(key, "name"), reader.peek() == .string {
+          let name = try reader.decodedString("name")
+          // The book's goes by several names, whichever was asked for.
+          channel = name.hasPrefix("level2") ? 0 : facts.channels.firstIndex { $0.name == name }
+        } else if reader.equals(key, "product_ids"), reader.peek() == .array {
+          try reader.arrayStart()
+          while try reader.nextElement() {
+            guard reader.peek() == .string else {
+              try reader.skipValue()
+              continue
+            }
+            if let place = instruments.place(named: try reader.decodedString("product_ids")) { places.append(place) }
+          }
+        } else {
+          try reader.skipValue()
+        }
+      }
+      guard let channel else { continue }
+      for place in places { hearing.report(.acknowledged(id: nil, place: place, channel: channel)) }
+    }
   }
 }

@@ -3,21 +3,14 @@ import MarketData
 
 /// Reading Advanced Trade's messages: `{"channel":…,"timestamp":…,"sequence_num":…,"events":[…]}`, or
 /// `{"type":"error","message":…}`, with their fields in any order.
-extension CoinbaseAdvancedHandler {
+extension CoinbaseAdvanced {
   private enum Kind { case book, trades, ticker, heartbeats, subscriptions, other }
 
-  /// What of the events has been read, and what can be used only when all has been.
-  private struct Outcome {
-    /// Where the events of the text begin in the batch.
-    var start: Int
-    /// Parts about products that are not carried.
-    var ignored = 0
-    var heartbeat: Int64?
-  }
-
-  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
-    pending.removeAll(keepingCapacity: true)
-    var outcome = Outcome(start: batch.events.count)
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let start = batch.events.count
+    var counter: Int64?
     var reader = FieldReader(message)
     var kind: Kind?
     var time: Timestamp?
@@ -39,7 +32,7 @@ extension CoinbaseAdvancedHandler {
       } else if reader.equals(key, "events") {
         // As a rule the channel stands before them; if not, they wait.
         if let kind, kind != .ticker || time != nil {
-          try readEvents(kind, &reader, time ?? now, now: now, &outcome, into: &batch)
+          try readEvents(kind, &reader, time, &instruments, &hearing, &counter, into: &batch)
           hasEvents = true
         } else {
           events = try reader.rawValue("events")
@@ -58,17 +51,55 @@ extension CoinbaseAdvancedHandler {
     try reader.end()
     guard let kind else {
       guard isError else { throw FeedError.missing("channel", in: "message") }
-      return try failed(text ?? "an error without a message", now: now)
+      hearing.isAnswer = true
+      return refuse(text ?? "an error without a message", instruments, &hearing)
     }
     if let events {
       var value = reader.reader(events)
-      try readEvents(kind, &value, time ?? now, now: now, &outcome, into: &batch)
+      try readEvents(kind, &value, time, &instruments, &hearing, &counter, into: &batch)
       hasEvents = true
     }
     guard hasEvents || kind == .subscriptions || kind == .other else {
       throw FeedError.missing("events", in: "message")
     }
-    use(kind, number, outcome, time, now: now, into: &batch)
+    // All of the text could be read: nothing fails from here on.
+    guard follow(number, &hearing) else {
+      batch.events.removeSubrange(start...)
+      instruments.badLevels = 0
+      hearing.ignored = 0
+      return
+    }
+    switch kind {
+    case .book: finishBooks(from: start, number, time, &hearing, into: &batch)
+    case .heartbeats:
+      // Where messages are numbered, a missing heartbeat is a missing number.
+      if number == nil, let counter, let last = heartbeat, counter != last, counter != last &+ 1 {
+        hearing.lostBefore = .gap
+      }
+      heartbeat = counter ?? heartbeat
+      batch.events.append(.heartbeat)
+    case .subscriptions:
+      hearing.isAnswer = true
+      hearing.report(.acknowledged(id: nil, place: nil, channel: nil))
+    case .other: hearing.ignored += 1
+    case .trades, .ticker: break
+    }
+  }
+
+  /// Gives the books' events their times, and the number that all of them have been followed by.
+  private func finishBooks(
+    from start: Int, _ number: Int64?, _ time: Timestamp?, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) {
+    for index in start..<batch.events.count {
+      guard case .book(var event) = batch.events[index] else { continue }
+      let place = event.instrument.index
+      while bookTimes.count <= place { bookTimes.append(nil) }
+      bookTimes[place] = time ?? bookTimes[place]
+      event.time = bookTimes[place] ?? hearing.now
+      batch.events[index] = .book(event)
+      // Several of one message have its number, each in its place.
+      if let number { hearing.number(UpdateNumbers(first: number, last: number, previous: Int64(index - start))) }
+    }
   }
 
   private static func kind(_ name: JSONSlice, _ reader: borrowing FieldReader) -> Kind {
@@ -80,74 +111,16 @@ extension CoinbaseAdvancedHandler {
   }
 
   private func readEvents(
-    _ kind: Kind, _ reader: inout FieldReader, _ time: Timestamp, now: Timestamp, _ outcome: inout Outcome,
-    into batch: inout EventBatch
+    _ kind: Kind, _ reader: inout FieldReader, _ time: Timestamp?, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, _ counter: inout Int64?, into batch: inout EventBatch
   ) throws(FeedError) {
     switch kind {
-    case .book: try readBooks(&reader, &outcome, into: &batch)
-    case .trades: try readTrades(&reader, now: now, &outcome, into: &batch)
-    case .ticker: try readTickers(&reader, time, &outcome, into: &batch)
-    case .heartbeats: try readHeartbeats(&reader, &outcome)
+    case .book: try readBooks(&reader, &instruments, &hearing, into: &batch)
+    case .trades: try readTrades(&reader, &instruments, &hearing, into: &batch)
+    case .ticker: try readTickers(&reader, time ?? hearing.now, &instruments, &hearing, into: &batch)
+    case .heartbeats: counter = try readHeartbeats(&reader)
     case .subscriptions, .other: try reader.skipValue()
     }
-  }
-
-  /// All of the text could be read: its number first, then what it says. Nothing fails from here on.
-  private func use(
-    _ kind: Kind, _ number: Int64?, _ outcome: Outcome, _ time: Timestamp?, now: Timestamp, into batch: inout EventBatch
-  ) {
-    let end = batch.events.count
-    guard follow(number, now: now, into: &batch) else {
-      batch.events.removeSubrange(outcome.start...)
-      badLevels = 0
-      return
-    }
-    counts.ignored += outcome.ignored
-    switch kind {
-    case .book:
-      for index in pending.indices { use(pending[index], number != nil, time, now: now, into: &batch) }
-    case .trades:
-      for index in outcome.start..<end {
-        if case .trade(let trade) = batch.events[index] { count(trade) }
-      }
-    case .heartbeats:
-      // Where messages are numbered, a missing heartbeat is a missing number.
-      if number == nil, let counter = outcome.heartbeat, let last = heartbeat, counter != last, counter != last &+ 1 {
-        lost(now: now, into: &batch)
-      }
-      heartbeat = outcome.heartbeat ?? heartbeat
-      batch.events.append(.heartbeat)
-    case .subscriptions:
-      isAnswer = true
-      acknowledged(now: now)
-    case .ticker: break
-    case .other: counts.ignored += 1
-    }
-    if isAnyDue { tick(now: now, into: &batch) }
-  }
-
-  private func use(
-    _ book: PendingBook, _ isLinked: Bool, _ time: Timestamp?, now: Timestamp, into batch: inout EventBatch
-  ) {
-    let place = book.place
-    if book.isSnapshot {
-      guard !products[place].isLeft else { return }
-      seen[place].snapshots += 1
-      products[place].book.snapshotArrived(now: now)
-    } else {
-      seen[place].deltas += 1
-      // From before the snapshot, or still on its way when the book was unsubscribed.
-      guard products[place].book.isLive else { return }
-      if isLinked { seen[place].sequenceOK += 1 }
-    }
-    products[place].bookTime = time ?? products[place].bookTime
-    note(place, batch.bids[book.bids])
-    note(place, batch.asks[book.asks])
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: book.isSnapshot ? .snapshot : .delta, bidRange: book.bids,
-          askRange: book.asks, time: products[place].bookTime ?? now)))
   }
 
   // MARK: Books
@@ -162,7 +135,8 @@ extension CoinbaseAdvancedHandler {
 
   /// `[{"type":"snapshot","product_id":…,"updates":[…]},…]`
   private func readBooks(
-    _ reader: inout FieldReader, _ outcome: inout Outcome, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "events"
     try reader.arrayStart()
@@ -171,8 +145,7 @@ extension CoinbaseAdvancedHandler {
       var place: Int?
       var slice: FieldSlice?
       var isRead = false
-      let bidStart = batch.bids.count
-      let askStart = batch.asks.count
+      let mark = BatchMark(batch)
       try reader.objectStart()
       while let key = try reader.nextKey() {
         if reader.equals(key, "type") {
@@ -183,10 +156,10 @@ extension CoinbaseAdvancedHandler {
           }
         } else if reader.equals(key, "product_id") {
           let name = try reader.string("product_id")
-          place = table.find(reader.text(name))
+          place = instruments.names.find(reader.text(name))
         } else if reader.equals(key, "updates") {
           if let isSnapshot, let place, place >= 0 {
-            try readUpdates(&reader, place, isSnapshot, into: &batch)
+            try readUpdates(&reader, place, isSnapshot, &instruments, into: &batch)
             isRead = true
           } else {
             slice = try reader.rawValue("updates")
@@ -198,31 +171,36 @@ extension CoinbaseAdvancedHandler {
       guard let isSnapshot else { throw FeedError.missing("type", in: "l2_data event") }
       guard let place else { throw FeedError.missing("product_id", in: "l2_data event") }
       guard place >= 0 else {
-        outcome.ignored += 1
+        hearing.ignored += 1
         continue
       }
       if !isRead {
         guard let slice else { throw FeedError.missing("updates", in: "l2_data event") }
         var updates = reader.reader(slice)
-        try readUpdates(&updates, place, isSnapshot, into: &batch)
+        try readUpdates(&updates, place, isSnapshot, &instruments, into: &batch)
       }
-      pending.append(
-        PendingBook(
-          place: place, isSnapshot: isSnapshot, bids: bidStart..<batch.bids.count, asks: askStart..<batch.asks.count))
+      batch.events.append(
+        .book(
+          BookEvent(
+            instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta,
+            bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: hearing.now)))
     }
   }
 
   private func readUpdates(
-    _ reader: inout FieldReader, _ place: Int, _ isSnapshot: Bool, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ place: Int, _ isSnapshot: Bool, _ instruments: inout InstrumentTable,
+    into batch: inout EventBatch
   ) throws(FeedError) {
-    try readChanges(&reader, place, "updates", isSnapshot ? Self.snapshotFormat : Self.updateFormat, into: &batch)
+    let format = isSnapshot ? Self.snapshotFormat : Self.updateFormat
+    try instruments.readChanges(&reader, place, "updates", format, into: &batch)
   }
 
   // MARK: Trades, statistics, liveness
 
   /// `[{"type":"update","trades":[…]},…]`; a `snapshot` is what was traded before the subscription.
   private func readTrades(
-    _ reader: inout FieldReader, now: Timestamp, _ outcome: inout Outcome, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "events"
     try reader.arrayStart()
@@ -236,7 +214,7 @@ extension CoinbaseAdvancedHandler {
           isBacklog = reader.equals(try reader.string("type"), "snapshot")
         } else if reader.equals(key, "trades") {
           if let isBacklog {
-            try readTradeList(&reader, isBacklog: isBacklog, now: now, &outcome, into: &batch)
+            try readTradeList(&reader, isBacklog: isBacklog, &instruments, &hearing, into: &batch)
             isRead = true
           } else {
             slice = try reader.rawValue("trades")
@@ -249,13 +227,13 @@ extension CoinbaseAdvancedHandler {
       guard let isBacklog else { throw FeedError.missing("type", in: "market_trades event") }
       guard let slice else { throw FeedError.missing("trades", in: "market_trades event") }
       var list = reader.reader(slice)
-      try readTradeList(&list, isBacklog: isBacklog, now: now, &outcome, into: &batch)
+      try readTradeList(&list, isBacklog: isBacklog, &instruments, &hearing, into: &batch)
     }
   }
 
   /// Appends the trades in the order of execution; they come in either order.
   private func readTradeList(
-    _ reader: inout FieldReader, isBacklog: Bool, now: Timestamp, _ outcome: inout Outcome,
+    _ reader: inout FieldReader, isBacklog: Bool, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count
@@ -264,8 +242,8 @@ extension CoinbaseAdvancedHandler {
     reader.field = "trades"
     try reader.arrayStart()
     while try reader.nextElement() {
-      guard let trade = try readTrade(&reader, isBacklog: isBacklog, now: now) else {
-        outcome.ignored += 1
+      guard let trade = try readTrade(&reader, isBacklog: isBacklog, &instruments, now: hearing.now) else {
+        hearing.ignored += 1
         continue
       }
       batch.events.append(.trade(trade))
@@ -289,16 +267,16 @@ extension CoinbaseAdvancedHandler {
   /// `side` is the maker's, which no documentation says: measured twice against the top of the book, and captured
   /// prints at the best ask say `SELL`.
   private func readTrade(
-    _ reader: inout FieldReader, isBacklog: Bool, now: Timestamp
+    _ reader: inout FieldReader, isBacklog: Bool, _ instruments: inout InstrumentTable, now: Timestamp
   ) throws(FeedError) -> Trade? {
     var fields = TradeFields()
     var place: Int?
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if try take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
+      if try instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
       if reader.equals(key, "product_id") {
         let name = try reader.string("product_id")
-        place = table.find(reader.text(name))
+        place = instruments.names.find(reader.text(name))
       } else {
         try reader.skipValue()
       }
@@ -306,28 +284,31 @@ extension CoinbaseAdvancedHandler {
     guard let place else { throw FeedError.missing("product_id", in: "trade") }
     guard place >= 0 else { return nil }
     fields.place = place
-    return try trade(fields, reader, Self.tradeFormat, now: now, isBacklog: isBacklog)
+    return try instruments.trade(fields, reader, Self.tradeFormat, now: now, isBacklog: isBacklog)
   }
 
   /// `[{"current_time":…,"heartbeat_counter":42}]`; the time is Go's own format and is not read.
-  private func readHeartbeats(_ reader: inout FieldReader, _ outcome: inout Outcome) throws(FeedError) {
+  private func readHeartbeats(_ reader: inout FieldReader) throws(FeedError) -> Int64? {
+    var counter: Int64?
     reader.field = "events"
     try reader.arrayStart()
     while try reader.nextElement() {
       try reader.objectStart()
       while let key = try reader.nextKey() {
         if reader.equals(key, "heartbeat_counter") {
-          outcome.heartbeat = try reader.int64("heartbeat_counter")
+          counter = try reader.int64("heartbeat_counter")
         } else {
           try reader.skipValue()
         }
       }
     }
+    return counter
   }
 
   /// `[{"type":"update","tickers":[…]}]`. Sent with trades, so no quote feed.
   private func readTickers(
-    _ reader: inout FieldReader, _ time: Timestamp, _ outcome: inout Outcome, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "events"
     try reader.arrayStart()
@@ -341,10 +322,10 @@ extension CoinbaseAdvancedHandler {
         try reader.arrayStart()
         while try reader.nextElement() {
           let slice = try reader.rawValue("tickers")
-          if let ticker = try readTicker(slice, reader, time) {
+          if let ticker = try readTicker(slice, reader, time, &instruments) {
             batch.events.append(.ticker(ticker))
           } else {
-            outcome.ignored += 1
+            hearing.ignored += 1
           }
         }
       }
@@ -356,7 +337,7 @@ extension CoinbaseAdvancedHandler {
     changePercent: "price_percent_chg_24_h")
 
   private func readTicker(
-    _ slice: FieldSlice, _ outer: borrowing FieldReader, _ time: Timestamp
+    _ slice: FieldSlice, _ outer: borrowing FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable
   ) throws(FeedError) -> Ticker? {
     var place: Int?
     var finder = outer.reader(slice)
@@ -364,7 +345,7 @@ extension CoinbaseAdvancedHandler {
     while let key = try finder.nextKey() {
       if finder.equals(key, "product_id") {
         let name = try finder.string("product_id")
-        place = table.find(finder.text(name))
+        place = instruments.names.find(finder.text(name))
       } else {
         try finder.skipValue()
       }
@@ -373,7 +354,7 @@ extension CoinbaseAdvancedHandler {
     guard place >= 0 else { return nil }
     var ticker = Ticker(instrument: InstrumentID(place), time: time)
     var reader = outer.reader(slice)
-    try readFigures(&reader, Self.tickerFormat, into: &ticker)
+    try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
     return ticker
   }
 }

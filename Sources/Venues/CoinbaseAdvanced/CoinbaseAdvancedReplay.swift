@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension CoinbaseAdvancedHandler {
+extension CoinbaseAdvanced {
   /// What every frame of Advanced Trade has, and none of the Exchange feed.
   static let sequenceMark = #""sequence_num""#
 

@@ -3,14 +3,16 @@ import MarketData
 
 /// Reading Deribit's messages: `{"method":"subscription","params":{"channel":…,"data":…}}`, heartbeats, and answers
 /// with an `id`. All numbers are bare, with exponents where that is shorter.
-extension DeribitHandler {
-  enum Channel { case book, quote, trades, ticker, platform, other }
+extension Deribit {
+  private enum Kind { case book, quote, trades, ticker, platform, other }
   private enum Method { case none, subscription, heartbeat, other }
 
-  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
     var method = Method.none
-    var channel: Channel?
+    var kind: Kind?
     var data: FieldSlice?
     var isTest = false
     var id: Int?
@@ -23,7 +25,7 @@ extension DeribitHandler {
         while let key = try reader.nextKey() {
           if reader.equals(key, "channel") {
             let slice = try reader.string("channel")
-            channel = Self.channel(reader.text(slice))
+            kind = Self.kind(reader.text(slice))
           } else if reader.equals(key, "data") {
             data = try reader.rawValue("data")
           } else if reader.equals(key, "type"), reader.peek() == .string {
@@ -50,22 +52,22 @@ extension DeribitHandler {
     try reader.end()
     switch method {
     case .subscription:
-      guard let channel else { throw FeedError.missing("channel", in: "subscription") }
+      guard let kind else { throw FeedError.missing("channel", in: "subscription") }
       guard let data else { throw FeedError.missing("data", in: "subscription") }
       var value = reader.reader(data)
-      try readNotification(&value, channel, now: now, into: &batch)
+      try readNotification(&value, kind, &instruments, &hearing, into: &batch)
     case .heartbeat:
-      if isTest { answerTest() }
+      if isTest { hearing.report(.send(Self.testAnswer)) }
       batch.events.append(.heartbeat)
-    case .other: counts.ignored += 1
+    case .other: hearing.ignored += 1
     case .none:
-      isAnswer = true
+      hearing.isAnswer = true
       if let error {
         var value = reader.reader(error)
-        try readError(&value, id: id, now: now)
+        try readError(&value, id: id, &hearing)
       } else if let result {
         var value = reader.reader(result)
-        try readResult(&value, id: id, now: now)
+        try readResult(&value, id: id, instruments, &hearing)
       } else {
         throw FeedError.missing("method, result or error", in: "message")
       }
@@ -73,7 +75,7 @@ extension DeribitHandler {
   }
 
   /// By what stands before the first point.
-  private static func channel(_ text: RawSpan) -> Channel {
+  private static func kind(_ text: RawSpan) -> Kind {
     text.withUnsafeBytes { bytes in
       func begins(_ prefix: StaticString) -> Bool {
         bytes.count >= prefix.utf8CodeUnitCount
@@ -89,15 +91,16 @@ extension DeribitHandler {
   }
 
   private func readNotification(
-    _ reader: inout FieldReader, _ channel: Channel, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ kind: Kind, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
-    switch channel {
-    case .book: try readBook(&reader, now: now, into: &batch)
-    case .quote: try readQuote(&reader, now: now, into: &batch)
-    case .trades: try readTrades(&reader, now: now, into: &batch)
-    case .ticker: try readTicker(&reader, now: now, into: &batch)
-    case .platform: try readPlatform(&reader)
-    case .other: counts.ignored += 1
+    switch kind {
+    case .book: try readBook(&reader, &instruments, &hearing, into: &batch)
+    case .quote: try readQuote(&reader, &instruments, now: hearing.now, into: &batch)
+    case .trades: try readTrades(&reader, &instruments, now: hearing.now, into: &batch)
+    case .ticker: try readTicker(&reader, &instruments, now: hearing.now, into: &batch)
+    case .platform: try readPlatform(&reader, &hearing)
+    case .other: hearing.ignored += 1
     }
   }
 
@@ -112,13 +115,14 @@ extension DeribitHandler {
   /// A snapshot names no number before it, or null, or any: older ones have had 0 and 20. Grouped books have no
   /// `type` and are not subscribed.
   private func readBook(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var place: Int?
     var isSnapshot: Bool?
     var number: Int64?
     var previous: Int64?
-    var time = now
+    var time = hearing.now
     var bids: FieldSlice?
     var asks: FieldSlice?
     try reader.objectStart()
@@ -129,7 +133,7 @@ extension DeribitHandler {
         asks = try reader.rawValue("asks")
       } else if reader.equals(key, "instrument_name") {
         let slice = try reader.string("instrument_name")
-        place = try self.place(reader.text(slice))
+        place = try instruments.place(reader.text(slice))
       } else if reader.equals(key, "type") {
         let slice = try reader.string("type")
         isSnapshot = reader.equals(slice, "snapshot") ? true : reader.equals(slice, "change") ? false : nil
@@ -138,51 +142,28 @@ extension DeribitHandler {
       } else if reader.equals(key, "prev_change_id"), reader.peek() == .number {
         previous = try reader.int64("prev_change_id")
       } else if reader.equals(key, "timestamp") {
-        time = try reader.time("timestamp", .epoch) ?? now
+        time = try reader.time("timestamp", .epoch) ?? hearing.now
       } else {
         try reader.skipValue()
       }
     }
     guard let place else { throw FeedError.missing("instrument_name", in: "book") }
     guard let isSnapshot else {
-      counts.ignored += 1
+      hearing.ignored += 1
       return
     }
     guard let number else { throw FeedError.missing("change_id", in: "book") }
+    guard isSnapshot || previous != nil else { throw FeedError.missing("prev_change_id", in: "book change") }
     let mark = BatchMark(batch)
-    try readSides(bids, asks, of: reader, place, Self.bookFormat, into: &batch)
-    if isSnapshot {
-      seen[place].snapshots += 1
-      feeds[place].book.snapshotArrived(now: now)
-      feeds[place].previous = -1
-    } else {
-      guard let previous else { throw FeedError.missing("prev_change_id", in: "book change") }
-      seen[place].deltas += 1
-      guard follows(place, number, previous, now: now, into: &batch) else {
-        mark.dropLevels(&batch)
-        return
-      }
-      seen[place].sequenceOK += 1
-      feeds[place].previous = previous
-    }
-    feeds[place].last = number
-    feeds[place].leading = nil
-    append(isSnapshot ? .snapshot : .delta, place, since: mark, time: time, into: &batch)
-  }
-
-  /// Whether a change joins the book. If it does not, and is not merely the last one again, the book is rebuilt: what
-  /// came before it is missing, or it is late itself.
-  private func follows(
-    _ place: Int, _ number: Int64, _ previous: Int64, now: Timestamp, into batch: inout EventBatch
-  ) -> Bool {
-    let feed = feeds[place]
-    // On its way when the book was left.
-    guard feed.book.isLive else { return false }
-    if previous == feed.last { return true }
-    if number == feed.last, previous == feed.previous { return false }
-    seen[place].gaps += 1
-    lose(place, .gap, now: now, into: &batch)
-    return false
+    try instruments.readSides(bids, asks, of: reader, place, Self.bookFormat, into: &batch)
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta,
+          bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: time)))
+    // What a snapshot says came before it is nothing that a change could repeat.
+    hearing.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : previous ?? 0))
+    lines[line(place)].leading = nil
   }
 
   // MARK: Quotes, trades and statistics
@@ -194,21 +175,21 @@ extension DeribitHandler {
   /// `{"timestamp":…,"instrument_name":…,"best_ask_price":92288.5,"best_bid_price":92288.0,"best_ask_amount":99470.0,"best_bid_amount":133440.0}`;
   /// a side without orders has an amount of 0, or null.
   private func readQuote(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     var fields = QuoteFields()
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if try !take(key, of: &reader, Self.quoteFormat, into: &fields) { try reader.skipValue() }
+      if try !instruments.take(key, of: &reader, Self.quoteFormat, into: &fields) { try reader.skipValue() }
     }
-    let quote = try quote(fields, reader, Self.quoteFormat, now: now)
-    let place = quote.instrument.index
-    if let old = feeds[place].quote, feeds[place].book.isLive, feeds[place].leading == nil,
+    let quote = try instruments.quote(fields, reader, Self.quoteFormat, now: now)
+    let place = line(quote.instrument.index)
+    if let old = lines[place].quote, lines[place].leading == nil,
       old.bid != quote.bid || old.bidSize != quote.bidSize || old.ask != quote.ask || old.askSize != quote.askSize
     {
-      feeds[place].leading = now
+      lines[place].leading = now
     }
-    feeds[place].quote = quote
+    lines[place].quote = quote
     batch.events.append(.quote(quote))
   }
 
@@ -221,36 +202,28 @@ extension DeribitHandler {
   /// `direction` is the taker's. Block trades are agreed upon away from the book and are no price of the market; the
   /// legs of combos are.
   private func readTrades(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "data"
-    let start = batch.events.count
     try reader.arrayStart()
     while try reader.nextElement() {
       var fields = TradeFields()
       var isBlock = false
       try reader.objectStart()
       while let key = try reader.nextKey() {
-        if try take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
+        if try instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
         if reader.equals(key, "block_trade_id") { isBlock = reader.peek() != .null }
         try reader.skipValue()
       }
-      var trade = try trade(fields, reader, Self.tradeFormat, now: now)
-      let place = trade.instrument.index
-      trade.isBacklog = !feeds[place].hasTraded && trade.time < feeds[place].subscribed - Market.clockTolerance
+      let trade = try instruments.trade(fields, reader, Self.tradeFormat, now: now)
       if !isBlock { batch.events.append(.trade(trade)) }
-    }
-    for event in batch.events[start...] {
-      guard case .trade(let trade) = event else { continue }
-      feeds[trade.instrument.index].hasTraded = true
-      count(trade)
     }
   }
 
   /// The figures of `stats` are of the last 24 h; any of them may be null or missing. `price_change` is in percent,
   /// as the high and low of captures show.
   private func readTicker(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     var place: Int?
     var time = now
@@ -262,7 +235,7 @@ extension DeribitHandler {
     while let key = try reader.nextKey() {
       if reader.equals(key, "instrument_name") {
         let slice = try reader.string("instrument_name")
-        place = try self.place(reader.text(slice))
+        place = try instruments.place(reader.text(slice))
       } else if reader.equals(key, "stats") {
         stats = try reader.rawValue("stats")
       } else if reader.equals(key, "last_price") {
@@ -279,32 +252,33 @@ extension DeribitHandler {
     }
     guard let place else { throw FeedError.missing("instrument_name", in: "ticker") }
     var ticker = Ticker(instrument: InstrumentID(place), time: time)
-    ticker.last = try readPrice(last, reader, place, "last_price")
-    ticker.bid = try readPrice(bid, reader, place, "best_bid_price")
-    ticker.ask = try readPrice(ask, reader, place, "best_ask_price")
+    ticker.last = try readPrice(last, reader, instruments, place, "last_price")
+    ticker.bid = try readPrice(bid, reader, instruments, place, "best_bid_price")
+    ticker.ask = try readPrice(ask, reader, instruments, place, "best_ask_price")
     if let stats {
       var value = reader.reader(stats)
-      if try !value.null() { try readFigures(&value, Self.statisticsFormat, into: &ticker) }
+      if try !value.null() { try instruments.readFigures(&value, Self.statisticsFormat, into: &ticker) }
     }
     batch.events.append(.ticker(ticker))
   }
 
   /// 0 stands for a side without orders.
   private func readPrice(
-    _ slice: FieldSlice?, _ outer: borrowing FieldReader, _ place: Int, _ field: StaticString
+    _ slice: FieldSlice?, _ outer: borrowing FieldReader, _ instruments: InstrumentTable, _ place: Int,
+    _ field: StaticString
   ) throws(FeedError) -> Int64? {
     guard let slice else { return nil }
     var reader = outer.reader(slice)
-    return try statisticsPrice(&reader, place, field).flatMap { $0 == 0 ? nil : $0 }
+    return try instruments.statisticsPrice(&reader, place, field).flatMap { $0 == 0 ? nil : $0 }
   }
 
   private static let statisticsFormat = TickerFormat(
     high: "high", low: "low", volume: "volume", quoteVolume: "volume_notional", changePercent: "price_change")
 
   /// `{"maintenance":true}`; other states have other fields.
-  private func readPlatform(_ reader: inout FieldReader) throws(FeedError) {
+  private func readPlatform(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
     guard reader.peek() == .object else {
-      counts.ignored += 1
+      hearing.ignored += 1
       return
     }
     var state: Bool?
@@ -316,33 +290,48 @@ extension DeribitHandler {
         try reader.skipValue()
       }
     }
-    if let state { maintenance(state) } else { counts.ignored += 1 }
+    guard let state else {
+      hearing.ignored += 1
+      return
+    }
+    hasSaidMaintenance = true
+    hearing.report(.maintenance(state))
   }
 
   // MARK: Answers
 
-  /// The channels that were subscribed or left, in any order; anything else where it was no such request.
-  private func readResult(_ reader: inout FieldReader, id: Int?, now: Timestamp) throws(FeedError) {
-    guard let id, reader.peek() == .array else { return }
-    var books: Set<Int> = []
+  /// The channels that were subscribed or left, in any order; anything else where it was no such request. A channel
+  /// that is missing there does not exist: nothing else says so.
+  private func readResult(
+    _ reader: inout FieldReader, id: Int?, _ instruments: InstrumentTable, _ hearing: inout Hearing
+  ) throws(FeedError) {
+    guard let id else { return }
+    guard reader.peek() == .array else { return hearing.report(.acknowledged(id: id, place: nil, channel: nil)) }
+    var topics: [Topic] = []
+    var isPlatform = false
     try reader.arrayStart()
     while try reader.nextElement() {
       guard reader.peek() == .string else {
         try reader.skipValue()
         continue
       }
-      let channel = try reader.decodedString("result")
-      let parts = channel.split(separator: ".")
-      guard parts.count == 3, parts[0] == "book" else { continue }
-      var name = String(parts[1])
-      let place = name.withUTF8 { table.find(UnsafeRawBufferPointer($0)) }
-      if place >= 0 { books.insert(place) }
+      let name = try reader.decodedString("result")
+      isPlatform = isPlatform || name == "platform_state"
+      let parts = name.split(separator: ".")
+      guard parts.count > 1, let place = instruments.place(named: String(parts[1])),
+        let channel = facts.channels.firstIndex(where: { $0.name == parts[0] })
+      else { continue }
+      topics.append(Topic(place: place, channel: channel))
     }
-    acknowledged(id, books: books, now: now)
+    followsPlatform = followsPlatform || isPlatform
+    // A platform that takes subscriptions and says nothing of maintenance is back.
+    if !topics.isEmpty, !hasSaidMaintenance { hearing.report(.maintenance(false)) }
+    hearing.report(.taken(id: id, topics, rest: "Deribit did not subscribe it: it is not listed, or has expired"))
   }
 
-  /// `{"code":10028,"message":"too_many_requests","data":null}`
-  private func readError(_ reader: inout FieldReader, id: Int?, now: Timestamp) throws(FeedError) {
+  /// `{"code":10028,"message":"too_many_requests","data":null}`. One that is refused as a whole does not say for whose
+  /// sake.
+  private func readError(_ reader: inout FieldReader, id: Int?, _ hearing: inout Hearing) throws(FeedError) {
     var code: Int64 = 0
     var message = ""
     try reader.objectStart()
@@ -355,6 +344,9 @@ extension DeribitHandler {
         try reader.skipValue()
       }
     }
-    try refusedRequest(id, code: code, message: message, now: now)
+    hearing.report(
+      .refused(
+        Hearing.Refusal(
+          id: id, reason: "code \(code): \(message)", effect: code == 10028 ? .pause(nil) : .final)))
   }
 }

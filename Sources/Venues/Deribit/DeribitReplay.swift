@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension DeribitHandler {
+extension Deribit {
   /// A name is one of the venue (`BTC_USDC-PERPETUAL`, `BTC_USDC-25DEC26`), or a symbol as it was configured.
   static let replay = VenueReplay(
     title: "Deribit's linear contracts", names: ["deribit"], lists: ["/api/v2/public/get_instruments"],

@@ -36,6 +36,8 @@ struct BookKeeper {
   /// Those of the newest message that moved the book's number on.
   private var newest = UpdateNumbers(first: 0, last: 0)
   private var isJoined = false
+  /// Whether its subscription has been ended, and the new one has not been sent.
+  private var isLeft = false
   /// Snapshots in a row that were too old.
   private(set) var staleSnapshots = 0
 
@@ -61,7 +63,14 @@ struct BookKeeper {
 
   /// A request for its subscription waits, or was sent.
   mutating func queued(now: Timestamp) { if !isBridged { stream.queued(now: now) } }
-  mutating func subscribed(now: Timestamp) { if !isBridged { stream.subscribed(now: now) } }
+  mutating func subscribed(now: Timestamp) {
+    isLeft = false
+    if !isBridged { stream.subscribed(now: now) }
+  }
+
+  /// The end of its subscription was sent: a snapshot that still comes is of the one that has ended, and nothing would
+  /// follow it.
+  mutating func left() { if !isBridged { isLeft = true } }
 
   /// Whether a streamed book is to be subscribed again.
   func isDue(now: Timestamp) -> Bool { !isBridged && stream.isDue(now: now) }
@@ -72,6 +81,7 @@ struct BookKeeper {
   ) -> Verdict {
     if isBridgedFirst || numbers?.isBridged == true { return takeBridged(event, numbers, batch) }
     if event.kind == .snapshot || isWhole(numbers) {
+      guard !isLeft else { return .nothing }
       isBridged = false
       isJoined = false
       newest = numbers?.numbers ?? UpdateNumbers(first: 0, last: 0)
@@ -81,12 +91,14 @@ struct BookKeeper {
     guard stream.isLive, !isBridged else { return .nothing }
     guard let numbers = numbers?.numbers, let rule else { return .applied }
     // The same again, by all of its numbers.
-    if numbers == newest { return !isJoined && rule.isOld(numbers, newest.last) ? .old : .nothing }
+    if rule.provesLinks, numbers == newest {
+      return !isJoined && rule.isOld(numbers, newest.last) ? .old : .nothing
+    }
     if rule.follows(numbers, newest.last) {
       // One that names the number again says that nothing has changed: what linked the one before may come once more.
       if numbers.last != newest.last { newest = numbers }
       isJoined = true
-      return .followed
+      return rule.provesLinks ? .followed : .applied
     }
     if !isJoined, rule.isOld(numbers, newest.last) { return .old }
     return rule.isRepeat(numbers, newest.last) ? .nothing : .gap
@@ -166,5 +178,6 @@ struct BookKeeper {
     isBridged = isBridgedFirst
     newest = UpdateNumbers(first: 0, last: 0)
     isJoined = false
+    isLeft = false
   }
 }

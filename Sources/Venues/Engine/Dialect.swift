@@ -27,6 +27,9 @@ package class Dialect {
   /// own goes on all the same, as a count of the connection's messages does.
   func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {}
 
+  /// A book was subscribed and did not come: it is asked for again, and by another name if it has one.
+  func silent(_ place: Int) {}
+
   /// The connection is gone, and with it what the dialect kept of it.
   func forget() {}
 

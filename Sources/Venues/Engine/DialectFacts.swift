@@ -10,10 +10,16 @@ struct DialectFacts {
     /// The longest time between two messages of it that lives, market or no market, µs; nil where nothing is promised.
     /// A channel that is dead by that is subscribed again (`SilenceWatch`).
     var every: Int64?
+    /// Whether it dies with all channels of its symbol, the book included: then all of them are subscribed again.
+    var isOfAll: Bool
+    /// Symbols in one request at most, where that is fewer than `Grouping` says: as what it begins with is large.
+    var atMost: Int?
 
-    init(_ name: String, every: Int64? = nil) {
+    init(_ name: String, every: Int64? = nil, isOfAll: Bool = false, atMost: Int? = nil) {
       self.name = name
       self.every = every
+      self.isOfAll = isOfAll
+      self.atMost = atMost
     }
   }
 
@@ -36,6 +42,9 @@ struct DialectFacts {
     var limit: Int
     /// Whether the limit is an address's: then connections share it.
     var isShared = false
+    /// Where answers do not say what they are to: one request is under way at a time, and the next is sent when the
+    /// one before it was answered, or has not been for so long, µs. Precondition: `atOnce` is 1.
+    var oneByOne: Int64?
     /// Topics that a connection may begin and end in an hour; nil where nobody counts them. Before it would be more,
     /// another connection is made, which begins a count of its own.
     var topicsPerHour: Int?
@@ -149,6 +158,8 @@ struct DialectFacts {
   var bridge: Bridge?
   var pacing: Pacing
   var ping: Ping?
+  /// Whether the first message on a connection is a request like others, which is answered.
+  var answersGreeting = false
   /// How the list comes: by REST, or as a channel of the stream that is asked for again if it has not come after this
   /// long, µs.
   var listTimeout: Int64?
@@ -193,6 +204,15 @@ struct DialectFacts {
   /// tells.
   var beginsWithOldTrades = false
   var salvage: [Salvaged]
+  /// Whether one bad symbol has its whole request refused: one that was refused before, or came after the others, is
+  /// asked for apart from them.
+  var isSpoiltByOne = false
+  /// Where no number tells that a book's message was lost: of these every message has one, and it says what the message
+  /// is. What has none of them, or is a book's and does not say whose, may have been any book's. Empty where numbers
+  /// tell.
+  var kinds: [StaticString] = []
+  /// Which markets of the list are shown as markets of their own; nil where all are.
+  var isShown: (@Sendable (ListedMarket) -> Bool)?
   /// Better words for a symbol that is not listed, for one who knows the venue's other names.
   var unlisted: (@Sendable (_ wanted: FeedSymbol, _ markets: [ListedMarket]) -> String?)?
 

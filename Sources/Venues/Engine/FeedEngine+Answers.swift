@@ -10,7 +10,10 @@ extension FeedEngine {
         if !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
         if topic.channel == 0 { lines[topic.place].acknowledged = now }
       }
+      if facts.pacing.oneByOne != nil { flush(now) }
+    case .taken(let id, let topics, let reason): try take(topics, of: id, rest: reason, now: now)
     case .refused(let refusal): try act(refusal, now: now)
+    case .newestTrade(let place, let id): compareTrades(place, id)
     case .welcome(let pingAfter): welcomed(pingAfter, now)
     case .greeted: greetingDue = nil
     case .ended(let topic) where topic.channel == 0:
@@ -33,16 +36,41 @@ extension FeedEngine {
 
   private func act(_ refusal: Hearing.Refusal, now: Timestamp) throws(FeedError) {
     let rest = refusal.takesRest ? desk.answeredRest(of: refusal) : nil
-    var request = desk.answered(id: refusal.id, place: refusal.place, channel: refusal.channel)
+    var request = desk.refused(refusal)
     // What it names is not of that request: all of it was refused.
     if refusal.takesRest, request == nil { request = desk.answered(id: refusal.id, place: nil, channel: nil) }
     if let rest {
       queueBooks(desk.topics(rest).filter { $0.channel == 0 }, now)
       desk.again(rest)
     }
-    defer { if rest != nil { flush(now) } }
     if case .pause(let wait) = refusal.effect { desk.pause(wait, now: now) }
-    guard let request else { throw FeedError(.refused, "\(refusal.what): \(refusal.reason)") }
+    // What waits for the answer, or goes again without the one that spoilt it, waits for nothing else.
+    defer { if rest != nil || facts.pacing.oneByOne != nil || !refusal.blames.isEmpty { flush(now) } }
+    // The end of a subscription that is refused is no refusal of the one that follows it.
+    guard let request, !request.isEnd else { throw FeedError(.refused, "\(refusal.what): \(refusal.reason)") }
+    let symbols = desk.symbols(of: request)
+    let blamed = symbols.filter(refusal.blames.contains)
+    guard !blamed.isEmpty, blamed.count < symbols.count else { return try act(refusal, request, now: now) }
+    var (bad, good, blame) = (request, request, refusal)
+    good.places.removeAll { blamed.contains(desk.topic($0).place) }
+    bad.places.removeAll { !blamed.contains(desk.topic($0).place) }
+    queueBooks(desk.topics(good).filter { $0.channel == 0 }, now)
+    desk.putBack(good)
+    blame.effect = .finalForAll
+    try act(blame, bad, now: now)
+  }
+
+  /// Of a request these topics were carried out, and no others.
+  private func take(_ topics: [Topic], of id: Int, rest reason: String, now: Timestamp) throws(FeedError) {
+    guard let (taken, rest) = desk.acknowledged(id: id, only: topics), !rest.isEnd else { return }
+    for topic in taken where topic.channel == 0 { lines[topic.place].acknowledged = now }
+    guard !rest.places.isEmpty else { return }
+    try act(Hearing.Refusal(reason: reason, effect: .finalForAll), rest, now: now)
+  }
+
+  private func act(
+    _ refusal: Hearing.Refusal, _ request: SubscriptionDesk.Request, now: Timestamp
+  ) throws(FeedError) {
     let words = FeedError(.refused, "\(words(request)): \(refusal.reason)")
     let topics = desk.topics(request)
     // Where the symbol itself was refused, its book has said so.
@@ -73,9 +101,20 @@ extension FeedEngine {
       rest.places.removeAll { code in
         code % facts.channels.count == 0 || dead.contains { $0.place == code / facts.channels.count }
       }
-      if !rest.places.isEmpty { desk.rest(rest, now: now) }
+      if !rest.places.isEmpty || rest.isGreeting { desk.rest(rest, now: now) }
       if dead.isEmpty { throw words }
     }
+  }
+
+  /// The venue says which trade of a symbol is its newest. One that it knew of the last time, and that has not come
+  /// since, is missing.
+  private func compareTrades(_ place: Int, _ id: Int64) {
+    let missed = lines[place].toldTrade - lines[place].lastTrade
+    if lines[place].lastTrade > 0, missed > 0 {
+      seen[place].missedTrades &+= Int(missed)
+      lines[place].lastTrade = lines[place].toldTrade
+    }
+    lines[place].toldTrade = id
   }
 
   private func queueBooks(_ topics: [Topic], _ now: Timestamp) {

@@ -10,7 +10,10 @@ extension FeedEngine {
     /// Whose trades are the first of it.
     var newcomer = -1
     var hasLost = false
-    for topic in hearing.heard where !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+    for topic in hearing.heard {
+      desk.flows(topic)
+      if !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+    }
     while index < batch.events.count {
       if hasEnded, let place = Self.place(of: batch.events[index]), lines[place].isEnded {
         if case .book = batch.events[index] { book += 1 }
@@ -68,6 +71,17 @@ extension FeedEngine {
       first += 1
     }
     return first
+  }
+
+  /// The books that a message was of which could not be read; nil if it was of none.
+  func booksOfBroken(_ message: RawSpan) -> [Int]? {
+    if !facts.kinds.isEmpty, !facts.kinds.contains(where: { Salvage.contains(message, $0) }) {
+      return Array(lines.indices)
+    }
+    guard let fact = facts.salvage.first(where: { Salvage.contains(message, $0.mark) }) else { return nil }
+    let places = Salvage.symbols(message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
+    if !facts.kinds.isEmpty, places.isEmpty, !Salvage.hasText(message, key: fact.key) { return Array(lines.indices) }
+    return places
   }
 
   /// Whose an event is.

@@ -6,7 +6,9 @@ extension FeedEngine {
   func subscribeMissing(_ now: Timestamp) {
     let places = lines.indices.filter { lines[$0].isCarried && !lines[$0].isAsked }
     guard !places.isEmpty else { return }
-    desk.subscribe(places)
+    let apart = facts.isSpoiltByOne ? places.filter { lines[$0].isSuspect } : []
+    desk.subscribe(places.filter { !apart.contains($0) })
+    for place in apart { desk.subscribe([place]) }
     for place in places {
       lines[place].isAsked = true
       lines[place].book.queued(now: now)
@@ -19,7 +21,7 @@ extension FeedEngine {
 
   /// Subscribes the books again whose time has come: those that have been live before whatever else waits.
   func renewBooks(_ now: Timestamp) {
-    guard !desk.outbox.isPaused(at: now) else { return }
+    guard !desk.outbox.isPaused(at: now), !desk.gathers(now: now) else { return }
     var due = lines.indices.filter { lines[$0].isCarried && lines[$0].book.isDue(now: now) }
     guard !due.isEmpty else { return }
     if let limit = facts.silentAttempts,
@@ -30,7 +32,10 @@ extension FeedEngine {
       leave("\(known[hopeless].venueSymbol) got no snapshot by subscribing again", within: RequestDeadline.renewal)
       due.removeAll { lines[$0].wasLive && lines[$0].book.silentAttempts >= limit }
     }
-    for place in due { lines[place].book.queued(now: now) }
+    for place in due {
+      if lines[place].book.silentAttempts > 0 { dialect.silent(place) }
+      lines[place].book.queued(now: now)
+    }
     // The ones that are put before all others last, in their order.
     desk.renew(due.filter { !lines[$0].wasLive }, channel: 0)
     for place in groupsFirst(due.filter { lines[$0].wasLive }) { desk.renew(place, channel: 0, isFirst: true) }
@@ -52,6 +57,12 @@ extension FeedEngine {
 
   /// Sends what is still wanted of a request; false if the hour has no room for it.
   private func send(_ request: SubscriptionDesk.Request, _ now: Timestamp) -> Bool {
+    if request.isGreeting {
+      guard let text = spell(.greeting, now) else { return true }
+      send(text, now)
+      desk.sent(request, as: requestID, now: now)
+      return true
+    }
     var request = request
     // Of a symbol that was refused nothing is asked for, and a book whose snapshot has come after all is left as it is.
     request.places.removeAll {
@@ -68,8 +79,11 @@ extension FeedEngine {
     topicsOfHour += topics.count
     send(text, now)
     desk.sent(request, as: requestID, now: now)
-    guard !request.isEnd else { return true }
     for topic in topics where topic.channel == 0 {
+      guard !request.isEnd else {
+        lines[topic.place].book.left()
+        continue
+      }
       if lines[topic.place].subscribed == .distantFuture { lines[topic.place].subscribed = now }
       lines[topic.place].book.subscribed(now: now)
     }
@@ -118,6 +132,7 @@ extension FeedEngine {
 
   /// Whether a request that was not answered need not be sent again.
   func isMoot(_ request: inout SubscriptionDesk.Request, _ now: Timestamp) -> Bool {
+    if request.isEnd || request.isGreeting { return request.isEnd }
     var silent: [Int] = []
     request.places.removeAll { code in
       let topic = desk.topic(code)
@@ -139,6 +154,7 @@ extension FeedEngine {
 
   /// Names a request for people.
   func words(_ request: SubscriptionDesk.Request) -> String {
+    if request.isGreeting { return "the first request of the connection" }
     let topics = desk.topics(request)
     let channels = Set(topics.map(\.channel)).sorted().map { facts.channels[$0].name }
     let symbols = desk.symbols(of: request)

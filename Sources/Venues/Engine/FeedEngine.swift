@@ -28,9 +28,13 @@ package final class FeedEngine: SymbolHandler {
     /// Whether the newest list has it, and it can be carried.
     var isListed = true
     var isRefused = false
+    /// Whether it was refused before, or came after the others.
+    var isSuspect = false
     /// Whether its channels have been asked for on this connection.
     var isAsked = false
     var lastTrade: Int64 = 0
+    /// The newest trade by what the venue said of it before.
+    var toldTrade: Int64 = 0
     /// When a live book whose updates are not numbered is renewed.
     var renewDue = Timestamp.distantFuture
     /// A trade that is newer than the newest update: its time, and when it came.
@@ -81,6 +85,8 @@ package final class FeedEngine: SymbolHandler {
   private var lastPing = Timestamp.distantPast
   private var lastSent = Timestamp.distantPast
   var hearing = Hearing()
+  /// Whether the message that is being taken could be read.
+  private var isRead = false
 
   init(_ dialect: Dialect, venue: Venue, configuration: FeedConfiguration) {
     self.dialect = dialect
@@ -116,7 +122,9 @@ package final class FeedEngine: SymbolHandler {
       for symbol in symbols { refuse(symbol, reason) }
       return
     }
-    if let greeting = spell(.greeting, now) {
+    if facts.answersGreeting {
+      desk.greet()
+    } else if let greeting = spell(.greeting, now) {
       send(greeting, now)
       if facts.awaitsGreeting { greetingDue = now + RequestDeadline.answer }
     }
@@ -149,7 +157,8 @@ package final class FeedEngine: SymbolHandler {
     for place in lines.indices {
       var book = lines[place].book
       book.disconnected()
-      lines[place] = Line(book: book, isEnded: lines[place].isEnded)
+      lines[place] = Line(
+        book: book, isSuspect: lines[place].isSuspect || lines[place].isRefused, isEnded: lines[place].isEnded)
     }
     for topic in watches.indices { watches[topic]?.disconnected() }
   }
@@ -190,6 +199,7 @@ package final class FeedEngine: SymbolHandler {
     dialect.tick(known, &hearing)
     for report in hearing.reports { try? act(report, now: now, into: &batch) }
     guard !watches.isEmpty else { return }
+    var dead: [Int] = []
     for code in watches.indices {
       let topic = desk.topic(code)
       guard lines[topic.place].isCarried,
@@ -197,10 +207,14 @@ package final class FeedEngine: SymbolHandler {
       else { continue }
       if topic.channel == 0 {
         take(topic.place, outOfSync: .stale, now: now, into: &batch)
+      } else if facts.channels[topic.channel].isOfAll {
+        take(topic.place, outOfSync: .stale, now: now, into: &batch)
+        dead.append(topic.place)
       } else {
         desk.renew([topic.place], channel: topic.channel)
       }
     }
+    desk.renew(dead, channels: 1..<facts.channels.count)
   }
 
   private func ping(_ now: Timestamp) {
@@ -315,7 +329,8 @@ package final class FeedEngine: SymbolHandler {
     markets?.newList()
     let others = configuredMarkets(among: listed, names)
     let symbols = Set(others.map(\.symbol))
-    let carried = carry(listed + others, listing: { !symbols.contains($0.symbol) }, into: &batch)
+    let isShown = facts.isShown ?? { _ in true }
+    let carried = carry(listed + others, listing: { !symbols.contains($0.symbol) && isShown($0) }, into: &batch)
     makeLines()
     for place in lines.indices { lines[place].isListed = carried.contains(place) }
     placeMarkets()
@@ -324,12 +339,17 @@ package final class FeedEngine: SymbolHandler {
   override func carried(_ market: ListedMarket) -> ListedMarket? { known(of: market) }
 
   override func refusal(of market: ListedMarket, for symbol: String) -> String? {
-    carrier(of: market).map { "\(venue.title)'s \(market.venueSymbol) is carried as \($0.text): leave one of them out" }
+    if let carrier = carrier(of: market) {
+      return "\(venue.title)'s \(market.venueSymbol) is carried as \(carrier.text): leave one of them out"
+    }
+    // A book may have two names, of which one is carried.
+    guard let place = known.place(named: market.venueSymbol), configuredName(place) != symbol else { return nil }
+    return "\(symbol) is the same book as \(configuredName(place)), which is carried: leave one of them out"
   }
 
   /// Makes room for the instruments that are new.
   func makeLines() {
-    while lines.count < known.count { lines.append(Line(book: BookKeeper(facts))) }
+    while lines.count < known.count { lines.append(Line(book: BookKeeper(facts), isSuspect: isConnected)) }
     desk.grow(to: lines.count)
     if facts.channels.contains(where: { $0.every != nil }) {
       while watches.count < desk.states.count {
@@ -382,7 +402,7 @@ package final class FeedEngine: SymbolHandler {
       guard lines[place].isRefused || lines[place].isToldSilent else { continue }
       var book = lines[place].book
       book.stop()
-      lines[place] = Line(book: book, isEnded: lines[place].isEnded)
+      lines[place] = Line(book: book, isSuspect: true, isEnded: lines[place].isEnded)
       desk.forget(place)
     }
     guard facts.listTimeout != nil else {
@@ -398,29 +418,32 @@ package final class FeedEngine: SymbolHandler {
 
   override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     let start = batch.events.count
+    isRead = false
     hearing.begin(now: now)
     try dialect.read(message, &known, &hearing, into: &batch)
     if hearing.mayBeCanary, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
+    isRead = true
+    // `tick` has a hearing of its own.
+    let reports = hearing.reports
     isAnswer = hearing.isAnswer
     counts.ignored += hearing.ignored
     if let place = hearing.linked { seen[place].sequenceOK += 1 }
     let lost = hearing.lostBefore
     let first = lost.map { loseBooks($0, before: start, now: now, into: &batch) } ?? start
     take(from: first, now: now, into: &batch)
-    let reports = hearing.reports
     if lost != nil { tick(now: now, into: &batch) }
     for report in reports { try act(report, now: now, into: &batch) }
   }
 
   /// Of a message that could not be read only a book loses something.
   override func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    // What was read, and says that a request was refused, is no broken message.
+    guard !isRead else { return }
     hearing.begin(now: now)
     dialect.missed(message, known, &hearing)
     for topic in hearing.heard where !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
     for report in hearing.reports { try? act(report, now: now, into: &batch) }
-    for fact in facts.salvage where Salvage.contains(message, fact.mark) {
-      let places = Salvage.symbols(
-        message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
+    if let places = booksOfBroken(message) {
       for place in places {
         take(place, outOfSync: .malformed, now: now, into: &batch)
         if unnumbered != nil { beginAnew(place, now) }

@@ -29,6 +29,9 @@ struct Hearing {
     var id: Int?
     var place: Int?
     var channel: Int?
+    /// Of a request that was refused whole, the symbols that spoil it, as far as the venue names them: the others are
+    /// asked for again at once. A text that names all of them says nothing.
+    var blames: [Int] = []
     /// The venue's words, for people.
     var reason: String
     var effect = Effect.final
@@ -42,6 +45,10 @@ struct Hearing {
     /// A subscription was carried out, or what ends one was. `place` nil: all of the request.
     case acknowledged(id: Int?, place: Int?, channel: Int?)
     case refused(Refusal)
+    /// Of a request these topics were carried out. The rest was refused, for this reason.
+    case taken(id: Int, [Topic], rest: String)
+    /// The number of a symbol's newest trade, where the venue says it again.
+    case newestTrade(place: Int, id: Int64)
     /// The venue is ready for subscriptions, and wants a ping this often, µs.
     case welcome(pingAfter: Int64?)
     /// The greeting was answered.

@@ -24,6 +24,8 @@ struct SubscriptionDesk {
   struct Request: SymbolRequest, RepeatedRequest {
     var places: [Int]
     var isEnd = false
+    /// The first on a connection, which is about no topic.
+    var isGreeting = false
     /// Whether it is the end of what is not begun again.
     var isLast = false
     var attempts = 0
@@ -32,6 +34,9 @@ struct SubscriptionDesk {
 
   private let channels: Int
   private let grouping: DialectFacts.Grouping
+  /// By channel, symbols in one request at most.
+  private let most: [Int]
+  private let oneByOne: Int64?
   private let answersEachTopic: Bool
   private let answerWithin: Int64
   private(set) var states: [State] = []
@@ -41,6 +46,13 @@ struct SubscriptionDesk {
   init(_ facts: DialectFacts, connections: Int) {
     channels = facts.channels.count
     grouping = facts.pacing.grouping
+    oneByOne = facts.pacing.oneByOne
+    let together =
+      switch facts.pacing.grouping {
+      case .topic: 1
+      case .channel(let count), .symbols(let count): count
+      }
+    most = facts.channels.map { min($0.atMost ?? together, together) }
     answersEachTopic = facts.answersEachTopic
     answerWithin = facts.answerWithin
     outbox = RequestOutbox(
@@ -69,9 +81,9 @@ struct SubscriptionDesk {
     switch grouping {
     case .topic:
       for channel in 0..<channels { for place in places { append([place * channels + channel]) } }
-    case .channel(let count):
+    case .channel:
       for channel in 0..<channels {
-        for some in Self.groups(of: places, count) { append(some.map { $0 * channels + channel }) }
+        for some in Self.groups(of: places, most[channel]) { append(some.map { $0 * channels + channel }) }
       }
     case .symbols(let count):
       for some in Self.groups(of: places, count) {
@@ -83,16 +95,42 @@ struct SubscriptionDesk {
   /// Wants a channel of some symbols ended and begun again, as one piece.
   /// - Parameter isFirst: before whatever else waits.
   mutating func renew(_ places: [Int], channel: Int, isFirst: Bool = false) {
-    let count =
-      switch grouping {
-      case .topic: 1
-      case .channel(let count), .symbols(let count): count
-      }
-    for some in Self.groups(of: places, count) {
-      let codes = some.map { $0 * channels + channel }
-      set(.queued, codes)
-      outbox.append(together: Request(places: codes, isEnd: true), Request(places: codes), isFirst: isFirst)
+    for some in Self.groups(of: places, most[channel]) {
+      renew(codes: some.map { $0 * channels + channel }, isFirst: isFirst)
     }
+  }
+
+  /// The same of several channels: in one request where one has all channels of a symbol.
+  mutating func renew(_ places: [Int], channels several: Range<Int>) {
+    guard case .symbols(let count) = grouping else {
+      for channel in several { renew(places, channel: channel) }
+      return
+    }
+    for some in Self.groups(of: places, count) {
+      renew(codes: some.flatMap { place in several.map { place * channels + $0 } }, isFirst: false)
+    }
+  }
+
+  private mutating func renew(codes: [Int], isFirst: Bool) {
+    set(.queued, codes)
+    let (end, beginning) = (Request(places: codes, isEnd: true), Request(places: codes))
+    if oneByOne == nil {
+      outbox.append(together: end, beginning, isFirst: isFirst)
+    } else if isFirst {
+      outbox.putBack(end, beginning)
+    } else {
+      outbox.append(end, beginning)
+    }
+  }
+
+  /// Wants the first request of a connection, where it is answered.
+  mutating func greet() { outbox.append(Request(places: [], isGreeting: true)) }
+
+  /// Whether what is wanted now had better wait, as one request of several symbols will do for what is wanted until
+  /// something can be sent.
+  func gathers(now: Timestamp) -> Bool {
+    if case .topic = grouping { return false }
+    return !isOpen(now: now)
   }
 
   /// The same request again: behind all others, or as soon as it is `due`.
@@ -121,7 +159,7 @@ struct SubscriptionDesk {
 
   /// Asks again later, ever more rarely, for what was refused beside a book.
   mutating func rest(_ request: Request, now: Timestamp) {
-    guard !request.places.isEmpty else { return }
+    guard !request.places.isEmpty || request.isGreeting else { return }
     var request = request
     request.attempts = 0
     request.refusals += 1
@@ -166,10 +204,15 @@ struct SubscriptionDesk {
 
   // MARK: Sending
 
+  /// Whether something may be sent now.
+  private func isOpen(now: Timestamp) -> Bool {
+    outbox.isOpen(at: now) && (oneByOne == nil || !outbox.isAwaiting)
+  }
+
   /// What may be sent now. Requests about one channel are joined where the venue takes several symbols in one. No
   /// allocation if there is nothing.
   mutating func take(now: Timestamp) -> [Request] {
-    let taken = outbox.take(now: now)
+    let taken = isOpen(now: now) ? outbox.take(now: now) : []
     guard taken.count > 1, case .channel = grouping else { return taken }
     var joined: [Request] = []
     for request in taken {
@@ -186,11 +229,12 @@ struct SubscriptionDesk {
     return joined
   }
 
-  /// A request was sent with this number. The end of a subscription is answered by what follows it.
+  /// A request was sent with this number. The end of a subscription is answered by what follows it, unless requests go
+  /// one by one.
   mutating func sent(_ request: Request, as id: Int, now: Timestamp) {
-    guard !request.isEnd else { return }
-    set(.sent, request.places)
-    outbox.sent(request, as: id, within: answerWithin, now: now)
+    guard !request.isEnd || oneByOne != nil else { return }
+    if !request.isEnd { set(.sent, request.places) }
+    outbox.sent(request, as: id, within: oneByOne ?? answerWithin, now: now)
   }
 
   /// The requests whose answers are overdue; they are not awaited any more.
@@ -200,7 +244,9 @@ struct SubscriptionDesk {
 
   /// Takes the request that an answer is to, or the part of it that the answer is about; nil if none awaits it.
   mutating func answered(id: Int?, place: Int?, channel: Int?) -> Request? {
-    guard place != nil || channel != nil else { return id.flatMap { outbox.answered($0) } }
+    guard place != nil || channel != nil else {
+      return id.map { outbox.answered($0) } ?? (oneByOne == nil ? nil : outbox.answeredOldest())
+    }
     return outbox.answered(id) { code in
       (place == nil || code / channels == place) && (channel == nil || code % channels == channel)
     }
@@ -229,9 +275,32 @@ struct SubscriptionDesk {
   /// Something was carried out: the topics that this acknowledges.
   mutating func acknowledged(id: Int?, place: Int?, channel: Int?) -> [Topic] {
     rateBackoff.reset()
-    guard let request = answered(id: id, place: place, channel: channel) else { return [] }
+    guard let request = answered(id: id, place: place, channel: channel), !request.isEnd else { return [] }
     set(.acknowledged, request.places)
     return topics(request)
+  }
+
+  /// Takes the request that was refused, or the part of it that the refusal is about; nil if none awaits an answer.
+  mutating func refused(_ refusal: Hearing.Refusal) -> Request? {
+    guard refusal.id == nil, oneByOne == nil, !refusal.blames.isEmpty else {
+      return answered(id: refusal.id, place: refusal.place, channel: refusal.channel)
+    }
+    return outbox.takeAwaited {
+      !$1.isEnd && $1.places.contains { refusal.blames.contains($0 / channels) }
+    } part: {
+      ($0, true)
+    }
+  }
+
+  /// Of a request some topics were carried out: which, and the rest of it; nil if none awaits the answer.
+  mutating func acknowledged(id: Int, only topics: [Topic]) -> (taken: [Topic], rest: Request)? {
+    rateBackoff.reset()
+    guard var request = outbox.answered(id) else { return nil }
+    let codes = Set(topics.map(code))
+    let taken = request.places.filter(codes.contains)
+    set(.acknowledged, taken)
+    request.places.removeAll(where: codes.contains)
+    return (taken.map(topic), request)
   }
 
   /// What comes is as good as an acknowledgement: of the channel, and of all that was asked for with it.

@@ -92,6 +92,9 @@ struct RequestOutbox<Request> {
     return taken
   }
 
+  /// Whether an answer is awaited.
+  var isAwaiting: Bool { !awaited.isEmpty }
+
   /// A request was sent with this number, which its answer will have.
   /// - Parameter deadline: how long the answer may take, µs; the same for all of an outbox.
   mutating func sent(_ request: Request, as id: Int, within deadline: Int64 = RequestDeadline.answer, now: Timestamp) {
@@ -113,6 +116,9 @@ struct RequestOutbox<Request> {
   mutating func answered(_ id: Int) -> Request? {
     awaited.firstIndex { $0.id == id }.map { awaited.remove(at: $0).request }
   }
+
+  /// The oldest request that awaits an answer, where answers come in their order; nil if none does.
+  mutating func answeredOldest() -> Request? { awaited.isEmpty ? nil : awaited.removeFirst().request }
 
   /// Takes a part of the first awaited request that `matches`; `part` cuts it off, and says whether that was all.
   mutating func takeAwaited(

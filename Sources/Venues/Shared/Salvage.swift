@@ -36,6 +36,19 @@ enum Salvage {
     }
   }
 
+  /// Whether some `key` (given with its quotes) has a whole string value. O(length).
+  static func hasText(_ message: RawSpan, key: StaticString) -> Bool {
+    message.withUnsafeBytes { bytes in
+      var from = 0
+      while let at = find(key, in: bytes, from: from) {
+        from = at + key.utf8CodeUnitCount
+        let value = bytes[from...].drop { $0 == 0x20 || $0 == UInt8(ascii: ":") }
+        if value.first == UInt8(ascii: "\""), value.dropFirst().contains(UInt8(ascii: "\"")) { return true }
+      }
+      return false
+    }
+  }
+
   /// The whole number behind the first `key` (given with its quotes), of at most 18 digits; nil if there is none.
   static func number(_ message: RawSpan, key: StaticString) -> Int64? {
     message.withUnsafeBytes { bytes in

@@ -69,7 +69,7 @@ struct DeadChannelTests {
 
   @Test("Coinbase: a product without its heartbeat has lost its channels: its book is rebuilt, the other's is not")
   func coinbase() {
-    let feed = HandlerHarness(CoinbaseHandler.venue, ["BTC-USD", "ETH-USD"])
+    let feed = HandlerHarness(Coinbase.venue, ["BTC-USD", "ETH-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, CoinbaseHandlerTests.products)
     feed.connect()
@@ -98,10 +98,10 @@ struct DeadChannelTests {
     #expect(feed.state(0) == .syncing(.stale) && feed.state(1) == .live)
     #expect(
       sent == [
-        #"{"type":"unsubscribe","product_ids":["BTC-USD"],"channels":["matches","ticker","heartbeat"]}"#,
-        #"{"type":"subscribe","product_ids":["BTC-USD"],"channels":["matches","ticker","heartbeat"]}"#,
         #"{"type":"unsubscribe","product_ids":["BTC-USD"],"channels":["level2_batch"]}"#,
         #"{"type":"subscribe","product_ids":["BTC-USD"],"channels":["level2_batch"]}"#,
+        #"{"type":"unsubscribe","product_ids":["BTC-USD"],"channels":["matches","ticker","heartbeat"]}"#,
+        #"{"type":"subscribe","product_ids":["BTC-USD"],"channels":["matches","ticker","heartbeat"]}"#,
       ])
   }
 }

@@ -10,7 +10,7 @@ struct CoinbaseHandlerTests {
     #"[{"id":"BTC-USD","base_currency":"BTC","quote_currency":"USD","quote_increment":"0.01","base_increment":"0.00000001","display_name":"BTC/USD","status":"online","trading_disabled":false},{"id":"ETH-USD","base_currency":"ETH","quote_currency":"USD","quote_increment":"0.01","base_increment":"0.001"}]"#
 
   private func connected(_ symbols: [String] = ["BTC-USD", "ETH-USD"]) -> HandlerHarness {
-    let feed = HandlerHarness(CoinbaseHandler.venue, symbols)
+    let feed = HandlerHarness(Coinbase.venue, symbols)
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/products"])
     #expect(!feed.handler.isPrepared)
@@ -68,7 +68,7 @@ struct CoinbaseHandlerTests {
 
   @Test("products that could not be had are asked for again with longer waits")
   func productsFail() {
-    let feed = HandlerHarness(CoinbaseHandler.venue, ["BTC-USD"])
+    let feed = HandlerHarness(Coinbase.venue, ["BTC-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 500, "oops")
     feed.prepare()
@@ -205,12 +205,13 @@ struct CoinbaseHandlerTests {
     #expect(feed.sent.isEmpty)
   }
 
-  @Test("the acknowledgement's names are not looked at; a silent channel is asked for by its other name")
+  @Test("the book has another name in the acknowledgement; a silent one is asked for by its other name")
   func silentChannel() {
     let feed = connected(["BTC-USD"])
     feed.connect()
     feed.receive(
-      #"{"type":"subscriptions","channels":[{"name":"level2_50","product_ids":["BTC-USD"],"account_ids":null}]}"#)
+      #"{"type":"subscriptions","channels":[{"name":"level2_50","product_ids":["BTC-USD"],"account_ids":null},{"name":"matches","product_ids":["BTC-USD"]},{"name":"ticker","product_ids":["BTC-USD"]},{"name":"heartbeat","product_ids":["BTC-USD"]}]}"#
+    )
     #expect(feed.error == nil)
     feed.wait(10.25)
     #expect(

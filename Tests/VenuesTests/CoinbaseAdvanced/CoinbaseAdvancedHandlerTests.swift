@@ -33,7 +33,7 @@ struct CoinbaseAdvancedHandlerTests {
   }
 
   static func listed(_ symbols: [String]) -> HandlerHarness {
-    let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, symbols)
+    let feed = HandlerHarness(CoinbaseAdvanced.venue, symbols)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, products)
     return feed

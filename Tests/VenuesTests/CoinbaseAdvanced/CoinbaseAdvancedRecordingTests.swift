@@ -13,7 +13,7 @@ struct CoinbaseAdvancedRecordingTests {
     arguments: ["coinbase-mixed-20260702-frames-nautilus", "coinbase-mixed-20260806-frames-jkorf"])
   func frames(_ name: String) throws {
     let recording = try Recording(name)
-    let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, ["BTC-USD", "ETH-USDT"])
+    let feed = HandlerHarness(CoinbaseAdvanced.venue, ["BTC-USD", "ETH-USDT"])
     feed.prepare()
     feed.respond(
       feed.gets[0].request, 200,
@@ -26,7 +26,7 @@ struct CoinbaseAdvancedRecordingTests {
     var isAlive = false
     for record in recording.texts {
       // Each is from a connection of its own, whatever its number.
-      (feed.handler as? CoinbaseAdvancedHandler)?.sequence = nil
+      ((feed.handler as? FeedEngine)?.dialect as? CoinbaseAdvanced)?.sequence = nil
       feed.receive(record.text)
       #expect(feed.error == nil, "\(record.name): \(feed.error?.detail ?? "")")
       snapshots += feed.books.count { $0.kind == .snapshot }
@@ -48,10 +48,10 @@ struct CoinbaseAdvancedRecordingTests {
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func products() throws {
     let records = try Recording("coinbase-mixed-20260702-frames-nautilus").records
-    let handler = CoinbaseAdvancedHandler(configuration: FeedConfiguration(symbols: []))
+    let dialect = CoinbaseAdvanced()
     func list(_ name: String) throws -> [ListedMarket] {
       let record = try #require(records.first { $0.name == name })
-      return try handler.readProducts(Array(record.text.utf8).span.bytes)
+      return try dialect.readProducts(Array(record.text.utf8).span.bytes)
     }
     let spot = try list("http_products.json")
     #expect(spot.map(\.symbol.text) == ["BTC-USD", "BTC-USDC"])

@@ -15,7 +15,7 @@ struct DeribitRecordingTests {
     let entries = names.enumerated().map {
       #"{"instrument_name":"\#($1)","kind":"future","instrument_type":"linear","base_currency":"C\#($0)","quote_currency":"USDC","settlement_period":"perpetual"}"#
     }
-    let feed = HandlerHarness(DeribitHandler.venue, names.indices.map { "C\($0)-USDC-PERP" })
+    let feed = HandlerHarness(Deribit.venue, names.indices.map { "C\($0)-USDC-PERP" })
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"result":[\#(entries.joined(separator: ","))]}"#)
     return feed
@@ -82,8 +82,8 @@ struct DeribitRecordingTests {
     for name in ["deribit-options-20210722-book10", "deribit-mixed-20260702-frames-nautilus"] {
       for record in try Recording(name).answers {
         guard record.url.contains("get_instruments") || record.name.contains("get_instruments") else { continue }
-        let handler = DeribitHandler(configuration: FeedConfiguration(symbols: []))
-        listed += try handler.readMarkets(Array(record.text.utf8).span.bytes)
+        let dialect = Deribit()
+        listed += try dialect.readMarkets(Array(record.text.utf8).span.bytes)
       }
     }
     let perpetual = listed.filter { $0.venueSymbol == "BTC_USDC-PERPETUAL" }

@@ -152,7 +152,7 @@ extension OddInputTests {
   // MARK: Coinbase
 
   private static let coinbase = Speaker(
-    venue: CoinbaseHandler.venue, symbols: ["BTC-USD"],
+    venue: Coinbase.venue, symbols: ["BTC-USD"],
     begin: { feed in
       feed.respond(CoinbaseHandlerTests.products)
       feed.connect()
@@ -176,7 +176,7 @@ extension OddInputTests {
   }
 
   private static let coinbaseAdvanced = Speaker(
-    venue: CoinbaseAdvancedHandler.venue, symbols: ["BTC-USD"],
+    venue: CoinbaseAdvanced.venue, symbols: ["BTC-USD"],
     begin: { feed in
       feed.respond(CoinbaseAdvancedHandlerTests.products)
       feed.connect()
@@ -208,7 +208,7 @@ extension OddInputTests {
   // MARK: Deribit
 
   private static let deribit = Speaker(
-    venue: DeribitHandler.venue, symbols: ["BTC-USDC-PERP"],
+    venue: Deribit.venue, symbols: ["BTC-USDC-PERP"],
     begin: { feed in
       feed.respond(DeribitHandlerTests.list)
       feed.connect()

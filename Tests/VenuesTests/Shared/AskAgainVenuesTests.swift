@@ -73,13 +73,15 @@ extension AskAgainTests {
     func entry(_ base: String) -> String {
       #"{"instrument_name":"\#(base)_USDC-PERPETUAL","kind":"future","instrument_type":"linear","tick_size":0.1,"contract_size":0.1,"base_currency":"\#(base)","quote_currency":"USDC","settlement_currency":"USDC","settlement_period":"perpetual","min_trade_amount":0.1}"#
     }
-    let feed = HandlerHarness(DeribitHandler.venue, ["BTC-USDC-PERP", "ETH-USDC-PERP", "NEW-USDC-PERP"])
-    feed.isAnswered = { _ in false }
+    let feed = HandlerHarness(Deribit.venue, ["BTC-USDC-PERP", "ETH-USDC-PERP", "NEW-USDC-PERP"])
+    feed.isAnswered = { $0.contains("set_heartbeat") }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"result":[\#(entry("BTC")),\#(entry("ETH"))]}"#)
     #expect(feed.failures.keys.sorted() == ["NEW-USDC-PERP"])
     feed.connect()
-    feed.receive(#"{"jsonrpc":"2.0","id":3,"result":["book.BTC_USDC-PERPETUAL.100ms"]}"#)
+    feed.receive(
+      #"{"jsonrpc":"2.0","id":3,"result":["book.BTC_USDC-PERPETUAL.100ms","quote.BTC_USDC-PERPETUAL","trades.BTC_USDC-PERPETUAL.100ms","ticker.BTC_USDC-PERPETUAL.agg2"]}"#
+    )
     #expect(feed.failures.keys.sorted() == ["ETH-USDC-PERP"])
     feed.receive(DeribitHandlerTests.snapshot(100))
     feed.wait(60)
@@ -146,7 +148,7 @@ extension AskAgainTests {
       let products = names.map { #"{"product_id":"\#($0)-USD","product_type":"SPOT"}"# }
       return #"{"products":[\#(products.joined(separator: ","))]}"#
     }
-    let feed = HandlerHarness(CoinbaseAdvancedHandler.venue, ["BTC-USD", "ETH-USD", "NEW-USD"])
+    let feed = HandlerHarness(CoinbaseAdvanced.venue, ["BTC-USD", "ETH-USD", "NEW-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list("BTC", "ETH"))
     #expect(feed.failures.keys.sorted() == ["NEW-USD"])

@@ -55,7 +55,7 @@ struct AskAgainTests {
   @Test("a pipeline asks after a minute, and not for what is no symbol of the venue")
   func pipeline() {
     let pipeline = FeedPipeline(
-      venue: CoinbaseHandler.venue,
+      venue: Coinbase.venue,
       configuration: FeedConfiguration(symbols: ["BTC-USD", "XYZ-USD", "btc", "ETH-USD-PERP"]))
     var now = Timestamp(microseconds: 1_700_000_000_000_000)
     func actions() -> [FeedAction] { pipeline.takeActions() }
@@ -104,7 +104,7 @@ struct AskAgainTests {
   @Test(
     "Coinbase: a product that was refused is subscribed apart from the others, at the next connection and when asked")
   func coinbase() {
-    let feed = HandlerHarness(CoinbaseHandler.venue, ["BTC-USD", "ETH-USD"])
+    let feed = HandlerHarness(Coinbase.venue, ["BTC-USD", "ETH-USD"])
     let list =
       #"[{"id":"BTC-USD","base_currency":"BTC","quote_currency":"USD","quote_increment":"0.01","base_increment":"0.00000001"},"#
       + #"{"id":"ETH-USD","base_currency":"ETH","quote_currency":"USD","quote_increment":"0.01","base_increment":"0.00000001"}]"#

@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Reading Coinbase's lists: products, and the 24 h figures of all of them.
-extension CoinbaseHandler {
+extension Coinbase {
   /// `[{"id":"BTC-USD","base_currency":…,"quote_currency":…,"quote_increment":"0.01","base_increment":…,"status":"online",…},…]`
   func readProducts(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
@@ -68,15 +68,16 @@ extension CoinbaseHandler {
         try reader.objectStart()
         while let key = try reader.nextKey() {
           if reader.equals(key, "last") {
-            last = try statistic(&reader, "last")
+            last = try reader.statistic("last")
           } else if reader.equals(key, "volume") {
-            volume = try statistic(&reader, "volume")
+            volume = try reader.statistic("volume")
           } else {
             try reader.skipValue()
           }
         }
       }
-      try note(volume.flatMap { volume in last.flatMap { volume.product(with: $0) } }, of: name, in: &volumes)
+      try MarketList.note(
+        volume.flatMap { volume in last.flatMap { volume.product(with: $0) } }, of: name, in: &volumes)
     }
   }
 }

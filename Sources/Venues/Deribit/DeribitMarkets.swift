@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Reading Deribit's lists: instruments, and the 24 h figures of all of them.
-extension DeribitHandler {
+extension Deribit {
   /// `{"jsonrpc":"2.0","result":[{…},…]}`
   func readMarkets(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
@@ -31,7 +31,7 @@ extension DeribitHandler {
         continue
       }
       isRead = true
-      try readVolumes(&reader, of: "instrument_name", "volume_notional", into: &volumes)
+      try reader.volumes(of: "instrument_name", "volume_notional", into: &volumes)
     }
     guard isRead else { throw FeedError.missing("result", in: "get_book_summary_by_currency") }
   }
@@ -69,11 +69,11 @@ extension DeribitHandler {
       } else if reader.equals(key, "is_active"), reader.peek() == .bool {
         isActive = try reader.bool("is_active")
       } else if reader.equals(key, "tick_size") {
-        tick = try statistic(&reader, "tick_size")
+        tick = try reader.statistic("tick_size")
       } else if reader.equals(key, "contract_size") {
-        contract = try statistic(&reader, "contract_size")
+        contract = try reader.statistic("contract_size")
       } else if reader.equals(key, "amount_step") {
-        step = try statistic(&reader, "amount_step")
+        step = try reader.statistic("amount_step")
       } else {
         try reader.skipValue()
       }

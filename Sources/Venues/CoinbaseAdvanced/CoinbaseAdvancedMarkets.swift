@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Reading Advanced Trade's list of products.
-extension CoinbaseAdvancedHandler {
+extension CoinbaseAdvanced {
   /// The spot products of `{"products":[…]}`.
   func readProducts(_ body: RawSpan) throws(FeedError) -> [ListedMarket] {
     var reader = FieldReader(body)
@@ -44,7 +44,7 @@ extension CoinbaseAdvancedHandler {
       } else if reader.equals(key, "status"), reader.peek() == .string {
         isDelisted = reader.equals(try reader.string("status"), "delisted")
       } else if reader.equals(key, "approximate_quote_24h_volume") {
-        volume = try statistic(&reader, "approximate_quote_24h_volume")
+        volume = try reader.statistic("approximate_quote_24h_volume")
       } else if reader.equals(key, "trading_disabled") || reader.equals(key, "is_disabled")
         || reader.equals(key, "view_only") || reader.equals(key, "cancel_only") || reader.equals(key, "post_only")
         || reader.equals(key, "auction_mode"), reader.peek() == .bool
@@ -75,7 +75,7 @@ extension CoinbaseAdvancedHandler {
     }
     let slice = try reader.string(field)
     guard let value = try? DecimalText.parse(reader.text(slice)), value.mantissa > 0,
-      value.scale <= Self.widestScale
+      value.scale <= InstrumentTable.widestScale
     else { return nil }
     return value
   }

@@ -1,0 +1,159 @@
+import Bytes
+import MarketData
+
+/// Coinbase Exchange: books by `level2_batch`, trades by `matches`, statistics by `ticker`, liveness by `heartbeat`,
+/// without a key.
+///
+/// The products come by REST before the connection. The feed has no sequence number and no checksum: a book is as
+/// good as the connection, and on any doubt it is subscribed again: a book that is crossed, an update whose time goes
+/// back. The acknowledgement calls `level2_batch` `level2_50`: a book that does not come by one name is asked for by
+/// the other.
+package final class Coinbase: Dialect {
+  /// A snapshot of BTC-USD is about 1.4 MiB in some 40,000 levels; room for five of it.
+  static let messageLimit = 8 << 20
+  /// The book's channel by the name that is documented, and by the one that acknowledgements use.
+  static let bookNames = ["level2_batch", "level2_50"]
+  /// What the places in `DialectFacts.channels` are.
+  enum Channel: Int { case book, matches, ticker, heartbeat }
+
+  package static let venue: Venue = Venue(
+    name: "coinbase", title: "Coinbase", separator: "-", endpoint: "wss://ws-feed.exchange.coinbase.com",
+    restEndpoint: "https://api.exchange.coinbase.com",
+    // `heartbeat` is once a second for every product.
+    cadence: .promised("heartbeat", every: Microseconds.second), messageLimit: messageLimit,
+    // Recommended in its best practices for the feed.
+    offersCompression: true, symbolLimit: 100,
+    // Eight requests a second from one address.
+    connectLimit: ConnectLimit(count: 8, interval: Microseconds.second),
+    // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
+    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("level2_batch", .book, silence: .contradicted), .init("matches", .trades, silence: .linked),
+        .init("ticker", .ticker), .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second)),
+      ],
+      bookDepth: nil, bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
+      requests: [.instruments, .volumes],
+      limits: ["subscribed within 5 s of connecting"]),
+    replay: replay,
+    makeHandler: { FeedEngine(Coinbase(), venue: Coinbase.venue, configuration: $0) })
+
+  /// Of a product: by which of `bookNames` its book was asked for, and by which it will be.
+  private struct Naming {
+    var present = 0
+    var next = 0
+  }
+  private var namings: [Naming] = []
+  /// By place, the newest venue time of a book message, for one that says the year 0001.
+  var bookTimes: [Timestamp?] = []
+
+  init() {
+    var facts = DialectFacts(
+      channels: [
+        .init(Self.bookNames[0]), .init("matches"), .init("ticker"),
+        // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.
+        .init("heartbeat", every: Microseconds.second, isOfAll: true),
+      ],
+      book: .streamed(.coinbase),
+      // Subscribed at once, and in one message: without it Coinbase closes after 5 s.
+      pacing: .init(grouping: .symbols(100), atOnce: 1_024, every: 0, limit: 2_048),
+      salvage: [
+        .init(mark: "\"l2update\"", key: "\"product_id\""), .init(mark: "\"snapshot\"", key: "\"product_id\""),
+      ])
+    facts.isSpoiltByOne = true
+    // The heartbeats are the products'.
+    facts.isSilentWithoutSymbols = true
+    facts.kinds = ["\"type\""]
+    facts.volumePaths = ["/products/stats"]
+    facts.countsTrades = true
+    super.init(facts)
+  }
+
+  // MARK: Requests
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    switch request {
+    case .subscribe(let topics):
+      for topic in topics where topic.channel == 0 {
+        name(topic.place)
+        namings[topic.place].present = namings[topic.place].next
+      }
+      return text("subscribe", topics, instruments)
+    case .unsubscribe(let topics):
+      for topic in topics { name(topic.place) }
+      return text("unsubscribe", topics, instruments)
+    case .list, .ping, .canary, .greeting: return nil
+    }
+  }
+
+  /// Which products each channel is asked for of; in short where they are the same for all.
+  private func text(_ type: String, _ topics: [Topic], _ instruments: InstrumentTable) -> String {
+    var channels: [(name: String, places: [Int])] = []
+    for topic in topics {
+      let name = topic.channel == 0 ? Self.bookNames[namings[topic.place].present] : facts.channels[topic.channel].name
+      if let index = channels.firstIndex(where: { $0.name == name }) {
+        channels[index].places.append(topic.place)
+      } else {
+        channels.append((name, [topic.place]))
+      }
+    }
+    func ids(_ places: [Int]) -> String { JSONText.array(places.map { instruments[$0].venueSymbol }) }
+    if channels.allSatisfy({ $0.places == channels[0].places }) {
+      let names = JSONText.array(channels.map(\.name))
+      return #"{"type":"\#(type)","product_ids":\#(ids(channels[0].places)),"channels":\#(names)}"#
+    }
+    let parts = channels.map { #"{"name":"\#($0.name)","product_ids":\#(ids($0.places))}"# }.joined(separator: ",")
+    return #"{"type":"\#(type)","channels":[\#(parts)]}"#
+  }
+
+  private func name(_ place: Int) { while namings.count <= place { namings.append(Naming()) } }
+
+  override func silent(_ place: Int) {
+    name(place)
+    namings[place].next = 1 - namings[place].present
+  }
+
+  /// `{"type":"error",…}`. A bad product refuses the whole message; it says neither which one, nor of which channel.
+  func report(_ message: String, _ reason: String, _ instruments: InstrumentTable) -> Hearing.Report {
+    var refusal = Hearing.Refusal(reason: reason, what: message)
+    if reason.contains("is not a valid channel") || reason.contains("require authentication") {
+      // Whatever was asked for by that name is asked for by the other one.
+      let named = Self.bookNames.firstIndex { reason.hasPrefix($0 + " ") }
+      for place in namings.indices where named.map({ $0 == namings[place].present }) ?? reason.contains("level2") {
+        silent(place)
+      }
+    } else if let word = reason.split(separator: " ").first, let place = instruments.place(named: String(word)) {
+      refusal.blames = [place]
+      refusal.effect = .finalForAll
+    }
+    return .refused(refusal)
+  }
+
+  // MARK: Messages and lists
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  override func listPath(_ query: ListQuery) -> String? { "/products" }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage { ListPage(markets: try readProducts(body)) }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readStatistics(body, into: &volumes)
+  }
+}
+
+extension SequenceRule {
+  /// Updates are not numbered, but their times never go back (9,719 recorded updates of ten products): one that does
+  /// came late, and the sizes it brings may be older than what the book has. That none is missing is not known.
+  static let coinbase = SequenceRule(
+    isOld: { _, _ in false }, joins: { _, _ in true }, isRepeat: { _, _ in false },
+    follows: { update, last in update.last >= last }, provesLinks: false)
+}

@@ -1,0 +1,153 @@
+import Bytes
+import MarketData
+
+/// Coinbase Advanced Trade: books by `level2`, trades by `market_trades`, statistics by `ticker`, liveness by
+/// `heartbeats`, without a key.
+///
+/// The products come by REST before the connection. `sequence_num` counts every message of a connection, whatever its
+/// channel, so a hole cannot be laid to a product: it costs all books of the connection a new subscription. There is
+/// no checksum.
+///
+/// Books in USDC are those in USD: data comes under the name that the list gives as `alias`, which is what is
+/// subscribed. Of two names of one book only the first is carried.
+///
+/// Replies say neither which request nor, as a rule, which product they are about: requests go one by one.
+package final class CoinbaseAdvanced: Dialect {
+  /// Room for three of the largest snapshot seen: 5.2 MB in 43,974 levels.
+  static let messageLimit = 16 << 20
+  /// Books on one connection; of more the venue refuses all.
+  static let bookLimit = 30
+  /// Books in one subscription: their snapshots may be 50 MB.
+  static let booksPerRequest = 10
+  /// After this long without a reply the next request is sent.
+  static let replyTimeout = 3 * Microseconds.second
+  /// The pause that a refusal for too many requests costs.
+  static let ratePause = 5 * Microseconds.second
+  /// How long a connection on which the venue counts too many books may go on with those that it has.
+  static let renewalTime = Microseconds.minute
+
+  package static let venue: Venue = Venue(
+    name: "coinbase-advanced", title: "Coinbase Advanced Trade", separator: "-",
+    endpoint: "wss://advanced-trade-ws.coinbase.com", restEndpoint: "https://api.coinbase.com",
+    // `heartbeats` is once a second.
+    cadence: .promised("heartbeats", every: Microseconds.second), messageLimit: messageLimit, symbolLimit: bookLimit,
+    // Eight in a second may be made, and each begins with one of the eight messages that an address may send in it.
+    connectLimit: ConnectLimit(count: 4, interval: Microseconds.second),
+    // The snapshot is the whole book.
+    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("heartbeats", .heartbeat, silence: .linked), .init("level2", .book, silence: .linked, .contradicted),
+        .init("market_trades", .trades, silence: .linked), .init("ticker", .ticker, silence: .linked),
+      ],
+      bookDepth: nil, bookCheck: "sequence_num counts every message of a connection",
+      requests: [.instruments],
+      limits: ["30 books a connection", "8 messages a second to the venue"]),
+    replay: replay,
+    makeHandler: { FeedEngine(CoinbaseAdvanced(), venue: CoinbaseAdvanced.venue, configuration: $0) })
+
+  /// `sequence_num` of the newest message; nil before the first of a connection.
+  var sequence: Int64?
+  /// `heartbeat_counter` of the newest heartbeat.
+  var heartbeat: Int64?
+  /// By place, the newest venue time of a book, for a message that has none.
+  var bookTimes: [Timestamp?] = []
+
+  init() {
+    var facts = DialectFacts(
+      channels: [.init("level2", atMost: Self.booksPerRequest), .init("market_trades"), .init("ticker")],
+      book: .streamed(.numberedElsewhere),
+      // Five messages a second, of the eight that an address may send.
+      pacing: .init(
+        grouping: .channel(symbols: Self.bookLimit), atOnce: 1, every: 200 * Microseconds.millisecond, limit: 256,
+        isShared: true, oneByOne: Self.replyTimeout),
+      salvage: [.init(mark: "\"l2_data\"", key: "\"product_id\"")])
+    facts.answersGreeting = true
+    facts.kinds = ["\"channel\"", "\"error\""]
+    // A book that has two names is listed once, under the name that its data has.
+    facts.isShown = { $0.venueSymbol == $0.symbol.text }
+    super.init(facts)
+  }
+
+  override func forget() {
+    sequence = nil
+    heartbeat = nil
+  }
+
+  // MARK: Requests
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    let (type, topics): (String, [Topic])
+    switch request {
+    case .greeting: return #"{"type":"subscribe","channel":"heartbeats"}"#
+    case .subscribe(let wanted): (type, topics) = ("subscribe", wanted)
+    case .unsubscribe(let wanted): (type, topics) = ("unsubscribe", wanted)
+    case .list, .ping, .canary: return nil
+    }
+    let ids = JSONText.array(topics.map { instruments[$0.place].venueSymbol })
+    return #"{"type":"\#(type)","product_ids":\#(ids),"channel":"\#(facts.channels[topics[0].channel].name)"}"#
+  }
+
+  /// `{"type":"error","message":…}` is about the request under way.
+  func refuse(_ message: String, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+    var refusal = Hearing.Refusal(reason: message, what: "error")
+    let words = message.lowercased()
+    if words.contains("too many l2 streams") {
+      // A new connection begins the count anew.
+      hearing.report(.leave(message, within: Self.renewalTime))
+      refusal.effect = .again(after: Self.renewalTime)
+    } else if words.contains("too many") || words.contains("rate limit") {
+      refusal.effect = .pause(Self.ratePause)
+    } else {
+      // `BTC-USD` does not stand in `BTC-USDC`.
+      let names = message.split { !($0.isLetter || $0.isNumber || $0 == "-") }
+      refusal.blames = names.compactMap { instruments.place(named: String($0)) }
+    }
+    hearing.report(.refused(refusal))
+  }
+
+  // MARK: The connection's numbers
+
+  /// Takes the number of a message; false if it is the last one again. A hole takes all books out of sync: which of
+  /// them it concerns is not known. So does a number that goes back, be it late or the numbering begun anew.
+  func follow(_ number: Int64?, _ hearing: inout Hearing) -> Bool {
+    guard let number else { return true }
+    let last = sequence
+    sequence = number
+    guard let last else { return true }
+    if number == last { return false }
+    if number != last &+ 1 { hearing.lostBefore = .gap }
+    return true
+  }
+
+  /// The message had a number of its own, and the next one follows it.
+  override func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+    guard !Salvage.contains(message, "\"error\"") else { return }
+    if let number = Salvage.number(message, key: "\"sequence_num\"") {
+      _ = follow(number, &hearing)
+      if hearing.lostBefore != nil { hearing.report(.lost(place: nil, .gap)) }
+    } else if let sequence {
+      self.sequence = sequence &+ 1
+    }
+  }
+
+  // MARK: Messages and lists
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  override func listPath(_ query: ListQuery) -> String? { "/api/v3/brokerage/market/products?product_type=SPOT" }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage { ListPage(markets: try readProducts(body)) }
+}
+
+extension SequenceRule {
+  /// What follows has been looked at already, by the numbers of the whole connection.
+  static let numberedElsewhere = SequenceRule(
+    isOld: { _, _ in false }, joins: { _, _ in true }, isRepeat: { _, _ in false }, follows: { _, _ in true })
+}

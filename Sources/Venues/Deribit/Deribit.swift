@@ -1,0 +1,167 @@
+import Bytes
+import MarketData
+
+/// Deribit v2 (JSON-RPC): linear perpetuals and dated futures, settled in USDC or USDT, on one connection without a
+/// key.
+///
+/// Instruments come by REST before the connection, then `book.….100ms` (the whole book in the stream, then changes),
+/// `quote`, `trades.….100ms` and `ticker.….agg2`. Books are chained: each change names the number before it. The
+/// numbers are those of a counter that all books share, so a chain is all that is tested.
+///
+/// **Sizes.** The amount of a linear contract is in its base currency already and is taken as it is, whatever
+/// `contract_size` says. That of an inverse contract (`BTC-PERPETUAL`, settled in its base currency) is in US
+/// dollars, which have no exact value in base units: those are refused. Options cannot be written as symbols, and
+/// spot is left out: its pairs are matched at another exchange.
+///
+/// **Silence.** Still books send nothing for minutes. The connection lives by Deribit's own heartbeat, whose test
+/// requests are answered at once. A book whose `quote` moves while it stays as it is has died alone: it is subscribed
+/// again.
+package final class Deribit: Dialect {
+  /// Seconds between heartbeats, the shortest that Deribit takes. Without it a quiet connection ends after a minute.
+  static let heartbeatSeconds = 10
+  /// Symbols in one request: with four channels each it stays below the 500 that are recommended.
+  static let symbolsPerRequest = 100
+  /// The id of answers to test requests, which are awaited by nobody.
+  static let testID = 0
+  /// What the places in `DialectFacts.channels` are.
+  enum Channel: Int { case book, quote, trades, ticker }
+  /// How long a book may stay as it is after its quote has moved. Feeds without a key have been seen 1.6 s late.
+  static let quoteLead = 15 * Microseconds.second
+
+  package static let venue: Venue = Venue(
+    name: "deribit", title: "Deribit", separator: "_", endpoint: "wss://www.deribit.com/ws/api/v2",
+    restEndpoint: "https://www.deribit.com",
+    // A heartbeat comes every 10 s.
+    cadence: .promised("heartbeat", every: Int64(heartbeatSeconds) * Microseconds.second),
+    // Books are sent whole: some thousand levels of 25 bytes a side.
+    messageLimit: 4 << 20, offersCompression: true,
+    symbolLimit: 200, kinds: [.perpetual, .future],
+    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: nil, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("book.100ms", .book, silence: .linked, .contradicted), .init("quote", .quote),
+        .init("trades.100ms", .trades), .init("ticker.agg2", .ticker),
+      ],
+      bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
+      requests: [.instruments, .volumes],
+      limits: ["500 channels a connection", "3,000 of 30,000 credits a subscription, 10,000 come back a second"]),
+    replay: replay,
+    makeHandler: { FeedEngine(Deribit(), venue: Deribit.venue, configuration: $0) })
+
+  /// What is kept of a symbol, by place.
+  struct Line {
+    var quote: Quote?
+    /// Since when the quote has moved without its book.
+    var leading: Timestamp?
+  }
+  var lines: [Line] = []
+  /// When anything last came.
+  var heardAt = Timestamp.distantPast
+  /// Whether a request for the platform's state was carried out on this connection.
+  var followsPlatform = false
+  /// Whether the platform has said something of maintenance on this connection.
+  var hasSaidMaintenance = false
+
+  init() {
+    var facts = DialectFacts(
+      channels: [.init("book"), .init("quote"), .init("trades"), .init("ticker")], book: .streamed(.deribit),
+      // Subscribing costs 3,000 of an address's 30,000 credits, of which 10,000 come back in a second. Two requests go
+      // out in that time.
+      pacing: .init(
+        grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: Microseconds.second, limit: 64, isShared: true),
+      salvage: [.init(mark: "\"book.", key: "\"instrument_name\"")])
+    facts.answersGreeting = true
+    facts.beginsWithOldTrades = true
+    // Of the currencies that linear contracts are settled in.
+    facts.volumePaths = ["USDC", "USDT"].map {
+      .init("/api/v2/public/get_book_summary_by_currency?currency=\($0)&kind=future")
+    }
+    super.init(facts)
+  }
+
+  override func forget() {
+    lines.removeAll()
+    followsPlatform = false
+    hasSaidMaintenance = false
+  }
+
+  func line(_ place: Int) -> Int {
+    while lines.count <= place { lines.append(Line()) }
+    return place
+  }
+
+  // MARK: Requests
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    let (method, channels): (String, [String])
+    switch request {
+    case .greeting:
+      return
+        #"{"jsonrpc":"2.0","id":\#(id),"method":"public/set_heartbeat","params":{"interval":\#(Self.heartbeatSeconds)}}"#
+    case .subscribe(let topics):
+      let isMore = !followsPlatform && topics.contains { $0.channel != 0 }
+      (method, channels) = (
+        "subscribe", topics.map { Self.name($0, instruments) } + (isMore ? ["platform_state"] : [])
+      )
+    case .unsubscribe(let topics): (method, channels) = ("unsubscribe", topics.map { Self.name($0, instruments) })
+    case .list, .ping, .canary: return nil
+    }
+    return
+      #"{"jsonrpc":"2.0","id":\#(id),"method":"public/\#(method)","params":{"channels":\#(JSONText.array(channels))}}"#
+  }
+
+  private static func name(_ topic: Topic, _ instruments: InstrumentTable) -> String {
+    let name = instruments[topic.place].venueSymbol
+    switch Channel(rawValue: topic.channel) {
+    case .quote: return "quote.\(name)"
+    case .trades: return "trades.\(name).100ms"
+    case .ticker: return "ticker.\(name).agg2"
+    default: return "book.\(name).100ms"
+    }
+  }
+
+  /// A test request must be answered within 10 s: it does not wait for its turn.
+  static let testAnswer = #"{"jsonrpc":"2.0","id":\#(testID),"method":"public/test","params":{}}"#
+
+  // MARK: Watch
+
+  /// By what was heard, not by the clock: while nothing comes at all, nothing shows that a book has died alone.
+  override func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {
+    for place in lines.indices {
+      guard let since = lines[place].leading, heardAt - since >= Self.quoteLead else { continue }
+      lines[place].leading = nil
+      hearing.report(.lost(place: place, .stale))
+    }
+  }
+
+  // MARK: Messages and lists
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    heardAt = hearing.now
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  override func listPath(_ query: ListQuery) -> String? {
+    "/api/v2/public/get_instruments?currency=any&kind=future&expired=false"
+  }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage { ListPage(markets: try readMarkets(body)) }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readSummaries(body, into: &volumes)
+  }
+}
+
+extension SequenceRule {
+  /// Each change names the number before it. The counter is shared by all books, so that the chain is all that is
+  /// tested. What is exactly the last change again is nothing; everything else that does not follow is a gap.
+  static let deribit = SequenceRule(
+    isOld: { _, _ in false }, joins: { update, snapshot in update.previous == snapshot },
+    isRepeat: { _, _ in false }, follows: { update, last in update.previous == last })
+}
