@@ -269,10 +269,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Forgets the state of a feed that was ended.
   func forgetStatus(of number: Int) {
     statuses[number] = nil
-    let all = venueStatuses
-    hub.directory.venues.removeAll { venue in !all.contains { $0.venue == venue } }
-    hub.feeds = all
-    if loop.index == 0 { publisher.publish(status: all, now: clock.now(), into: &outgoing) }
+    updateDirectory(ages: [])
+    hub.directory.venues.removeAll { venue in !hub.feeds.contains { $0.venue == venue } }
   }
 
   private var venueStatuses: [FeedStatus] {

@@ -217,7 +217,7 @@ final class HTTPSession: ConnectionHandler {
 
   /// Upgrades or answers. True if the connection is someone else's now.
   private func serve(_ head: HTTPRequestHead, body: [UInt8], rest: UnsafeMutableRawBufferPointer) -> Bool {
-    // Whoever takes the connection over decides about its reading.
+    // What takes the connection over decides about its reading.
     connection.resumeReading()
     // Every request's time begins anew, also of those that came in one read.
     watch.enter(.answering, at: connection.loop.moment)
