@@ -33,13 +33,6 @@ struct EpollTransportTests {
       told == ["refused 503, 7 s: the server answered 503 Service Unavailable: this gateway is full; try another"])
   }
 
-  @Test("a server without the subprotocol is no gateway")
-  func subprotocol() async throws {
-    let gateway = try LoopbackGateway(.withoutSubprotocol)
-    let told = try await TransportTrial(.epoll, url: gateway.url).run(sending: [])
-    #expect(told.count == 1 && told[0].hasPrefix("broken: "), "\(told)")
-  }
-
   @Test("nobody there is told as a failure")
   func nobody() async throws {
     let told = try await TransportTrial(.epoll, url: "ws://127.0.0.1:1/v1/stream").run(sending: [])
