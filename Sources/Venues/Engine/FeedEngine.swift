@@ -404,12 +404,17 @@ package final class FeedEngine: SymbolHandler {
     isAnswer = hearing.isAnswer
     counts.ignored += hearing.ignored
     if let place = hearing.linked { seen[place].sequenceOK += 1 }
-    let lost = hearing.lostBefore
-    let first = lost.map { loseBooks($0, before: start, now: now, into: &batch) } ?? start
-    take(from: first, now: now, into: &batch)
-    let reports = hearing.reports
-    if lost != nil { tick(now: now, into: &batch) }
-    for report in reports { try act(report, now: now, into: &batch) }
+    if let lost = hearing.lostBefore {
+      take(from: loseBooks(lost, before: start, now: now, into: &batch), now: now, into: &batch)
+      // A tick hears for itself.
+      let reports = hearing.reports
+      tick(now: now, into: &batch)
+      for report in reports { try act(report, now: now, into: &batch) }
+      return
+    }
+    take(from: start, now: now, into: &batch)
+    guard !hearing.reports.isEmpty else { return }
+    for report in hearing.reports { try act(report, now: now, into: &batch) }
   }
 
   /// Of a message that could not be read only a book loses something.
