@@ -242,7 +242,8 @@ extension FeedEngine {
 /// - A trade changes the book. One that no update follows means that the book's channel is dead, not quiet.
 /// - Every book is renewed by a snapshot from time to time, without leaving sync.
 extension FeedEngine {
-  /// Looks after the books that are live: a channel that is contradicted is subscribed anew, a book that is due renewed.
+  /// Looks after the books that are live: a channel that is contradicted is subscribed anew, a book that is due is
+  /// renewed.
   func tendUnnumbered(_ unnumbered: DialectFacts.Unnumbered, _ now: Timestamp, into batch: inout EventBatch) {
     for place in lines.indices where lines[place].isCarried && lines[place].book.isLive {
       if let unfollowed = lines[place].unfollowed, now - unfollowed.since >= unnumbered.tradePatience {
