@@ -19,6 +19,8 @@ struct SizeTests {
     "Venues.Binance": 5,
     "Venues.HyperliquidHandler": 7,
     "Venues.InstrumentTable": 5,
+    // Each venue's rule stands with its venue.
+    "Venues.SequenceRule": 10,
     "Venues.SymbolHandler": 10,
   ]
 

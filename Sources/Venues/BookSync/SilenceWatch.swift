@@ -29,6 +29,9 @@ struct SilenceWatch {
     attempts = 0
   }
 
+  /// The venue has taken the subscription: it is waited for from now on. One that was dead is not alive with that.
+  mutating func subscribed(now: Timestamp) { heardAt = now }
+
   mutating func disconnected() {
     heardAt = nil
     attempts = 0

@@ -7,7 +7,7 @@ extension FeedEngine {
     switch report {
     case .acknowledged(let id, let place, let channel):
       for topic in desk.acknowledged(id: id, place: place, channel: channel) {
-        if !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+        if !watches.isEmpty { watches[desk.code(topic)]?.subscribed(now: now) }
         if topic.channel == 0 { lines[topic.place].acknowledged = now }
       }
       if facts.pacing.oneByOne != nil { flush(now) }

@@ -168,4 +168,24 @@ extension FeedEngine {
     known.note(event.instrument.index, batch.bids[event.bidRange])
     known.note(event.instrument.index, batch.asks[event.askRange])
   }
+
+  // MARK: What is sent
+
+  func spell(_ request: FeedRequest, _ now: Timestamp) -> String? {
+    requestID += 1
+    let text = dialect.spell(request, id: requestID, now: now, known)
+    if text == nil { requestID -= 1 }
+    return text
+  }
+
+  func send(_ text: String, _ now: Timestamp) {
+    actions.append(.send(text))
+    lastSent = now
+  }
+
+  func leave(_ reason: String, within: Int64) {
+    guard !isLeaving else { return }
+    isLeaving = true
+    actions.append(.renew(reason: reason, within: within))
+  }
 }

@@ -62,7 +62,7 @@ package final class FeedEngine: SymbolHandler {
   /// By topic, for the channels that promise something.
   var watches: [SilenceWatch?] = []
   private(set) var isConnected = false
-  private var isLeaving = false
+  var isLeaving = false
   var inMaintenance = false
   var maintenanceSince = Timestamp.distantPast
   /// When the answer to the greeting is overdue; nil if none is awaited.
@@ -83,7 +83,7 @@ package final class FeedEngine: SymbolHandler {
   var hour = Timestamp.distantPast
   var pingAfter: Int64
   private var lastPing = Timestamp.distantPast
-  private var lastSent = Timestamp.distantPast
+  var lastSent = Timestamp.distantPast
   var hearing = Hearing()
   /// Whether the message that is being taken could be read.
   private var isRead = false
@@ -141,7 +141,8 @@ package final class FeedEngine: SymbolHandler {
 
   package override func disconnected(now: Timestamp, into batch: inout EventBatch) {
     isConnected = false
-    inMaintenance = false
+    // Else the first acknowledgement says that it is over.
+    if facts.maintenanceLimit != nil { inMaintenance = false }
     greetingDue = nil
     listDue = nil
     hasAllVolumes = false
@@ -228,24 +229,6 @@ package final class FeedEngine: SymbolHandler {
     guard now - since >= pingAfter else { return }
     lastPing = now
     if let text = spell(.ping, now) { send(text, now) }
-  }
-
-  func spell(_ request: FeedRequest, _ now: Timestamp) -> String? {
-    requestID += 1
-    let text = dialect.spell(request, id: requestID, now: now, known)
-    if text == nil { requestID -= 1 }
-    return text
-  }
-
-  func send(_ text: String, _ now: Timestamp) {
-    actions.append(.send(text))
-    lastSent = now
-  }
-
-  func leave(_ reason: String, within: Int64) {
-    guard !isLeaving else { return }
-    isLeaving = true
-    actions.append(.renew(reason: reason, within: within))
   }
 
   override func canaryRequest(for market: String, id: Int, now: Timestamp) -> String {

@@ -131,7 +131,8 @@ struct WebhookTests {
     try await world.countdown()
     var patience = Patience()
     while world.receiver.requests.count < 6 {
-      try await patience.wait(for: "six requests, \(world.receiver.requests)")
+      let list = try await world.send("GET", "/v1/webhooks").text
+      try await patience.wait(for: "six requests, \(world.receiver.requests), \(list)")
     }
     let requests = world.receiver.requests
     #expect(Set(requests.map(\.delivery)) == ["1"] && Set(requests.map(\.body)).count == 1, "the same delivery")

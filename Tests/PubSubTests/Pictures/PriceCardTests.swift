@@ -103,7 +103,7 @@ struct PriceCardTests {
     #expect(root.attributes["aria-label"] == "\(card.title). \(card.description)")
     let sizes: [PriceCard.Size: String] = [.small: "0 0 155 155", .medium: "0 0 329 155", .large: "0 0 329 345"]
     #expect(root.attributes["viewBox"] == sizes[size])
-    #expect(read.texts.contains(card.title) && read.texts.contains("48.23") && read.texts.contains("▲ +2.33%"))
+    #expect(read.texts.contains(card.title) && read.texts.contains("$48.23") && read.texts.contains("▲ +2.33%"))
     #expect(read.texts.contains("LIVE") && read.elements.contains { $0.name == "circle" })
     #expect(read.elements.contains { $0.attributes["fill"] == "#22C55E" })
     #expect(!read.elements.contains { $0.attributes["fill"] == "#EF4444" })

@@ -242,7 +242,8 @@ struct OKXHandlerTests {
       asked += Self.topics(of: feed)
     }
     #expect(rounds == 6 && left == 1)
-    #expect(asked == 470 - 120)
+    // A request of several topics is sent whole or not at all.
+    #expect(asked <= 470 - 120 && asked > 470 - 120 - 60)
     // No other connection comes: the rest waits for the next hour.
     feed.wait(3_100)
     #expect(Self.topics(of: feed) == 0)
