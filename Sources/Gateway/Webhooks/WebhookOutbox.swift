@@ -88,6 +88,12 @@ struct WebhookOutbox {
     lanes.reduce(0) { $0 + ($1.key.webhook == webhook ? $1.value.count : 0) }
   }
 
+  /// The delivery of a webhook that has waited longest after a failure; nil: none has failed.
+  func failing(_ webhook: Int64) -> StoredDelivery? {
+    lanes.lazy.filter { $0.key.webhook == webhook }.compactMap { $0.value.first.flatMap { deliveries[$0] } }
+      .filter { $0.attempts > 0 }.min { $0.id < $1.id }
+  }
+
   /// Deliveries of a webhook that were given up, the newest first.
   func dead(_ webhook: StoredWebhook) -> [StoredDelivery] {
     (dead[webhook.owner] ?? []).reversed().compactMap { deliveries[$0] }.filter { $0.webhook == webhook.id }

@@ -31,6 +31,17 @@ enum WebhookText {
     out.append(integer: webhook.created.microseconds)
     out.append(",\"waiting\":")
     out.append(integer: Int64(outbox.waitingCount(webhook.id)))
+    if let delivery = outbox.failing(webhook.id) {
+      out.append(",\"failing\":{\"delivery\":\"")
+      out.append(integer: delivery.id)
+      out.append("\",\"attempts\":")
+      out.append(integer: Int64(delivery.attempts))
+      out.append(",\"reason\":")
+      out.append(json: delivery.reason ?? "")
+      out.append(",\"next\":")
+      out.append(integer: delivery.next.microseconds)
+      out.append(UInt8(ascii: "}"))
+    }
     out.append(",\"dead\":[")
     for (index, delivery) in outbox.dead(webhook).enumerated() {
       if index > 0 { out.append(UInt8(ascii: ",")) }
