@@ -130,6 +130,8 @@ package class FeedHandler {
   package final var marketHeard = Timestamp.distantPast
   /// How long the venue asks to wait before the next request, µs: of the REST answer that is being taken.
   package final var retryAfter: Int64?
+  /// The list in the REST answer that is being taken, where that has been read already.
+  package final var readAhead: Result<ListPage, FeedError>?
   /// Why the last REST answer could not be read; the pipeline takes it.
   package final var answerError: FeedError?
   /// What else is to be told of, with a text of its own; the pipeline takes it. At most `noticeLimit`.
@@ -143,6 +145,15 @@ package class FeedHandler {
 
   /// The URL of the next connection.
   package final var url: String { configuration.endpoint ?? venue.endpoint }
+
+  /// What reads the answer to a request away from the loop; nil where the handler has to do that.
+  package func listReader(for request: Int) -> ListReader? { nil }
+
+  /// `readAhead`, once.
+  final func takeReadAhead() -> Result<ListPage, FeedError>? {
+    defer { readAhead = nil }
+    return readAhead
+  }
 
   /// Counts a REST answer that could not be read, and keeps the reason.
   package final func rejectAnswer(_ error: FeedError) {

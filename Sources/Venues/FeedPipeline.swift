@@ -84,13 +84,19 @@ package final class FeedPipeline {
   /// - Parameters:
   ///   - path: what was asked for, to name it where the answer is of no use.
   ///   - retryAfter: how long the venue asks to wait before the next request, µs.
+  ///   - readAhead: what a `ListReader` has made of the body.
   package func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, path: String? = nil, retryAfter: Int64? = nil
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, path: String? = nil, retryAfter: Int64? = nil,
+    readAhead: Result<ListPage, FeedError>? = nil
   ) {
     batch.removeAll()
     let rejected = handler.counts.rejected
     handler.retryAfter = retryAfter
-    defer { handler.retryAfter = nil }
+    handler.readAhead = readAhead
+    defer {
+      handler.retryAfter = nil
+      handler.readAhead = nil
+    }
     handler.response(to: request, status: status, body: body, now: now, into: &batch)
     noteAnswer(status, body, wasRead: handler.counts.rejected == rejected, path, now)
     apply(now)

@@ -1,4 +1,5 @@
 import Bytes
+import Dispatch
 import HTTP1
 import Logging
 import MarketData
@@ -58,6 +59,10 @@ final class FeedLine: ConnectionHandler {
   /// port may be a tunnel to the venue, and a simulator may run on another machine.
   private(set) var isSimulated = false
   private var requests: [Int: RESTRequest] = [:]
+  /// Answers that are being read away from the loop, by request.
+  private var reading: Set<Int> = []
+  /// Reads the lists of all feeds, one after the other.
+  private static let lists = DispatchQueue(label: "tidegate.lists", qos: .utility)
   private var scratch = ByteBuffer()
   /// Tells quiet from dead; of the connection that is open, or was last.
   private var watch: ConnectionWatch
@@ -117,6 +122,7 @@ final class FeedLine: ConnectionHandler {
     attempt = nil
     for request in requests.values { request.cancel() }
     requests.removeAll()
+    reading.removeAll()
     if let connection {
       self.connection = nil
       connection.abort()
@@ -317,21 +323,44 @@ final class FeedLine: ConnectionHandler {
     requests[id] = RESTRequest.get(path, from: endpoint, bodyLimit: bodyLimit, tls: tls, loop: loop) {
       [self] status, body, retryAfter in
       requests[id] = nil
-      let now = self.now
-      recorder?.answered(url: base + path, status: status, body: body, at: now)
-      let wait = retryAfter.flatMap { RetryAfter.seconds($0, now: now.microseconds / Microseconds.second) }
-      pipeline.response(
-        to: id, status: status, body: body.span.bytes, now: now, path: path,
-        retryAfter: wait.map { $0 * Microseconds.second })
-      owner.lineAdvanced(self, now)
-      // Where the attempt has failed with it, its owner has said so.
-      if status != 200, !isIdle {
-        // Without an answer, the body is the reason.
-        let reason = status == 0 ? String(decoding: body, as: UTF8.self) : "status \(status)"
-        log.warning("REST request failed", metadata: ["path": "\(path)", "reason": "\(reason)"])
+      let answer = RESTAnswer(request: id, base: base, path: path, status: status, body: body, retryAfter: retryAfter)
+      if status == 200, body.count >= ListReader.worthwhile, let reader = pipeline.handler.listReader(for: id) {
+        readAhead(answer, reader)
+      } else {
+        answered(answer)
       }
-      connectIfPrepared(now)
     }
+  }
+
+  /// Has a large list read elsewhere, and goes on with it here, unless the attempt that it belongs to has ended.
+  private func readAhead(_ answer: RESTAnswer, _ reader: ListReader) {
+    reading.insert(answer.request)
+    let line = UncheckedTransfer(value: self)
+    let loop = loop
+    Self.lists.async {
+      let list = reader.read(answer.body)
+      loop.execute {
+        guard line.value.reading.remove(answer.request) != nil else { return }
+        line.value.answered(answer, readAhead: list)
+      }
+    }
+  }
+
+  private func answered(_ answer: RESTAnswer, readAhead: Result<ListPage, FeedError>? = nil) {
+    let now = self.now
+    recorder?.answered(url: answer.base + answer.path, status: answer.status, body: answer.body, at: now)
+    let wait = answer.retryAfter.flatMap { RetryAfter.seconds($0, now: now.microseconds / Microseconds.second) }
+    pipeline.response(
+      to: answer.request, status: answer.status, body: answer.body.span.bytes, now: now, path: answer.path,
+      retryAfter: wait.map { $0 * Microseconds.second }, readAhead: readAhead)
+    owner.lineAdvanced(self, now)
+    // Where the attempt has failed with it, its owner has said so.
+    if answer.status != 200, !isIdle {
+      // Without an answer, the body is the reason.
+      let reason = answer.status == 0 ? String(decoding: answer.body, as: UTF8.self) : "status \(answer.status)"
+      log.warning("REST request failed", metadata: ["path": "\(answer.path)", "reason": "\(reason)"])
+    }
+    connectIfPrepared(now)
   }
 
   // MARK: Time
@@ -380,4 +409,14 @@ final class FeedLine: ConnectionHandler {
     }
     watch.timeJumped(by: jump)
   }
+}
+
+/// What came of a request.
+private struct RESTAnswer: Sendable {
+  var request: Int
+  var base: String
+  var path: String
+  var status: Int
+  var body: [UInt8]
+  var retryAfter: String?
 }

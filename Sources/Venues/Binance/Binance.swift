@@ -76,7 +76,7 @@ package final class Binance: Dialect {
   /// A name that the venue does not know fails the whole request, a list of one name too many is refused whole, and a
   /// URL has its limit too: then the whole list is asked for.
   override func listPath(_ query: ListQuery) -> String? {
-    if query.failed == 400 { asksWholeList = true }
+    asksWholeList = query.failed == 400 || (asksWholeList && query.failed != nil)
     let names = query.symbols.map { URLText.percentEncoded($0.base + $0.quote) }
     guard market.selectsSymbols, !asksWholeList, !query.isWhole, !names.isEmpty, names.count <= 100 else {
       return market.infoPath
@@ -86,7 +86,6 @@ package final class Binance: Dialect {
 
   override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
     let list = try readMarkets(body)
-    asksWholeList = false
     // Half of what the venue says an address may use; other programs share the address.
     return ListPage(markets: list.markets, weightPerMinute: list.weightPerMinute.map { $0 / 2 })
   }

@@ -42,8 +42,8 @@ package class Dialect {
   /// where there is no (further) part.
   func listPath(_ query: ListQuery) -> String? { nil }
 
-  /// Reads an answer to `listPath`. It changes nothing of the dialect's own: lists are large, and may be read elsewhere
-  /// than the stream.
+  /// Reads an answer to `listPath`. It needs nothing but what the dialect was made with: another dialect of the venue
+  /// reads large lists, away from the loop (`ListReader`).
   func readList(_ body: RawSpan) throws(FeedError) -> ListPage { preconditionFailure("a list that nobody asks for") }
 
   /// Reads what the venue says of a market, where the list has names only (`facts.perMarket`).
@@ -110,7 +110,7 @@ struct ListQuery {
 }
 
 /// A part of the venue's list, or all of it.
-struct ListPage {
+package struct ListPage: Sendable {
   var markets: [ListedMarket]
   /// Whether there may be more parts: then `listPath` is asked for the next.
   var goesOn = false

@@ -276,8 +276,12 @@ package final class FeedEngine: SymbolHandler {
   }
   override var listLimit: Int { facts.listLimit }
 
+  package override func listReader(for request: Int) -> ListReader? {
+    listRequest.awaits(request) ? ListReader(venue: venue, configuration: configuration) : nil
+  }
+
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    let page = try dialect.readList(body)
+    let page = try takeReadAhead()?.get() ?? dialect.readList(body)
     if let weight = page.weightPerMinute, let bridge = facts.bridge {
       pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
     }

@@ -29,6 +29,9 @@ struct ListRequest {
     due = now + RequestPacer.answerTimeout
   }
 
+  /// Whether an answer with this number would be to this.
+  func awaits(_ number: Int) -> Bool { number == self.number }
+
   /// Whether an answer is to this; true once. `finished`, `goesOn` or `failed` says what it was worth.
   mutating func isAnswered(by number: Int) -> Bool {
     guard number == self.number else { return false }

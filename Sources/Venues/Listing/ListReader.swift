@@ -1,0 +1,23 @@
+import Bytes
+
+/// Reads a venue's list of markets away from the loop that awaits it: lists have up to 32 MB, which take 30 ms and more
+/// to read, and a loop serves clients. It has a dialect of its own, so that it shares nothing with the feed.
+package struct ListReader: Sendable {
+  /// Lists from this size on are worth the way to another thread, bytes: they take 0.2 ms and more.
+  package static let worthwhile = 128 << 10
+
+  let venue: Venue
+  let configuration: FeedConfiguration
+
+  /// Reads a list, or a part of one. Anywhere; O(bytes).
+  package func read(_ body: [UInt8]) -> Result<ListPage, FeedError> {
+    guard let engine = venue.makeHandler(configuration) as? FeedEngine else {
+      preconditionFailure("only the engine has its lists read elsewhere")
+    }
+    do throws(FeedError) {
+      return .success(try engine.dialect.readList(body.span.bytes))
+    } catch {
+      return .failure(error)
+    }
+  }
+}
