@@ -281,7 +281,12 @@ package final class FeedEngine: SymbolHandler {
   }
 
   override func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
-    let page = try takeReadAhead()?.get() ?? dialect.readList(body)
+    let page: ListPage
+    switch takeReadAhead() {
+    case .success(let read): page = read
+    case .failure(let error): throw error
+    case nil: page = try dialect.readList(body)
+    }
     if let weight = page.weightPerMinute, let bridge = facts.bridge {
       pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
     }
