@@ -111,9 +111,10 @@ final class TidegateProcess: Sendable {
     try await wait(for: "a line of the log") { condition(self.logged) }
   }
 
-  /// The exit status, or 128 and the signal that ended it.
+  /// The exit status, or 128 and the signal that ended it; then `printed` and `logged` have all that it wrote.
   func status() async throws -> Int32 {
     try await wait(for: "its end", whileRunning: false) { !self.isRunning }
+    _ = try await everything
     let process = process.process
     return process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus
   }
