@@ -10,7 +10,7 @@ import Venues
 package enum ReloadOutcome: Sendable, Equatable {
   /// Nothing has changed: this is wrong.
   case refused([String])
-  /// What has changed, and what will when the process is started again; a text each.
+  /// Texts that name each change, and each that needs another start of the process.
   case done(changed: [String], needsRestart: [String])
 }
 

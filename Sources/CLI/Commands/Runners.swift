@@ -117,7 +117,7 @@ func serve(
   await recorders.finish()
 }
 
-/// What a reload takes: the configuration as it is loaded, with as many clients as there are descriptors for.
+/// A reload takes the loaded configuration, with as many clients as there are descriptors for.
 private func reloading(
   _ load: @escaping @Sendable () throws(ConfigurationProblems) -> GatewayConfiguration, _ log: Logger
 ) -> @Sendable () throws(ConfigurationProblems) -> GatewayConfiguration {

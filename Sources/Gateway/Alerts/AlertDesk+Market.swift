@@ -45,7 +45,7 @@ extension AlertDesk {
     }
   }
 
-  /// What the loops are to hand over of a symbol.
+  /// Lists the events of a symbol that the loops hand over.
   func watch(of symbol: String) -> AlertWatch {
     let source = engine.source(symbol)
     return AlertWatch(

@@ -51,7 +51,7 @@ package final class AlertDesk: @unchecked Sendable {
     var revision: Int64
     var created: Timestamp
     var newest: StoredFiring?
-    /// What its owner sees of it: as it is in the store. Nil: it is not there yet.
+    /// The text that its owner sees, as the store has it. Nil: the store does not have it yet.
     var shown: AlertText?
   }
 
@@ -408,7 +408,7 @@ package final class AlertDesk: @unchecked Sendable {
     return error
   }
 
-  /// What was written is now what everybody sees.
+  /// Shows everybody the state that was written.
   private func tell(_ current: Draft, _ shown: Shown) {
     for (id, owner, text) in shown.texts where entries[id] != nil {
       owners[owner]?.bytes += text.bytes.count - (entries[id]?.shown?.bytes.count ?? 0)
