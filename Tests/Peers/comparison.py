@@ -251,8 +251,9 @@ def judge_near(ours, theirs, fields):
     """Tickers that the other client asked for at moments of its own."""
     problems, close = [], lambda a, b: abs(Decimal(a) - Decimal(b)) <= TOLERANCE * abs(Decimal(b))
     for field in fields:
-        # What the gateway does not know yet it leaves out; once known, it stays.
-        values = list(itertools.dropwhile(lambda value: value is None, (ticker.get(field) for ticker in ours)))
+        # What the venue has not said yet the gateway leaves out, or counts itself and says so; once known, it stays.
+        told = (None if field in ticker.get("own", ()) else ticker.get(field) for ticker in ours)
+        values = list(itertools.dropwhile(lambda value: value is None, told))
         far = [value for value in values if value is None or not any(close(value, other[field]) for other in theirs)]
         if far or not values:
             problems.append(f"tickers: {field} is {far[:1] or 'never told'} at the gateway, {theirs[-1][field]} at the other")

@@ -93,9 +93,9 @@ class Published:
             elif channel == "quote":
                 self.add(self.quotes, place, tuple(plain(data.get(key)) for key in ("bid", "bid_size", "ask", "ask_size")))
             elif channel == "ticker":
-                # Whose figures they are (`source`, `own`) is not a figure.
+                # Whose figures they are (`source`, `own`) is not a figure; `own` is kept, for what the venue has not said yet.
                 figures = {key: plain(value) for key, value in data.items() if key not in ("source", "own")}
-                self.add(self.tickers, place, figures)
+                self.add(self.tickers, place, figures | {"own": tuple(data.get("own", ()))})
 
     @staticmethod
     def add(records, place, value):
