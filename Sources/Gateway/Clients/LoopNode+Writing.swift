@@ -68,6 +68,9 @@ extension LoopNode {
     hub.setUnsent(connection.queuedBytes, for: session.client, now: now)
   }
 
+  /// The session has sent its close frame: turns no longer write past it.
+  func willClose(_ session: StreamSession) { ports.close(session.client.slot) }
+
   /// Gives a connection that is about to be closed the replies and notices that it had no room for.
   func writeControl(to session: StreamSession) {
     hub.takeControl(from: session.client, into: &frames)

@@ -95,7 +95,7 @@ final class StreamSession: ConnectionHandler {
   /// Bytes that the client may be given, whatever its connection takes; none at 0 and below.
   var room: Int { isProven ? .max : StreamSession.unprovenLimit - unprovenBytes }
   /// Whether the client may be given something now.
-  var mayTake: Bool { connection.isWritable && room > 0 }
+  var mayTake: Bool { !isClosing && connection.isWritable && room > 0 }
 
   func write(_ frame: SharedBytes) {
     connection.write(frame)
@@ -103,7 +103,7 @@ final class StreamSession: ConnectionHandler {
   }
 
   private func prove() {
-    if isProven { return }
+    if isProven || isClosing { return }
     let wasHeld = room <= 0
     isProven = true
     node.proved(self)
@@ -162,7 +162,6 @@ final class StreamSession: ConnectionHandler {
     } catch {
       node.metrics.protocolErrors += 1
       if !isClosing { sendClose(error.code, error.reason) }
-      isClosing = true
       connection.close()
     }
     // What comes behind the end of a connection is of no interest.
@@ -217,7 +216,7 @@ final class StreamSession: ConnectionHandler {
         connection.write(frame.bytes)
         webSocket.didSendClose()
       }
-      isClosing = true
+      beginClosing()
       connection.close()
     }
   }
@@ -239,7 +238,6 @@ final class StreamSession: ConnectionHandler {
   func close(code: UInt16, reason: String) {
     guard !isClosing else { return }
     sendClose(WebSocketCloseCode(rawValue: code), reason)
-    isClosing = true
     closingAt = connection.loop.moment
     // The peer's close frame may be behind what is held.
     if hold == .time || hold == .replies { waitForTurn() }
@@ -297,5 +295,12 @@ final class StreamSession: ConnectionHandler {
     WebSocketFrame.appendClose(code, reason: reason, mask: nil, to: &frame)
     connection.write(frame.bytes)
     webSocket.didSendClose()
+    beginClosing()
+  }
+
+  /// Nothing follows a close frame (RFC 6455 section 5.5.1), whatever the hub still holds for the client.
+  private func beginClosing() {
+    isClosing = true
+    node.willClose(self)
   }
 }

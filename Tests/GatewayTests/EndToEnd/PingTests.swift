@@ -61,4 +61,24 @@ struct PingTests {
     }
     await harness.stop()
   }
+
+  @Test("nothing follows the close frame, however much is published before the client answers it")
+  func afterClose() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"], rate: 100, loops: 1)
+    try await harness.waitUntilLive()
+    let wish = #"{"op":"subscribe","streams":[{"channel":"trades","symbols":["kraken:*"]}]}"#
+    let quiet = try await harness.probe()
+    quiet.send(wish)
+    try await quiet.first("a trade") { $0.type == "update" }
+    let node = try #require(harness.gateway.nodes.first)
+    // What a client is closed with that answers no ping, without the minute that it has for it.
+    node.loop.execute { for session in node.sessions { session?.close(code: 4110, reason: "no pong") } }
+    #expect(try await quiet.closeCode() == 4110)
+    let good = try await harness.probe()
+    good.send(wish)
+    var patience = Patience()
+    while good.count < 200 { try await patience.wait(for: "200 messages, \(good.count) came") }
+    #expect(quiet.bytesAfterClose == 0)
+    await harness.stop()
+  }
 }

@@ -33,6 +33,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   private struct State {
     var messages: [Message] = []
     var closeCode: UInt16?
+    var bytesAfterClose = 0
     var isClosed = false
     var isOpen = false
     var failure: String?
@@ -87,6 +88,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
     var input = bytes
+    if (state.withLock { $0.closeCode != nil }) { return state.withLock { $0.bytesAfterClose += bytes.count } }
     do {
       if !isUpgraded {
         var head = UnsafeRawBufferPointer(input)
@@ -117,7 +119,10 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
           // A test that waits long for its turn is not to lose its connection for that.
           if answersPings { pong(payload, on: connection) }
         case .pong: state.withLock { $0.pongs += 1 }
-        case .close(let code, _, _): state.withLock { $0.closeCode = code }
+        case .close(let code, _, _):
+          state.withLock { $0.closeCode = code }
+          state.withLock { $0.bytesAfterClose += input.count }
+          return
         default: break
         }
       }
@@ -176,6 +181,8 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   /// WebSocket pongs that came.
   var pongs: Int { state.withLock { $0.pongs } }
   var count: Int { state.withLock { $0.messages.count } }
+  /// What came behind the gateway's close frame, which ought to be nothing.
+  var bytesAfterClose: Int { state.withLock { $0.bytesAfterClose } }
 
   /// Waits until a message fits, from the `from`th on; 30 s at most.
   @discardableResult
