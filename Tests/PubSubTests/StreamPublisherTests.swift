@@ -213,23 +213,3 @@ struct StreamPublisherTests {
     #expect(client.faults.isEmpty)
   }
 }
-
-@Suite("Percentages")
-struct PercentTests {
-  @Test(
-    "are rounded half to even",
-    arguments: [(1, 800, 2, 12), (3, 800, 2, 38), (-1, 800, 2, -12), (-3, 800, 2, -38), (1, 3, 4, 333_333)])
-  func rounding(part: Int64, whole: Int64, digits: UInt8, expected: Int64) {
-    #expect(Percent.of(part, whole, digits: digits) == expected)
-  }
-
-  @Test("are exact beyond 64 bits, and nothing of nothing")
-  func extremes() {
-    #expect(Percent.of(.max, .max, digits: 4) == 1_000_000)
-    #expect(Percent.of(.max - 1, .max, digits: 2) == 10_000)
-    #expect(Percent.of(1, 0, digits: 2) == nil)
-    #expect(Percent.of(.max, 1, digits: 2) == nil)
-    #expect(Percent.rescaled(125, from: 3, to: 2) == 12)
-    #expect(Percent.rescaled(.max, from: 0, to: 2) == nil)
-  }
-}

@@ -29,11 +29,17 @@ func saturatingMultiply(_ a: Int128, _ b: Int128) -> Int128 {
 package enum Ratio {
   /// `numerator` / `denominator`, rounded half to even. Precondition: `denominator` > 0.
   package static func divide(_ numerator: Int128, by denominator: Int128) -> Int128 {
+    quotient(numerator, denominator)
+  }
+
+  private static func quotient<Integer: FixedWidthInteger & SignedInteger>(
+    _ numerator: Integer, _ denominator: Integer
+  ) -> Integer {
     precondition(denominator > 0)
     let (quotient, remainder) = numerator.quotientAndRemainder(dividingBy: denominator)
     let rest = remainder.magnitude
-    let half = denominator.magnitude - rest
-    if rest > half || (rest == half && quotient & 1 != 0) { return quotient + (numerator < 0 ? -1 : 1) }
+    let toHalf = denominator.magnitude - rest
+    if rest > toHalf || (rest == toHalf && quotient & 1 != 0) { return quotient + (numerator < 0 ? -1 : 1) }
     return quotient
   }
 
@@ -42,8 +48,11 @@ package enum Ratio {
   package static func percent(_ part: Int64, of whole: Int64, digits: UInt8) -> Decimal64? {
     precondition(digits <= 9)
     guard whole > 0 else { return nil }
-    let scaled = Int128(part) * 100 * Int128(DecimalText.power(digits))
-    guard let mantissa = Int64(exactly: divide(scaled, by: Int128(whole))) else { return nil }
+    let factor = 100 * Int64(DecimalText.power(digits))
+    let (scaled, overflow) = part.multipliedReportingOverflow(by: factor)
+    // A division of 128 bits costs several of 64, and each pulse has two of them.
+    if !overflow { return Decimal64(mantissa: quotient(scaled, whole), scale: digits) }
+    guard let mantissa = Int64(exactly: divide(Int128(part) * Int128(factor), by: Int128(whole))) else { return nil }
     return Decimal64(mantissa: mantissa, scale: digits)
   }
 

@@ -32,9 +32,9 @@ enum BookChannel {
       // Of the mid price: (ask − bid) ÷ ((ask + bid) ÷ 2).
       let (twice, o1) = (ask.price &- bid.price).multipliedReportingOverflow(by: 2)
       let (sum, o2) = ask.price.addingReportingOverflow(bid.price)
-      if !o1, !o2, let percent = Percent.of(twice, sum, digits: 4) {
+      if !o1, !o2, let percent = Ratio.percent(twice, of: sum, digits: 4) {
         out.append(",\"spread_pct\":\"")
-        out.append(decimal: percent, scale: 4)
+        out.append(percent)
         out.append(UInt8(ascii: "\""))
       }
     }

@@ -6,7 +6,7 @@ import MarketData
 enum PulseChannel {
   /// - Parameter open: the price 24 h ago, if known.
   static func append(_ pulse: Pulse, open: Int64?, of instrument: Instrument, to out: inout ByteBuffer) {
-    let change = open.flatMap { Percent.of(pulse.price &- $0, $0, digits: 2) }
+    let change = open.flatMap { Ratio.percent(pulse.price &- $0, of: $0, digits: 2)?.mantissa }
     append(pulse, changePercent: change, of: instrument, to: &out)
   }
 
@@ -23,9 +23,9 @@ enum PulseChannel {
       out.append("\",\"previous\":\"")
       out.append(decimal: previous, scale: instrument.priceScale)
       out.append("\",")
-      if let change = Percent.of(pulse.price &- previous, previous, digits: 4) {
+      if let change = Ratio.percent(pulse.price &- previous, of: previous, digits: 4) {
         out.append("\"change_pct\":\"")
-        out.append(decimal: change, scale: 4)
+        out.append(change)
         out.append("\",")
       }
     } else {

@@ -26,9 +26,9 @@ enum SparklineChannel {
       out.append(",\"change\":\"")
       out.append(decimal: change, scale: instrument.priceScale)
       out.append(UInt8(ascii: "\""))
-      if let percent = Percent.of(change, first, digits: 2) {
+      if let percent = Ratio.percent(change, of: first, digits: 2) {
         out.append(",\"change_pct\":\"")
-        out.append(decimal: percent, scale: 2)
+        out.append(percent)
         out.append(UInt8(ascii: "\""))
       }
     }

@@ -64,10 +64,10 @@ enum TickerChannel {
   /// In percent with two digits, rounded half to even; the venue's figure before one of our own.
   static func changePercent(of ticker: Ticker) -> Int64? {
     if let percent = ticker.changePercent {
-      return Percent.rescaled(percent.mantissa, from: percent.scale, to: 2)
+      return Ratio.rescaled(percent.mantissa, from: percent.scale, to: 2)
     }
     guard let last = ticker.last, let open = ticker.open else { return nil }
-    return Percent.of(last &- open, open, digits: 2)
+    return Ratio.percent(last &- open, of: open, digits: 2)?.mantissa
   }
 
   private static func append(_ value: Int64?, scale: UInt8, named name: StaticString, to out: inout ByteBuffer) {

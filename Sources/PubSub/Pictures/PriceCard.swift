@@ -18,7 +18,7 @@ package struct CardFigures: Sendable {
   /// The change over the line in percent, with two digits; nil without points.
   var changePercent: Int64? {
     guard let change = line.change, let first = line.points.first else { return nil }
-    return Percent.of(change, first, digits: 2)
+    return Ratio.percent(change, of: first, digits: 2)?.mantissa
   }
 }
 

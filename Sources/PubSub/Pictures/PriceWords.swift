@@ -34,7 +34,7 @@ struct PriceWords: Sendable, Equatable {
   ///   - currency: the asset that prices are in.
   init(_ price: Int64, scale: UInt8, currency: String) {
     let digits = Self.digitsShown(price, scale)
-    let rounded = Percent.rescaled(price, from: scale, to: digits)
+    let rounded = Ratio.rescaled(price, from: scale, to: digits)
     let (value, shownScale) = rounded.map { ($0, digits) } ?? (price, scale)
     let power = Int64(clamping: DecimalText.power(shownScale))
     let (whole, rest) = value.quotientAndRemainder(dividingBy: power)

@@ -1,5 +1,6 @@
 import TestTraits
 import Testing
+import Transport
 import WebSocket
 
 @testable import Gateway

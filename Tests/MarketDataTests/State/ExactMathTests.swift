@@ -16,6 +16,11 @@ import Testing
     #expect(Ratio.percent(-127, of: 10_000, digits: 2) == Decimal64(mantissa: -127, scale: 2))
     #expect(Ratio.percent(1, of: 0, digits: 2) == nil)
     #expect(Ratio.percent(.max, of: 1, digits: 2) == nil)
+    #expect(Ratio.percent(.max, of: .max, digits: 4) == Decimal64(mantissa: 1_000_000, scale: 4))
+    #expect(Ratio.percent(.max - 1, of: .max, digits: 2) == Decimal64(mantissa: 10_000, scale: 2))
+    for (part, percent) in [(1, 12), (3, 38), (-1, -12), (-3, -38)] as [(Int64, Int64)] {
+      #expect(Ratio.percent(part, of: 800, digits: 2)?.mantissa == percent)
+    }
     #expect(Ratio.decimal(Int128(Int64.max) * 10 + 4, scale: 3, digits: 3) == Decimal64(mantissa: .max, scale: 2))
     #expect(Ratio.decimal(.max, scale: 2, digits: 2) == nil)
   }
