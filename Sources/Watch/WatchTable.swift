@@ -124,13 +124,21 @@ package struct WatchTable: Sendable {
     }
   }
 
+  /// The hints of a gateway are for those who write clients; who watches gives a token in another way.
+  private static func words(of refusal: Refusal) -> String {
+    if refusal.code == .unauthorized {
+      return "the gateway wants a key or token; give it with --token-file or in TIDEGATE_TOKEN"
+    }
+    return refusal.hint.isEmpty ? refusal.message : "\(refusal.message); \(refusal.hint)"
+  }
+
   /// Takes an event of the streams in; the symbol whose row changed, if one did.
   package mutating func apply(_ event: StreamEvent<Payload>) -> String? {
     news.removeAll()
     switch event {
     case .refused(let refusal) where !refusal.symbol.isEmpty:
       guard rows[refusal.symbol] != nil || rows.count < Self.rowLimit else { return nil }
-      let error = refusal.hint.isEmpty ? refusal.message : "\(refusal.message); \(refusal.hint)"
+      let error = Self.words(of: refusal)
       // Each channel is refused with the same words: said once.
       guard rows[refusal.symbol, default: Row()].error != error else { return nil }
       rows[refusal.symbol, default: Row()].error = error

@@ -46,7 +46,7 @@ struct WatchTests {
     _ = try await gateway.status()
   }
 
-  @Test("where keys are set it takes one from a file or the environment, and without one ends with 1 and says why")
+  @Test("where keys are set it takes one from a file or the environment, and without one ends with 2 and says how")
   func keys() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-watch-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -63,8 +63,8 @@ struct WatchTests {
     try await gateway.waitUntilLog(contains: "feed live")
     let wish = [try Self.stream(of: gateway), "kraken:BTC-USD", "--once"]
     let unknown = try await Self.run(wish)
-    #expect(unknown.status == 1, "\(unknown)")
-    #expect(unknown.logged.contains("error: "))
+    #expect(unknown.status == 2, "\(unknown)")
+    #expect(unknown.logged.contains("--token-file"), "\(unknown.logged)")
     #expect(try await Self.run(wish + ["--token-file", token.path]).status == 0)
     #expect(try await Self.run(wish, environment: ["TIDEGATE_TOKEN": key]).status == 0)
     let wrong = try await Self.run(wish, environment: ["TIDEGATE_TOKEN": "tg_" + String(repeating: "0", count: 40)])
