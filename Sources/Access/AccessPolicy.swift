@@ -101,8 +101,8 @@ package struct AccessPolicy: Sendable {
 
   /// Who somebody has shown to be, and what follows from it. Kept with a session, so that a changed key file can be
   /// applied to it.
-  package struct Credential: Sendable {
-    fileprivate enum Source {
+  package final class Credential: Sendable {
+    fileprivate enum Source: Sendable {
       case key(hash: [UInt8])
       case token(issuer: Issuer.Identity, claim: JSONWebToken.GrantClaim, expires: Timestamp)
     }
@@ -110,6 +110,11 @@ package struct AccessPolicy: Sendable {
     package let grant: Grant
     /// What connections and requests are counted by: `desk-1`, `issuer-a/alice`.
     package var subject: String { grant.subject }
+
+    fileprivate init(source: Source, grant: Grant) {
+      self.source = source
+      self.grant = grant
+    }
   }
 
   /// Signatures that are checked for one token: as many keys of an issuer may be in use at once.
