@@ -60,6 +60,7 @@ let arguments: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser", condition: gateway)
 let configuration: Target.Dependency = .product(
   name: "Configuration", package: "swift-configuration", condition: gateway)
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections", condition: gateway)
 /// SQLite, of the system (`libsqlite3-dev`).
 let sqlite: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: gateway)
 
@@ -80,6 +81,7 @@ var package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "YAML"]),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -98,10 +100,10 @@ var package = Package(
     house("Transport", ["Bytes", "COpenSSL", "CLinux"]),
     // Level 2
     house("WebSocket", ["HTTP1", "Bytes", "CZlib"]),
-    house("MarketData", ["Bytes"], settings: confinedSettings),
+    house("MarketData", ["Bytes", heap], settings: confinedSettings),
     // Level 3
     house("Venues", ["MarketData", "Bytes"], settings: confinedSettings),
-    house("Alerts", ["MarketData", "Bytes"], settings: confinedSettings),
+    house("Alerts", ["MarketData", "Bytes", heap], settings: confinedSettings),
     house("Portfolio", ["MarketData", "Bytes"]),
     // Level 4
     house("History", ["Alerts", "MarketData", "Bytes", sqlite]),

@@ -15,29 +15,29 @@ extension AlertEngine {
   package func advance(to new: AlertMoment) {
     let steppedBy = (new.wall.microseconds - moment.wall.microseconds) - (new.steady - moment.steady)
     moment = new
-    while let entry = steadyWakes.removeFirst(dueAt: new.steady) {
+    while let entry = steadyWakes.popMin(dueAt: new.steady) {
       wakeBySteady(entry)
       settle()
     }
-    while let entry = wallWakes.removeFirst(dueAt: new.wall.microseconds) { wakeByWall(entry) }
+    while let entry = wallWakes.popMin(dueAt: new.wall.microseconds) { wakeByWall(entry) }
     // Only now: what came due before the clock was set back has rung.
     if steppedBy < -Self.step {
       for index in extras.keys.sorted() { rescheduleByWall(index) }
     }
   }
 
-  func wake(steady: Int64, _ index: UInt32, stamp: UInt32, _ kind: WakeHeap.Kind) {
+  func wake(steady: Int64, _ index: UInt32, stamp: UInt32, _ kind: WakeHint.Kind) {
     steadyWakes.insert(.init(time: steady, index: index, stamp: stamp, kind: kind))
     if steadyWakes.needsRebuild { steadyWakes.rebuild(onlyDue()) }
   }
 
-  func wake(wall: Int64, _ index: UInt32, stamp: UInt32, _ kind: WakeHeap.Kind) {
+  func wake(wall: Int64, _ index: UInt32, stamp: UInt32, _ kind: WakeHint.Kind) {
     wallWakes.insert(.init(time: wall, index: index, stamp: stamp, kind: kind))
     if wallWakes.needsRebuild { wallWakes.rebuild(onlyDue()) }
   }
 
   /// Whether an entry still says what its rule, leaf or window waits for.
-  private func isDue(_ entry: WakeHeap.Entry, at time: Int64) -> Bool {
+  private func isDue(_ entry: WakeHint, at time: Int64) -> Bool {
     switch entry.kind {
     case .stale: return leaves[entry.index].stamp == entry.stamp
     case .window: return windows[Int(entry.index)].wake == time
@@ -55,14 +55,14 @@ extension AlertEngine {
   }
 
   /// True for entries that still count, and of equal ones for the first alone.
-  private func onlyDue() -> (WakeHeap.Entry) -> Bool {
+  private func onlyDue() -> (WakeHint) -> Bool {
     var seen: Set<UInt64> = []
     return { entry in
       self.isDue(entry, at: entry.time) && seen.insert(UInt64(entry.kind.rawValue) << 32 | UInt64(entry.index)).inserted
     }
   }
 
-  private func wakeBySteady(_ entry: WakeHeap.Entry) {
+  private func wakeBySteady(_ entry: WakeHint) {
     guard isDue(entry, at: entry.time) else { return }
     switch entry.kind {
     case .stale: staleForSoLong(entry.index)
@@ -88,7 +88,7 @@ extension AlertEngine {
     }
   }
 
-  private func wakeByWall(_ entry: WakeHeap.Entry) {
+  private func wakeByWall(_ entry: WakeHint) {
     let index = entry.index
     guard isDue(entry, at: entry.time), let extra = extras[index] else { return }
     switch entry.kind {

@@ -184,12 +184,10 @@ extension AlertEngine {
       let part = series[index].measure.isOfBook ? source.book : source.feed
       gap = (part.left, part.back)
     }
-    while series[index].upper.count > 0, value >= series[index].upper.first {
-      let entry = series[index].upper.removeFirst()
+    while value >= series[index].upper.first, let entry = series[index].upper.popMin() {
       if leaves[entry.leaf].stamp == entry.stamp { take(value, entry.leaf) }
     }
-    while series[index].lower.count > 0, ~value >= series[index].lower.first {
-      let entry = series[index].lower.removeFirst()
+    while ~value >= series[index].lower.first, let entry = series[index].lower.popMin() {
       if leaves[entry.leaf].stamp == entry.stamp { take(value, entry.leaf) }
     }
     if isFirst {
@@ -202,12 +200,10 @@ extension AlertEngine {
 
   private func removeReached(_ index: Int, by value: Int64) -> [UInt32] {
     var reached: [UInt32] = []
-    while series[index].upper.count > 0, value >= series[index].upper.first {
-      let entry = series[index].upper.removeFirst()
+    while value >= series[index].upper.first, let entry = series[index].upper.popMin() {
       if leaves[entry.leaf].stamp == entry.stamp { reached.append(entry.leaf) }
     }
-    while series[index].lower.count > 0, ~value >= series[index].lower.first {
-      let entry = series[index].lower.removeFirst()
+    while ~value >= series[index].lower.first, let entry = series[index].lower.popMin() {
       if leaves[entry.leaf].stamp == entry.stamp { reached.append(entry.leaf) }
     }
     return reached

@@ -49,8 +49,8 @@ package final class AlertEngine {
   var windows: ContiguousArray<ChangeWindow> = []
   var freeWindows: [UInt32] = []
   var zones: [String: TimeZoneRules] = ["UTC": .utc]
-  var steadyWakes = WakeHeap()
-  var wallWakes = WakeHeap()
+  var steadyWakes = HintHeap<WakeHint>(fewest: 1_024)
+  var wallWakes = HintHeap<WakeHint>(fewest: 1_024)
   package internal(set) var ruleCount = 0
   var nextGeneration: UInt32
 
@@ -226,9 +226,9 @@ package final class AlertEngine {
     let scaled = scale > old ? Self.multiply(series[index].value, by: Int64(DecimalText.power(scale - old))) : nil
     series[index].value = scaled ?? 0
     if scaled == nil { series[index].hasValue = false }
-    let entries = series[index].upper.all + series[index].lower.all
-    series[index].upper = LevelHeap()
-    series[index].lower = LevelHeap()
+    let entries = series[index].upper.unordered + series[index].lower.unordered
+    series[index].upper = HintHeap(fewest: 64)
+    series[index].lower = HintHeap(fewest: 64)
     for entry in entries where leaves[entry.leaf].stamp == entry.stamp {
       // A leaf that waits on both sides comes twice: the stamp is new the second time.
       watch(entry.leaf)

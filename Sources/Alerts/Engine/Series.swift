@@ -13,9 +13,9 @@ struct Series {
   var value: Int64 = 0
   /// Leaves that watch it.
   var leafCount: Int32 = 0
-  var upper = LevelHeap()
+  var upper = HintHeap<LevelHint>(fewest: 64)
   /// Levels are complemented (`~level`), so that the highest is first.
-  var lower = LevelHeap()
+  var lower = HintHeap<LevelHint>(fewest: 64)
   /// Leaves of rules of several conditions.
   var treeLeaves: [UInt32] = []
   /// Leaf → wall time of the back-filled price that reached it first.

@@ -1,0 +1,71 @@
+import HeapModule
+
+/// What waits for a level or a time, the nearest first. Entries are hints: none is removed from the middle; who takes
+/// one looks whether it still holds, and `rebuild` drops the void ones when they may be half of all.
+struct HintHeap<Entry: Comparable> {
+  private var heap = Heap<Entry>()
+  private var rebuildAt: Int32
+  private let fewest: Int32
+
+  /// - Parameter fewest: with less entries than this nothing is rebuilt.
+  init(fewest: Int32) {
+    self.fewest = fewest
+    rebuildAt = fewest
+  }
+
+  var count: Int { heap.count }
+  var needsRebuild: Bool { heap.count >= rebuildAt }
+  var min: Entry? { heap.min }
+  var unordered: [Entry] { heap.unordered }
+
+  /// O(log n).
+  mutating func insert(_ entry: Entry) { heap.insert(entry) }
+
+  /// O(log n).
+  mutating func popMin() -> Entry? { heap.popMin() }
+
+  /// Keeps the entries that `isValid`. O(n).
+  mutating func rebuild(_ isValid: (Entry) -> Bool) {
+    heap.removeAll { !isValid($0) }
+    rebuildAt = max(fewest, Int32(clamping: 2 * heap.count))
+  }
+}
+
+/// A level that a leaf waits for. A leaf that no longer waits raises its stamp.
+struct LevelHint: Comparable {
+  var level: Int64
+  var leaf: UInt32
+  var stamp: UInt32
+
+  static func < (a: LevelHint, b: LevelHint) -> Bool {
+    (a.level, a.leaf, a.stamp) < (b.level, b.leaf, b.stamp)
+  }
+}
+
+extension HintHeap<LevelHint> {
+  /// The nearest level; `.max` if there is none, which no value reaches but one that no series has.
+  var first: Int64 { min?.level ?? .max }
+}
+
+/// What the engine waits for on one of its clocks.
+struct WakeHint: Comparable {
+  enum Kind: UInt8 { case expiry, hours, ring, countdown, snooze, stale, window }
+
+  var time: Int64
+  /// The rule, the leaf, or the change window.
+  var index: UInt32
+  /// The rule's generation or the leaf's stamp.
+  var stamp: UInt32
+  var kind: Kind
+
+  static func < (a: WakeHint, b: WakeHint) -> Bool {
+    (a.time, a.index, a.stamp, a.kind.rawValue) < (b.time, b.index, b.stamp, b.kind.rawValue)
+  }
+}
+
+extension HintHeap<WakeHint> {
+  /// The earliest time; `.max` if there is none.
+  var first: Int64 { min?.time ?? .max }
+
+  mutating func popMin(dueAt now: Int64) -> WakeHint? { first <= now ? popMin() : nil }
+}
