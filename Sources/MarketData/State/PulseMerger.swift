@@ -4,13 +4,16 @@
 /// - Changes within 100 ms of the last pulse are merged. The newest price is published on the first common tick that is
 ///   100 ms or more after that pulse (trailing edge), with `merged` saying how many changes it stands for. Common ticks
 ///   are the multiples of 100 ms since 1970, the same for every instrument, so that all that a client gets on a tick
-///   leaves in one send.
+///   leaves in one send. A pulse that leaves up to `lateness` after its tick counts as of the tick: a loop is always a
+///   little late, and a busy market would else miss every other tick and have pulses of its own between them.
 /// - If the price is by then back where the last pulse left it, nothing is published.
 ///
 /// A plain debounce would stay silent as long as the market is busy. Every operation is O(1); nothing is allocated.
 package struct PulseMerger: Sendable {
   /// The shortest time between two pulses, and the distance of the common ticks, µs.
   package static let interval: Int64 = 100 * Microseconds.millisecond
+  /// How much nearer than that two pulses may come, µs.
+  package static let lateness: Int64 = 10 * Microseconds.millisecond
 
   package let instrument: InstrumentID
   /// The price of the last pulse; nil before the first.
@@ -50,7 +53,7 @@ package struct PulseMerger: Sendable {
       merged = 0
       return nil
     }
-    return publish(now: now)
+    return publish(now: now, countedFrom: now - tick <= Self.lateness ? tick : now)
   }
 
   /// Multiplies the prices after the scale was widened. Returns false, and forgets them, if one does not fit.
@@ -66,11 +69,12 @@ package struct PulseMerger: Sendable {
     return true
   }
 
-  private mutating func publish(now: Timestamp) -> Pulse {
+  /// - Parameter counted: when the next 100 ms begin; `now` by default.
+  private mutating func publish(now: Timestamp, countedFrom counted: Timestamp? = nil) -> Pulse {
     let pulse = Pulse(instrument: instrument, price: newest, previous: published, merged: merged, time: now)
     published = newest
-    publishedAt = now
-    let earliest = now.rawValue + Self.interval
+    publishedAt = counted ?? now
+    let earliest = publishedAt.rawValue + Self.interval
     tick = Timestamp(microseconds: -floorDivide(-earliest, Self.interval) * Self.interval)
     merged = 0
     return pulse

@@ -67,6 +67,29 @@ private final class Merger {
     #expect(onTick.deadline == at(100))
   }
 
+  @Test("a busy market has a pulse on every tick, though its loop is always a little late, and none between them")
+  func lateLoop() {
+    let merger = Merger()
+    _ = merger.price(100, now: at(0))
+    var times: [Int64] = []
+    // A change every 10 ms; each tick is looked at 3 ms after its time, and not at a change.
+    for time in 1...1_000 {
+      let pulse =
+        time % 10 == 5
+        ? merger.price(100 + Int64(time), now: at(Int64(time)))
+        : time % 100 == 3 ? merger.advance(to: at(Int64(time))) : nil
+      if let pulse { times.append((pulse.time - at(0)) / 1_000) }
+    }
+    #expect(times == stride(from: 103, to: 1_000, by: 100).map { Int64($0) })
+    // One that is later than that has its 100 ms from when it left.
+    let slow = Merger()
+    _ = slow.price(100, now: at(0))
+    _ = slow.price(101, now: at(50))
+    #expect(slow.advance(to: at(111))?.price == 101)
+    #expect(slow.price(102, now: at(205)) == nil)
+    #expect(slow.deadline == at(300))
+  }
+
   @Test("nothing is published if the price is back where the last pulse left it")
   func backAgain() {
     let merger = Merger()
