@@ -12,7 +12,7 @@ package enum VenueRegistry {
     Deribit.venue,
     Gate.venue,
     Gemini.venue,
-    HyperliquidHandler.venue,
+    Hyperliquid.venue,
     Kraken.venue,
     KuCoin.venue,
     OKX.venue,

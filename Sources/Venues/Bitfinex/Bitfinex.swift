@@ -77,7 +77,7 @@ package final class Bitfinex: Dialect {
     // An answer has been seen to take 11 s.
     facts.answerWithin = 15 * Microseconds.second
     facts.ping = .init(after: Self.pingAfter, since: .heard)
-    facts.awaitsGreeting = true
+    facts.greeting = .required
     facts.isSilentWithoutSymbols = true
     // Two minutes at most by the documentation.
     facts.maintenanceLimit = 5 * Microseconds.minute
@@ -114,7 +114,7 @@ package final class Bitfinex: Dialect {
       if numbers[code] != 0 { leaving[code] = numbers[code] }
       numbers[code] = 0
       return leaving[code] == 0 ? nil : #"{"event":"unsubscribe","chanId":\#(leaving[code])}"#
-    case .list, .canary: return nil
+    default: return nil
     }
   }
 

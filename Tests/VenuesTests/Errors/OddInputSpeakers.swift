@@ -286,7 +286,7 @@ extension OddInputTests {
   // MARK: Hyperliquid
 
   private static let hyperliquid = Speaker(
-    venue: HyperliquidHandler.venue, symbols: ["BTC-USDC-PERP"],
+    venue: Hyperliquid.venue, symbols: ["BTC-USDC-PERP"],
     begin: { feed in
       feed.connect()
       feed.receive(HyperliquidHandlerTests.meta)
