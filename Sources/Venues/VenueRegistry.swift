@@ -5,6 +5,7 @@ package enum VenueRegistry {
   package static let venues: [Venue] = [
     Binance.venue,
     Bitfinex.venue,
+    Bitget.venue,
     Bitstamp.venue,
     Bybit.venue,
     Coinbase.venue,

@@ -41,7 +41,7 @@ package final class Bitfinex: Dialect {
     connectLimit: ConnectLimit(count: 15, interval: Microseconds.minute),
     market: Market.Configuration(
       quotesFromBook: true, bookDepthLimit: 250,
-      checksum: { BitfinexChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2) },
+      checksum: { RankedChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2, hasSignedAsks: true) },
       // False ones have been reported, and a message that is missing shows in the count at once.
       checksumPatience: 2),
     profile: VenueProfile(

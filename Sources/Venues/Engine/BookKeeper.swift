@@ -104,7 +104,7 @@ struct BookKeeper {
     if rule.provesLinks, numbers == newest {
       return !isJoined && rule.isOld(numbers, newest.last) ? .old : .nothing
     }
-    if rule.follows(numbers, newest.last) {
+    if rule.follows(numbers, newest.last) || !isJoined && rule.joins(numbers, newest.last) {
       // One that names the number again says that nothing has changed: what linked the one before may come once more.
       if numbers.last != newest.last { newest = numbers }
       isJoined = true
