@@ -3,7 +3,7 @@ import MarketData
 import TestSupport
 import Venues
 
-/// A venue's message to market events: `FeedHandler.receive` into an `EventBatch`.
+/// A venue's message to market events: `FeedEngine.receive` into an `EventBatch`.
 enum FeedBenchmarks {
   static var all: [MicroBenchmark] {
     [
@@ -91,7 +91,7 @@ final class FeedBench {
   private let symbol: String
   private let first: [String]
   private let answer: (String) -> String
-  private var handler: FeedHandler
+  private var handler: FeedEngine
   private var market: Market
   private var batch = EventBatch()
   private var changes = MarketChanges()

@@ -2,13 +2,13 @@ import MarketData
 
 /// The path of a tick, once:
 ///
-///     message → FeedHandler.receive → events → Market.apply → changes → the caller publishes them
+///     message → FeedEngine.receive → events → Market.apply → changes → the caller publishes them
 ///
 /// One pipeline per feed, owned by the loop of its connection. It knows neither the socket nor the publisher: whoever
 /// has the bytes hands them in, takes `changes` and `takeActions()` after every call, and then calls `clear()`.
 package final class FeedPipeline {
   /// Another one after a planned change of connection.
-  package internal(set) var handler: FeedHandler
+  package internal(set) var handler: FeedEngine
   package let venue: Venue
   package let market: Market
   /// What the calls since `clear()` changed, in order.

@@ -44,7 +44,7 @@ package struct Venue: Sendable {
   package let profile: VenueProfile?
   /// How its recordings are played; nil if they are not.
   package let replay: VenueReplay?
-  package let makeHandler: @Sendable (FeedConfiguration) -> FeedHandler
+  package let makeHandler: @Sendable (FeedConfiguration) -> FeedEngine
 
   package init(
     name: String, title: String, separator: String, endpoint: String, restEndpoint: String, cadence: Cadence,
@@ -52,7 +52,7 @@ package struct Venue: Sendable {
     kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, connectionLifetime: Int64? = nil,
     connectLimit: ConnectLimit = .usual, market: Market.Configuration,
     profile: VenueProfile? = nil, replay: VenueReplay? = nil,
-    makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedHandler
+    makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedEngine
   ) {
     self.name = name
     self.title = title

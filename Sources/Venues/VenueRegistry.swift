@@ -5,6 +5,7 @@ package enum VenueRegistry {
   package static let venues: [Venue] = [
     Binance.venue,
     Bitfinex.venue,
+    Bitget.venue,
     Bitstamp.venue,
     Bybit.venue,
     Coinbase.venue,
@@ -12,7 +13,7 @@ package enum VenueRegistry {
     Deribit.venue,
     Gate.venue,
     Gemini.venue,
-    HyperliquidHandler.venue,
+    Hyperliquid.venue,
     Kraken.venue,
     KuCoin.venue,
     OKX.venue,

@@ -5,7 +5,7 @@ import MarketData
 
 /// A handler with a market behind it, driven by texts: what a feed does, without the gateway.
 final class HandlerHarness {
-  let handler: FeedHandler
+  let handler: FeedEngine
   let market: Market
   var now = Timestamp(microseconds: 1_700_000_000_000_000)
   /// Events of the last call.

@@ -116,6 +116,18 @@ struct MutationTests {
           HyperliquidHandlerTests.meta, HyperliquidHandlerTests.acknowledgement("l2Book", "BTC"),
         ]
       )
+    case "bitget":
+      typealias Texts = BitgetHandlerTests
+      return (
+        venue.part == "spot" ? Texts.live() : Texts.connected(["BTC-USDT-PERP"]),
+        [
+          Texts.book("snapshot", 100, 0, bids: #"["80688.1","0.5"]"#, asks: #"["80691.5","0.2"]"#),
+          Texts.book("update", 132, 100, bids: #"["80688.1","0"]"#, asks: #"["80691.4","0.3"]"#),
+          Texts.book("snapshot", 140, 0, bids: #"["80688.1","0.5"]"#, asks: "", channel: "books1"),
+          Texts.message("trade", "update", Texts.trade(9) + "," + Texts.trade(8)),
+          Texts.answer("error", "books", "BTCUSDT", #","code":30001,"msg":"doesn't exist","op":"subscribe""#), "pong",
+        ].map { venue.part == "spot" ? $0 : $0.replacing("SPOT", with: "USDT-FUTURES") }
+      )
     case "okx":
       return (
         OKXHandlerTests.live(),

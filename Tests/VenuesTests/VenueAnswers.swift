@@ -21,6 +21,10 @@ enum VenueAnswers {
       return arguments.map {
         #"{"id":"\#(number(#""id":""#))","event":"subscribe","arg":{\#($0)},"connId":"a"}"#
       }
+    case "bitget":
+      let arguments = list(#""args":"#).dropFirst().dropLast().split(separator: "},{")
+      let event = request.contains(#""op":"unsubscribe""#) ? "unsubscribe" : "subscribe"
+      return arguments.map { #"{"event":"\#(event)","arg":{\#($0)}}"# }
     case "kraken":
       guard request.contains(#""method":"subscribe""#),
         let channel = after(#""channel":""#)?.prefix(while: { $0 != "\"" })

@@ -66,7 +66,7 @@ extension FeedPipeline {
   }
 }
 
-extension FeedHandler {
+extension FeedEngine {
   /// The same for a handler by itself.
   @inline(__always)
   func perform(

@@ -46,6 +46,8 @@ final class SimulatedFeed {
     Setup("bitstamp", ["BTC-USD", "ETH-USD", "ZEC-USD"]),
     Setup("deribit", ["BTC-USDC-PERP", "ETH-USDC-PERP", "ZEC-USDC-PERP"]),
     Setup("hyperliquid", ["BTC-USDC-PERP", "ETH-USDC-PERP", "ZEC-USDC-PERP"]),
+    Setup("bitget", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
+    Setup("bitget", ["BTC-USDT-PERP", "ETH-USDT-PERP", "ZEC-USDT-PERP"]),
     Setup("okx", ["BTC-USDT", "ETH-USDT-PERP", "ZEC-USDT"]),
     Setup("gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
     Setup(Gate.venue(.bridged), named: "gate, older book", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),

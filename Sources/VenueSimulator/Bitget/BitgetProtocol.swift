@@ -88,6 +88,9 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
     instrument.kind == .spot ? "SPOT" : "USDT-FUTURES"
   }
 
+  /// Whether the snapshots of a market stand between the two numbers of the update that follows.
+  static func isOnTheWay(_ index: Int) -> Bool { (index + 1) / 2 % 2 == 1 }
+
   /// Rises by some thousands with every change.
   private static func number(_ state: InstrumentMarket) -> Int64 { state.updateID * 2_857 }
 
@@ -166,10 +169,11 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
         flush(index)
       }
       let depth = Self.depth
+      // Whether a snapshot has the number that the next update names, or one behind it, is said in two ways.
+      let number = books[index].number + (Self.isOnTheWay(index) ? 1 : 0)
       session.send(
         .bookSnapshot, instrument: index,
-        book(
-          index, .books, "snapshot", state.book.top(.bid, depth), state.book.top(.ask, depth), books[index].number, 0))
+        book(index, .books, "snapshot", state.book.top(.bid, depth), state.book.top(.ask, depth), number, 0))
     case .window(let depth): session.send(.quote, instrument: index, window(index, depth))
     case .trade:
       session.send(.trade, instrument: index, trades(index, "snapshot", state.recentTrades.suffix(Self.replayed)))

@@ -60,7 +60,7 @@ package final class Binance: Dialect {
       names = all
     case .canary(let symbol): names = ["\(symbol.lowercased())@\(market.canary)"]
     // A bridged book is never subscribed again: a snapshot is what it lacks.
-    case .unsubscribe, .list, .ping, .greeting: return nil
+    default: return nil
     }
     return #"{"method":"SUBSCRIBE","params":\#(JSONText.array(names)),"id":\#(id)}"#
   }

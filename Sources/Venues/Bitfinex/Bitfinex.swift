@@ -41,7 +41,7 @@ package final class Bitfinex: Dialect {
     connectLimit: ConnectLimit(count: 15, interval: Microseconds.minute),
     market: Market.Configuration(
       quotesFromBook: true, bookDepthLimit: 250,
-      checksum: { BitfinexChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2) },
+      checksum: { RankedChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2, hasSignedAsks: true) },
       // False ones have been reported, and a message that is missing shows in the count at once.
       checksumPatience: 2),
     profile: VenueProfile(
@@ -77,7 +77,7 @@ package final class Bitfinex: Dialect {
     // An answer has been seen to take 11 s.
     facts.answerWithin = 15 * Microseconds.second
     facts.ping = .init(after: Self.pingAfter, since: .heard)
-    facts.awaitsGreeting = true
+    facts.greeting = .required
     facts.isSilentWithoutSymbols = true
     // Two minutes at most by the documentation.
     facts.maintenanceLimit = 5 * Microseconds.minute
@@ -114,7 +114,7 @@ package final class Bitfinex: Dialect {
       if numbers[code] != 0 { leaving[code] = numbers[code] }
       numbers[code] = 0
       return leaving[code] == 0 ? nil : #"{"event":"unsubscribe","chanId":\#(leaving[code])}"#
-    case .list, .canary: return nil
+    default: return nil
     }
   }
 

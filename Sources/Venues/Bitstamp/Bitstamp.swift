@@ -78,7 +78,7 @@ package final class Bitstamp: Dialect {
     case .ping: return #"{"event":"bts:heartbeat"}"#
     case .canary(let market):
       return #"{"event":"bts:subscribe","data":{"channel":"\#(Self.prefixes[0])\#(market)"}}"#
-    case .list, .greeting: return nil
+    default: return nil
     }
   }
 

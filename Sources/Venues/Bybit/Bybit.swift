@@ -83,7 +83,7 @@ package final class Bybit: Dialect {
     case .subscribe(let wanted): (operation, topics) = ("subscribe", wanted)
     case .unsubscribe(let left): (operation, topics) = ("unsubscribe", left)
     case .ping: return #"{"req_id":"\#(id)","op":"ping"}"#
-    case .list, .canary, .greeting: return nil
+    default: return nil
     }
     let names = topics.map { Self.topics[$0.channel] + instruments[$0.place].venueSymbol }
     return #"{"req_id":"\#(id)","op":"\#(operation)","args":\#(JSONText.array(names))}"#
@@ -129,8 +129,8 @@ package final class Bybit: Dialect {
     let topic = topic(namedIn: reply.message, instruments)
     return .refused(
       Hearing.Refusal(
-        id: reply.id ?? 0, place: topic?.place, channel: topic?.channel, reason: reply.message,
-        effect: reply.message.contains("already subscribed") ? .already : .final, takesRest: topic != nil,
+        id: reply.id ?? 0, blames: topic.map { [.init(place: $0.place, channel: $0.channel)] } ?? [],
+        reason: reply.message, effect: reply.message.contains("already subscribed") ? .already : .final,
         what: reply.operation))
   }
 

@@ -84,7 +84,7 @@ package final class Coinbase: Dialect {
     case .unsubscribe(let topics):
       for topic in topics { name(topic.place) }
       return text("unsubscribe", topics, instruments)
-    case .list, .ping, .canary, .greeting: return nil
+    default: return nil
     }
   }
 
@@ -125,7 +125,7 @@ package final class Coinbase: Dialect {
         silent(place)
       }
     } else if let word = reason.split(separator: " ").first, let place = instruments.place(named: String(word)) {
-      refusal.blames = [place]
+      refusal.blames = [.init(place: place)]
       refusal.effect = .finalForAll
     }
     return .refused(refusal)

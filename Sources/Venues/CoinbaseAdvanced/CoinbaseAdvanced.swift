@@ -62,7 +62,7 @@ package final class CoinbaseAdvanced: Dialect {
         grouping: .channel(symbols: Self.bookLimit), atOnce: 1, every: 200 * Microseconds.millisecond, limit: 256,
         isShared: true, oneByOne: Self.replyTimeout),
       salvage: [.init(mark: "\"l2_data\"", key: "\"product_id\"")])
-    facts.answersGreeting = true
+    facts.greeting = .request
     facts.kinds = ["\"channel\"", "\"error\""]
     // A book that has two names is listed once, under the name that its data has.
     facts.isShown = { $0.venueSymbol == $0.symbol.text }
@@ -84,7 +84,7 @@ package final class CoinbaseAdvanced: Dialect {
     case .greeting: return #"{"type":"subscribe","channel":"heartbeats"}"#
     case .subscribe(let wanted): (type, topics) = ("subscribe", wanted)
     case .unsubscribe(let wanted): (type, topics) = ("unsubscribe", wanted)
-    case .list, .ping, .canary: return nil
+    default: return nil
     }
     let ids = JSONText.array(topics.map { instruments[$0.place].venueSymbol })
     return #"{"type":"\#(type)","product_ids":\#(ids),"channel":"\#(facts.channels[topics[0].channel].name)"}"#
@@ -103,7 +103,7 @@ package final class CoinbaseAdvanced: Dialect {
     } else {
       // `BTC-USD` does not stand in `BTC-USDC`.
       let names = message.split { !($0.isLetter || $0.isNumber || $0 == "-") }
-      refusal.blames = names.compactMap { instruments.place(named: String($0)) }
+      refusal.blames = names.compactMap { instruments.place(named: String($0)).map { .init(place: $0) } }
     }
     hearing.report(.refused(refusal))
   }

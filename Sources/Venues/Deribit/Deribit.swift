@@ -70,7 +70,7 @@ package final class Deribit: Dialect {
       pacing: .init(
         grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: Microseconds.second, limit: 64, isShared: true),
       salvage: [.init(mark: "\"book.", key: "\"instrument_name\"")])
-    facts.answersGreeting = true
+    facts.greeting = .request
     facts.beginsWithOldTrades = true
     // Of the currencies that linear contracts are settled in.
     facts.volumePaths = ["USDC", "USDT"].map {
@@ -106,7 +106,7 @@ package final class Deribit: Dialect {
         "subscribe", topics.map { Self.name($0, instruments) } + (isMore ? ["platform_state"] : [])
       )
     case .unsubscribe(let topics): (method, channels) = ("unsubscribe", topics.map { Self.name($0, instruments) })
-    case .list, .ping, .canary: return nil
+    default: return nil
     }
     return
       #"{"jsonrpc":"2.0","id":\#(id),"method":"public/\#(method)","params":{"channels":\#(JSONText.array(channels))}}"#

@@ -1,8 +1,8 @@
 import MarketData
 
 /// How one book comes into sync and stays there, whatever the venue: by a snapshot in the stream, which updates are
-/// linked to or not, or joined to a REST snapshot; a message that is the whole book is a snapshot each time. Checksums
-/// are the market's to look at (`Market.Configuration`), and come back as a wish to rebuild.
+/// linked to or not, joined to a REST snapshot, or whole in each message. Checksums are the market's to look at
+/// (`Market.Configuration`), and come back as a wish to rebuild.
 ///
 /// It never says that a book is live because something was asked for: only what came makes it so.
 struct BookKeeper {
@@ -25,10 +25,15 @@ struct BookKeeper {
     case gap
     /// Of a shallower book than the one that is there.
     case shallower
+    /// The whole book, older than the one that is there.
+    case late
+    /// The whole book again, as it is.
+    case same
   }
 
   private(set) var stream = StreamedBook()
   var bridge: SnapshotBridge
+  private var whole: WholeBook?
   /// Whether the book is joined to REST snapshots.
   private(set) var isBridged: Bool
   private let isBridgedFirst: Bool
@@ -42,12 +47,12 @@ struct BookKeeper {
   private(set) var staleSnapshots = 0
 
   init(_ facts: DialectFacts) {
-    if case .streamed(let rule) = facts.book {
-      self.rule = rule
-      isBridgedFirst = false
-    } else {
-      rule = nil
-      isBridgedFirst = true
+    switch facts.book {
+    case .streamed(let rule): (self.rule, isBridgedFirst) = (rule, false)
+    case .bridged: (rule, isBridgedFirst) = (nil, true)
+    case .whole(let limits):
+      (rule, isBridgedFirst) = (nil, false)
+      whole = WholeBook(limits)
     }
     isBridged = isBridgedFirst
     // A book that is never bridged keeps nothing, whatever its rule.
@@ -82,6 +87,11 @@ struct BookKeeper {
     if isBridgedFirst || numbers?.isBridged == true { return takeBridged(event, numbers, batch) }
     if event.kind == .snapshot || isWhole(numbers) {
       guard !isLeft else { return .nothing }
+      switch whole?.take(event, batch, isLive: stream.isLive, now: now) {
+      case .late: return .late
+      case .same: return .same
+      case .new, nil: break
+      }
       isBridged = false
       isJoined = false
       newest = numbers?.numbers ?? UpdateNumbers(first: 0, last: 0)
@@ -94,7 +104,7 @@ struct BookKeeper {
     if rule.provesLinks, numbers == newest {
       return !isJoined && rule.isOld(numbers, newest.last) ? .old : .nothing
     }
-    if rule.follows(numbers, newest.last) {
+    if rule.follows(numbers, newest.last) || !isJoined && rule.joins(numbers, newest.last) {
       // One that names the number again says that nothing has changed: what linked the one before may come once more.
       if numbers.last != newest.last { newest = numbers }
       isJoined = true
@@ -158,8 +168,29 @@ struct BookKeeper {
     bridge.beginAnew()
   }
 
-  /// The book must be rebuilt; true if that takes it out of sync now.
-  mutating func lose(now: Timestamp) -> Bool {
+  /// Whether a book that is whole in each message has been silent for too long; see `WholeBook`.
+  mutating func doubt(now: Timestamp) -> WholeBook.Doubt { whole?.doubt(now: now) ?? .none }
+
+  /// Compares a book that was asked for apart from the stream with what that has said.
+  mutating func compare(_ event: BookEvent, _ batch: borrowing EventBatch, now: Timestamp) {
+    whole?.compare(event, batch, now: now)
+  }
+
+  /// The scales of its instrument have been widened: levels kept aside follow.
+  mutating func rescale(priceBy: Int64, sizeBy: Int64) {
+    bridge.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    whole?.rescale(priceBy: priceBy, sizeBy: sizeBy)
+  }
+
+  /// The book must be rebuilt; true if that takes it out of sync now. One that is whole in each message waits for the
+  /// next, and is subscribed again only if none comes.
+  /// - Parameter isDead: whether no next message is to be expected.
+  mutating func lose(now: Timestamp, isDead: Bool = false) -> Bool {
+    if whole != nil, !isDead {
+      guard stream.isLive else { return false }
+      stream.subscribed(now: now)
+      return true
+    }
     guard isBridged else { return stream.resync(now: now) }
     guard bridge.isLive else { return false }
     bridge.reset()
@@ -179,5 +210,6 @@ struct BookKeeper {
     newest = UpdateNumbers(first: 0, last: 0)
     isJoined = false
     isLeft = false
+    whole?.disconnected()
   }
 }

@@ -84,8 +84,11 @@ struct Topic: Hashable {
 enum FeedRequest {
   case subscribe([Topic])
   case unsubscribe([Topic])
-  /// The list of markets, where it is a channel of the stream: its beginning or its end.
-  case list(isEnd: Bool)
+  /// A part of the list of markets, where it comes in the stream: its beginning or, before it is asked for anew, its
+  /// end.
+  case list(ListQuery, isEnd: Bool)
+  /// The book at this place, apart from the stream (`DialectFacts.WholeBooks`).
+  case book(Int)
   case ping
   /// A market of the canary, by the venue's name.
   case canary(String)
@@ -101,9 +104,11 @@ struct ListQuery {
   var isWhole: Bool
   /// The kinds of market that are wanted.
   var families: Set<Instrument.Kind.Family>
+  /// Whether the 24 h volumes of its markets are wanted.
+  var wantsVolumes: Bool
   /// With what status the last request for it failed; nil if it did not, or a new round begins.
   var failed: Int?
-  /// How many parts of it have come.
+  /// How many parts of it have come; which part it is, where all are asked for together.
   var part = 0
   /// Where the next part begins, by the last one's word.
   var cursor: String?

@@ -48,6 +48,9 @@ struct DialectFacts {
     /// Topics that a connection may begin and end in an hour; nil where nobody counts them. Before it would be more,
     /// another connection is made, which begins a count of its own.
     var topicsPerHour: Int?
+    /// Messages that an address may send in a minute, whatever they are; nil where nobody counts them. It outlives the
+    /// connection.
+    var perMinute: Int?
   }
 
   struct Ping {
@@ -107,6 +110,49 @@ struct DialectFacts {
     case streamed(SequenceRule?)
     /// Updates in the stream are joined to a REST snapshot.
     case bridged
+    /// Each message is all of the book, which is sent again whether or not it has changed.
+    case whole(WholeBooks)
+  }
+
+  /// Books of which each message is everything: one that is lost is made good by the next, and none has to be asked
+  /// for.
+  struct WholeBooks {
+    /// Messages with older and older times are left out for so long, µs; then the venue's clock has been set back.
+    var lateLimit: Int64
+    /// After so long a silence, µs, a book is asked for apart from the stream and compared with what that said: the
+    /// same is a quiet market, another one a stream that has died, and so is an answer that does not come `probeWithin`.
+    var probeAfter: Int64
+    var probeWithin: Int64
+    /// How long the stream has to catch up with an answer that differs, µs.
+    var catchUp: Int64
+  }
+
+  /// What a connection costs that the venue ends, without a word, for a name that it does not know.
+  struct FatalNames {
+    /// The end of a connection is laid to a subscription no older than this, µs.
+    var within: Int64
+    /// How often a connection must end behind a symbol alone before that is refused.
+    var strikes: Int
+    /// How long it is not asked for then, µs.
+    var rest: Int64
+  }
+
+  /// The list of markets, where it comes in the stream.
+  struct StreamedList {
+    /// Parts that are asked for together. One that `spell` has no request for is not wanted.
+    var parts = 1
+    /// What has not come after so long is asked for again, µs.
+    var within: Int64
+  }
+
+  /// What the first message on a connection is, if the venue has one.
+  enum Greeting {
+    /// Nothing is awaited.
+    case unanswered
+    /// It must be answered before `RequestDeadline.answer` has passed: the connection is of no use without.
+    case required
+    /// A request like others, which is sent again until it is answered.
+    case request
   }
 
   /// How the book is told that a message was of which could not be read: it has `mark` in it, and the symbol in the
@@ -158,11 +204,9 @@ struct DialectFacts {
   var bridge: Bridge?
   var pacing: Pacing
   var ping: Ping?
-  /// Whether the first message on a connection is a request like others, which is answered.
-  var answersGreeting = false
-  /// How the list comes: by REST, or as a channel of the stream that is asked for again if it has not come after this
-  /// long, µs.
-  var listTimeout: Int64?
+  var greeting = Greeting.unanswered
+  /// Nil where the list comes by REST.
+  var streamedList: StreamedList?
   var volumePaths: [FamilyPath] = []
   var listLimit = 16 << 20
   /// Parts of the list that are asked for at most, should what it says never end.
@@ -171,14 +215,13 @@ struct DialectFacts {
   var banPause = 5 * Microseconds.minute
   /// How long the answer to a subscription may take, µs.
   var answerWithin = RequestDeadline.answer
-  /// Whether the greeting must be answered, before `RequestDeadline.answer` has passed: the connection is of no use
-  /// without.
-  var awaitsGreeting = false
   /// In maintenance nothing is asked for and no book vouched for; it counts as over after this long without a word, µs,
   /// and then everything is subscribed again. Nil where it is only told of.
   var maintenanceLimit: Int64?
   /// Where the list has names only.
   var perMarket: PerMarket?
+  /// Nil where a name that is none is refused in words.
+  var fatalNames: FatalNames?
   /// Why nothing can be carried on a connection to such an address, for people; nil if it can.
   var refusesURL: (@Sendable (String) -> String?)?
   /// Subscriptions wait so long for the venue's welcome, µs; 0 where there is none.

@@ -1,7 +1,99 @@
+import Bytes
 import MarketData
 
-/// What market events do.
+/// Messages, and what market events do.
 extension FeedEngine {
+  /// Reads one text message. What it meant is appended to `batch`. A message that cannot be read is thrown out whole
+  /// and costs nothing but itself; if it belonged to a book, that book is reset.
+  package func receive(
+    _ message: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    counts.messages += 1
+    connectionHeard = now
+    let ignored = counts.ignored
+    var mark = BatchMark(batch)
+    // Price and size of every symbol in the message may each widen several times; beyond that it is not a message but
+    // an attack.
+    var passes = 0
+    while true {
+      do throws(FeedError) {
+        known.begin()
+        try read(message, now: now, into: &batch)
+      } catch {
+        mark.rewind(&batch)
+        if passes < 32, widenIfNeeded(into: &batch) {
+          passes += 1
+          mark = BatchMark(batch)
+          continue
+        }
+        if error.kind == .unknownSymbol, isCanary(message) {
+          marketHeard = now
+          return
+        }
+        counts.rejected += 1
+        refused(message, now: now, into: &batch)
+        throw error
+      }
+      counts.rejectedLevels += known.badLevels
+      if !hearing.isAnswer, counts.ignored == ignored { marketHeard = now }
+      return try dropImpossibleTrades(from: mark.events, of: &batch)
+    }
+  }
+
+  private func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+    let start = batch.events.count
+    isRead = false
+    hearing.begin(now: now)
+    try dialect.read(message, &known, &hearing, into: &batch)
+    if hearing.mayBeCanary, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
+    isRead = true
+    let reports = hearing.reports
+    counts.ignored += hearing.ignored
+    if let place = hearing.linked { seen[place].sequenceOK += 1 }
+    let lost = hearing.lostBefore
+    let first = lost.map { loseBooks($0, before: start, now: now, into: &batch) } ?? start
+    take(from: first, now: now, into: &batch)
+    if lost != nil { tick(now: now, into: &batch) }
+    for report in reports { try act(report, now: now, into: &batch) }
+  }
+
+  /// Of a message that could not be read only a book loses something.
+  private func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+    // What was read, and says that a request was refused, is no broken message.
+    guard !isRead else { return }
+    hearing.begin(now: now)
+    dialect.missed(message, known, &hearing)
+    for topic in hearing.heard where !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+    for report in hearing.reports { try? act(report, now: now, into: &batch) }
+    if let places = booksOfBroken(message) {
+      for place in places {
+        take(place, outOfSync: .malformed, now: now, into: &batch)
+        if unnumbered != nil { beginAnew(place, now) }
+      }
+      if places.isEmpty, unnumbered != nil { renewAll(now) }
+      return tick(now: now, into: &batch)
+    }
+    if let unnumbered, !Salvage.contains(message, unnumbered.otherMark) { renewAll(now) }
+  }
+
+  /// Takes trades at a price or size of zero or less out of the batch, which the others of the message stay in.
+  /// O(events).
+  private func dropImpossibleTrades(from start: Int, of batch: inout EventBatch) throws(FeedError) {
+    var dropped = 0
+    for index in start..<batch.events.count {
+      guard case .trade(let trade) = batch.events[index], trade.price <= 0 || trade.size <= 0 else { continue }
+      dropped += 1
+      batch.events[index] = .heartbeat
+      let place = trade.instrument.index
+      if trade.isBacklog { seen[place].backlogTrades -= 1 } else { seen[place].trades -= 1 }
+    }
+    guard dropped > 0 else { return }
+    counts.rejected += 1
+    throw FeedError(.value, "\(dropped == 1 ? "a trade" : "\(dropped) trades") at a price or size of zero or less")
+  }
+
+  // MARK: Market events
+
   /// Takes the market events of a message that could be read. O(events).
   func take(from start: Int, now: Timestamp, into batch: inout EventBatch) {
     var index = start
@@ -12,6 +104,7 @@ extension FeedEngine {
     var hasLost = false
     for topic in hearing.heard {
       desk.flows(topic)
+      proves(topic.place, now)
       if !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
     }
     while index < batch.events.count {
@@ -60,6 +153,13 @@ extension FeedEngine {
     if hasLost { tick(now: now, into: &batch) }
   }
 
+  /// Counts a trade and notes its price and size, once nothing of its message can fail any more.
+  func count(_ trade: Trade) {
+    let place = trade.instrument.index
+    known.note(place, price: trade.price, size: trade.size)
+    if trade.isBacklog { seen[place].backlogTrades += 1 } else { seen[place].trades += 1 }
+  }
+
   /// Something before the message is missing, of which it cannot be told whose it was: no book that is live is vouched
   /// for. A snapshot that shows it is good itself.
   func loseBooks(_ reason: ResyncReason, before start: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
@@ -100,15 +200,27 @@ extension FeedEngine {
     if lines[place].book.isBridged { lines[place].isHeard = true }
   }
 
+  // MARK: Books
+
   /// Takes a book's message; false if its event is to be left out.
   func take(
     _ event: BookEvent, _ numbers: Hearing.Numbers?, at index: Int, now: Timestamp, _ hasLost: inout Bool,
     into batch: inout EventBatch
   ) -> Bool {
     let place = event.instrument.index
+    if hearing.isProbe {
+      lines[place].book.compare(event, batch, now: now)
+      Self.dropLevels(of: event, &batch)
+      return false
+    }
     let verdict = lines[place].book.take(event, numbers, batch, now: now)
     if verdict == .shallower {
       counts.ignored += 1
+      return false
+    }
+    if verdict == .late {
+      seen[place].dropped += 1
+      Self.dropLevels(of: event, &batch)
       return false
     }
     let isWhole = event.kind == .snapshot || verdict == .whole
@@ -136,11 +248,20 @@ extension FeedEngine {
       }
       lines[place].wasLive = true
       desk.flows(Topic(place: place, channel: 0))
+      proves(place, now)
+    case .same:
+      // The book is as old as that, and nothing has to be told to anyone.
+      Self.dropLevels(of: event, &batch)
+      var event = event
+      event.kind = .delta
+      (event.bidRange, event.askRange) = (event.bidRange.prefix(0), event.askRange.prefix(0))
+      batch.events[index] = .book(event)
+      return true
     case .applied: break
     case .followed: seen[place].sequenceOK += unnumbered == nil ? 1 : 0
     case .joined: seen[place].bridged += 1
     case .old: seen[place].dropped += 1
-    case .nothing, .shallower: break
+    case .nothing, .shallower, .late: break
     case .kept:
       // What is kept may have to be widened, as what is applied.
       note(event, batch)
@@ -164,28 +285,67 @@ extension FeedEngine {
     }
   }
 
+  /// Takes the levels out of the batch that an event is without; as a message's books are read one after the other,
+  /// they are nearly always the last.
+  private static func dropLevels(of event: BookEvent, _ batch: inout EventBatch) {
+    if event.bidRange.upperBound == batch.bids.count { batch.bids.removeSubrange(event.bidRange) }
+    if event.askRange.upperBound == batch.asks.count { batch.asks.removeSubrange(event.askRange) }
+  }
+
   func note(_ event: BookEvent, _ batch: borrowing EventBatch) {
     known.note(event.instrument.index, batch.bids[event.bidRange])
     known.note(event.instrument.index, batch.asks[event.askRange])
   }
 
-  // MARK: What is sent
-
-  func spell(_ request: FeedRequest, _ now: Timestamp) -> String? {
-    requestID += 1
-    let text = dialect.spell(request, id: requestID, now: now, known)
-    if text == nil { requestID -= 1 }
-    return text
+  /// Takes a live book out of sync, and says so.
+  /// - Parameter isDead: see `BookKeeper.lose`.
+  func take(
+    _ place: Int, outOfSync reason: ResyncReason, isDead: Bool = false, now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard lines[place].book.lose(now: now, isDead: isDead) else { return }
+    if reason == .gap { seen[place].gaps += 1 }
+    if lines[place].book.isBridged { lostBridged(place, now) }
+    batch.events.append(.bookReset(InstrumentID(place), reason))
   }
 
-  func send(_ text: String, _ now: Timestamp) {
-    actions.append(.send(text))
-    lastSent = now
+  /// The book of `instrument` must be rebuilt (a checksum failed, it is crossed). Idempotent while it is being rebuilt.
+  package func resync(
+    _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
+  ) {
+    let place = instrument.index
+    guard isConnected, lines.indices.contains(place), lines[place].book.lose(now: now) else { return }
+    if lines[place].book.isBridged { lostBridged(place, now) }
+    tick(now: now, into: &batch)
   }
 
-  func leave(_ reason: String, within: Int64) {
-    guard !isLeaving else { return }
-    isLeaving = true
-    actions.append(.renew(reason: reason, within: within))
+  // MARK: Scales
+
+  /// The scales of an instrument have been widened: levels kept aside follow.
+  func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
+    guard lines.indices.contains(place) else { return }
+    lines[place].book.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    if renewal?.place == place { renewal?.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy) }
+  }
+
+  /// Widens the scale that the last failed read asked for; false if it asked for none or cannot have it.
+  func widenIfNeeded(into batch: inout EventBatch) -> Bool {
+    guard let (place, priceBy, sizeBy) = known.widenIfNeeded(into: &batch) else { return false }
+    widened(place, priceBy: priceBy, sizeBy: sizeBy)
+    return true
+  }
+
+  /// Brings an instrument to scales that are at least these. False if a value seen so far would not fit.
+  package func widen(
+    _ instrument: InstrumentID, priceScale: UInt8, sizeScale: UInt8, into batch: inout EventBatch
+  ) -> Bool {
+    let place = instrument.index
+    guard known.instruments.indices.contains(place) else { return false }
+    if let factor = known.widen(place, isPrice: true, to: priceScale, into: &batch) {
+      widened(place, priceBy: factor, sizeBy: 1)
+    }
+    if let factor = known.widen(place, isPrice: false, to: sizeScale, into: &batch) {
+      widened(place, priceBy: 1, sizeBy: factor)
+    }
+    return known[place].priceScale >= priceScale && known[place].sizeScale >= sizeScale
   }
 }

@@ -1,10 +1,14 @@
+import Bytes
 import MarketData
 
 /// What is asked for, again where it was not answered, and told of where nothing comes.
 extension FeedEngine {
   /// What is carried and has not been asked for on this connection.
   func subscribeMissing(_ now: Timestamp) {
-    let places = lines.indices.filter { lines[$0].isCarried && !lines[$0].isAsked }
+    guard facts.refusesURL?(url) == nil else { return }
+    let places = lines.indices.filter {
+      lines[$0].isCarried && !lines[$0].isAsked && !(suspects?.isSuspect($0) ?? false)
+    }
     guard !places.isEmpty else { return }
     let apart = facts.isSpoiltByOne ? places.filter { lines[$0].isSuspect } : []
     desk.subscribe(places.filter { !apart.contains($0) })
@@ -49,10 +53,15 @@ extension FeedEngine {
 
   func flush(_ now: Timestamp) {
     guard isConnected else { return }
-    if desk.outbox.isEmpty, !desk.outbox.isPaused(at: now), facts.listTimeout == nil { followCanary(now) }
-    let requests = desk.take(now: now)
+    if desk.outbox.isEmpty, !desk.outbox.isPaused(at: now), facts.streamedList == nil { followCanary(now) }
+    let requests = desk.take(now: now, room: room(now))
     let sent = requests.firstIndex { !send($0, now) } ?? requests.count
     for request in requests[sent...].reversed() { desk.putBack(request) }
+    let count = min(probes.count, room(now))
+    for place in probes.prefix(count) {
+      if let text = spell(.book(place), now) { send(text, now) }
+    }
+    probes.removeFirst(count)
   }
 
   /// Sends what is still wanted of a request; false if the hour has no room for it.
@@ -180,5 +189,126 @@ extension FeedEngine {
       let what = line.book.isBridged ? "nothing" : "no book"
       refuse(configuredName(place), "\(what) came for it in \(limit / Microseconds.second) s of subscription")
     }
+  }
+
+  /// Notes that a request was not answered, for the `attempts`th time in a row: tells of it, and then has the
+  /// connection exchanged.
+  func unanswered(_ attempts: Int, _ request: @autoclosure () -> String, now: Timestamp) {
+    if attempts == RequestDeadline.attempts - 1 || (attempts > 0 && attempts % 10 == 0) {
+      note(FeedError(.unanswered, "no answer to a request that was sent \(attempts) times"), text: request())
+    }
+    guard attempts >= RequestDeadline.attempts, now >= nextRenewal else { return }
+    let reason = "\(request()) was sent \(attempts) times and not answered"
+    nextRenewal = now + renewals.next()
+    let isAnyLive = instruments.indices.contains { isLive($0) }
+    // Where a book is live, the other connection comes first: one request that is not answered is no reason to lose it.
+    actions.append(
+      isAnyLive ? .renew(reason: reason, within: RequestDeadline.renewal) : .reconnect(reason: reason))
+  }
+
+  // MARK: Sending
+
+  func spell(_ request: FeedRequest, _ now: Timestamp) -> String? {
+    requestID += 1
+    let text = dialect.spell(request, id: requestID, now: now, known)
+    if text == nil { requestID -= 1 }
+    return text
+  }
+
+  /// How many messages may still be sent in this minute.
+  func room(_ now: Timestamp) -> Int { budget?.left(now: now) ?? .max }
+
+  func send(_ text: String, _ now: Timestamp) {
+    actions.append(.send(text))
+    lastSent = now
+    budget?.spend(1, now: now)
+  }
+
+  func leave(_ reason: String, within: Int64) {
+    guard !isLeaving else { return }
+    isLeaving = true
+    actions.append(.renew(reason: reason, within: within))
+  }
+
+  // MARK: Names that cost the connection
+
+  /// The connection is gone: which of what was just asked for may have ended it.
+  func layBlame(_ now: Timestamp) {
+    guard let limits = suspects?.limits else { return }
+    let asked = desk.unanswered(within: limits.within, now: now)
+    guard let place = suspects?.disconnected(behind: asked, now: now) else { return }
+    refuse(configuredName(place), reasonToShun(place))
+  }
+
+  func reasonToShun(_ place: Int) -> String {
+    guard let limits = suspects?.limits else { return "" }
+    return
+      "\(venue.title) ended the connection \(limits.strikes) times right behind the subscription of \(known[place].venueSymbol), which is left alone for \(limits.rest / Microseconds.hour) h"
+  }
+
+  /// Asks for the book of one suspect, when nothing else is under way that could be to blame.
+  func subscribeSuspect(_ now: Timestamp) {
+    guard let suspects, facts.streamedList == nil || hasStreamList, desk.outbox.isEmpty,
+      desk.unanswered(within: suspects.limits.within, now: now).isEmpty,
+      let place = suspects.next(among: lines.indices.filter { lines[$0].isCarried && !lines[$0].isAsked })
+    else { return }
+    lines[place].isAsked = true
+    lines[place].book.queued(now: now)
+    desk.subscribe([place], channels: 0..<1)
+  }
+
+  /// The venue knows the name of a symbol, by what it answered or sent.
+  func proves(_ place: Int, _ now: Timestamp) {
+    guard suspects?.prove(place) ?? false, lines[place].isCarried else { return }
+    desk.subscribe([place], channels: 1..<facts.channels.count)
+    flush(now)
+  }
+
+  // MARK: Books that are whole
+
+  /// Looks for books whose stream has died while the connection lives.
+  func probeBooks(_ now: Timestamp, into batch: inout EventBatch) {
+    guard case .whole(let limits) = facts.book, now - connectionHeard < limits.probeWithin / 2 else { return }
+    for place in lines.indices where lines[place].book.isLive {
+      switch lines[place].book.doubt(now: now) {
+      case .none: break
+      case .asks: probes.append(place)
+      case .isDead: take(place, outOfSync: .stale, isDead: true, now: now, into: &batch)
+      }
+    }
+  }
+
+  // MARK: The canary
+
+  /// Subscribes the canary, once on each connection, unless a market of it is followed for its own sake. Called while
+  /// connected whenever nothing else waits to be sent: what is followed for its own sake goes first.
+  ///
+  /// A connection that is full follows none: it has no room for another stream, and of so many markets one moves.
+  func followCanary(_ now: Timestamp) {
+    guard !hasAskedCanary else { return }
+    hasAskedCanary = true
+    guard instruments.count < venue.symbolLimit, let markets = unfollowedCanary else { return }
+    for market in markets {
+      requestID += 1
+      actions.append(.send(dialect.spell(.canary(market), id: requestID, now: now, known) ?? ""))
+    }
+  }
+
+  /// By what messages of the canary are known, where the venue needs one.
+  func makeCanaryMarks() -> [[UInt8]] {
+    guard case .canary(let markets) = venue.cadence.source else { return [] }
+    return markets.map { Array("\(facts.canaryPrefix)\($0)\"".utf8) }
+  }
+
+  /// Whether a message about no followed symbol is of the canary, of this connection or of a recorded one. O(bytes);
+  /// only such messages come here.
+  func isCanary(_ message: RawSpan) -> Bool {
+    unfollowedCanary != nil && canaryMarks.contains { Salvage.contains(message, $0) }
+  }
+
+  /// The markets of the canary; nil if there is none, or one of them is followed for its own sake.
+  private var unfollowedCanary: [String]? {
+    guard case .canary(let markets) = venue.cadence.source else { return nil }
+    return markets.allSatisfy { known.place(named: $0) == nil } ? markets : nil
   }
 }

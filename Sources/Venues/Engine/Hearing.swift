@@ -26,19 +26,30 @@ struct Hearing {
       /// same again.
       case pause(Int64?)
     }
+    /// A symbol, or one channel of it.
+    struct Blame {
+      var place: Int
+      var channel: Int?
+    }
     var id: Int?
+    /// The part of its request that it is about, and that the rest goes on without.
     var place: Int?
     var channel: Int?
-    /// Of a request that was refused whole, the symbols that spoil it, as far as the venue names them: the others are
-    /// asked for again at once. A text that names all of them says nothing.
-    var blames: [Int] = []
+    /// Of a request that was refused whole, what spoilt it, as far as the venue names it: the rest is asked for again
+    /// at once. A text that names all of it says nothing.
+    var blames: [Blame] = []
     /// The venue's words, for people.
     var reason: String
     var effect = Effect.final
-    /// Whether the topics that it names took the rest of their request with them, which is asked for again.
-    var takesRest = false
+    /// Whether it is the oldest request's that awaits an answer: where the venue answers in order, and does not say to
+    /// what.
+    var isOfOldest = false
     /// What was refused, where no request is known.
     var what = "request"
+
+    func blames(_ topic: Topic) -> Bool {
+      blames.contains { $0.place == topic.place && $0.channel ?? topic.channel == topic.channel }
+    }
   }
 
   enum Report {
@@ -60,8 +71,8 @@ struct Hearing {
     case leave(String, within: Int64)
     /// The connection is of no more use.
     case reconnect(String)
-    /// The list of markets, where it comes in the stream.
-    case listed([ListedMarket])
+    /// The list of markets, or a part of it, where it comes in the stream.
+    case listed([ListedMarket], part: Int = 0)
     /// A book is contradicted by what else was said; all of them if `place` is nil.
     case lost(place: Int?, ResyncReason)
     /// An answer that the venue waits for, outside all pacing.
@@ -75,6 +86,9 @@ struct Hearing {
   var ignored = 0
   /// Whether the message is of no use, and such as the canary brings: of a symbol's channel, and another depth of it.
   var mayBeCanary = false
+  /// Whether the books of the message were asked for apart from the stream (`FeedRequest.book`): they are compared with
+  /// it, and are no news.
+  var isProbe = false
   /// Of which symbol the message is, where the messages of the connection are counted and it follows the one before.
   var linked: Int?
   /// Why something before this message is missing of which it cannot be told whose it was: all books are out of sync
@@ -84,7 +98,7 @@ struct Hearing {
   private var first: Numbers?
   private var others: [Numbers] = []
   private(set) var reports: [Report] = []
-  /// Topics beside books that spoke, as far as their channels promise to.
+  /// Topics beside books that spoke, as far as that is of interest.
   private(set) var heard: [Topic] = []
   /// How many of the venue's numbers each trade of the message stands for, in their order; empty: one.
   private(set) var fills: [Int64] = []
@@ -94,6 +108,7 @@ struct Hearing {
     self.now = now
     isAnswer = false
     mayBeCanary = false
+    isProbe = false
     ignored = 0
     linked = nil
     lostBefore = nil
@@ -104,7 +119,8 @@ struct Hearing {
     if !fills.isEmpty { fills.removeAll(keepingCapacity: true) }
   }
 
-  /// A channel that promises to speak (`DialectFacts.Channel.every`) did; the book's does by its events.
+  /// A channel spoke that promises to (`DialectFacts.Channel.every`), or whose word is as good as an answer to its
+  /// request; the book's does by its events.
   mutating func hear(_ topic: Topic) { heard.append(topic) }
 
   /// The trade that has just been appended stands for so many of the venue's numbers, of which its id is the last. Of

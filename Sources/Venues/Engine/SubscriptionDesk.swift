@@ -21,7 +21,7 @@ struct SubscriptionDesk {
   }
 
   /// The beginning or the end of some topics, which stand in `places`.
-  struct Request: SymbolRequest, RepeatedRequest {
+  struct Request {
     var places: [Int]
     var isEnd = false
     /// The first on a connection, which is about no topic.
@@ -76,11 +76,12 @@ struct SubscriptionDesk {
 
   // MARK: Wishes
 
-  /// Wants all channels of some symbols.
-  mutating func subscribe(_ places: [Int]) {
+  /// Wants all channels of some symbols, or some of them.
+  /// - Parameter several: all of them unless each topic is asked for by itself.
+  mutating func subscribe(_ places: [Int], channels several: Range<Int>? = nil) {
     switch grouping {
     case .topic:
-      for channel in 0..<channels { for place in places { append([place * channels + channel]) } }
+      for channel in several ?? 0..<channels { for place in places { append([place * channels + channel]) } }
     case .channel:
       for channel in 0..<channels {
         for some in Self.groups(of: places, most[channel]) { append(some.map { $0 * channels + channel }) }
@@ -211,8 +212,9 @@ struct SubscriptionDesk {
 
   /// What may be sent now. Requests about one channel are joined where the venue takes several symbols in one. No
   /// allocation if there is nothing.
-  mutating func take(now: Timestamp) -> [Request] {
-    let taken = isOpen(now: now) ? outbox.take(now: now) : []
+  /// - Parameter room: how many there may be, where something else than the pacing bounds them too.
+  mutating func take(now: Timestamp, room: Int = .max) -> [Request] {
+    let taken = isOpen(now: now) ? outbox.take(now: now, room: room) : []
     guard taken.count > 1, case .channel = grouping else { return taken }
     var joined: [Request] = []
     for request in taken {
@@ -252,23 +254,6 @@ struct SubscriptionDesk {
     }
   }
 
-  /// Takes what a refused request has beside the topics that the refusal names; nil if there is nothing.
-  mutating func answeredRest(of refusal: Hearing.Refusal) -> Request? {
-    guard let id = refusal.id, refusal.place != nil || refusal.channel != nil else { return nil }
-    func isNamed(_ code: Int) -> Bool {
-      (refusal.place ?? code / channels) == code / channels && (refusal.channel ?? code % channels) == code % channels
-    }
-    let rest = outbox.takeAwaited {
-      $0 == id && $1.places.contains(where: isNamed)
-    } part: {
-      var rest = $0
-      rest.places.removeAll(where: isNamed)
-      $0.places = $0.places.filter(isNamed)
-      return (rest, false)
-    }
-    return rest.flatMap { $0.places.isEmpty ? nil : $0 }
-  }
-
   /// What was asked for is there already.
   mutating func isThere(_ request: Request) { set(.acknowledged, request.places) }
 
@@ -280,13 +265,25 @@ struct SubscriptionDesk {
     return topics(request)
   }
 
+  /// The symbols of which something was asked for in the last `span` µs that nothing has answered yet.
+  func unanswered(within span: Int64, now: Timestamp) -> [Int] {
+    let codes = outbox.awaited(dueAfter: now + answerWithin - span).flatMap(\.places)
+    return codes.filter { states[$0] == .sent }.reduce(into: []) { places, code in
+      if !places.contains(code / channels) { places.append(code / channels) }
+    }
+  }
+
   /// Takes the request that was refused, or the part of it that the refusal is about; nil if none awaits an answer.
   mutating func refused(_ refusal: Hearing.Refusal) -> Request? {
+    // What has been answered by its data waits for no refusal.
+    let states = states
+    if refusal.isOfOldest { return outbox.answered(nil) { states[$0] == .sent } }
     guard refusal.id == nil, oneByOne == nil, !refusal.blames.isEmpty else {
       return answered(id: refusal.id, place: refusal.place, channel: refusal.channel)
     }
+    let channels = channels
     return outbox.takeAwaited {
-      !$1.isEnd && $1.places.contains { refusal.blames.contains($0 / channels) }
+      !$1.isEnd && $1.places.contains { refusal.blames(Topic(place: $0 / channels, channel: $0 % channels)) }
     } part: {
       ($0, true)
     }
@@ -324,7 +321,7 @@ struct SubscriptionDesk {
   }
 }
 
-extension RequestOutbox where Request: SymbolRequest {
+extension RequestOutbox<SubscriptionDesk.Request> {
   /// Takes the part of a request that an answer is about, which the rest goes on without: of the oldest that has any,
   /// where the answer has no number. Nil if none awaits it. O(awaited).
   mutating func answered(_ id: Int?, where matches: (Int) -> Bool) -> Request? {

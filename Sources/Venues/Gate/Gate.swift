@@ -98,7 +98,7 @@ package final class Gate: Dialect {
         }
     case .canary(let market): (event, channel, payload) = ("subscribe", "spot.tickers", [market])
     case .ping: return #"{"time":\#(time),"channel":"spot.ping"}"#
-    case .list, .greeting: return nil
+    default: return nil
     }
     return
       #"{"time":\#(time),"id":\#(id),"channel":"\#(channel)","event":"\#(event)","payload":\#(JSONText.array(payload))}"#

@@ -84,7 +84,7 @@ package final class Gemini: Dialect {
     case .ping:
       ping = id
       return #"{"id":\#(id),"method":"ping"}"#
-    case .list, .greeting: return nil
+    default: return nil
     }
     return #"{"id":\#(id),"method":"\#(method)","params":\#(JSONText.array(names))}"#
   }
@@ -150,7 +150,7 @@ package final class Gemini: Dialect {
       refusal.effect = .pause(Self.ratePause)
     } else if let topic = Self.topic(namedIn: reply.message, instruments) {
       // One bad stream refuses all; without a quote or trades there is still a book.
-      (refusal.place, refusal.channel, refusal.takesRest) = (topic.place, topic.channel, true)
+      refusal.blames = [.init(place: topic.place, channel: topic.channel)]
     }
     return .refused(refusal)
   }

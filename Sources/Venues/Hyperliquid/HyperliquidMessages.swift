@@ -2,10 +2,12 @@ import Bytes
 import MarketData
 
 /// Reading Hyperliquid's messages: `{"channel":…,"data":…}`; prices and sizes are strings, times are in ms.
-extension HyperliquidHandler {
+extension Hyperliquid {
   private enum Kind { case book, quote, trades, context, reply, error, post, pong, other }
 
-  func readMessage(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
     var kind: Kind?
     var data: FieldSlice?
@@ -21,136 +23,111 @@ extension HyperliquidHandler {
     }
     try reader.end()
     guard let kind else { throw FeedError.missing("channel", in: "message") }
-    isAnswer = kind == .pong || kind == .reply || kind == .error || kind == .post
-    if kind == .pong {
-      batch.events.append(.heartbeat)
-      return
-    }
+    hearing.isAnswer = kind == .pong || kind == .reply || kind == .error || kind == .post
+    if kind == .pong { return batch.events.append(.heartbeat) }
     guard kind != .other else {
-      counts.ignored += 1
+      hearing.ignored += 1
       return
     }
     guard let data else { throw FeedError.missing("data", in: "message") }
     var value = reader.reader(data)
     switch kind {
-    case .book: try readBook(&value, now: now, isProbe: false, into: &batch)
-    case .quote: try readQuote(&value, now: now, into: &batch)
-    case .trades: try readTrades(&value, now: now, into: &batch)
-    case .context: try readContext(&value, now: now, into: &batch)
-    case .reply: try readReply(&value, now: now)
-    case .error: try readError(&value, now: now)
-    case .post: try readPost(&value, now: now, into: &batch)
+    case .book: try readBook(&value, &instruments, now: hearing.now, into: &batch)
+    case .quote: try readQuote(&value, &instruments, now: hearing.now, into: &batch)
+    case .trades: try readTrades(&value, &instruments, &hearing, into: &batch)
+    case .context: try readContext(&value, &instruments, &hearing, into: &batch)
+    case .reply: try readReply(&value, instruments, &hearing)
+    case .error: try readError(&value, instruments, &hearing)
+    case .post: try readPost(&value, &instruments, &hearing, into: &batch)
     case .pong, .other: break
     }
   }
 
   private static func kind(_ name: JSONSlice, _ reader: borrowing FieldReader) -> Kind {
-    if reader.equals(name, "l2Book") { return .book }
-    if reader.equals(name, "bbo") { return .quote }
-    if reader.equals(name, "trades") { return .trades }
-    if reader.equals(name, "activeAssetCtx") || reader.equals(name, "activeSpotAssetCtx") { return .context }
+    if let channel = channel(name, reader) {
+      switch channel {
+      case .book: return .book
+      case .quote: return .quote
+      case .trades: return .trades
+      case .context: return .context
+      }
+    }
     if reader.equals(name, "subscriptionResponse") { return .reply }
     if reader.equals(name, "error") { return .error }
     if reader.equals(name, "post") { return .post }
     return reader.equals(name, "pong") ? .pong : .other
   }
 
+  private static func channel(_ name: JSONSlice, _ reader: borrowing FieldReader) -> Channel? {
+    if reader.equals(name, "l2Book") { return .book }
+    if reader.equals(name, "bbo") { return .quote }
+    if reader.equals(name, "trades") { return .trades }
+    return reader.equals(name, "activeAssetCtx") || reader.equals(name, "activeSpotAssetCtx") ? .context : nil
+  }
+
   // MARK: Books and quotes
 
   private static let bookFormat = BookFormat(title: "l2Book", level: .object(price: "px", size: "sz"))
 
-  /// `{"coin":"BTC","time":…,"levels":[[{"px":"84143.0","sz":"10.25923","n":36},…],[…]],"fast":true}`: bids and asks,
-  /// both best first. The slower stream has no `fast` and more levels; each is a whole book, whichever comes.
-  func readBook(
-    _ reader: inout FieldReader, now: Timestamp, isProbe: Bool, into batch: inout EventBatch
-  ) throws(FeedError) {
+  /// What `l2Book`, `bbo` and `activeAssetCtx` have in common.
+  private struct Entry {
+    var place: Int
+    var time: Timestamp
+    var content: FieldSlice
+  }
+
+  /// `{"coin":"BTC","time":…,"…":…}`
+  private func readEntry(
+    _ reader: inout FieldReader, _ title: StaticString, _ field: StaticString, _ instruments: borrowing InstrumentTable,
+    now: Timestamp
+  ) throws(FeedError) -> Entry {
     var place: Int?
     var time = now
-    var levels: FieldSlice?
+    var content: FieldSlice?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "coin") {
         let slice = try reader.string("coin")
-        place = try self.place(reader.text(slice))
+        place = try instruments.place(reader.text(slice))
       } else if reader.equals(key, "time") {
         time = try reader.time("time", .epoch) ?? now
-      } else if reader.equals(key, "levels") {
-        levels = try reader.rawValue("levels")
+      } else if reader.equals(key, field) {
+        content = try reader.rawValue(field)
       } else {
         try reader.skipValue()
       }
     }
-    guard let place else { throw FeedError.missing("coin", in: "l2Book") }
-    guard let levels else { throw FeedError.missing("levels", in: "l2Book") }
+    guard let place else { throw FeedError.missing("coin", in: title) }
+    guard let content else { throw FeedError.missing(field, in: title) }
+    return Entry(place: place, time: time, content: content)
+  }
+
+  /// `{"coin":"BTC","time":…,"levels":[[{"px":"84143.0","sz":"10.25923","n":36},…],[…]],"fast":true}`: bids and asks,
+  /// both best first. The slower stream has no `fast` and more levels; each is a whole book, whichever comes.
+  private func readBook(
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let entry = try readEntry(&reader, "l2Book", "levels", instruments, now: now)
     let mark = BatchMark(batch)
-    var sides = reader.reader(levels)
+    var sides = reader.reader(entry.content)
     sides.field = "levels"
     try sides.arrayStart()
     guard try sides.nextElement() else { throw FeedError.missing("bids", in: "levels") }
-    try readLevels(&sides, place, "levels", isBid: true, Self.bookFormat, into: &batch.bids)
+    try instruments.readLevels(&sides, entry.place, "levels", isBid: true, Self.bookFormat, into: &batch.bids)
     guard try sides.nextElement() else { throw FeedError.missing("asks", in: "levels") }
-    try readLevels(&sides, place, "levels", isBid: false, Self.bookFormat, into: &batch.asks)
+    try instruments.readLevels(&sides, entry.place, "levels", isBid: false, Self.bookFormat, into: &batch.asks)
     guard try !sides.nextElement() else { throw FeedError(.shape, "levels with more than two sides") }
-    let bids = batch.bids[mark.bids...]
-    let asks = batch.asks[mark.asks...]
-    note(place, bids)
-    note(place, asks)
-    if isProbe {
-      compared(place, bids: bids, asks: asks, now: now)
-      return mark.rewind(&batch)
-    }
-    acknowledged(place, .book, now: now)
-    let isLive = feeds[place].book.isLive
-    if isLive, time < feeds[place].time, now - feeds[place].heardAt < Self.lateLimit {
-      seen[place].dropped += 1
-      return mark.rewind(&batch)
-    }
-    seen[place].snapshots += 1
-    // Sent again with a new time: the book is as old as that, and nothing has to be told to anyone.
-    let isSame = isLive && feeds[place].bids.elementsEqual(bids) && feeds[place].asks.elementsEqual(asks)
-    if !isSame {
-      feeds[place].bids.removeAll(keepingCapacity: true)
-      feeds[place].bids.append(contentsOf: bids)
-      feeds[place].asks.removeAll(keepingCapacity: true)
-      feeds[place].asks.append(contentsOf: asks)
-    }
-    feeds[place].book.snapshotArrived(now: now)
-    feeds[place].time = time
-    feeds[place].heardAt = now
-    feeds[place].probed = nil
-    feeds[place].differs = nil
-    if isSame { mark.rewind(&batch) }
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: isSame ? .delta : .snapshot,
-          bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: time)))
+    instruments.append(.snapshot, entry.place, since: mark, time: entry.time, into: &batch)
   }
 
   /// `{"coin":"BTC","time":…,"bbo":[{…},{…}]}`: bid and ask; one without orders is null, or not there.
   private func readQuote(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    var place: Int?
-    var time = now
-    var levels: FieldSlice?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "coin") {
-        let slice = try reader.string("coin")
-        place = try self.place(reader.text(slice))
-      } else if reader.equals(key, "time") {
-        time = try reader.time("time", .epoch) ?? now
-      } else if reader.equals(key, "bbo") {
-        levels = try reader.rawValue("bbo")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let place else { throw FeedError.missing("coin", in: "bbo") }
-    guard let levels else { throw FeedError.missing("bbo", in: "bbo") }
-    var quote = Quote(instrument: InstrumentID(place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: time)
-    var sides = reader.reader(levels)
+    let entry = try readEntry(&reader, "bbo", "bbo", instruments, now: now)
+    var quote = Quote(
+      instrument: InstrumentID(entry.place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: entry.time)
+    var sides = reader.reader(entry.content)
     sides.field = "bbo"
     try sides.arrayStart()
     var side = 0
@@ -158,14 +135,12 @@ extension HyperliquidHandler {
       defer { side += 1 }
       if try sides.null() { continue }
       var word: JSONSlice?
-      let level = try readLevel(&sides, place, "bbo", Self.bookFormat, &word)
+      let level = try instruments.readLevel(&sides, entry.place, "bbo", Self.bookFormat, &word)
       guard level.size > 0, level.price < .max else { continue }
       if side == 0 {
-        quote.bid = level.price
-        quote.bidSize = level.size
+        (quote.bid, quote.bidSize) = (level.price, level.size)
       } else if side == 1 {
-        quote.ask = level.price
-        quote.askSize = level.size
+        (quote.ask, quote.askSize) = (level.price, level.size)
       }
     }
     batch.events.append(.quote(quote))
@@ -182,7 +157,8 @@ extension HyperliquidHandler {
   /// The first message after a subscription repeats what was traded before it: those are backlog, but for what came
   /// before the connection was lost and is known already.
   private func readTrades(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "data"
     let start = batch.events.count
@@ -191,95 +167,89 @@ extension HyperliquidHandler {
       var fields = TradeFields()
       try reader.objectStart()
       while let key = try reader.nextKey() {
-        if try !take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
+        if try !instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
       }
-      let trade = try trade(fields, reader, Self.tradeFormat, now: now)
+      let trade = try instruments.trade(fields, reader, Self.tradeFormat, now: hearing.now)
       guard trade.id.number != nil else {
         throw FeedError(.decimal, "field tid before offset \(reader.offset): not a number of 64 bits")
       }
       batch.events.append(.trade(trade))
     }
     var kept = start
+    var last = -1
     for index in start..<batch.events.count {
       guard case .trade(var trade) = batch.events[index], let id = trade.id.number else { continue }
-      guard classify(&trade, id, now: now) else { continue }
+      let place = trade.instrument.index
+      if place != last { hearing.hear(Topic(place: place, channel: Channel.trades.rawValue)) }
+      last = place
+      guard classify(&trade, id, scale: instruments[place].priceScale, now: hearing.now) else { continue }
       batch.events[kept] = .trade(trade)
       kept += 1
     }
     for event in batch.events[start..<kept] {
-      if case .trade(let trade) = event { feeds[trade.instrument.index].hasTraded = true }
+      if case .trade(let trade) = event { trades[trade.instrument.index].hasTraded = true }
     }
     batch.events.removeSubrange(kept...)
   }
 
-  /// Marks and counts a trade; false for one that is known.
-  private func classify(_ trade: inout Trade, _ id: UInt64, now: Timestamp) -> Bool {
-    let place = trade.instrument.index
-    // No copy of the feed: its ids would have two owners, and be copied before they change.
-    let tradeTime = feeds[place].tradeTime
-    let subscribed = feeds[place].subscribed
-    acknowledged(place, .trades, now: now)
+  /// Marks a trade that is from before its subscription; false for one that is known.
+  private func classify(_ trade: inout Trade, _ id: UInt64, scale: UInt8, now: Timestamp) -> Bool {
+    // No copy of the entry: its ids would have two owners, and be copied before they change.
+    let place = trades(trade.instrument.index)
+    let subscribed = trades[place].subscribed
     if trade.time < subscribed {
-      let knownTime = feeds[place].knownTime
-      if trade.time < knownTime || (trade.time == knownTime && feeds[place].knownIDs.contains(id)) { return false }
-      trade.isBacklog = !feeds[place].hasTraded || trade.time < subscribed - Market.clockTolerance
+      let known = trades[place].known
+      if trade.time < known || (trade.time == known && trades[place].knownIDs.contains(id)) { return false }
+      trade.isBacklog = !trades[place].hasTraded || trade.time < subscribed - Market.clockTolerance
     }
-    count(trade)
     // A time that is still to come would make all that follows known.
     let time = min(trade.time, now)
-    guard time >= tradeTime else { return true }
-    if time > tradeTime { feeds[place].tradeIDs.removeAll(keepingCapacity: true) }
-    feeds[place].tradeTime = time
-    if feeds[place].tradeIDs.count < Self.idLimit { feeds[place].tradeIDs.append(id) }
-    if trade.price > 0 { feeds[place].lastPrice = trade.price }
+    guard time >= trades[place].newest else { return true }
+    if time > trades[place].newest { trades[place].newestIDs.removeAll(keepingCapacity: true) }
+    trades[place].newest = time
+    if trades[place].newestIDs.count < Self.idLimit { trades[place].newestIDs.append(id) }
+    if trade.price > 0 { trades[place].price = (trade.price, scale) }
     return true
+  }
+
+  /// The newest price of a symbol at its scale of now. A scale grows only as far as its prices have room.
+  private func lastPrice(_ place: Int, _ instruments: borrowing InstrumentTable) -> Int64? {
+    trades[trades(place)].price.map { $0.value &* Int64(DecimalText.power(instruments[place].priceScale - $0.scale)) }
   }
 
   /// `{"coin":"BTC","ctx":{"prevDayPx":…,"dayNtlVlm":…,"markPx":…,"midPx":…,"dayBaseVlm":…,…}}`. There is no high,
   /// low or last price; the change is that of the middle of the book since the day before.
   private func readContext(
-    _ reader: inout FieldReader, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
   ) throws(FeedError) {
-    var place: Int?
-    var context: FieldSlice?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "coin") {
-        let slice = try reader.string("coin")
-        place = try self.place(reader.text(slice))
-      } else if reader.equals(key, "ctx") {
-        context = try reader.rawValue("ctx")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let place else { throw FeedError.missing("coin", in: "activeAssetCtx") }
-    guard let context else { throw FeedError.missing("ctx", in: "activeAssetCtx") }
-    var ticker = Ticker(instrument: InstrumentID(place), time: now)
-    ticker.last = feeds[place].lastPrice
+    let entry = try readEntry(&reader, "activeAssetCtx", "ctx", instruments, now: hearing.now)
+    let place = entry.place
+    var ticker = Ticker(instrument: InstrumentID(place), time: hearing.now)
+    ticker.last = lastPrice(place, instruments)
     var middle: Decimal64?
     var before: Decimal64?
-    var fields = reader.reader(context)
+    var fields = reader.reader(entry.content)
     try fields.objectStart()
     while let key = try fields.nextKey() {
       if fields.equals(key, "prevDayPx") {
         let slice = try fields.rawValue("prevDayPx")
         var value = fields.reader(slice)
-        ticker.open = try statisticsPrice(&value, place, "prevDayPx")
+        ticker.open = try instruments.statisticsPrice(&value, place, "prevDayPx")
         value = fields.reader(slice)
-        before = try statistic(&value, "prevDayPx")
+        before = try value.statistic("prevDayPx")
       } else if fields.equals(key, "midPx") {
-        middle = try statistic(&fields, "midPx")
+        middle = try fields.statistic("midPx")
       } else if fields.equals(key, "dayBaseVlm") {
-        ticker.volume = try longStatistic(&fields, "dayBaseVlm")
+        ticker.volume = try readLongStatistic(&fields, "dayBaseVlm")
       } else if fields.equals(key, "dayNtlVlm") {
-        ticker.quoteVolume = try longStatistic(&fields, "dayNtlVlm")
+        ticker.quoteVolume = try readLongStatistic(&fields, "dayNtlVlm")
       } else {
         try fields.skipValue()
       }
     }
     if let middle, let before { Self.setChange(&ticker, from: before, to: middle) }
-    acknowledged(place, .context, now: now)
+    hearing.hear(Topic(place: place, channel: Channel.context.rawValue))
     batch.events.append(.ticker(ticker))
   }
 
@@ -296,13 +266,127 @@ extension HyperliquidHandler {
 
   /// A number of which digits after the sixth decimal are cut if they do not fit: volumes have twenty
   /// (`"4161029539.6949653625"`).
-  func longStatistic(_ reader: inout FieldReader, _ field: StaticString) throws(FeedError) -> Decimal64? {
-    guard reader.peek() == .string else { return try statistic(&reader, field) }
+  func readLongStatistic(_ reader: inout FieldReader, _ field: StaticString) throws(FeedError) -> Decimal64? {
+    guard reader.peek() == .string else { return try reader.statistic(field) }
     let slice = try reader.string(field)
     return reader.text(slice).withUnsafeBytes { bytes in
       if let value = try? DecimalText.parse(bytes.bytes) { return value }
       guard let point = bytes.firstIndex(of: UInt8(ascii: ".")) else { return nil }
       return try? DecimalText.parse(UnsafeRawBufferPointer(rebasing: bytes[..<min(bytes.count, point + 7)]).bytes)
+    }
+  }
+
+  // MARK: Replies
+
+  /// `{"method":"subscribe","subscription":{"type":"l2Book","coin":"BTC",…}}`
+  private func readReply(
+    _ reader: inout FieldReader, _ instruments: InstrumentTable, _ hearing: inout Hearing
+  ) throws(FeedError) {
+    var channel: Channel?
+    var place = -1
+    var isSubscription = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "method"), reader.peek() == .string {
+        isSubscription = reader.equals(try reader.string("method"), "subscribe")
+      } else if reader.equals(key, "subscription"), reader.peek() == .object {
+        try reader.objectStart()
+        while let key = try reader.nextKey() {
+          if reader.equals(key, "type"), reader.peek() == .string {
+            channel = Self.channel(try reader.string("type"), reader)
+          } else if reader.equals(key, "coin"), reader.peek() == .string {
+            let slice = try reader.string("coin")
+            place = instruments.names.find(reader.text(slice))
+          } else {
+            try reader.skipValue()
+          }
+        }
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard isSubscription, place >= 0 else { return }
+    hearing.report(.acknowledged(id: nil, place: place, channel: channel?.rawValue))
+  }
+
+  /// A text, with the subscription that it is about in it, or without: then it is about the oldest request that waits
+  /// for its answer.
+  private func readError(
+    _ reader: inout FieldReader, _ instruments: InstrumentTable, _ hearing: inout Hearing
+  ) throws(FeedError) {
+    guard reader.peek() == .string else { throw FeedError(.shape, "error that is no text") }
+    let message = try reader.decodedString("data")
+    if message.hasPrefix("Already unsubscribed") { return }
+    if message.hasPrefix("Cannot subscribe") {
+      return hearing.report(
+        .refused(Hearing.Refusal(reason: message, effect: .finalForAll, isOfOldest: true, what: "error")))
+    }
+    if message.hasPrefix("Already subscribed"), let place = Self.place(namedIn: message, instruments) {
+      let words = [("l2Book", Channel.book), ("bbo", .quote), ("trades", .trades), ("AssetCtx", .context)]
+      let channel = words.last { message.contains($0.0) }?.1
+      return hearing.report(.acknowledged(id: nil, place: place, channel: channel?.rawValue))
+    }
+    throw FeedError(.refused, message)
+  }
+
+  private static func place(namedIn message: String, _ instruments: InstrumentTable) -> Int? {
+    guard let start = message.firstIndex(of: "{") else { return nil }
+    let bytes = Array(message[start...].utf8)
+    return Salvage.symbols(bytes.span.bytes, key: "\"coin\"", in: instruments.names).first
+  }
+
+  /// `{"id":1,"response":{"type":"info","payload":{"type":"l2Book","data":{…}}}}`, told apart by what it says it is.
+  private func readPost(
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
+    var payload: FieldSlice?
+    var isError = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      guard reader.equals(key, "response"), reader.peek() == .object else {
+        try reader.skipValue()
+        continue
+      }
+      try reader.objectStart()
+      while let key = try reader.nextKey() {
+        if reader.equals(key, "type"), reader.peek() == .string {
+          isError = reader.equals(try reader.string("type"), "error")
+        } else if reader.equals(key, "payload") {
+          payload = try reader.rawValue("payload")
+        } else {
+          try reader.skipValue()
+        }
+      }
+    }
+    guard let payload else { throw FeedError.missing("payload", in: "post") }
+    var value = reader.reader(payload)
+    if isError || value.peek() != .object {
+      let text = value.peek() == .string ? try value.decodedString("payload") : "no reason given"
+      throw FeedError(.refused, "post: \(text)")
+    }
+    var type: JSONSlice?
+    var data: FieldSlice?
+    try value.objectStart()
+    while let key = try value.nextKey() {
+      if value.equals(key, "type"), value.peek() == .string {
+        type = try value.string("type")
+      } else if value.equals(key, "data") {
+        data = try value.rawValue("data")
+      } else {
+        try value.skipValue()
+      }
+    }
+    guard let type else { throw FeedError.missing("type", in: "payload") }
+    guard let data else { throw FeedError.missing("data", in: "payload") }
+    var answer = value.reader(data)
+    if value.equals(type, "l2Book") {
+      hearing.isProbe = true
+      try readBook(&answer, &instruments, now: hearing.now, into: &batch)
+    } else if let (part, hasContexts) = Self.part(of: type, value) {
+      hearing.report(.listed(try readList(&answer, part, hasContexts: hasContexts), part: part.rawValue))
+    } else {
+      hearing.ignored += 1
     }
   }
 }

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-extension HyperliquidHandler {
+extension Hyperliquid {
   private static let listed = #""payload":{"type":""#
 
   /// `BTC` is a perpetual, `PURR/USDC` a spot market; or a symbol as it was configured. The list comes in the stream.

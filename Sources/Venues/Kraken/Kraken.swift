@@ -47,7 +47,7 @@ package final class Kraken: Dialect {
       salvage: [.init(mark: "\"book\"", key: "\"symbol\"")])
     // Kraken closes after about a minute without a word from either side.
     facts.ping = .init(after: 25 * Microseconds.second, since: .sent)
-    facts.listTimeout = 15 * Microseconds.second
+    facts.streamedList = .init(within: 15 * Microseconds.second)
     // The figures are by the names of REST, which the list of pairs tells first.
     facts.volumePaths = ["/0/public/AssetPairs", "/0/public/Ticker"]
     facts.countsTrades = true
@@ -69,8 +69,8 @@ package final class Kraken: Dialect {
     let (method, parameters): (String, String)
     switch request {
     case .ping: return #"{"method":"ping","req_id":\#(id)}"#
-    case .canary, .greeting: return nil
-    case .list(let isEnd):
+    case .book, .canary, .greeting: return nil
+    case .list(_, let isEnd):
       method = isEnd ? "unsubscribe" : "subscribe"
       parameters = #""channel":"instrument"\#(isEnd ? "" : #","snapshot":true"#)"#
     case .subscribe(let topics), .unsubscribe(let topics):

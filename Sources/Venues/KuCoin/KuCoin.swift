@@ -66,7 +66,7 @@ package final class KuCoin: Dialect {
     case .unsubscribe(let topics): return Self.text("unsubscribe", topics[0], id, instruments)
     case .ping: return #"{"id":"\#(id)","type":"ping"}"#
     case .canary(let market): return Self.text("subscribe", "obu", market, depth: "5", id)
-    case .list, .greeting: return nil
+    default: return nil
     }
   }
 

@@ -62,16 +62,25 @@ extension FieldReader {
   mutating func markets(
     _ read: (inout FieldReader) throws(FeedError) -> ListedMarket?
   ) throws(FeedError) -> [ListedMarket] {
-    var markets: [ListedMarket] = []
+    try list { (reader, _) throws(FeedError) -> ListedMarket? in try read(&reader) }
+  }
+
+  /// The same of whatever a list is of; `read` gets each one's place in it.
+  mutating func list<Element>(
+    _ read: (inout FieldReader, _ index: Int) throws(FeedError) -> Element?
+  ) throws(FeedError) -> [Element] {
+    var list: [Element] = []
+    var index = 0
     try arrayStart()
     while try nextElement() {
-      guard let market = try read(&self) else { continue }
-      guard markets.count < MarketList.longest else {
+      defer { index += 1 }
+      guard let element = try read(&self, index) else { continue }
+      guard list.count < MarketList.longest else {
         throw FeedError(.shape, "list of more than \(MarketList.longest) markets")
       }
-      markets.append(market)
+      list.append(element)
     }
-    return markets
+    return list
   }
 }
 

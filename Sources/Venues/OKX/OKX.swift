@@ -79,7 +79,7 @@ package final class OKX: Dialect {
     case .unsubscribe(let left): (operation, topics) = ("unsubscribe", left.map(text))
     case .canary(let market): (operation, topics) = ("subscribe", [Self.text("tickers", market)])
     case .ping: return "ping"
-    case .list, .greeting: return nil
+    default: return nil
     }
     return #"{"id":"\#(id)","op":"\#(operation)","args":[\#(topics.joined(separator: ","))]}"#
   }

@@ -155,17 +155,8 @@ extension OKX {
   ) throws(FeedError) {
     while try entries.nextElement() {
       let fields = try readBookFields(&entries, now)
-      var quote = Quote(instrument: InstrumentID(place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: fields.time)
-      if let level = try instruments.readBest(fields.bids, of: entries, place, "bids", Self.bookFormat), level.size > 0
-      {
-        quote.bid = level.price
-        quote.bidSize = level.size
-      }
-      if let level = try instruments.readBest(fields.asks, of: entries, place, "asks", Self.bookFormat), level.size > 0
-      {
-        quote.ask = level.price
-        quote.askSize = level.size
-      }
+      let quote = try instruments.readQuote(
+        fields.bids, fields.asks, of: entries, place, Self.bookFormat, time: fields.time)
       batch.events.append(.quote(quote))
     }
   }

@@ -146,6 +146,21 @@ extension InstrumentTable {
     return best
   }
 
+  /// The quote that two sides are which were passed over in `outer` before; one without orders is 0.
+  mutating func readQuote(
+    _ bids: FieldSlice?, _ asks: FieldSlice?, of outer: borrowing FieldReader, _ place: Int, _ format: BookFormat,
+    time: Timestamp
+  ) throws(FeedError) -> Quote {
+    let bid = try readBest(bids, of: outer, place, format.bids, format)
+    let ask = try readBest(asks, of: outer, place, format.asks, format)
+    func best(_ level: PriceLevel?) -> PriceLevel {
+      if let level, level.size > 0 { level } else { PriceLevel(price: 0, size: 0) }
+    }
+    return Quote(
+      instrument: InstrumentID(place), bid: best(bid).price, bidSize: best(bid).size, ask: best(ask).price,
+      askSize: best(ask).size, time: time)
+  }
+
   @inline(never)
   private func bad(
     _ price: Int64, _ size: Int64, _ reader: borrowing FieldReader, _ field: StaticString

@@ -80,23 +80,3 @@ struct ListRequest {
     due = .distantPast
   }
 }
-
-extension SymbolHandler {
-  /// Takes the answer to the list's request: what `readList` cannot read is asked for again later, what it says is
-  /// not all is gone on with.
-  final func takeList(status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
-    do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "status \(status)") }
-      guard try readList(body, into: &batch) else {
-        listRequest.goesOn()
-        return prepare(now: now, into: &batch)
-      }
-      listRequest.finished()
-      hasListed(now: now)
-    } catch {
-      rejectAnswer(error)
-      listRequest.failed(status: status, retryAfter: retryAfter, now: now)
-      listFailed(status: status)
-    }
-  }
-}

@@ -112,6 +112,9 @@ struct RequestOutbox<Request> {
     return overdue
   }
 
+  /// The requests whose answers are due after `time`. O(awaited).
+  func awaited(dueAfter time: Timestamp) -> [Request] { awaited.filter { $0.due > time }.map(\.request) }
+
   /// The request that an answer is to; nil if none awaits it. O(awaited).
   mutating func answered(_ id: Int) -> Request? {
     awaited.firstIndex { $0.id == id }.map { awaited.remove(at: $0).request }
@@ -144,41 +147,5 @@ struct RequestOutbox<Request> {
   private mutating func ripen(_ now: Timestamp) {
     for entry in later where now >= entry.due { waiting.append(Waiting(request: entry.request, isJoined: false)) }
     later.removeAll { now >= $0.due }
-  }
-}
-
-extension RequestOutbox where Request: SymbolRequest {
-  /// One of a request's symbols was answered. The request about it alone, which the rest goes on without; nil if none
-  /// awaits it.
-  /// - Parameters:
-  ///   - id: nil where the answer does not say it: then it is the oldest request that `matches`. O(awaited).
-  mutating func answered(_ id: Int?, place: Int, where matches: (Request) -> Bool = { _ in true }) -> Request? {
-    let index = awaited.firstIndex {
-      (id == nil || $0.id == id) && $0.request.places.contains(place) && matches($0.request)
-    }
-    guard let index else { return nil }
-    var one = awaited[index].request
-    one.places = [place]
-    awaited[index].request.places.removeAll { $0 == place }
-    if awaited[index].request.places.isEmpty { awaited.remove(at: index) }
-    return one
-  }
-}
-
-/// A request about several symbols.
-protocol SymbolRequest {
-  var places: [Int] { get set }
-}
-
-extension RequestOutbox where Request: SymbolRequest {
-  /// Asks again for a request that was refused as a whole, in halves, before all others: which of its symbols is to
-  /// blame shows when one is alone. Precondition: it has several.
-  mutating func putBackHalves(of request: Request) {
-    precondition(request.places.count > 1)
-    let middle = request.places.count / 2
-    var (first, second) = (request, request)
-    first.places = Array(request.places[..<middle])
-    second.places = Array(request.places[middle...])
-    putBack(first, second)
   }
 }

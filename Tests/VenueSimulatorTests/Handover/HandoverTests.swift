@@ -32,6 +32,8 @@ struct HandoverTests {
     Setup("bybit", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
     Setup("bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"]),
     Setup("okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"]),
+    Setup("bitget", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
+    Setup("bitget", ["BTC-USDT-PERP", "ETH-USDT-PERP", "ZEC-USDT-PERP"]),
     Setup("gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
     Setup("kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
     Setup("coinbase-advanced", ["BTC-USD", "ETH-USD", "ZEC-USD"]),

@@ -80,16 +80,16 @@ struct ManySymbolsTests {
   }
 
   @Test(
-    "OKX, Bybit, Kraken and Coinbase with 200 symbols: spread as their limits ask, and all books live",
-    arguments: ["okx", "bybit", "kraken", "coinbase"])
+    "OKX, Bybit, Bitget, Kraken and Coinbase with 200 symbols: spread as their limits ask, and all books live",
+    arguments: ["okx", "bybit", "bitget", "kraken", "coinbase"])
   func others(name: String) throws {
     let start = Timestamp(microseconds: 1_795_000_000_000_000)
-    let quote = name == "okx" || name == "bybit" ? "USDT" : "USD"
+    let quote = ["okx", "bybit", "bitget"].contains(name) ? "USDT" : "USD"
     let excerpt = SimulatedExcerpt(invented: 200, quote: quote, levels: 12)
     let simulated = try SimulatedVenue(venue: name, seed: 6, rate: 0.5, faults: [], start: start, excerpt: excerpt)
     let venue = try #require(VenueRegistry.venue(named: name))
     let connections = venue.connections(for: FeedConfiguration(symbols: excerpt.symbols))
-    #expect(connections.count == ["okx": 2, "bybit": 2, "kraken": 1, "coinbase": 2][name])
+    #expect(connections.count == ["okx": 2, "bybit": 2, "bitget": 17, "kraken": 1, "coinbase": 2][name])
     let lines = connections.map { venue, configuration in
       let line = WiredLine(
         FeedPipeline(venue: venue, configuration: configuration), simulated, latency: 20_000, restLatency: 200_000)

@@ -82,6 +82,13 @@ struct BookPropertyTests {
     Setup(
       "okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
+    // Levels that fall out of the venue's 500 are told of for one of the markets, and not for the other.
+    Setup(
+      "bitget", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 515, 515],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500)),
+    Setup(
+      "bitget", ["BTC-USDT-PERP", "ETH-USDT-PERP", "ZEC-USDT-PERP"], levels: [30, 515, 20],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500)),
     Setup(
       "bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
       .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),

@@ -214,7 +214,8 @@ struct BitfinexHandlerTests {
   func checksum() throws {
     let feed = Self.live()
     let right = try #require(
-      BitfinexChecksum.checksum(of: feed.market.instruments[0].book, priceScale: 0, sizeScale: 8))
+      RankedChecksum.checksum(
+        of: feed.market.instruments[0].book, priceScale: 0, sizeScale: 8, hasSignedAsks: true))
     feed.receive(#"[10,"cs",\#(Int32(bitPattern: right)),3,1775779200200]"#)
     #expect(feed.state(0) == .live && feed.market.instruments[0].checksumsOK == 1)
     feed.receive(#"[10,"cs",-1330055495,4,1775779200200]"#)

@@ -129,6 +129,25 @@ struct CandleFormatTests {
         + #""23087731.2","1"]]}"#,
       candles: [["0", "69264.7", "69462.5", "69160.6", "69337.1", "333.05", "23087731.2", "-"]]),
     Sample(
+      venue: "bitget", part: "spot", instrument: instrument("bitget", "BTCUSDT"),
+      request: CandleRequest(
+        "/api/v2/spot/market/history-candles?symbol=BTCUSDT&granularity=1h"
+          + "&startTime=1788314400000&endTime=1788325200000&limit=200"),
+      answer: """
+        {"code":"00000","msg":"success","requestTime":1788350400000,"data":[["1788314400000","83765.17","83770.2",\
+        "83738.85","83740","0.701343","58742.42150798","58742.42150798"],\
+        ["1788318000000","83740","83740","83740","83740","0","0","0"]]}
+        """,
+      candles: [["0", "83765.17", "83770.2", "83738.85", "83740", "0.701343", "-", "-"]]),
+    Sample(
+      venue: "bitget", part: "usdt", instrument: instrument("bitget", "BTCUSDT", .perpetual, price: 1, size: 4),
+      request: CandleRequest(
+        "/api/v2/mix/market/history-candles?productType=usdt-futures&symbol=BTCUSDT&granularity=1H"
+          + "&startTime=1788314399999&endTime=1788325200000&limit=90"),
+      answer:
+        #"{"code":"00000","data":[["1788314400000","83733.2","83733.2","83709","83710","0.7569","63370.46146"]]}"#,
+      candles: [["0", "83733.2", "83733.2", "83709", "83710", "0.7569", "63370.46146", "-"]]),
+    Sample(
       venue: "bitfinex", instrument: instrument("bitfinex", "tBTCUSD"),
       request: CandleRequest("/v2/candles/trade:1h:tBTCUSD/hist?start=1788314400000&end=1788325200000&limit=5000"),
       answer: "[[1788318000000,77368,77605,77834,77332,52.688382]]",

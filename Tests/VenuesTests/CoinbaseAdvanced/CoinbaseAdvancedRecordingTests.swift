@@ -26,7 +26,7 @@ struct CoinbaseAdvancedRecordingTests {
     var isAlive = false
     for record in recording.texts {
       // Each is from a connection of its own, whatever its number.
-      ((feed.handler as? FeedEngine)?.dialect as? CoinbaseAdvanced)?.sequence = nil
+      (feed.handler.dialect as? CoinbaseAdvanced)?.sequence = nil
       feed.receive(record.text)
       #expect(feed.error == nil, "\(record.name): \(feed.error?.detail ?? "")")
       snapshots += feed.books.count { $0.kind == .snapshot }

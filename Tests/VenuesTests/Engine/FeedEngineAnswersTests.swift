@@ -8,7 +8,7 @@ import Testing
 @Suite("Answers to the feed engine")
 struct FeedEngineAnswersTests {
   /// An engine with three symbols, A, B and C, connected.
-  private final class Talk {
+  final class Talk {
     let engine: FeedEngine
     var now = Timestamp(microseconds: 1_700_000_000_000_000)
     var sent: [String] = []

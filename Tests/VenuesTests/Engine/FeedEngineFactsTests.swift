@@ -70,13 +70,13 @@ struct FeedEngineFactsTests {
 
   @Test("a greeting that must be answered and is not costs the connection, once; one that is does not")
   func greeting() {
-    let deaf = Feed { $0.awaitsGreeting = true }
+    let deaf = Feed { $0.greeting = .required }
     #expect(deaf.sent.first == "hello")
     _ = deaf.wait(9)
     #expect(deaf.reconnects == 0)
     _ = deaf.wait(2)
     #expect(deaf.reconnects == 1 && deaf.engine.notices.count == 1)
-    let polite = Feed { $0.awaitsGreeting = true }
+    let polite = Feed { $0.greeting = .required }
     polite.receive("greeted")
     polite.begin()
     _ = polite.wait(15)

@@ -5,7 +5,10 @@ import MarketData
 
 /// A venue that exists only here: its messages are a few words each, so that a test says exactly what came.
 ///
-///     ack 3               the request 3 was carried out
+///     ack 3               the request 3 was carried out; without a number, the one that is under way
+///     took 3 A.0 B.1      of the request 3 these topics were carried out, and no others
+///     blame A B           a request was refused for these symbols
+///     beat A 7            a heartbeat of A, whose newest trade is 7
 ///     refuse 3 final      it was refused: `final`, `again`, `pause`, `already`
 ///     refuse 3 final A.1  the same, for the topic that is named, which took the rest of its request with it
 ///     whole A 7           the book of A, at number 7
@@ -63,8 +66,13 @@ final class ScriptedDialect: Dialect {
     switch request {
     case .subscribe(let topics): "sub \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
     case .unsubscribe(let topics): "end \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
-    case .greeting: facts.awaitsGreeting ? "hello" : nil
-    case .list, .ping, .canary: nil
+    case .greeting:
+      switch facts.greeting {
+      case .unanswered: nil
+      case .required: "hello"
+      case .request: "hello \(id)"
+      }
+    default: nil
     }
   }
 
@@ -82,7 +90,21 @@ final class ScriptedDialect: Dialect {
       return InstrumentID(place)
     }
     switch words[0] {
-    case "ack": hearing.report(.acknowledged(id: Int(words[1]), place: nil, channel: nil))
+    case "ack":
+      hearing.report(.acknowledged(id: words.count > 1 ? Int(words[1]) : nil, place: nil, channel: nil))
+    case "blame":
+      let places = words.dropFirst().compactMap { instruments.place(named: $0) }
+      hearing.report(.refused(Hearing.Refusal(blames: places.map { .init(place: $0) }, reason: text)))
+    case "took":
+      let topics = words.dropFirst(2).compactMap { word in
+        let parts = word.split(separator: ".")
+        return instruments.place(named: String(parts[0])).map { Topic(place: $0, channel: Int(parts[1]) ?? 0) }
+      }
+      hearing.report(.taken(id: Int(words[1]) ?? 0, topics, rest: "not taken"))
+    case "beat":
+      let place = try place().index
+      hearing.hear(Topic(place: place, channel: 1))
+      hearing.report(.newestTrade(place: place, id: Int64(words[2]) ?? 0))
     case "refuse":
       let effect: Hearing.Refusal.Effect =
         switch words[2] {
@@ -94,9 +116,8 @@ final class ScriptedDialect: Dialect {
       var refusal = Hearing.Refusal(id: Int(words[1]), reason: words[2], effect: effect)
       if words.count > 3 {
         let parts = words[3].split(separator: ".")
-        refusal.place = instruments.place(named: String(parts[0]))
-        refusal.channel = Int(parts[1])
-        refusal.takesRest = true
+        refusal.blames =
+          instruments.place(named: String(parts[0])).map { [.init(place: $0, channel: Int(parts[1]))] } ?? []
       }
       hearing.report(.refused(refusal))
     case "whole", "next":

@@ -5,7 +5,8 @@ import MarketData
 /// How each connection says what `OddInputTests` wants said, in the formats of its tests.
 extension OddInputTests {
   static let speakers: [Speaker] = [
-    binance, binanceFutures, bitfinex, bitstamp, bybit(Bybit.spot), bybit(Bybit.linear), coinbase,
+    binance, binanceFutures, bitfinex, bitget(Bitget.spot), bitget(Bitget.usdt), bitstamp, bybit(Bybit.spot),
+    bybit(Bybit.linear), coinbase,
     coinbaseAdvanced, deribit, gate, gemini, hyperliquid, kraken, kuCoin, okx,
   ]
 
@@ -286,7 +287,7 @@ extension OddInputTests {
   // MARK: Hyperliquid
 
   private static let hyperliquid = Speaker(
-    venue: HyperliquidHandler.venue, symbols: ["BTC-USDC-PERP"],
+    venue: Hyperliquid.venue, symbols: ["BTC-USDC-PERP"],
     begin: { feed in
       feed.connect()
       feed.receive(HyperliquidHandlerTests.meta)
@@ -355,6 +356,30 @@ extension OddInputTests {
     let sum = sums.first { text.contains($0.part) }?.sum ?? 1_257_516_027
     return
       #"{"channel":"book","type":"update","data":[{"symbol":"ETH/USD","bids":[\#(list(bids))],"asks":[\#(list(asks))],"checksum":\#(sum),"timestamp":"\#(time)"}]}"#
+  }
+
+  // MARK: Bitget
+
+  private static func bitget(_ part: Venue) -> Speaker {
+    typealias Texts = BitgetHandlerTests
+    let isSpot = part.part == "spot"
+    @Sendable func own(_ text: String) -> String { isSpot ? text : text.replacing("SPOT", with: "USDT-FUTURES") }
+    return Speaker(
+      venue: part, symbols: [isSpot ? "BTC-USDT" : "BTC-USDT-PERP"],
+      begin: { feed in
+        feed.respond(isSpot ? Texts.pairs : Texts.contracts)
+        feed.connect()
+        feed.receive(own(Texts.book("snapshot", 100, 0, bids: #"["80688.1","0.5"]"#, asks: #"["80691.5","0.2"]"#)))
+      },
+      bid: "80688.1", ask: "80691.5", exponent: "8.06881e4", absent: "70000", level: pair,
+      update: { bids, asks, time in
+        [own(Texts.book("update", 132, 100, bids: list(bids), asks: list(asks)).replacing("1790358811400", with: time))]
+      },
+      time: "1790358811400", yearOne: "-62135596800000",
+      trade: { id in own(Texts.message("trade", "update", Texts.trade(7).replacing(#""7""#, with: "\"\(id)\""))) },
+      unknownType: own(Texts.message("never-heard-of", "snapshot", "")),
+      late: [own(Texts.book("update", 132, 100)), own(Texts.book("update", 120, 110))],
+      outcomes: [:])
   }
 
   // MARK: KuCoin

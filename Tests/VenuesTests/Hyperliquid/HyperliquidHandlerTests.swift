@@ -12,7 +12,7 @@ struct HyperliquidHandlerTests {
     #"{"channel":"post","data":{"id":2,"response":{"type":"info","payload":{"type":"spotMeta","data":{"universe":[{"tokens":[1,0],"name":"PURR/USDC","index":0,"isCanonical":true},{"tokens":[150,0],"name":"@107","index":107,"isCanonical":false},{"tokens":[9,0],"name":"@9","index":9}],"tokens":[{"name":"USDC","szDecimals":8,"weiDecimals":8,"index":0,"tokenId":"0x6d","isCanonical":true},{"name":"PURR","szDecimals":0,"weiDecimals":5,"index":1},{"name":"HYPE","szDecimals":2,"weiDecimals":8,"index":150}]}}}}}"#
 
   static func connected(_ symbols: [String]) -> HandlerHarness {
-    let feed = HandlerHarness(HyperliquidHandler.venue, symbols)
+    let feed = HandlerHarness(Hyperliquid.venue, symbols)
     feed.now = Timestamp(milliseconds: 1_790_232_236_546)
     feed.connect()
     for request in feed.sent { feed.receive(request.contains("spotMeta") ? spotMeta : meta) }

@@ -14,7 +14,7 @@ struct HyperliquidRecordingTests {
   func session() throws {
     let recording = try Recording("hyperliquid-perp-20250126-btc")
     let want = try #require(try recording.expected()["BTC"])
-    let feed = HandlerHarness(HyperliquidHandler.venue, ["BTC-USDC-PERP"])
+    let feed = HandlerHarness(Hyperliquid.venue, ["BTC-USDC-PERP"])
     feed.now = try #require(recording.texts.first).time
     feed.connect()
     feed.receive(HyperliquidHandlerTests.meta)
@@ -41,7 +41,7 @@ struct HyperliquidRecordingTests {
     arguments: ["hyperliquid-mixed-20260702-frames-nautilus", "hyperliquid-mixed-20260821-frames-jkorf"])
   func frames(_ name: String) throws {
     let recording = try Recording(name)
-    let feed = HandlerHarness(HyperliquidHandler.venue, ["HYPE-USDC-PERP"])
+    let feed = HandlerHarness(Hyperliquid.venue, ["HYPE-USDC-PERP"])
     feed.connect()
     feed.receive(
       #"{"channel":"post","data":{"id":1,"response":{"type":"info","payload":{"type":"meta","data":{"universe":[{"name":"HYPE","szDecimals":2}]}}}}}"#
@@ -64,14 +64,14 @@ struct HyperliquidRecordingTests {
     "recorded lists of markets",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func lists() throws {
-    let handler = HyperliquidHandler(configuration: FeedConfiguration(symbols: []))
+    let handler = Hyperliquid()
     for record in try Recording("hyperliquid-mixed-20260702-frames-nautilus").records {
       let bytes = Array(record.text.utf8)
       var reader = FieldReader(bytes.span.bytes)
       if record.name == "http_meta_perp_sample.json" {
         let list = try handler.readPerpetuals(&reader)
-        #expect(list.map(\.symbol.text) == ["BTC-USDC-PERP", "ETH-USDC-PERP", "ATOM-USDC-PERP"])
-        #expect(list.map(\.priceScale) == [1, 2, 4] && list.allSatisfy { !$0.isDelisted })
+        #expect(list.map(\.market.symbol.text) == ["BTC-USDC-PERP", "ETH-USDC-PERP", "ATOM-USDC-PERP"])
+        #expect(list.map(\.market.priceScale) == [1, 2, 4] && list.allSatisfy { $0.market.state == .trading })
       } else if record.name == "http_spot_meta_non_usdc_collateral.json" {
         #expect(try handler.readSpots(&reader).isEmpty)
       }

@@ -25,6 +25,8 @@ struct VenueReplayTests {
     Sample("binance", "spot", ["BTCUSDT", "ETHBTC"], ["BTC-USDT", "ETH-BTC"]),
     Sample("binance", "usdm", ["BTCUSDT", "BTCUSDT_261225"], ["BTC-USDT-PERP", "BTC-USDT-20261225"]),
     Sample("bitfinex", "spot", ["tBTCUST", "ETH:USD"], ["BTC-USDT", "ETH-USD"]),
+    Sample("bitget", "spot", ["BTCUSDT", "ETHBTC"], ["BTC-USDT", "ETH-BTC"]),
+    Sample("bitget", "usdt", ["BTCUSDT", "ETH-USDT-PERP"], ["BTC-USDT-PERP", "ETH-USDT-PERP"]),
     Sample("bitstamp", "spot", ["btcusd", "ETH/EUR"], ["BTC-USD", "ETH-EUR"]),
     Sample("bybit", "spot", ["BTCUSDT"], ["BTC-USDT"]),
     Sample(

@@ -185,7 +185,7 @@ extension AskAgainTests {
       return
         #"{"channel":"post","data":{"id":1,"response":{"type":"info","payload":{"type":"meta","data":{"universe":[\#(universe)]}}}}}"#
     }
-    let feed = HandlerHarness(HyperliquidHandler.venue, ["BTC-USDC-PERP", "ETH-USDC-PERP", "NEW-USDC-PERP"])
+    let feed = HandlerHarness(Hyperliquid.venue, ["BTC-USDC-PERP", "ETH-USDC-PERP", "NEW-USDC-PERP"])
     feed.connect()
     feed.receive(meta("BTC", "ETH"))
     #expect(feed.failures.keys.sorted() == ["NEW-USDC-PERP"])

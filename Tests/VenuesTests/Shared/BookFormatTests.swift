@@ -4,33 +4,40 @@ import Testing
 
 @testable import Venues
 
-/// A handler whose only message is a book, a quote or trades, in a format of the test's.
-final class FormatHandler: SymbolHandler {
-  var readAny: (FormatHandler, inout FieldReader, inout EventBatch) throws(FeedError) -> Void = { _, _, _ in }
+/// A venue whose only message is a book, a quote or trades, in a format of the test's.
+final class FormatDialect: Dialect {
+  typealias Read = (inout InstrumentTable, inout FieldReader, inout EventBatch) throws(FeedError) -> Void
+  typealias Got = (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
+  private let readAny: Read
+
+  private init(_ read: @escaping Read) {
+    readAny = read
+    super.init(
+      DialectFacts(
+        channels: [.init("book")], book: .streamed(nil), pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1),
+        salvage: []))
+  }
 
   /// With one market, `BTCUSD`, of the scales given.
   static func harness(
     priceScale: UInt8 = 2, sizeScale: UInt8 = 3, contractSize: Decimal64 = Decimal64(mantissa: 1, scale: 0),
-    _ read: @escaping (FormatHandler, inout FieldReader, inout EventBatch) throws(FeedError) -> Void
-  ) -> (
-    handler: FormatHandler,
-    receive: (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
-  ) {
-    let handler = FormatHandler(venue: Kraken.venue, configuration: FeedConfiguration(symbols: []))
+    _ read: @escaping Read
+  ) -> (engine: FeedEngine, receive: (String) -> Got) {
+    let engine = FeedEngine(FormatDialect(read), venue: Kraken.venue, configuration: FeedConfiguration(symbols: []))
     var first = EventBatch()
     let market = ListedMarket(
       venueSymbol: "BTCUSD", symbol: FeedSymbol(base: "BTC", quote: "USD"), priceScale: priceScale,
       sizeScale: sizeScale, contractSize: contractSize)
-    _ = handler.add(market, for: "BTC-USD", into: &first)
-    handler.readAny = read
+    _ = engine.add(market, for: "BTC-USD", into: &first)
+    engine.makeLines()
     return (
-      handler,
+      engine,
       { text in
         var batch = EventBatch()
         let bytes = Array(text.utf8)
         var failure: FeedError?
         do throws(FeedError) {
-          try handler.receive(bytes.span.bytes, now: Timestamp(microseconds: 7), into: &batch)
+          try engine.receive(bytes.span.bytes, now: Timestamp(microseconds: 7), into: &batch)
         } catch {
           failure = error
         }
@@ -39,9 +46,11 @@ final class FormatHandler: SymbolHandler {
     )
   }
 
-  override func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     var reader = FieldReader(message)
-    try readAny(self, &reader, &batch)
+    try readAny(&instruments, &reader, &batch)
     try reader.end()
   }
 }
@@ -50,11 +59,9 @@ final class FormatHandler: SymbolHandler {
 struct BookFormatTests {
   private static func side(
     _ format: BookFormat
-  ) -> (
-    FormatHandler, (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
-  ) {
-    FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
-      try handler.readLevels(&reader, 0, "bids", isBid: true, format, into: &batch.bids)
+  ) -> (FeedEngine, (String) -> FormatDialect.Got) {
+    FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
+      try instruments.readLevels(&reader, 0, "bids", isBid: true, format, into: &batch.bids)
     }
   }
 
@@ -103,10 +110,10 @@ struct BookFormatTests {
       ("{}", "unexpected byte"),
     ])
   func strict(_ text: String, _ reason: String) {
-    let (handler, receive) = Self.side(BookFormat(title: "book"))
+    let (engine, receive) = Self.side(BookFormat(title: "book"))
     let got = receive(text)
     #expect(got.error?.detail.contains(reason) == true, "\(got.error?.detail ?? "nothing")")
-    #expect(got.bids.isEmpty && handler.counts.rejected == 1 && handler.counts.rejectedLevels == 0)
+    #expect(got.bids.isEmpty && engine.counts.rejected == 1 && engine.counts.rejectedLevels == 0)
   }
 
   @Test("an object without a number says which")
@@ -120,15 +127,15 @@ struct BookFormatTests {
     "an ask that is too far away for 64 bits is left out and counted, once, however often the message is read; a bid is not"
   )
   func farAsk() {
-    let (handler, receive) = FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
-      try handler.readLevels(&reader, 0, "asks", isBid: false, BookFormat(title: "book"), into: &batch.asks)
+    let (engine, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
+      try instruments.readLevels(&reader, 0, "asks", isBid: false, BookFormat(title: "book"), into: &batch.asks)
     }
     let got = receive(#"[["1e30","1"],["99999999999999999999","0"],["100.123","2.5"]]"#)
     // The third has one digit more than the scale: the message was read twice.
-    #expect(got.error == nil && got.asks == [Self.level(100_123, 2_500)] && handler.instruments[0].priceScale == 3)
-    #expect(handler.counts.rejectedLevels == 2)
+    #expect(got.error == nil && got.asks == [Self.level(100_123, 2_500)] && engine.instruments[0].priceScale == 3)
+    #expect(engine.counts.rejectedLevels == 2)
     #expect(receive(#"[["1e30","1"],["100"]]"#).error?.detail == "level without field size")
-    #expect(handler.counts.rejectedLevels == 2, "a message that is refused counts no levels")
+    #expect(engine.counts.rejectedLevels == 2, "a message that is refused counts no levels")
     #expect(receive(#"[["100","1e30"]]"#).error?.kind == .decimal, "a size that does not fit is unknown")
     let (_, bids) = Self.side(BookFormat(title: "book"))
     #expect(bids(#"[["1e30","1"]]"#).error?.kind == .decimal, "it would be the best bid")
@@ -136,11 +143,11 @@ struct BookFormatTests {
 
   @Test("a price of zero or less costs the message, unless it is a place without orders")
   func impossiblePrice() {
-    let (handler, receive) = Self.side(BookFormat(title: "book"))
+    let (engine, receive) = Self.side(BookFormat(title: "book"))
     for text in [#"[["0","1"]]"#, #"[["-1","1"]]"#, #"[["-1","0"]]"#, #"[["100","1"],["0.00","0.5"]]"#] {
       #expect(receive(text).error?.kind == .value, "\(text)")
     }
-    #expect(handler.counts.rejected == 4)
+    #expect(engine.counts.rejected == 4)
     let got = receive(#"[["100","1"],["0","0"]]"#)
     #expect(got.error == nil && got.bids == [Self.level(10_000, 1_000)])
   }
@@ -148,59 +155,57 @@ struct BookFormatTests {
   @Test("printed digits are the scale where a format learns them, eight at most, and not those of zero")
   func learning() {
     let sizes = BookFormat(title: "book", learns: .sizes)
-    var (handler, receive) = Self.side(sizes)
+    var (engine, receive) = Self.side(sizes)
     #expect(receive(#"[["100.5000","1.50000000"],["100","0.000000000"]]"#).error == nil)
-    #expect(handler.instruments[0].priceScale == 2 && handler.instruments[0].sizeScale == 8)
-    (handler, receive) = Self.side(BookFormat(title: "book").learning(.all))
+    #expect(engine.instruments[0].priceScale == 2 && engine.instruments[0].sizeScale == 8)
+    (engine, receive) = Self.side(BookFormat(title: "book").learning(.all))
     let got = receive(#"[["100.5000","0.00000000"]]"#)
-    #expect(handler.instruments[0].priceScale == 4 && handler.instruments[0].sizeScale == 3)
+    #expect(engine.instruments[0].priceScale == 4 && engine.instruments[0].sizeScale == 3)
     #expect(got.bids == [Self.level(1_005_000, 0)])
-    (handler, receive) = Self.side(sizes)
+    (engine, receive) = Self.side(sizes)
     #expect(receive(#"[["100",1.500000]]"#).error == nil)
-    #expect(handler.instruments[0].sizeScale == 6, "bare numbers show theirs too")
+    #expect(engine.instruments[0].sizeScale == 6, "bare numbers show theirs too")
   }
 
   @Test("sizes of contracts are in base units, and what is learnt of them too")
   func contracts() {
-    let (handler, receive) = FormatHandler.harness(
+    let (engine, receive) = FormatDialect.harness(
       sizeScale: 0, contractSize: Decimal64(mantissa: 5, scale: 2)
-    ) { (handler, reader, batch) throws(FeedError) in
-      try handler.readLevels(
+    ) { (instruments, reader, batch) throws(FeedError) in
+      try instruments.readLevels(
         &reader, 0, "asks", isBid: false, BookFormat(title: "book", learns: .sizes), into: &batch.asks)
     }
-    #expect(receive(#"[["100","3"]]"#).asks == [Self.level(10_000, 15)] && handler.instruments[0].sizeScale == 2)
-    #expect(receive(#"[["100","3.0"]]"#).asks == [Self.level(10_000, 150)] && handler.instruments[0].sizeScale == 3)
+    #expect(receive(#"[["100","3"]]"#).asks == [Self.level(10_000, 15)] && engine.instruments[0].sizeScale == 2)
+    #expect(receive(#"[["100","3.0"]]"#).asks == [Self.level(10_000, 150)] && engine.instruments[0].sizeScale == 3)
   }
 
   @Test("levels of both sides in one list; a side that is none costs the message")
   func changes() {
     let format = BookFormat(title: "l2", word: .side(bid: "buy", ask: "sell"))
-    let (handler, receive) = FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
-      try handler.readChanges(&reader, 0, "changes", format, into: &batch)
+    let (engine, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
+      try instruments.readChanges(&reader, 0, "changes", format, into: &batch)
     }
     let got = receive(#"[["buy","100","1"],["sell","101","2"],["sell","1e30","2"],["buy","99","0"]]"#)
-    #expect(got.error == nil && handler.counts.rejectedLevels == 1)
+    #expect(got.error == nil && engine.counts.rejectedLevels == 1)
     #expect(receive(#"[["buy","100","1"],["sell","x","2"]]"#).error?.kind == .decimal)
     #expect(got.bids == [Self.level(10_000, 1_000), Self.level(9_900, 0)] && got.asks == [Self.level(10_100, 2_000)])
     #expect(receive(#"[["hold","100","1"]]"#).error?.detail.hasSuffix("neither buy nor sell") == true)
     let objects = BookFormat(
       title: "l2", level: .object(price: "p", size: "q", word: "side"), word: .side(bid: "bid", ask: "offer"))
-    handler.readAny = { (handler, reader, batch) throws(FeedError) in
-      try handler.readChanges(&reader, 0, "updates", objects, into: &batch)
+    let (_, read) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
+      try instruments.readChanges(&reader, 0, "updates", objects, into: &batch)
     }
-    #expect(receive(#"[{"q":"1","side":"offer","p":"100"}]"#).asks == [Self.level(10_000, 1_000)])
-    #expect(receive(#"[{"q":"1","p":"100"}]"#).error?.detail == "level without field side")
+    #expect(read(#"[{"q":"1","side":"offer","p":"100"}]"#).asks == [Self.level(10_000, 1_000)])
+    #expect(read(#"[{"q":"1","p":"100"}]"#).error?.detail == "level without field side")
   }
 
   @Test("both sides are wanted unless a side that is not there did not change")
   func sides() {
     func harness(
       _ needsBothSides: Bool
-    ) -> (String) -> (
-      batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?
-    ) {
+    ) -> (String) -> FormatDialect.Got {
       let format = BookFormat(title: "depth", bids: "b", asks: "a", needsBothSides: needsBothSides)
-      return FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
+      return FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
         var bids: FieldSlice?
         var asks: FieldSlice?
         try reader.objectStart()
@@ -208,8 +213,8 @@ struct BookFormatTests {
           if reader.equals(key, "b") { bids = try reader.rawValue("b") } else { asks = try reader.rawValue("a") }
         }
         let mark = BatchMark(batch)
-        try handler.readSides(bids, asks, of: reader, 0, format, into: &batch)
-        handler.append(.delta, 0, since: mark, time: Timestamp(microseconds: 5), into: &batch)
+        try instruments.readSides(bids, asks, of: reader, 0, format, into: &batch)
+        instruments.append(.snapshot, 0, since: mark, time: Timestamp(microseconds: 5), into: &batch)
       }.receive
     }
     let whole = harness(true)(#"{"b":[["100","1"]],"a":[]}"#)
@@ -229,9 +234,9 @@ struct BookFormatTests {
     "the best level is the first with a size; a side of removals is one without orders, and an empty one says nothing")
   func best() {
     var best: PriceLevel?
-    let (_, receive) = FormatHandler.harness { (handler, reader, _) throws(FeedError) in
+    let (_, receive) = FormatDialect.harness { (instruments, reader, _) throws(FeedError) in
       let side = try reader.rawValue("b")
-      best = try handler.readBest(side, of: reader, 0, "b", BookFormat(title: "quote"))
+      best = try instruments.readBest(side, of: reader, 0, "b", BookFormat(title: "quote"))
     }
     for (text, wanted) in [
       (#"[["100","1"],["99","2"]]"#, Self.level(10_000, 1_000)),

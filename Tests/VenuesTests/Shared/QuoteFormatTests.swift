@@ -5,18 +5,16 @@ import Testing
 
 @Suite("Quotes in a venue's format")
 struct QuoteFormatTests {
-  private static func harness() -> (
-    FormatHandler, (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
-  ) {
+  private static func harness() -> (FeedEngine, (String) -> FormatDialect.Got) {
     let format = QuoteFormat(
       title: "bbo", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A", time: "t")
-    return FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
+    return FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
       var fields = QuoteFields()
       try reader.objectStart()
       while let key = try reader.nextKey() {
-        if try !handler.take(key, of: &reader, format, into: &fields) { try reader.skipValue() }
+        if try !instruments.take(key, of: &reader, format, into: &fields) { try reader.skipValue() }
       }
-      batch.events.append(.quote(try handler.quote(fields, reader, format, now: Timestamp(microseconds: 7))))
+      batch.events.append(.quote(try instruments.quote(fields, reader, format, now: Timestamp(microseconds: 7))))
     }
   }
 
@@ -56,9 +54,9 @@ struct QuoteFormatTests {
 
   @Test("more digits than the scale widen it")
   func widens() {
-    let (handler, receive) = Self.harness()
+    let (engine, receive) = Self.harness()
     let got = receive(#"{"s":"BTCUSD","b":"100.125","B":"1","a":"101","A":"2"}"#)
-    #expect(quote(got.batch) == [100_125, 1_000, 101_000, 2_000, 7] && handler.instruments[0].priceScale == 3)
+    #expect(quote(got.batch) == [100_125, 1_000, 101_000, 2_000, 7] && engine.instruments[0].priceScale == 3)
   }
 
   @Test("a quote without its symbol is refused")

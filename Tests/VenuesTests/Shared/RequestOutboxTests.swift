@@ -123,31 +123,6 @@ struct RequestOutboxTests {
     #expect(outbox.take(now: start) == [4])
   }
 
-  private struct Some: SymbolRequest, Equatable {
-    var kind: Character
-    var places: [Int]
-  }
-
-  @Test("halves of a refused request find the one that is to blame, before all others")
-  func halves() {
-    var outbox = RequestOutbox<Some>(atOnce: 1, every: 1, limit: 100)
-    outbox.append(Some(kind: "a", places: Array(0..<11)), Some(kind: "b", places: [99]))
-    var now = start
-    var sent: [Some] = []
-    var blamed: [Int] = []
-    while let request = outbox.take(now: now).first {
-      now = now + 1
-      sent.append(request)
-      guard request.places.contains(7) else { continue }
-      if request.places.count == 1 { blamed += request.places } else { outbox.putBackHalves(of: request) }
-    }
-    #expect(blamed == [7] && sent.last == Some(kind: "b", places: [99]) && sent.count <= 2 * 4 + 2)
-    #expect(
-      sent.filter { $0.kind == "a" && !$0.places.contains(7) }.flatMap(\.places).sorted() == [
-        0, 1, 2, 3, 4, 5, 6, 8, 9, 10,
-      ])
-  }
-
   @Test("whatever is asked and whenever: order, pace and bound hold, and nothing is lost", arguments: testSeeds(200))
   func random(seed: UInt64) {
     var random = SeededGenerator(seed: seed)

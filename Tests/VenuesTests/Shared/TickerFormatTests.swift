@@ -7,12 +7,12 @@ import Testing
 @Suite("24 h figures in a venue's format")
 struct TickerFormatTests {
   private static func ticker(_ text: String, _ format: TickerFormat) -> (ticker: Ticker?, error: FeedError?) {
-    let (_, receive) = FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
+    let (_, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
       let object = try reader.rawValue("ticker")
       var ticker = Ticker(
-        instrument: InstrumentID(try handler.place("s", of: object, in: reader)), time: Timestamp(microseconds: 7))
+        instrument: InstrumentID(try instruments.place("s", of: object, in: reader)), time: Timestamp(microseconds: 7))
       var figures = reader.reader(object)
-      try handler.readFigures(&figures, format, into: &ticker)
+      try instruments.readFigures(&figures, format, into: &ticker)
       batch.events.append(.ticker(ticker))
     }
     let got = receive(text)

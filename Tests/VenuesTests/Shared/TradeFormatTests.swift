@@ -10,17 +10,14 @@ struct TradeFormatTests {
 
   private static func harness(
     _ format: TradeFormat = format
-  ) -> (
-    FormatHandler, (String) -> (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
-  ) {
-    FormatHandler.harness { (handler, reader, batch) throws(FeedError) in
+  ) -> (FeedEngine, (String) -> FormatDialect.Got) {
+    FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
       var fields = TradeFields()
       try reader.objectStart()
       while let key = try reader.nextKey() {
-        if try !handler.take(key, of: &reader, format, into: &fields) { try reader.skipValue() }
+        if try !instruments.take(key, of: &reader, format, into: &fields) { try reader.skipValue() }
       }
-      let trade = try handler.trade(fields, reader, format, now: Timestamp(microseconds: 7))
-      handler.count(trade)
+      let trade = try instruments.trade(fields, reader, format, now: Timestamp(microseconds: 7))
       batch.events.append(.trade(trade))
     }
   }
@@ -32,14 +29,14 @@ struct TradeFormatTests {
 
   @Test("fields in any order, numbers in quotes or bare, and what else stands there")
   func reads() throws {
-    let (handler, receive) = Self.harness()
+    let (engine, receive) = Self.harness()
     let got = receive(#"{"x":[1],"i":12345678901234567,"S":"sell","T":1700000000500,"p":100.5,"q":"2","s":"BTCUSD"}"#)
     #expect(got.error == nil, "\(got.error?.detail ?? "")")
     let trade = try trade(got.batch)
     #expect(trade.price == 10_050 && trade.size == 2_000 && trade.side == .sell)
     #expect(trade.id.text == "12345678901234567" && trade.id.number == 12_345_678_901_234_567)
     #expect(trade.time == Timestamp(milliseconds: 1_700_000_000_500) && !trade.isBacklog)
-    #expect(handler.symbolCounts[0].trades == 1)
+    #expect(engine.symbolCounts[0].trades == 1)
   }
 
   @Test("a side's word is taken in capitals too, and no other word is")
@@ -61,11 +58,11 @@ struct TradeFormatTests {
       ("i", "trade without field i"), ("S", "trade without field S (buy or sell)"),
     ])
   func missing(_ field: String, _ reason: String) {
-    let (handler, receive) = Self.harness()
+    let (engine, receive) = Self.harness()
     let all = [("s", #""BTCUSD""#), ("p", "1"), ("q", "1"), ("i", "7"), ("S", #""buy""#)]
     let rest = all.filter { $0.0 != field }.map { #""\#($0.0)":\#($0.1)"# }.joined(separator: ",")
     #expect(receive("{\(rest)}").error?.detail == reason)
-    #expect(handler.symbolCounts[0].trades == 0)
+    #expect(engine.symbolCounts[0].trades == 0)
   }
 
   @Test("a bad number or an unknown symbol costs the message")

@@ -1,17 +1,20 @@
 import MarketData
 
-/// Bitfinex' book checksum, for aggregated books (P0).
-package enum BitfinexChecksum {
+/// The checksum of a book's best levels by turns: of Bitfinex' aggregated books (P0), and of Bitget's before 2026.
+enum RankedChecksum {
   /// Levels of each side that it covers.
-  package static let depth = 25
+  static let depth = 25
   /// Digits after the point beyond which a number may be printed as an exponent, of which the sources disagree:
   /// `toString` prints 1e-7, Bitfinex' own client turns prices back and leaves amounts.
   private static let plainDigits: UInt8 = 6
 
-  /// CRC-32 over the 25 best of each side, bid and ask by turns: `price:amount:price:-amount:…`, a missing level left
+  /// CRC-32 over the 25 best of each side, bid and ask by turns: `price:amount:price:amount:…`, a missing level left
   /// out, each number as JavaScript prints it (docs.bitfinex.com, "Checksum"). Nil if a number is below 10^-6, whose
-  /// text is not known for certain. The venue prints the result as a signed number. About 2 KB; no allocation.
-  package static func checksum(of book: borrowing OrderBook, priceScale: UInt8, sizeScale: UInt8) -> UInt32? {
+  /// text is not known for certain. The venues print the result as a signed number. About 2 KB; no allocation.
+  /// - Parameter hasSignedAsks: whether the amount of an ask has a sign.
+  static func checksum(
+    of book: borrowing OrderBook, priceScale: UInt8, sizeScale: UInt8, hasSignedAsks: Bool
+  ) -> UInt32? {
     // The four numbers of a rank, of at most 19 digits, each with the colon before it, sign, point and a zero before
     // that: above 1 KB the memory would come from the heap.
     withUnsafeTemporaryAllocation(byteCount: 4 * 24, alignment: 8) { text in
@@ -60,7 +63,7 @@ package enum BitfinexChecksum {
       }
       func append(_ level: PriceLevel, isAsk: Bool) {
         append(level.price, priceScale, isNegative: false)
-        append(level.size, sizeScale, isNegative: isAsk)
+        append(level.size, sizeScale, isNegative: isAsk && hasSignedAsks)
       }
       var crc = CRC32()
       for rank in 0..<depth {

@@ -1,0 +1,175 @@
+import Bytes
+import MarketData
+
+/// Bitget v2: spot, and perpetuals that are settled in USDT, without a key (<doc:Bitget>).
+///
+/// A venue with two kinds of connection to one address, as a name (`BTCUSDT`) is a market of each. Instruments come by
+/// REST before the connection, then `books` (a snapshot in the stream, then changes every 100 or 200 ms), `books1` as
+/// quotes, `trade` and `ticker`. Books are chained: each update names the number before its own. Sizes are in base
+/// units everywhere.
+package final class Bitget: Dialect {
+  /// Without a `ping` a connection ends after two minutes, whatever else is said; older manuals say 30 s.
+  static let pingInterval = 20 * Microseconds.second
+  /// A request is 4,096 bytes at most; the four topics of a symbol are about 300.
+  static let symbolsPerRequest = 10
+  /// Topics that a connection begins and ends in an hour. 240 *requests* are allowed, of which none has less than one.
+  static let topicsPerHour = 230
+  /// Levels a side that a book is kept to, unless its snapshot says otherwise (`window`).
+  static let depth = 500
+  /// What the places in `DialectFacts.channels` are.
+  enum Channel: Int { case book, quote, trades, ticker, other }
+  private static let channels = ["books", "books1", "trade", "ticker"]
+
+  static let spot: Venue = connection("spot", kinds: [.spot])
+  static let usdt: Venue = connection("usdt", kinds: [.perpetual])
+  package static let venue: Venue = Venue(title: "Bitget", parts: [spot, usdt], replay: replay)
+
+  private static func connection(_ part: String, kinds: Set<Instrument.Kind.Family>) -> Venue {
+    Venue(
+      name: "bitget", title: "Bitget \(part)", separator: "", endpoint: "wss://ws.bitget.com/v2/ws/public",
+      restEndpoint: "https://api.bitget.com",
+      // Several a second, measured; nothing promises it.
+      cadence: .canary("ticker", of: ["BTCUSDT"], every: Microseconds.second),
+      // A snapshot of 500 levels a side is about 30 KB.
+      messageLimit: 2 << 20,
+      // 1,000 channels a connection, and better fewer than 50: four of a symbol, one of the canary.
+      symbolLimit: 12, kinds: kinds, part: part,
+      // By some copies of the manual; others have no such line.
+      connectionLifetime: Microseconds.day,
+      // 300 attempts in 5 minutes from one address.
+      connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
+      market: Market.Configuration(
+        quotesFromBook: false, bookDepthLimit: depth,
+        checksum: { RankedChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2, hasSignedAsks: false) }),
+      profile: VenueProfile(
+        channels: [
+          .init("books", .book, silence: .linked, .contradicted), .init("books1", .quote), .init("trade", .trades),
+          .init("ticker", .ticker),
+        ],
+        bookDepth: depth, bookCheck: "pseq links each update to the one before",
+        requests: [.instruments, .volumes],
+        limits: [
+          "10 messages a second to the venue", "240 requests an hour and connection", "4,096 bytes a request",
+          "50 channels a connection",
+        ]),
+      makeHandler: { FeedEngine(Bitget(part), venue: part == "spot" ? spot : usdt, configuration: $0) })
+  }
+
+  let isSpot: Bool
+  /// What the venue calls the family of markets of this connection.
+  let family: StaticString
+  /// By place: the newest trades. They outlive the connection, as the next one begins with what was before it.
+  var seenTrades: [SeenTrades] = []
+
+  init(_ part: String) {
+    let isSpot = part == "spot"
+    self.isSpot = isSpot
+    family = isSpot ? "SPOT" : "USDT-FUTURES"
+    var facts = DialectFacts(
+      channels: Self.channels.map { .init($0) }, book: .streamed(.bitget),
+      // Ten messages a second are allowed, pings included.
+      pacing: .init(
+        grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: 500 * Microseconds.millisecond, limit: 64),
+      salvage: [.init(mark: "\"books\"", key: "\"instId\"")])
+    facts.pacing.topicsPerHour = Self.topicsPerHour
+    facts.answersEachTopic = true
+    facts.ping = .init(after: Self.pingInterval, since: .ping)
+    facts.volumePaths = [.init(isSpot ? "/api/v2/spot/market/tickers" : "/api/v2/mix/market/tickers\(Self.product)")]
+    // A market is acknowledged whether it has a book or not.
+    facts.silenceLimit = Microseconds.minute
+    facts.carriesHalted = false
+    // That subscribing again brings a snapshot has not been seen.
+    facts.silentAttempts = 2
+    super.init(facts)
+  }
+
+  private static let product = "?productType=USDT-FUTURES"
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    func text(_ topic: Topic) -> String {
+      argument(Self.channels[topic.channel], instruments[topic.place].venueSymbol)
+    }
+    let (operation, topics): (String, [String])
+    switch request {
+    case .subscribe(let wanted): (operation, topics) = ("subscribe", wanted.map(text))
+    case .unsubscribe(let left): (operation, topics) = ("unsubscribe", left.map(text))
+    case .canary(let market): (operation, topics) = ("subscribe", [argument("ticker", market)])
+    case .ping: return "ping"
+    default: return nil
+    }
+    return #"{"op":"\#(operation)","args":[\#(topics.joined(separator: ","))]}"#
+  }
+
+  private func argument(_ channel: String, _ market: String) -> String {
+    #"{"instType":"\#(family)","channel":"\#(channel)","instId":\#(JSONText.quoted(market))}"#
+  }
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    // The answer to `ping` is the bare word.
+    if message.byteCount == 4, message.withUnsafeBytes({ $0.elementsEqual("pong".utf8) }) {
+      hearing.isAnswer = true
+      return batch.events.append(.heartbeat)
+    }
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  override func listPath(_ query: ListQuery) -> String? {
+    query.part > 0
+      ? nil : isSpot ? "/api/v2/spot/public/symbols" : "/api/v2/mix/market/contracts\(Self.product)"
+  }
+
+  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
+    ListPage(markets: try readMarkets(body))
+  }
+
+  override func readVolumes(
+    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
+  ) throws(FeedError) {
+    try readTickers(body, into: &volumes)
+  }
+
+  // MARK: Replies
+
+  /// `{"event":…,"arg":{…}}`: the answer to one topic, whose end is answered in the same way. One that names none was
+  /// to no request that could be read, or to too many.
+  static func report(_ reply: BitgetReply) -> Hearing.Report? {
+    // An end that is refused had nothing to end.
+    switch reply.isEnd ? "unsubscribe" : reply.event {
+    case "subscribe", "unsubscribe":
+      guard let topic = reply.topic else { return nil }
+      return .acknowledged(id: nil, place: topic.place, channel: topic.channel)
+    case "error":
+      var refusal = Hearing.Refusal(reason: "code \(reply.code): \(reply.message)")
+      // Too many requests; after the second one the venue closes the connection.
+      if reply.code == 30_006 || reply.code == 30_007 { refusal.effect = .pause(nil) }
+      (refusal.place, refusal.channel) = (reply.topic?.place, reply.topic?.channel)
+      return .refused(refusal)
+    default: return nil
+    }
+  }
+}
+
+/// What is not data.
+struct BitgetReply {
+  var event = ""
+  var topic: Topic?
+  var code: Int64 = 0
+  var message = ""
+  /// Whether it is about the end of a subscription.
+  var isEnd = false
+}
+
+extension SequenceRule {
+  /// Bitget: an update names the number before it. What its other API says of the first update holds here too: a
+  /// snapshot may stand between the two numbers of it. A number before that is 0 says that the venue has begun anew.
+  static let bitget = SequenceRule(
+    isOld: { update, snapshot in update.last <= snapshot },
+    joins: { update, snapshot in
+      update.previous > 0 && update.previous <= snapshot && snapshot < update.last
+    },
+    isRepeat: { _, _ in false }, follows: { update, last in update.previous == last && update.last > last })
+}

@@ -1,0 +1,272 @@
+import Bytes
+import MarketData
+
+/// Reading Bitget's messages: `{"action":…,"arg":{"instType":…,"channel":…,"instId":…},"data":[…],"ts":…}`, or
+/// `{"event":…}`.
+extension Bitget {
+  func readMessage(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    var reader = FieldReader(message)
+    var subject = Subject()
+    var isSnapshot = false
+    var data: FieldSlice?
+    var reply: BitgetReply?
+    var code: Int64 = 0
+    var text = ""
+    var isEnd = false
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "arg"), reader.peek() == .object {
+        subject = try readSubject(&reader)
+      } else if reader.equals(key, "data") {
+        data = try reader.rawValue("data")
+      } else if reader.equals(key, "action") {
+        isSnapshot = reader.equals(try reader.string("action"), "snapshot")
+      } else if reader.equals(key, "event") {
+        reply = BitgetReply(event: try reader.decodedString("event"))
+      } else if reader.equals(key, "code") {
+        // A number, and a text in the manual.
+        code = try reader.int64("code")
+      } else if reader.equals(key, "msg"), reader.peek() == .string {
+        text = try reader.decodedString("msg")
+      } else if reader.equals(key, "op"), reader.peek() == .string {
+        isEnd = reader.equals(try reader.string("op"), "unsubscribe")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    try reader.end()
+    if var reply {
+      hearing.isAnswer = true
+      (reply.code, reply.message, reply.isEnd) = (code, text, isEnd)
+      if subject.isOwn, subject.channel != .other, let symbol = subject.symbol {
+        let place = instruments.names.find(reader.text(symbol))
+        if place >= 0 { reply.topic = Topic(place: place, channel: subject.channel.rawValue) }
+      }
+      if let report = Self.report(reply) { hearing.report(report) }
+      return
+    }
+    guard let symbol = subject.symbol else { throw FeedError.missing("instId", in: "message") }
+    // The other family has markets of the same names.
+    guard subject.isOwn, subject.channel != .other else {
+      hearing.ignored += 1
+      return
+    }
+    guard let data else { throw FeedError.missing("data", in: "message") }
+    let place = try instruments.place(reader.text(symbol))
+    var entries = reader.reader(data)
+    entries.field = "data"
+    try entries.arrayStart()
+    switch subject.channel {
+    case .book: try readBook(&entries, place, isSnapshot: isSnapshot, &instruments, &hearing, into: &batch)
+    case .quote: try readQuotes(&entries, place, &instruments, now: hearing.now, into: &batch)
+    case .trades: try readTrades(&entries, place, isBacklog: isSnapshot, &instruments, &hearing, into: &batch)
+    case .ticker:
+      while try entries.nextElement() {
+        try readTicker(&entries, place, &instruments, now: hearing.now, into: &batch)
+      }
+    case .other: break
+    }
+  }
+
+  /// What a message is about.
+  private struct Subject {
+    var isOwn = false
+    var channel = Channel.other
+    var symbol: JSONSlice?
+  }
+
+  private func readSubject(_ reader: inout FieldReader) throws(FeedError) -> Subject {
+    var subject = Subject()
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "instType") {
+        subject.isOwn = reader.equalsInAnyCase(try reader.string("instType"), family)
+      } else if reader.equals(key, "channel") {
+        subject.channel = Self.channel(try reader.string("channel"), reader)
+      } else if reader.equals(key, "instId") {
+        subject.symbol = try reader.string("instId")
+      } else {
+        try reader.skipValue()
+      }
+    }
+    return subject
+  }
+
+  private static func channel(_ name: JSONSlice, _ reader: borrowing FieldReader) -> Channel {
+    if reader.equals(name, "books") { return .book }
+    if reader.equals(name, "books1") { return .quote }
+    if reader.equals(name, "trade") { return .trades }
+    return reader.equals(name, "ticker") ? .ticker : .other
+  }
+
+  // MARK: Books
+
+  /// A side that is missing has no orders, or has not changed: no such message has been seen.
+  private static let bookFormat = BookFormat(title: "books", needsBothSides: false)
+
+  private struct BookFields {
+    var bids: FieldSlice?
+    var asks: FieldSlice?
+    var number: Int64?
+    var previous: Int64?
+    var checksum: UInt32?
+    var time: Timestamp
+  }
+
+  /// `{"asks":[["price","size"],…],"bids":[…],"ts":"…","seq":…,"pseq":…}`, with `checksum` until May 2026.
+  private func readBookFields(_ reader: inout FieldReader, _ now: Timestamp) throws(FeedError) -> BookFields {
+    var fields = BookFields(time: now)
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "asks") {
+        fields.asks = try reader.rawValue("asks")
+      } else if reader.equals(key, "bids") {
+        fields.bids = try reader.rawValue("bids")
+      } else if reader.equals(key, "seq") {
+        fields.number = try reader.int64("seq")
+      } else if reader.equals(key, "pseq") {
+        fields.previous = try reader.int64("pseq")
+      } else if reader.equals(key, "ts") {
+        fields.time = try reader.time("ts", .epoch) ?? now
+      } else if reader.equals(key, "checksum") {
+        // Signed, in 32 bits; 0 stands for none.
+        let value = try reader.int64("checksum")
+        fields.checksum = value == 0 ? nil : UInt32(truncatingIfNeeded: value)
+      } else {
+        try reader.skipValue()
+      }
+    }
+    return fields
+  }
+
+  /// A message of a book has one entry; were it to have more, they would have to be applied together or not at all.
+  /// Before 2026 updates named no number before theirs: those are as good as their checksum.
+  private func readBook(
+    _ entries: inout FieldReader, _ place: Int, isSnapshot: Bool, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    guard try entries.nextElement() else { throw FeedError.missing("data[0]", in: "books") }
+    let fields = try readBookFields(&entries, hearing.now)
+    guard try !entries.nextElement() else { throw FeedError(.shape, "books with more than one entry") }
+    let isLinked = fields.number != nil && (isSnapshot || fields.previous != nil)
+    guard isLinked || fields.checksum != nil else { throw FeedError.missing("seq or pseq", in: "books") }
+    let mark = BatchMark(batch)
+    try instruments.readSides(fields.bids, fields.asks, of: entries, place, Self.bookFormat, into: &batch)
+    let (bids, asks) = (mark.bids..<batch.bids.count, mark.asks..<batch.asks.count)
+    if isSnapshot {
+      batch.events.append(
+        .bookDepth(InstrumentID(place), levels: Self.window(bids: bids.count, asks: asks.count)))
+    }
+    batch.events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta, bidRange: bids, askRange: asks,
+          time: fields.time, checksum: fields.checksum)))
+    guard isLinked, let number = fields.number else { return }
+    hearing.number(UpdateNumbers(first: number, last: number, previous: fields.previous ?? 0))
+  }
+
+  /// How many levels a side the venue tells of, by a snapshot: 500 have been seen, and its manuals name others. What
+  /// leaves them may be told or not, so that a book is kept to just as many. A side that is shorter has all there are,
+  /// and says nothing of the others; two that end at the same one of these numbers say it.
+  static func window(bids: Int, asks: Int) -> Int {
+    if bids == asks, bids == 200 || bids == 400 { return bids }
+    let longest = max(bids, asks)
+    return longest <= depth ? depth : max(1_000, longest)
+  }
+
+  /// `books1`: the best level of each side, whole each time; none where there are no orders.
+  private func readQuotes(
+    _ entries: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
+    while try entries.nextElement() {
+      let fields = try readBookFields(&entries, now)
+      let quote = try instruments.readQuote(
+        fields.bids, fields.asks, of: entries, place, Self.bookFormat, time: fields.time)
+      batch.events.append(.quote(quote))
+    }
+  }
+
+  // MARK: Trades
+
+  private static let tradeFormat = TradeFormat(
+    price: "price", size: "size", id: "tradeId", side: "side", buy: "buy", sell: "sell", time: "ts")
+
+  /// `[{"ts":"…","price":"…","size":"…","side":"buy","tradeId":"…"},…]`, the newest first as far as it was seen, which
+  /// nothing promises. A subscription begins with trades of which some may have come before.
+  private func readTrades(
+    _ entries: inout FieldReader, _ place: Int, isBacklog: Bool, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let first = batch.events.count
+    while try entries.nextElement() {
+      var fields = TradeFields(place: place)
+      try entries.objectStart()
+      while let key = try entries.nextKey() {
+        if try !instruments.take(key, of: &entries, Self.tradeFormat, into: &fields) { try entries.skipValue() }
+      }
+      batch.events.append(
+        .trade(try instruments.trade(fields, entries, Self.tradeFormat, now: hearing.now, isBacklog: isBacklog)))
+    }
+    Self.putInOrder(&batch.events, from: first)
+    while seenTrades.count <= place { seenTrades.append(SeenTrades()) }
+    var kept = first
+    for index in first..<batch.events.count {
+      guard case .trade(let trade) = batch.events[index] else { continue }
+      if let number = trade.id.number, !seenTrades[place].insert(number) { continue }
+      batch.events[kept] = .trade(trade)
+      kept += 1
+    }
+    if kept == first { hearing.ignored += 1 }
+    batch.events.removeSubrange(kept...)
+  }
+
+  /// The oldest first. Those of one message come the other way round as a rule: nothing is allocated then.
+  private static func putInOrder(_ events: inout [MarketEvent], from first: Int) {
+    guard events.count - first > 1 else { return }
+    if order(events[first]) > order(events[events.count - 1]) {
+      var (low, high) = (first, events.count - 1)
+      while low < high {
+        events.swapAt(low, high)
+        low += 1
+        high -= 1
+      }
+    }
+    for index in (first + 1)..<events.count where order(events[index]) < order(events[index - 1]) {
+      return events[first...].sort { order($0) < order($1) }
+    }
+  }
+
+  private static func order(_ event: MarketEvent) -> (Timestamp, UInt64) {
+    if case .trade(let trade) = event { (trade.time, trade.id.number ?? 0) } else { (.distantPast, 0) }
+  }
+
+  // MARK: Figures
+
+  private static let tickerFormat = TickerFormat(
+    last: "lastPr", bid: "bidPr", ask: "askPr", open: "open24h", high: "high24h", low: "low24h", volume: "baseVolume",
+    quoteVolume: "quoteVolume", changePercent: "change24h", isFraction: true)
+
+  /// A side without orders is left out, empty or 0.
+  private func readTicker(
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
+    var ticker = Ticker(instrument: InstrumentID(place), time: now)
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if try instruments.take(key, of: &reader, Self.tickerFormat, into: &ticker) { continue }
+      if reader.equals(key, "ts") {
+        ticker.time = try reader.time("ts", .epoch) ?? now
+      } else {
+        try reader.skipValue()
+      }
+    }
+    if ticker.bid == 0 { ticker.bid = nil }
+    if ticker.ask == 0 { ticker.ask = nil }
+    batch.events.append(.ticker(ticker))
+  }
+}

@@ -1,0 +1,158 @@
+import Bytes
+import MarketData
+
+/// Hyperliquid: perpetuals (margined in USDC) and spot on one connection, without a key.
+///
+/// The lists of markets are asked for over the connection itself (`post` of `meta` and `spotMeta`), then `l2Book`,
+/// `bbo` as quotes, `trades`, and `activeAssetCtx` as 24 h figures. Sizes are in base units. A name is upper case in
+/// symbols: the market `kPEPE`, whose unit is a thousand tokens, is `KPEPE-USDC-PERP`. Perpetuals that others deploy
+/// (`xyz:SP500`) have names that no symbol can carry.
+///
+/// **Books are whole.** Each `l2Book` message is the book of a block to its depth, replaces what was before, and is
+/// sent again when nothing changed: five levels a side about every 0.54 s (`fast`; the slower stream of twenty levels
+/// comes every 5.4 s only). So there are no gaps: a message that is lost costs half a second of freshness.
+///
+/// **A name that the venue does not know ends the connection, without a word.** Only listed names are subscribed.
+package final class Hyperliquid: Dialect {
+  /// What the places in `DialectFacts.channels` are.
+  enum Channel: Int { case book, quote, trades, context }
+  /// What the parts of the list are.
+  enum Part: Int { case perpetuals, spots }
+  /// Trades of the newest millisecond whose ids are kept, to know them again.
+  static let idLimit = 64
+
+  package static let venue: Venue = Venue(
+    name: "hyperliquid", title: "Hyperliquid", separator: "/", endpoint: "wss://api.hyperliquid.xyz/ws",
+    restEndpoint: "https://api.hyperliquid.xyz",
+    // Books are sent again twice a second, and pings are answered.
+    cadence: .promised("l2Book", every: 540 * Microseconds.millisecond),
+    // The list of spot markets and tokens is the largest: some 400 KB.
+    messageLimit: 4 << 20,
+    // 1,000 subscriptions from an address, four for a symbol.
+    symbolLimit: 200, addressLimit: 250, kinds: [.spot, .perpetual],
+    // From one address.
+    connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
+    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20, checksum: nil),
+    profile: VenueProfile(
+      channels: [
+        .init("l2Book", .book, silence: .atLeast(every: 540 * Microseconds.millisecond), .contradicted),
+        .init("bbo", .quote), .init("trades", .trades), .init("activeAssetCtx", .ticker),
+      ],
+      bookDepth: 5, bookCheck: "every message is the whole book",
+      requests: [],
+      limits: ["1,000 subscriptions an address", "2,000 messages a minute to the venue"]),
+    replay: replay,
+    makeHandler: { FeedEngine(Hyperliquid(), venue: Hyperliquid.venue, configuration: $0) })
+
+  /// What is known of a symbol's trades, by place. It outlives the connection: what the next one repeats is known.
+  struct Trades {
+    /// When they were subscribed, and whether any have come since.
+    var subscribed = Timestamp.distantPast
+    var hasTraded = false
+    /// The time of the newest, and what came with that time.
+    var newest = Timestamp.distantPast
+    var newestIDs: [UInt64] = []
+    /// What these were at the subscription: older trades are known.
+    var known = Timestamp.distantPast
+    var knownIDs: [UInt64] = []
+    /// The newest price, and the scale that it was read at.
+    var price: (value: Int64, scale: UInt8)?
+  }
+  var trades: [Trades] = []
+
+  init() {
+    var facts = DialectFacts(
+      channels: [.init("l2Book"), .init("bbo"), .init("trades"), .init("activeAssetCtx")],
+      // Silence for 20 s is looked into; the stream then has a little more than the slowest cadence to catch up.
+      book: .whole(
+        .init(
+          lateLimit: 10 * Microseconds.second, probeAfter: 20 * Microseconds.second,
+          probeWithin: 10 * Microseconds.second, catchUp: 6 * Microseconds.second)),
+      // Of the 2,000 messages that an address may send in a minute.
+      pacing: .init(
+        grouping: .topic, atOnce: 100, every: 200 * Microseconds.millisecond, limit: 2_048, perMinute: 1_500),
+      salvage: [.init(mark: "\"l2Book\"", key: "\"coin\"")])
+    // The venue closes when it has sent nothing for 60 s.
+    facts.ping = .init(after: 15 * Microseconds.second, since: .heard)
+    facts.streamedList = .init(parts: 2, within: 15 * Microseconds.second)
+    facts.answerWithin = 15 * Microseconds.second
+    // The end has been seen to follow within 0.1 s. Another attempt may cost everybody the connection.
+    facts.fatalNames = .init(within: 3 * Microseconds.second, strikes: 3, rest: 6 * Microseconds.hour)
+    facts.carriesHalted = false
+    facts.isSilentWithoutSymbols = true
+    super.init(facts)
+  }
+
+  override func forget() {
+    for place in trades.indices { trades[place].hasTraded = false }
+  }
+
+  func trades(_ place: Int) -> Int {
+    while trades.count <= place { trades.append(Trades()) }
+    return place
+  }
+
+  // MARK: Requests
+
+  override func spell(
+    _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
+  ) -> String? {
+    switch request {
+    case .subscribe(let topics):
+      if topics[0].channel == Channel.trades.rawValue { subscribed(topics[0].place, now) }
+      return #"{"method":"subscribe","subscription":\#(text(topics[0], instruments))}"#
+    case .unsubscribe(let topics):
+      return #"{"method":"unsubscribe","subscription":\#(text(topics[0], instruments))}"#
+    case .ping: return #"{"method":"ping"}"#
+    case .list(let query, isEnd: false):
+      let isSpot = query.part == Part.spots.rawValue
+      guard query.families.contains(isSpot ? .spot : .perpetual) else { return nil }
+      // With the 24 h figures of all markets where their volumes are wanted.
+      let type = (isSpot ? "spotMeta" : "meta") + (query.wantsVolumes ? "AndAssetCtxs" : "")
+      return Self.post(id, #"{"type":"\#(type)"}"#)
+    case .book(let place):
+      return Self.post(id, #"{"type":"l2Book","coin":\#(JSONText.quoted(instruments[place].venueSymbol))}"#)
+    default: return nil
+    }
+  }
+
+  private static func post(_ id: Int, _ payload: String) -> String {
+    #"{"method":"post","id":\#(id),"request":{"type":"info","payload":\#(payload)}}"#
+  }
+
+  private func text(_ topic: Topic, _ instruments: InstrumentTable) -> String {
+    let coin = JSONText.quoted(instruments[topic.place].venueSymbol)
+    let fast = topic.channel == 0 ? #","fast":true"# : ""
+    return #"{"type":"\#(facts.channels[topic.channel].name)","coin":\#(coin)\#(fast)}"#
+  }
+
+  private func subscribed(_ place: Int, _ now: Timestamp) {
+    let place = trades(place)
+    trades[place].subscribed = now
+    trades[place].hasTraded = false
+    trades[place].known = trades[place].newest
+    trades[place].knownIDs = trades[place].newestIDs
+  }
+
+  // MARK: Messages
+
+  override func read(
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    // It has greeted in plain text.
+    if Self.isGreeting(message) {
+      hearing.isAnswer = true
+      return batch.events.append(.heartbeat)
+    }
+    try readMessage(message, &instruments, &hearing, into: &batch)
+  }
+
+  private static let greeting: StaticString = "Websocket connection established."
+
+  private static func isGreeting(_ message: RawSpan) -> Bool {
+    message.byteCount == greeting.utf8CodeUnitCount
+      && message.withUnsafeBytes {
+        $0.elementsEqual(UnsafeBufferPointer(start: greeting.utf8Start, count: greeting.utf8CodeUnitCount))
+      }
+  }
+}
