@@ -195,7 +195,7 @@ class Trial:
         """The end of the last minute that a run asks the venue for at its start: venues have 5 s to publish it."""
         return (began - SETTLING) // MINUTE * MINUTE
 
-    def wait_for_backfill(self, began, patience=15):
+    def wait_for_backfill(self, began, patience=25):
         until = int(self.askable(began) * 1e6)
         deadline = time.time() + patience
         while time.time() < deadline:
