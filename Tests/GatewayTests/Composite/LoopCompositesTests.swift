@@ -1,6 +1,7 @@
 import Foundation
 import TestTraits
 import Testing
+import VenueSimulator
 
 @testable import Gateway
 
