@@ -32,7 +32,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var delivery = DeliveryTimes()
   private(set) var httpDate = ""
   private(set) var feeds: [any Feed] = []
-  private(set) var sessions: [StreamSession?] = []
+  var sessions: [StreamSession?] = []
   var ports = ClientPorts()
   var httpSessions = HTTPSessionTable()
   var responses = ResponseCache()
@@ -56,6 +56,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Nil where nothing is kept.
   private(set) var history: LoopHistory?
   private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
+  private(set) lazy var composites = LoopComposites(node: self)
   /// Of its end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
@@ -170,6 +171,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
     history?.note(feed, changes, at: now)
     alerts.note(feed, changes)
+    composites.note(feed, changes)
   }
 
   /// Publishes what did not come from the feed itself. On the loop.
@@ -257,6 +259,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     for entry in entries { hub.directory.update(entry) }
     if !hub.directory.venues.contains(status.venue) { hub.directory.venues.append(status.venue) }
     hub.feeds = all
+    composites.feedsChanged()
     if loop.index == 0 { publisher.publish(status: all, now: now, into: &outgoing) }
   }
 
@@ -281,30 +284,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var feedStatuses: [FeedStatus] { hub.feeds }
 
   // MARK: Clients
-
-  /// Takes over a connection that has upgraded.
-  func admit(
-    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential?, grant: Grant?,
-    address: IPAddress?, rest: UnsafeMutableRawBufferPointer
-  ) {
-    httpSessions.remove(for: connection)
-    let client = hub.open(
-      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: grant ?? credential?.grant,
-      address: address.map { ClientAddress($0.subscriber) }, now: clock.now())
-    let session = StreamSession(
-      client: client, connection: connection, node: self,
-      limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
-    (session.credential, session.address) = (credential, address)
-    while sessions.count <= Int(client.slot) { sessions.append(nil) }
-    sessions[Int(client.slot)] = session
-    connection.handler = session
-    metrics.clients += 1
-    metrics.clientsTotal += 1
-    metrics.ends.came(isTLS: session.isTLS, deflates: session.deflates)
-    if deflate != nil { metrics.compressingClients += 1 }
-    session.greet()
-    if rest.count > 0 { session.connection(connection, didReceive: rest) }
-  }
 
   func register(_ session: HTTPSession, for connection: Connection) { httpSessions.add(session, for: connection) }
   func forget(_ connection: Connection) { httpSessions.remove(for: connection) }
@@ -335,6 +314,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     announceAges()
     alerts.everyTick()
     let now = clock.now()
+    composites.everyTick(now)
     hub.advance(to: now, into: &actions)
     watchRequests()
     keepWithinBudget()
@@ -366,6 +346,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     commandsLeft = Self.commandsPerTurn
     advanceMarkets(now)
     if !dirtyFeeds.isEmpty { announceFeeds() }
+    composites.endTurn(now)
     let frames = metrics.framesSent
     deliverAndWrite(now)
     if loop.index == 0 { alerts.meetDemands() }

@@ -146,6 +146,18 @@ package final class StreamPublisher {
     }
   }
 
+  /// Hands over what a document of which every message is whole has become: streams that show nothing yet begin with
+  /// it, the others show it at the next tick of their class. O(streams of the name).
+  package func replace(
+    _ document: StreamDocument, of name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
+  ) {
+    for stream in documents.streams(of: name) where stream.isShown {
+      stream.document = document
+      changed([stream], now: now, into: &out)
+    }
+    show(document, as: name, now: now, into: &out)
+  }
+
   // MARK: Streams
 
   func stream(_ id: StreamID) -> PublishedStream? {
@@ -209,7 +221,7 @@ package final class StreamPublisher {
   func sleep(_ stream: PublishedStream) {
     if stream.key.channel == .status {
       statusStreams.removeAll { $0 === stream }
-    } else if !stream.key.channel.isOfMarket {
+    } else if !stream.key.isOfMarket {
       documents.remove(stream)
     } else {
       instrument(of: stream)?.remove(stream)
@@ -237,14 +249,14 @@ package final class StreamPublisher {
       stream.isShown = true
       return
     }
-    guard stream.key.channel.isOfMarket else { return documents.add(stream) }
+    guard stream.key.isOfMarket else { return documents.add(stream) }
     guard let instrument = instrument(of: stream) else { return }
     instrument.add(stream)
     show(stream, instrument)
   }
 
   func instrument(of stream: PublishedStream) -> PublishedInstrument? {
-    guard stream.key.channel.isOfMarket, stream.market >= 0, stream.market < markets.count else { return nil }
+    guard stream.key.isOfMarket, stream.market >= 0, stream.market < markets.count else { return nil }
     return markets[stream.market].instrument(stream.instrument)
   }
 
@@ -254,7 +266,7 @@ package final class StreamPublisher {
     let state = instrument.state
     switch stream.key.channel {
     case .trades, .status: stream.isShown = true
-    case .alerts, .topic: break
+    case .alerts, .topic, .rate: break
     case .quote: stream.isShown = state.quote != nil
     case .ticker: stream.isShown = state.hasTicker
     case .pulse: stream.isShown = instrument.lastPulse != nil

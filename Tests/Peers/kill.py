@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills a gateway with SIGKILL at random moments under load, starts it again, and looks at what its history has kept.
 
-    Tests/Peers/kill.py [--rounds 100] [--long 0.05] [--seed N] [--binary .build/debug/tidegate]
+    Tests/Peers/kill.py [--rounds 100] [--long 0.05] [--short] [--seed N] [--binary .build/debug/tidegate]
 
 After each kill, read from the data file with Python's own SQLite:
 - every minute that the run watched from its first second to its last, and that had closed 2 s before the kill, is there,
@@ -12,7 +12,10 @@ After each start, from the gateway and the file:
 - the time between the two runs is marked as a gap of every market, unless a venue has closed it already.
 In the end a run is left alone for a minute and a half:
 - the venue's candles have closed every gap, and there is a candle of every minute since the first start.
-Exits with 1 if any of it does not hold.
+
+With --short it takes a minute and a half at most: no run lasts a whole minute, but one at least is killed shortly after
+a minute has ended, whose candle it saw a part of; and in the end only what was missing before the last run's first
+minute need be there, which the venue is asked for at once. Exits with 1 if any of it does not hold.
 """
 
 import argparse
@@ -33,6 +36,8 @@ MINUTE = 60
 GRACE, LOSS = 1.0, 2.0
 # What a machine that is busy adds to both.
 SLACK = 0.5
+# A minute of the venue's is asked for when it ended so long ago.
+SETTLING = 5.5
 MARKETS = ["BTC-USD", "ETH-USD", "SOL-USD", "ZEC-USD", "XRP-USD", "ADA-USD", "DOGE-USD", "LTC-USD"]
 
 
@@ -126,7 +131,9 @@ class Trial:
         instruments = dict(self.rows("SELECT id, symbol FROM instrument"))
         if len(instruments) != len(MARKETS):
             self.fail(f"round {number}: {len(instruments)} instruments are kept")
-        first = int(ready // MINUTE) + 1
+        # A minute that the run saw a part of closes as well; in a few seconds every market trades.
+        saw_part = self.options.short and ready % MINUTE < MINUTE - 3
+        first = int(ready // MINUTE) + (0 if saw_part else 1)
         last = int((killed - GRACE - LOSS - SLACK) // MINUTE) - 1
         for minute in range(first, last + 1):
             kept = {row[0] for row in self.rows("SELECT instrument FROM candle_1m WHERE start = ?", minute)}
@@ -162,34 +169,66 @@ class Trial:
             if covered < began:
                 self.fail(f"round {number}: of the gap of {symbol} {began - covered:.2f} s are not marked")
 
-    def in_the_end(self, first):
-        time.sleep(95)
+    def in_the_end(self, first, began):
+        # A venue is asked for what is missing when a market is observed again, and for the minute in which that began
+        # 75 s later.
+        if self.options.short:
+            self.wait_for_backfill(began)
+        else:
+            time.sleep(95)
         now = time.time()
+        until = self.askable(began) if self.options.short else now
         for instrument, symbol in self.rows("SELECT id, symbol FROM instrument"):
             minutes = {row[0] for row in self.rows("SELECT start FROM candle_1m WHERE instrument = ?", instrument)}
-            wanted = range(int(first // MINUTE), int((now - 20) // MINUTE))
+            wanted = range(int(first // MINUTE), int(min(now - 20, until) // MINUTE))
             missing = [minute for minute in wanted if minute not in minutes]
             if missing:
                 self.fail(f"in the end {symbol} has no candle of minutes {missing}")
             gaps = self.rows(
                 "SELECT start, end FROM gap WHERE instrument = ? AND filled > 0 AND start < ?", instrument,
-                int((now - 30) * 1e6))
+                int(min(now - 30, until) * 1e6))
             if gaps:
                 self.fail(f"in the end {len(gaps)} gaps of {symbol} are open: {gaps[:3]}")
+
+    @staticmethod
+    def askable(began):
+        """The end of the last minute that a run asks the venue for at its start: venues have 5 s to publish it."""
+        return (began - SETTLING) // MINUTE * MINUTE
+
+    def wait_for_backfill(self, began, patience=25):
+        until = int(self.askable(began) * 1e6)
+        deadline = time.time() + patience
+        while time.time() < deadline:
+            if not self.rows("SELECT 1 FROM gap WHERE filled > 0 AND start < ? AND end <= ? LIMIT 1", until, until):
+                return
+            time.sleep(0.5)
+
+    def short_wait(self):
+        """Up to 2 s, or until the minute that is about to end has closed and was written."""
+        left = MINUTE - time.time() % MINUTE
+        if not 3 < left < 12:
+            return self.random.uniform(0, 2)
+        return left + GRACE + LOSS + SLACK + 0.3
 
     def run(self):
         self.start_venue()
         alive = None
         began = time.time()
+        number = 0
         try:
-            for number in range(self.options.rounds):
+            # In the short form it goes on until a minute has closed.
+            while number < self.options.rounds or self.options.short and self.closed_minutes == 0:
                 gateway, started, ready = self.start_gateway(number)
                 if alive is not None:
                     self.after_start(number, alive, started)
-                # Some rounds are long enough for minutes to close in them.
-                is_long = number == 1 and self.options.long > 0 or self.random.random() < self.options.long
-                # A minute of a whole run, with what it takes to get ready, to close and to be written.
-                wait = self.random.uniform(66, 130) if is_long else self.random.uniform(0, 5)
+                if self.options.short:
+                    # In the first, every market's observation is to be written.
+                    wait = self.short_wait() + (LOSS + SLACK if number == 0 else 0)
+                else:
+                    # Some rounds are long enough for minutes to close in them.
+                    is_long = number == 1 and self.options.long > 0 or self.random.random() < self.options.long
+                    # A minute of a whole run, with what it takes to get ready, to close and to be written.
+                    wait = self.random.uniform(66, 130) if is_long else self.random.uniform(0, 5)
                 time.sleep(wait)
                 gateway.send_signal(signal.SIGKILL)
                 killed = time.time()
@@ -198,17 +237,21 @@ class Trial:
                 if number % 10 == 9:
                     print(f"{number + 1} kills, {self.closed_minutes} closed minutes, {len(self.failures)} failures",
                           flush=True)
+                number += 1
             if self.options.long > 0 and self.closed_minutes == 0:
                 self.fail("no minute closed in any run, so that nothing could be lost")
-            gateway, _, _ = self.start_gateway(self.options.rounds)
-            self.in_the_end(began)
+            if self.options.short and time.time() % MINUTE < SETTLING + 1:
+                # The minute that has just ended is to be asked for at once.
+                time.sleep(SETTLING + 1 - time.time() % MINUTE)
+            gateway, started, _ = self.start_gateway(number)
+            self.in_the_end(began, started)
             gateway.kill()
             gateway.wait()
         finally:
             self.venue.kill()
             self.venue.wait()
         times = sorted(self.ready_times)
-        print(f"{self.options.rounds} kills, {self.closed_minutes} closed minutes of {len(MARKETS)} markets; ready after "
+        print(f"{number} kills, {self.closed_minutes} closed minutes of {len(MARKETS)} markets; ready after "
               f"{times[len(times) // 2]:.2f} s in the middle, {times[-1]:.2f} s at most; {len(self.failures)} failures")
         return 1 if self.failures else 0
 
@@ -219,6 +262,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=50, help="messages per second and market")
     parser.add_argument("--long", type=float, default=0.05, help="part of the rounds that last for a minute")
+    parser.add_argument("--short", action="store_true", help="a minute and a half at most, for every change")
     parser.add_argument("--ready-limit", type=float, default=10)
     parser.add_argument("--binary", default=".build/debug/tidegate")
     sys.exit(Trial(parser.parse_args()).run())

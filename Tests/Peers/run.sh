@@ -171,7 +171,7 @@ monitoring_check() {
 # A gateway that is killed again and again, and what its history has kept.
 kill_check() { # rounds
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
-  TMPDIR="$work" python3 Tests/Peers/kill.py --rounds "$1" --long 0.1 --rate 20 --binary "$binary"
+  TMPDIR="$work" python3 Tests/Peers/kill.py --rounds "$1" --short --rate 20 --binary "$binary"
 }
 
 number=0

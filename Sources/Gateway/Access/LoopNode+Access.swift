@@ -3,6 +3,7 @@ import Logging
 import MarketData
 import PubSub
 import Transport
+import WebSocket
 
 /// Tokens of streams: the hub asks, the authenticator knows, the admission counts.
 extension LoopNode {
@@ -62,5 +63,29 @@ extension LoopNode {
         hub.revoke(from: session.client, why: error.description, into: &actions)
       }
     }
+  }
+
+  /// Takes over a connection that has upgraded.
+  func admit(
+    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential?, grant: Grant?,
+    address: IPAddress?, rest: UnsafeMutableRawBufferPointer
+  ) {
+    httpSessions.remove(for: connection)
+    let client = hub.open(
+      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: grant ?? credential?.grant,
+      address: address.map { ClientAddress($0.subscriber) }, now: clock.now())
+    let session = StreamSession(
+      client: client, connection: connection, node: self,
+      limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
+    (session.credential, session.address) = (credential, address)
+    while sessions.count <= Int(client.slot) { sessions.append(nil) }
+    sessions[Int(client.slot)] = session
+    connection.handler = session
+    metrics.clients += 1
+    metrics.clientsTotal += 1
+    metrics.ends.came(isTLS: session.isTLS, deflates: session.deflates)
+    if deflate != nil { metrics.compressingClients += 1 }
+    session.greet()
+    if rest.count > 0 { session.connection(connection, didReceive: rest) }
   }
 }

@@ -22,6 +22,8 @@ enum OpenAPIDocument {
       summary: "What this is, in plain text; the console for a page", contentType: "text/plain", statuses: [],
       isTagged: false),
     "/openapi.json": Answer(summary: "This document", members: ["openapi", "info", "paths"], statuses: []),
+    "/asyncapi.json": Answer(
+      summary: "The stream as AsyncAPI", members: ["asyncapi", "info", "channels", "operations"], statuses: []),
     "/v1/stream": Answer(
       summary: "The stream: a WebSocket with the subprotocol tidegate.v1.json", statuses: [426], isTagged: false),
     "/v1/instruments": Answer(summary: "The instruments that are followed", members: ["instruments"], statuses: [404]),

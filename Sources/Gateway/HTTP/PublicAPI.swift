@@ -158,12 +158,13 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let path = request.path
     if let file = file(path, request) { return reply(file) }
     let found = Route.find(path)
-    if let route = found?.route, route == .welcome || route == .openapi || route == .stream {
+    if let route = found?.route, route == .welcome || route == .openapi || route == .asyncapi || route == .stream {
       // What a token in the URL is answered with is more to the point than that the parameter is not known.
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
       _ = try RequestQuery(request, route.parameters, of: route.path)
       if route == .welcome { return reply(.text(Route.welcomeText(node.feedStatuses))) }
       if route == .openapi { return reply(OpenAPIDocument.answer(request, node)) }
+      if route == .asyncapi { return reply(AsyncAPIDocument.answer(request, node)) }
       return reply(node.isDraining ? admission.refuse(.draining).response : refuseUpgrade(request))
     }
     let grant: Grant
@@ -185,7 +186,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let query = try RequestQuery(request, route.parameters, of: route.path)
     let known = request.fields.values("If-None-Match")
     switch route {
-    case .welcome, .openapi, .stream: preconditionFailure("answered above")
+    case .welcome, .openapi, .asyncapi, .stream: preconditionFailure("answered above")
     case .instruments: try instruments(query, grant, known, reply)
     case .status: reply(grant.channels.contains(.status) ? status(grant) : forbidden("the channel status", grant))
     case .snapshot: try snapshot(query, grant, known, reply, charge)
@@ -306,9 +307,11 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let origin = request.fields["Origin"]
     let origins = origins
     let reply = node.compressing(reply, request)
-    guard isPrivate || origins != nil else { return reply }
+    let route = Route.find(request.path)?.route
+    guard isPrivate || origins != nil || route?.freshness != nil else { return reply }
     return { response in
       var response = response
+      route?.addFreshness(to: &response)
       if let origins {
         response.vary("Origin")
         response.allowedOrigin = origin.flatMap { origin in
@@ -319,8 +322,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
         response.vary("Authorization")
         // What one may read is not for all who share a cache (RFC 9111 section 3.5).
         response.fields = response.fields.map { field in
-          guard field.name == "Cache-Control", field.value == "no-cache" else { return field }
-          return HTTPField("Cache-Control", "private, no-cache")
+          guard field.name == "Cache-Control", field.value != "no-store" else { return field }
+          return HTTPField("Cache-Control", "private, \(field.value)")
         }
       }
       reply(response)

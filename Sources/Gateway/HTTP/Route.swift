@@ -4,7 +4,8 @@ import PubSub
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
   // What stands in a longer path comes before it.
-  case welcome, openapi, stream, instruments, status, snapshot, ticker, quote, trades, linePicture, sparkline, candles,
+  case welcome, openapi, asyncapi, stream, instruments, status, snapshot, ticker, quote, trades, linePicture, sparkline,
+    candles,
     rates, book, card, topic, alerts, alert, webhooks, webhook
 
   /// A parameter of a route's query.
@@ -23,6 +24,7 @@ enum Route: CaseIterable, Sendable {
     switch self {
     case .welcome: "/"
     case .openapi: "/openapi.json"
+    case .asyncapi: "/asyncapi.json"
     case .stream: "/v1/stream"
     case .instruments: "/v1/instruments"
     case .status: "/v1/status"
@@ -56,7 +58,7 @@ enum Route: CaseIterable, Sendable {
 
   var parameters: [Parameter] {
     switch self {
-    case .welcome, .openapi, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook: []
+    case .welcome, .openapi, .asyncapi, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook: []
     case .instruments:
       [
         Parameter(name: "venue", allowed: "a venue's name"),

@@ -69,6 +69,9 @@ package struct ConversionTable: Sendable {
   /// The assets that any market has, in their order.
   package var assetNames: [String] { assets.keys.sorted() }
 
+  /// Whether any market has it. O(1).
+  package func hasAsset(_ name: String) -> Bool { assets[name] != nil }
+
   private mutating func index(of asset: String) -> Int {
     if let index = assets[asset] { return index }
     assets[asset] = assets.count

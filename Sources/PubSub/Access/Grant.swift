@@ -94,7 +94,9 @@ package struct Grant: Sendable, Equatable {
   /// What tells its status stream from others': the rules, or none where all symbols are allowed.
   var scope: [SymbolRules] { allowsAllSymbols ? [] : symbols }
   package func allows(_ channel: ChannelName, _ symbol: String) -> Bool {
-    channels.contains(channel) && (!channel.isOfMarket || allows(symbol))
+    // A conversion goes through whatever markets there are.
+    if channel == .rate { return channels.contains(channel) && allowsAllSymbols }
+    return channels.contains(channel) && (!channel.isOfMarket || allows(symbol))
   }
 }
 

@@ -105,7 +105,7 @@ extension SubscriberHub {
 
   /// `live` or what is the matter: of the symbol's feed, or of its book.
   private func presentState(of key: StreamKey, known: String? = nil) -> String {
-    if !key.channel.isOfMarket { return "live" }
+    if !key.isOfMarket { return "live" }
     let venue = key.symbol.prefix { $0 != ":" }
     if let feed = feeds.first(where: { $0.venue == venue }), feed.state != .live { return feed.state.rawValue }
     if let known { return known }

@@ -57,7 +57,7 @@ struct SubscriptionResolver {
   init(nameLimit: Int) { self.nameLimit = nameLimit }
 
   func route(of key: StreamKey) -> Route? {
-    if !key.channel.isOfMarket { return Route(loop: 0, market: 0, instrument: InstrumentID(rawValue: 0)) }
+    if !key.isOfMarket { return Route(loop: 0, market: 0, instrument: InstrumentID(rawValue: 0)) }
     return directory.entries[key.symbol].map { Route(loop: $0.loop, market: $0.market, instrument: $0.instrument.id) }
   }
 
@@ -121,10 +121,14 @@ struct SubscriptionResolver {
           examined += known.count
         }
         let allowed =
-          !item.channel.isOfMarket || asker.grant.allowsAllSymbols ? known : known.filter { asker.grant.allows($0) }
+          asker.grant.allowsAllSymbols ? known : known.filter { asker.grant.allows(item.channel, $0) }
         guard !allowed.isEmpty else {
           if item.channel == .topic {
             fail(Self.noTopic(symbol), symbol)
+          } else if item.channel == .rate {
+            fail(known.isEmpty ? Self.noRate(symbol) : Self.noConversions, symbol)
+          } else if known.isEmpty, let error = explainComposite(symbol, item.channel) {
+            fail(error, symbol)
           } else if known.isEmpty {
             fail(explainMissing(symbol, lookups: &lookups, work: &result.work, now: now), symbol)
           } else {
@@ -178,6 +182,10 @@ struct SubscriptionResolver {
   /// venues (`*:BTC-USD`); empty if there are none.
   private mutating func symbols(of symbol: String, _ channel: ChannelName) -> [String] {
     if channel == .topic { return TopicBoard.isName(symbol) ? [symbol] : [] }
+    if channel == .rate { return RateName(symbol) == nil ? [] : [symbol] }
+    if CompositeSymbol.isOne(symbol) {
+      return channel.isOfComposites && !directory.members(ofComposite: symbol).isEmpty ? [symbol] : []
+    }
     if !channel.takesNames { return [""] }
     if directory.entries[symbol] != nil { return [symbol] }
     return symbol.utf8.contains(UInt8(ascii: "*")) ? directory.symbols(matching: symbol) : []

@@ -27,7 +27,7 @@ package enum MarketView: Sendable, Equatable {
 }
 
 /// One instrument of an answer, where its data is.
-package struct MarketPlace: Sendable {
+package struct MarketPlace: Sendable, Hashable {
   /// The slot of its market in the publisher.
   package var market: Int
   package var instrument: InstrumentID

@@ -36,17 +36,9 @@ extension StreamPublisher {
 }
 
 extension SubscriberHub {
-  /// The venue part of symbols that stand for all venues: `composite:BTC-USD`.
-  package static let compositeVenue = "composite"
-
   /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or
   /// the symbol is another.
-  package func members(ofComposite symbol: String) -> [DirectoryEntry] {
-    let prefix = Self.compositeVenue + ":"
-    guard symbol.hasPrefix(prefix), !symbol.utf8.contains(UInt8(ascii: "*")) else { return [] }
-    return directory.symbols(matching: "*:" + symbol.dropFirst(prefix.count))
-      .compactMap { directory.entries[$0] }.filter { $0.instrument.kind == .spot }
-  }
+  package func members(ofComposite symbol: String) -> [DirectoryEntry] { directory.members(ofComposite: symbol) }
 
   /// Adds to a part whether its feed is live. O(feeds).
   package func judge(_ part: inout QuotePart) {
@@ -96,22 +88,7 @@ package enum QuoteAnswer {
     append(quote.volume, "volume_24h", to: &out)
     append(quote.quoteVolume, "quote_volume_24h", to: &out)
     append(quote.vwap.map { Decimal64(mantissa: $0, scale: quote.priceScale) }, "vwap_24h", to: &out)
-    if isComposite {
-      out.append(",\"venues\":[")
-      for (index, venue) in quote.venues.enumerated() {
-        if index > 0 { out.append(UInt8(ascii: ",")) }
-        out.append(json: venue)
-      }
-      out.append("],\"absent\":[")
-      for (index, absent) in quote.absent.enumerated() {
-        out.append(index > 0 ? ",{\"venue\":" : "{\"venue\":")
-        out.append(json: absent.venue)
-        out.append(",\"reason\":")
-        out.append(json: absent.reason)
-        out.append(UInt8(ascii: "}"))
-      }
-      out.append(UInt8(ascii: "]"))
-    }
+    if isComposite { appendMembers(of: quote, to: &out) }
     if depth > 0 {
       let book = CompositeBook(live.compactMap(\.book), depth: depth)
       append(book.bids, "bids", book, to: &out)
@@ -151,12 +128,30 @@ package enum QuoteAnswer {
     return out.takeBytes()
   }
 
+  /// `,"venues":["coinbase"],"absent":[{"venue":"kraken","reason":"stale"}]`
+  static func appendMembers(of quote: CompositeQuote, to out: inout ByteBuffer) {
+    out.append(",\"venues\":[")
+    for (index, venue) in quote.venues.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      out.append(json: venue)
+    }
+    out.append("],\"absent\":[")
+    for (index, absent) in quote.absent.enumerated() {
+      out.append(index > 0 ? ",{\"venue\":" : "{\"venue\":")
+      out.append(json: absent.venue)
+      out.append(",\"reason\":")
+      out.append(json: absent.reason)
+      out.append(UInt8(ascii: "}"))
+    }
+    out.append(UInt8(ascii: "]"))
+  }
+
   /// The least real of the parts' sources.
   package static func source(of parts: some Sequence<QuotePart>) -> DataSource {
     parts.map(\.source).max { $0.rank < $1.rank } ?? .live
   }
 
-  private static func append(
+  static func append(
     _ side: CompositeQuote.Side?, _ name: StaticString, _ quote: CompositeQuote, hasVenue: Bool,
     to out: inout ByteBuffer
   ) {
@@ -176,7 +171,7 @@ package enum QuoteAnswer {
     out.append(json: side.venue)
   }
 
-  private static func append(_ value: Decimal64?, _ name: StaticString, to out: inout ByteBuffer) {
+  static func append(_ value: Decimal64?, _ name: StaticString, to out: inout ByteBuffer) {
     guard let value else { return }
     out.append(",\"")
     out.append(name)

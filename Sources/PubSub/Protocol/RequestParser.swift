@@ -26,7 +26,7 @@ enum RequestParser {
   }
 
   /// The fields of each request, beside `op` and `id`.
-  private static let fieldsByOp: [String: [String]] = [
+  static let fieldsByOp: [String: [String]] = [
     "hello": ["token", "client", "heartbeat_s", "resume"], "subscribe": ["streams"], "unsubscribe": ["streams", "all"],
     "configure": ["interval_ms"], "pause": [], "resume": [], "list": [], "ping": ["time"],
     "alert": ControlFields.names,

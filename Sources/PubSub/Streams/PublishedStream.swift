@@ -58,7 +58,7 @@ final class PublishedStream {
     case .candles: ringLimits = .differences(snapshotBytes: CandlesChannel.bytes * StreamLimits.candles)
     case .topic: ringLimits = .events
     case .alerts: ringLimits = .differences(snapshotBytes: 64 << 10)
-    case .quote, .ticker, .pulse, .status: ringLimits = nil
+    case .quote, .ticker, .pulse, .status, .rate: ringLimits = nil
     }
     var text = ByteBuffer(capacity: 96)
     text.append("\"channel\":\"")

@@ -1,4 +1,5 @@
 import Bytes
+import MarketData
 
 /// What a stream shows that no market makes: the rules of an owner, the documents of a topic.
 ///
@@ -18,6 +19,8 @@ package struct StreamDocument: Sendable {
 
   package var head: String
   package var tail: String
+  /// When the oldest of what it shows was made: its age stands before the tail, as `,"age_ms":120`. Nil: it has none.
+  package var oldest: Timestamp?
   /// In the order of their keys.
   package private(set) var entries: [Entry]
 
@@ -49,11 +52,15 @@ package struct StreamDocument: Sendable {
     if entries.count > limit { entries.removeFirst(entries.count - limit) }
   }
 
-  func append(to out: inout ByteBuffer) {
+  func append(now: Timestamp, to out: inout ByteBuffer) {
     out.append(head)
     for (index, entry) in entries.enumerated() {
       if index > 0 { out.append(UInt8(ascii: ",")) }
       out.append(entry.text.unsafeBytes)
+    }
+    if let oldest {
+      out.append(",\"age_ms\":")
+      out.append(integer: max(0, (now - oldest) / Microseconds.millisecond))
     }
     out.append(tail)
   }
@@ -82,10 +89,10 @@ package struct StreamDocumentUpdate: Sendable {
   package init(data: SharedBytes) { self.data = data }
 }
 
-/// Which document: that of an owner (`alerts`), or of a name (`topic`).
+/// Which document: that of an owner (`alerts`), of a name (`topic`, `rate`), or of a composite's symbol.
 package struct StreamDocumentName: Sendable, Hashable {
   package var channel: ChannelName
-  /// The owner, or the name.
+  /// The owner, the name, or the symbol.
   package var name: String
 
   package init(_ channel: ChannelName, _ name: String) {
@@ -143,8 +150,8 @@ extension StreamKey {
   var documentName: StreamDocumentName? {
     switch channel {
     case .alerts: owner.map { StreamDocumentName(.alerts, $0) }
-    case .topic: StreamDocumentName(.topic, symbol)
-    default: nil
+    case .topic, .rate: StreamDocumentName(channel, symbol)
+    default: isComposite ? StreamDocumentName(channel, symbol) : nil
     }
   }
 }

@@ -9,7 +9,7 @@ package struct StreamID: Sendable, Hashable, RawRepresentable {
 }
 
 package enum ChannelName: String, Sendable, CaseIterable {
-  case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic
+  case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic, rate
 
   /// Whether every message matters (`trades`, `topic`); of the others only the latest does.
   package var isEvent: Bool { self == .trades || self == .topic }
@@ -19,19 +19,24 @@ package enum ChannelName: String, Sendable, CaseIterable {
   package var isOfMarket: Bool {
     switch self {
     case .trades, .quote, .ticker, .pulse, .book, .sparkline, .candles: true
-    case .status, .alerts, .topic: false
+    case .status, .alerts, .topic, .rate: false
     }
   }
 
-  /// Whether subscriptions name something: a symbol, or a topic.
-  package var takesNames: Bool { isOfMarket || self == .topic }
+  /// Whether subscriptions name something: a symbol, a topic, or a pair of assets.
+  package var takesNames: Bool { isOfMarket || self == .topic || self == .rate }
+
+  /// Whether composite markets have it on the stream.
+  package var isOfComposites: Bool { self == .quote || self == .ticker || self == .pulse }
 }
 
 /// What makes two subscriptions the same stream.
 package struct StreamKey: Sendable, Hashable {
   package var channel: ChannelName
-  /// `kraken:BTC-USD`, or a topic's name; empty for `status` and `alerts`.
-  package var symbol: String
+  /// `kraken:BTC-USD`, a topic's name, or `ZEC-USD` of a rate; empty for `status` and `alerts`.
+  package let symbol: String
+  /// Whether the symbol is that of several venues' markets as one, which no single market publishes.
+  package let isComposite: Bool
   /// Levels a side of a `book`: 10, 25, 100, or 0 for all.
   package var depth: UInt16
   /// Points of a `sparkline`; the last documents of a `topic`.
@@ -53,11 +58,29 @@ package struct StreamKey: Sendable, Hashable {
   ) {
     self.channel = channel
     self.symbol = symbol
+    isComposite = channel.isOfComposites && CompositeSymbol.isOne(symbol)
     self.depth = depth
     self.points = points
     self.range = range
     self.candle = candle
     self.intervalMilliseconds = intervalMilliseconds
+  }
+
+  /// Whether one market publishes it, which the directory knows by the symbol.
+  package var isOfMarket: Bool { channel.isOfMarket && !isComposite }
+}
+
+/// The symbols of several venues' markets as one: `composite:BTC-USD`.
+package enum CompositeSymbol {
+  /// What stands in the place of a venue.
+  package static let venue = "composite"
+  static let prefix = venue + ":"
+
+  package static func isOne(_ symbol: String) -> Bool { symbol.hasPrefix(prefix) }
+
+  /// The symbol of the composite that a market is part of.
+  package static func of(_ instrument: Instrument) -> String {
+    prefix + instrument.symbol.drop { $0 != ":" }.dropFirst()
   }
 }
 
@@ -82,6 +105,8 @@ package enum RateClass {
   package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
     switch channel {
     case .status, .alerts, .topic: return 0
+    // A table of conversions is made four times a second at most.
+    case .rate: return max(250, nearest(notFasterThan: milliseconds ?? 1000))
     case .pulse: return max(100, nearest(notFasterThan: milliseconds ?? 100))
     case .ticker, .sparkline, .candles:
       let nearest = nearest(notFasterThan: milliseconds ?? 1000)

@@ -178,6 +178,10 @@ extension StreamPublisher {
       }
       return
     }
+    if let document = stream.document {
+      update(stream, events: 0, now: now, into: &out) { document.append(now: now, to: &$0) }
+      return
+    }
     guard let instrument = instrument(of: stream) else { return }
     guard stream.isShown else {
       show(stream, instrument)
@@ -215,7 +219,7 @@ extension StreamPublisher {
     case .candles: publishCandles(stream, state, now: now, into: &out)
     case .sparkline: publishSparkline(stream, state, now: now, into: &out)
     case .book: publishBook(stream, state, now: now, into: &out)
-    case .status, .alerts, .topic: break
+    case .status, .alerts, .topic, .rate: break
     }
   }
 

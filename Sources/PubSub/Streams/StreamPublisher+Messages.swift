@@ -37,8 +37,9 @@ extension StreamPublisher {
   /// a client that asked for this one has nothing that an update could follow.
   func snapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     guard stream.isShown else { return nil }
-    // The ages in a status are those of the moment, whatever its `seq`.
-    let isFresh = stream.key.channel != .status || stream.cachedTime == now
+    // Ages are those of the moment, whatever the `seq`.
+    let hasAges = stream.key.channel == .status || stream.document?.oldest != nil
+    let isFresh = !hasAges || stream.cachedTime == now
     if let cached = stream.cachedSnapshot, stream.cachedReason == reason, isFresh { return cached }
     frame.removeAll()
     var hasData = true
@@ -98,7 +99,7 @@ extension StreamPublisher {
       return true
     }
     if let document = stream.document {
-      document.append(to: &out)
+      document.append(now: now, to: &out)
       return true
     }
     guard let instrument = instrument(of: stream) else { return false }
@@ -145,7 +146,7 @@ extension StreamPublisher {
           bids: bids, asks: asks, time: stream.view.time, of: state.instrument, to: &out)
       }
       out.append(UInt8(ascii: "}"))
-    case .status, .alerts, .topic: return false
+    case .status, .alerts, .topic, .rate: return false
     }
     return true
   }

@@ -86,7 +86,7 @@ struct AccessTests {
 
     let list = try await harness.get("/v1/instruments", fields: narrow)
     #expect((list.json["instruments"] as? [[String: Any]])?.map { $0["symbol"] as? String } == ["kraken:ZEC-USD"])
-    #expect(list.fields["Cache-Control"] == "private, no-cache")
+    #expect(list.fields["Cache-Control"] == "private, max-age=5")
     #expect(list.fields["Vary"] == "Authorization, Accept-Encoding")
     let expected: [(String, Int)] = [
       ("/v1/trades/kraken:ZEC-USD", 200), ("/v1/trades/kraken:BTC-USD", 403), ("/v1/books/kraken:ZEC-USD", 403),

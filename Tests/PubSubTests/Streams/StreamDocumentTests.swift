@@ -97,7 +97,7 @@ struct StreamDocumentTests {
       }
     }
     var out = ByteBuffer()
-    document.append(to: &out)
+    document.append(now: Timestamp(microseconds: 0), to: &out)
     let expected = model.sorted { $0.key < $1.key }.map(\.value).joined(separator: ",")
     #expect(out.description == "{\"all\":[\(expected)]}", "seed \(seed)")
     document.keepLast(3)

@@ -374,6 +374,7 @@ final class ModelClient {
       faults.append("not JSON: \(text)")
       return
     }
+    faults += WireCheck.problems(message, text)
     switch type {
     case "welcome":
       session = message["session"] as? String ?? ""

@@ -1,0 +1,194 @@
+import MarketData
+import PubSub
+import Transport
+
+/// Composite markets and conversions on the stream. Owned by its node's loop.
+///
+/// Every loop hands over to loop 0 what the members show that it owns: those whose book left or entered its state at
+/// the end of the turn, the others on a tick of 100 ms, each once however often it changed. Loop 0 makes each composite
+/// once for all that came since its own last tick, and at once where a state changed. A market that is no member costs
+/// one look-up a batch.
+final class LoopComposites {
+  /// How old a table of conversions gets while somebody subscribes to one, µs.
+  private static let ratePeriod = 250 * Microseconds.millisecond
+  /// What a part takes in a mailbox.
+  private static let partBytes = MemoryLayout<QuotePart>.stride + 128
+
+  private unowned let node: LoopNode
+
+  // What every loop keeps of its own markets.
+
+  /// The symbols that loop 0 asks for, by feed and instrument.
+  private var watched: [Int: [Int: String]] = [:]
+  /// Of those, what has changed since it was handed over.
+  private var dirty: Set<MarketPlace> = []
+  /// Whether some of it is to be told with the end of the turn.
+  private var isUrgent = false
+  private var ticks: UInt = 0
+
+  // What loop 0 keeps.
+
+  private var board = CompositeBoard()
+  /// Whether a state is another, or somebody new waits, so that the next tick is not waited for.
+  private var isNews = false
+  private var rates = RateBoard()
+  private lazy var rateBook = RateBook(node: node)
+  private var table: (table: ConversionTable, parts: [QuotePart])?
+  private var tableAt = Timestamp.distantPast
+  private var isGathering = false
+
+  init(node: LoopNode) { self.node = node }
+
+  // MARK: The owners of markets
+
+  /// Loop 0 asks for a market of this loop, or does so no longer.
+  private func watch(_ place: CompositePlace, _ isWanted: Bool) {
+    node.loop.assertOnLoop()
+    guard isWanted else {
+      watched[place.place.market]?[place.place.instrument.index] = nil
+      if watched[place.place.market]?.isEmpty == true { watched[place.place.market] = nil }
+      dirty.remove(place.place)
+      return
+    }
+    watched[place.place.market, default: [:]][place.place.instrument.index] = place.symbol
+    dirty.insert(place.place)
+    isUrgent = true
+  }
+
+  /// Takes what a batch of changes means for composites.
+  func note(_ feed: any Feed, _ changes: borrowing MarketChanges) {
+    guard let members = watched[feed.slot] else { return }
+    for item in changes.items {
+      switch item {
+      case .quote(let quote): note(quote.instrument, feed.slot, members)
+      case .trades(let id, _), .ticker(let id): note(id, feed.slot, members)
+      case .bookState(let id, _), .instrument(let id):
+        if note(id, feed.slot, members) { isUrgent = true }
+      case .pulse, .bookSnapshot, .bookDelta, .sparkline, .candles, .past: break
+      }
+    }
+  }
+
+  @discardableResult
+  private func note(_ id: InstrumentID, _ slot: Int, _ members: [Int: String]) -> Bool {
+    guard members[id.index] != nil else { return false }
+    dirty.insert(MarketPlace(market: slot, instrument: id))
+    return true
+  }
+
+  /// Hands over what has changed. What loop 0 does not take is handed over, as it is then, with the next tick.
+  private func handOver(_ now: Timestamp) {
+    let isNews = isUrgent
+    isUrgent = false
+    guard !dirty.isEmpty else { return }
+    let places = dirty.sorted { ($0.market, $0.instrument.index) < ($1.market, $1.instrument.index) }
+    let found = places.compactMap { place -> (symbol: String, part: QuotePart?)? in
+      guard let symbol = watched[place.market]?[place.instrument.index] else { return nil }
+      return (symbol, node.publisher.quotePart(at: place, depth: 0, hasFigures: true, now: now))
+    }
+    let first = node.nodes[0]
+    if first === node {
+      take(found, isNews)
+    } else {
+      let isTaken = first.loop.offer(bytes: found.count * Self.partBytes) { first.composites.take(found, isNews) }
+      guard isTaken else { return }
+    }
+    dirty.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Time
+
+  /// About ten times a second.
+  func everyTick(_ now: Timestamp) {
+    ticks &+= 1
+    if ticks % 10 == 0 {
+      // The figures of 24 h move with the time.
+      for (slot, members) in watched {
+        for index in members.keys { dirty.insert(MarketPlace(market: slot, instrument: InstrumentID(index))) }
+      }
+      if node.loop.index == 0 { for symbol in board.symbols { follow(symbol) } }
+    }
+    handOver(now)
+    guard node.loop.index == 0 else { return }
+    show(now)
+    advanceRates(now)
+  }
+
+  /// At the end of a turn, before what it brought is delivered.
+  func endTurn(_ now: Timestamp) {
+    if isUrgent { handOver(now) }
+    if isNews { show(now) }
+  }
+
+  // MARK: Loop 0
+
+  private func take(_ found: [(symbol: String, part: QuotePart?)], _ isNews: Bool) {
+    if isNews { self.isNews = true }
+    for (symbol, part) in found { board.take(part, of: symbol) }
+  }
+
+  /// The state of a feed is another, so that its markets leave or enter composites.
+  func feedsChanged() {
+    guard !board.isEmpty else { return }
+    board.feedsChanged()
+    isNews = true
+  }
+
+  /// Somebody subscribes to a composite or a conversion, or nobody does any longer.
+  func demand(_ demand: StreamDocumentDemand) {
+    switch demand {
+    case .wanted(let name) where name.channel == .rate: rates.want(name.name)
+    case .unwanted(let name) where name.channel == .rate: rates.release(name.name)
+    case .wanted(let name) where name.channel.isOfComposites:
+      board.want(name.channel, of: name.name)
+      isNews = true
+      follow(name.name)
+      handOver(node.clock.now())
+      // What is known already is shown in a turn of its own.
+      node.loop.execute {}
+    case .unwanted(let name) where name.channel.isOfComposites:
+      for place in board.release(name.channel, of: name.name) { tell(place, isWanted: false) }
+    case .wanted, .unwanted: break
+    }
+  }
+
+  /// Asks the owners of a composite's members, as the directory has them now.
+  private func follow(_ symbol: String) {
+    let change = board.setMembers(node.hub.members(ofComposite: symbol), of: symbol)
+    for place in change.removed { tell(place, isWanted: false) }
+    for place in change.added { tell(place, isWanted: true) }
+  }
+
+  private func tell(_ place: CompositePlace, isWanted: Bool) {
+    let owner = node.nodes[place.loop]
+    if owner === node { return watch(place, isWanted) }
+    owner.loop.execute { owner.composites.watch(place, isWanted) }
+  }
+
+  private func show(_ now: Timestamp) {
+    isNews = false
+    board.advance(to: now, judge: { node.hub.judge(&$0) }) { name, document in
+      node.publisher.replace(document, of: name, now: now, into: &node.outgoing)
+    }
+  }
+
+  private func advanceRates(_ now: Timestamp) {
+    guard !rates.isEmpty else {
+      table = nil
+      return
+    }
+    if rates.isDone, !isGathering, now - tableAt >= Self.ratePeriod || now < tableAt {
+      isGathering = true
+      rateBook.table(now: now) { [unowned self] table, parts in
+        isGathering = false
+        self.table = (table, parts)
+        tableAt = node.clock.now()
+        rates.begin()
+      }
+    }
+    guard let table else { return }
+    rates.advance(table.table, table.parts) { name, document in
+      node.publisher.replace(document, of: name, now: now, into: &node.outgoing)
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import Bytes
+import MarketData
+
+/// Where a member of a composite lives.
+package struct CompositePlace: Sendable, Hashable {
+  package var symbol: String
+  package var loop: Int
+  package var place: MarketPlace
+
+  package init(symbol: String, loop: Int, place: MarketPlace) {
+    self.symbol = symbol
+    self.loop = loop
+    self.place = place
+  }
+
+  init(_ entry: DirectoryEntry) {
+    self.init(
+      symbol: entry.instrument.symbol, loop: entry.loop,
+      place: MarketPlace(market: entry.market, instrument: entry.instrument.id))
+  }
+}
+
+/// The composite markets that somebody subscribes to: takes what their members show, and makes each composite once for
+/// all that changed, whatever the number of its streams and subscribers. Sans-IO; loop 0 has one.
+///
+/// It holds what the owners of the markets last handed over. Whether a feed is live is judged when a composite is made,
+/// so that a venue leaves with the state that says it is not.
+package struct CompositeBoard {
+  /// Composites that one `advance` makes at most, of 5 µs each; the others follow in the order in which they changed.
+  package static let atOnce = 200
+
+  private struct Member {
+    var place: CompositePlace
+    /// Whether its owner has said what it shows; nothing is shown of a composite before all have.
+    var isKnown = false
+    var part: QuotePart?
+  }
+
+  private struct Composite {
+    /// Of those that somebody subscribes to, what was last shown; empty before.
+    var shown: [ChannelName: String] = [:]
+    var members: [Member] = []
+    var isDirty = false
+    /// Of the last price, at the widest scale that it had.
+    var pulse = PulseMerger(instrument: InstrumentID(0))
+    var pulseScale: UInt8 = 0
+    var lastPulse: StreamDocument?
+  }
+
+  private var composites: [String: Composite] = [:]
+  /// What has changed, in the order in which it did.
+  private var dirty: [String] = []
+  /// With a pulse that is held back.
+  private var held: Set<String> = []
+  /// Composites made since the start. For tests and metrics.
+  package private(set) var made: UInt64 = 0
+
+  package init() {}
+
+  package var isEmpty: Bool { composites.isEmpty }
+  /// Whether `advance` has something to make.
+  package var isDirty: Bool { !dirty.isEmpty }
+  /// The symbols that somebody subscribes to, in order. O(n log n).
+  package var symbols: [String] { composites.keys.sorted() }
+
+  // MARK: Who asks
+
+  /// Somebody subscribes to a channel of a composite, or another stream of it.
+  package mutating func want(_ channel: ChannelName, of symbol: String) {
+    composites[symbol, default: Composite()].shown[channel] = ""
+    touch(symbol)
+  }
+
+  /// Nobody subscribes to it any longer. Returns the members that are not needed for it any more.
+  package mutating func release(_ channel: ChannelName, of symbol: String) -> [CompositePlace] {
+    composites[symbol]?.shown[channel] = nil
+    guard let composite = composites[symbol], composite.shown.isEmpty else { return [] }
+    composites[symbol] = nil
+    held.remove(symbol)
+    return composite.members.map(\.place)
+  }
+
+  /// Tells the members of a composite, as the directory has them. Returns who is new and who is no member any more.
+  package mutating func setMembers(
+    _ entries: [DirectoryEntry], of symbol: String
+  ) -> (added: [CompositePlace], removed: [CompositePlace]) {
+    guard let old = composites[symbol]?.members else { return ([], []) }
+    let places = entries.map { CompositePlace($0) }
+    guard places != old.map(\.place) else { return ([], []) }
+    composites[symbol]?.members = places.map { place in
+      old.first { $0.place == place } ?? Member(place: place)
+    }
+    touch(symbol)
+    return (
+      places.filter { place in !old.contains { $0.place == place } },
+      old.map(\.place).filter { !places.contains($0) }
+    )
+  }
+
+  // MARK: What changed
+
+  /// What a market shows now, as its owner says; nil if it has none such. O(members of its composite).
+  package mutating func take(_ part: QuotePart?, of symbol: String) {
+    let name = CompositeSymbol.prefix + symbol.drop { $0 != ":" }.dropFirst()
+    guard let index = composites[name]?.members.firstIndex(where: { $0.place.symbol == symbol }) else { return }
+    composites[name]?.members[index].isKnown = true
+    composites[name]?.members[index].part = part
+    touch(name)
+  }
+
+  /// The state of a feed is another: any composite may be. O(composites × log).
+  package mutating func feedsChanged() {
+    for symbol in symbols { touch(symbol) }
+  }
+
+  private mutating func touch(_ symbol: String) {
+    guard composites[symbol]?.isDirty == false else { return }
+    composites[symbol]?.isDirty = true
+    dirty.append(symbol)
+  }
+
+  // MARK: What it comes to
+
+  /// Makes what has changed, at most `atOnce` composites, and the pulses that are due.
+  /// - Parameters:
+  ///   - judge: adds to a part whether its feed is live.
+  ///   - show: takes each document that differs from the one before.
+  package mutating func advance(
+    to now: Timestamp, judge: (inout QuotePart) -> Void, show: (StreamDocumentName, StreamDocument) -> Void
+  ) {
+    let count = min(dirty.count, Self.atOnce)
+    for symbol in dirty[..<count] {
+      guard composites[symbol]?.isDirty == true else { continue }
+      composites[symbol]?.isDirty = false
+      make(symbol, now, judge, show)
+    }
+    dirty.removeFirst(count)
+    guard !held.isEmpty else { return }
+    for symbol in held.sorted() where composites[symbol].map({ $0.pulse.deadline <= now }) ?? true {
+      held.remove(symbol)
+      if let pulse = composites[symbol]?.pulse.advance(to: now) { self.show(pulse, of: symbol, show) }
+    }
+  }
+
+  private mutating func make(
+    _ symbol: String, _ now: Timestamp, _ judge: (inout QuotePart) -> Void,
+    _ show: (StreamDocumentName, StreamDocument) -> Void
+  ) {
+    guard let composite = composites[symbol], composite.members.allSatisfy(\.isKnown) else { return }
+    made &+= 1
+    let parts = composite.members.compactMap { member -> QuotePart? in
+      guard var part = member.part else { return nil }
+      judge(&part)
+      return part
+    }
+    let quote = CompositeQuote(parts.map(\.market))
+    let source = QuoteAnswer.source(of: parts.filter { quote.venues.contains($0.market.instrument.venue) })
+    for channel in [ChannelName.quote, .ticker] {
+      guard let shown = composite.shown[channel] else { continue }
+      let document =
+        channel == .quote
+        ? CompositeChannel.quote(quote, source, now: now) : CompositeChannel.ticker(quote, source, now: now)
+      guard document.head != shown else { continue }
+      composites[symbol]?.shown[channel] = document.head
+      show(StreamDocumentName(channel, symbol), document)
+    }
+    guard let shown = composite.shown[.pulse], let last = quote.last else { return }
+    if shown.isEmpty, let document = composite.lastPulse {
+      // Another stream of it begins with what the first shows.
+      composites[symbol]?.shown[.pulse] = document.head
+      show(StreamDocumentName(.pulse, symbol), document)
+    }
+    guard let price = price(last.price, quote.priceScale, of: symbol) else { return }
+    let pulse = composites[symbol]?.pulse.price(price, now: now)
+    if let pulse { self.show(pulse, of: symbol, show) }
+    if composites[symbol]?.pulse.deadline != .distantFuture { held.insert(symbol) }
+  }
+
+  /// A price at the widest scale that the composite had, to which what is held is widened; nil if it does not fit.
+  private mutating func price(_ value: Int64, _ scale: UInt8, of symbol: String) -> Int64? {
+    guard let widest = composites[symbol]?.pulseScale else { return nil }
+    if scale > widest {
+      composites[symbol]?.pulseScale = scale
+      // What does not fit is forgotten: the next pulse is a first one.
+      _ = composites[symbol]?.pulse.rescale(by: Int64(clamping: DecimalText.power(scale - widest)))
+      return value
+    }
+    let (wider, overflow) = value.multipliedReportingOverflow(by: Int64(clamping: DecimalText.power(widest - scale)))
+    return overflow ? nil : wider
+  }
+
+  private mutating func show(
+    _ pulse: Pulse, of symbol: String, _ show: (StreamDocumentName, StreamDocument) -> Void
+  ) {
+    guard let composite = composites[symbol], composite.shown[.pulse] != nil else { return }
+    let instrument = Instrument(
+      id: InstrumentID(0), venue: CompositeSymbol.venue, venueSymbol: symbol, base: "", quote: "",
+      priceScale: composite.pulseScale, sizeScale: 0)
+    let document = CompositeChannel.pulse(pulse, of: instrument)
+    composites[symbol]?.lastPulse = document
+    composites[symbol]?.shown[.pulse] = document.head
+    show(StreamDocumentName(.pulse, symbol), document)
+  }
+}

@@ -1,0 +1,90 @@
+import Bytes
+import MarketData
+
+/// What the streams of composite markets show. Every message is whole.
+enum CompositeChannel {
+  /// `{"state":"live","bid":"…","bid_size":"…","bid_venue":"kraken","ask":…,"venues":[…],"absent":[…],"time":…}`
+  static func quote(_ quote: CompositeQuote, _ source: DataSource, now: Timestamp) -> StreamDocument {
+    document(quote, source, time: quote.time == .distantPast ? now : quote.time) { out in
+      QuoteAnswer.append(quote.bid, "bid", quote, hasVenue: true, to: &out)
+      QuoteAnswer.append(quote.ask, "ask", quote, hasVenue: true, to: &out)
+      QuoteAnswer.appendMembers(of: quote, to: &out)
+    }
+  }
+
+  /// `{"state":"live","last":"…","last_venue":"kraken","bid":…,"ask":…,"volume_24h":…,"quote_volume_24h":…,
+  /// "vwap_24h":…,"source":"composite","venues":[…],"absent":[…],"time":…}`
+  static func ticker(_ quote: CompositeQuote, _ source: DataSource, now: Timestamp) -> StreamDocument {
+    document(quote, source, time: quote.lastTime == .distantPast ? now : quote.lastTime) { out in
+      QuoteAnswer.append(quote.last, "last", quote, hasVenue: true, to: &out)
+      QuoteAnswer.append(quote.bid.map { price($0.price, quote) }, "bid", to: &out)
+      QuoteAnswer.append(quote.ask.map { price($0.price, quote) }, "ask", to: &out)
+      QuoteAnswer.append(quote.volume, "volume_24h", to: &out)
+      QuoteAnswer.append(quote.quoteVolume, "quote_volume_24h", to: &out)
+      QuoteAnswer.append(quote.vwap.map { price($0, quote) }, "vwap_24h", to: &out)
+      out.append(",\"source\":\"composite\"")
+      QuoteAnswer.appendMembers(of: quote, to: &out)
+    }
+  }
+
+  /// As of a market, without the change of 24 h.
+  static func pulse(_ pulse: Pulse, of instrument: Instrument) -> StreamDocument {
+    var out = ByteBuffer(capacity: 128)
+    PulseChannel.append(pulse, changePercent: nil, of: instrument, to: &out)
+    return StreamDocument(head: String(decoding: out.takeBytes(), as: UTF8.self), tail: "")
+  }
+
+  /// The time stands in the tail, so that the heads of two say whether anything else differs.
+  private static func document(
+    _ quote: CompositeQuote, _ source: DataSource, time: Timestamp, _ fields: (inout ByteBuffer) -> Void
+  ) -> StreamDocument {
+    var out = ByteBuffer(capacity: 384)
+    out.append("{\"state\":\"")
+    out.append(quote.venues.isEmpty ? "unavailable" : quote.isSingle ? "single" : "live")
+    out.append(UInt8(ascii: "\""))
+    source.append(to: &out)
+    fields(&out)
+    return StreamDocument(
+      head: String(decoding: out.takeBytes(), as: UTF8.self), tail: ",\"time\":\(time.microseconds)}")
+  }
+
+  private static func price(_ value: Int64, _ quote: CompositeQuote) -> Decimal64 {
+    Decimal64(mantissa: value, scale: quote.priceScale)
+  }
+}
+
+/// What the streams of rates show.
+enum RateChannel {
+  /// `{"base":"ZEC","quote":"USD","rate":"48","path":["kraken:ZEC-BTC",…],"state":"live","age_ms":120}`
+  static func rate(_ conversion: Conversion, _ name: RateName, _ source: DataSource) -> StreamDocument {
+    var out = begin(name)
+    QuoteAnswer.append(conversion.rate, "rate", to: &out)
+    out.append(",\"path\":[")
+    for (index, symbol) in conversion.path.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      out.append(json: symbol)
+    }
+    out.append("],\"state\":\"live\"")
+    source.append(to: &out)
+    var document = StreamDocument(head: String(decoding: out.takeBytes(), as: UTF8.self), tail: "}")
+    document.oldest = conversion.oldest
+    return document
+  }
+
+  /// `{"base":"ZEC","quote":"USD","state":"unavailable","reason":"no live market has the asset ZEC"}`
+  static func unavailable(_ name: RateName, _ reason: String) -> StreamDocument {
+    var out = begin(name)
+    out.append(",\"state\":\"unavailable\",\"reason\":")
+    out.append(json: reason)
+    return StreamDocument(head: String(decoding: out.takeBytes(), as: UTF8.self), tail: "}")
+  }
+
+  private static func begin(_ name: RateName) -> ByteBuffer {
+    var out = ByteBuffer(capacity: 192)
+    out.append("{\"base\":")
+    out.append(json: name.base)
+    out.append(",\"quote\":")
+    out.append(json: name.quote)
+    return out
+  }
+}

@@ -1,0 +1,64 @@
+import MarketData
+
+extension Directory {
+  /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or
+  /// the symbol is another. O(members).
+  package mutating func members(ofComposite symbol: String) -> [DirectoryEntry] {
+    guard CompositeSymbol.isOne(symbol), !symbol.utf8.contains(UInt8(ascii: "*")) else { return [] }
+    return symbols(matching: "*:" + symbol.dropFirst(CompositeSymbol.prefix.count))
+      .compactMap { entries[$0] }.filter { $0.instrument.kind == .spot }
+  }
+}
+
+/// What a conversion goes from and to, as subscriptions name it: `ZEC-USD`.
+package struct RateName: Sendable, Equatable {
+  /// Bytes of an asset's name at most.
+  static let limit = 24
+
+  package let base: String
+  package let quote: String
+
+  /// Nil for what is not two names of assets with `-` between them.
+  package init?(_ text: String) {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts.allSatisfy({ (1...Self.limit).contains($0.utf8.count) }),
+      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "*") && $0 != UInt8(ascii: ":") })
+    else { return nil }
+    base = String(parts[0])
+    quote = String(parts[1])
+  }
+}
+
+/// Why a subscription to a composite or a rate is refused.
+extension SubscriptionResolver {
+  static let noConversions = ProtocolError(
+    .forbidden, "your token does not allow all markets, and a conversion may go through any",
+    hint: "GET /v1/rates goes through those that it allows")
+
+  static func noRate(_ name: String) -> ProtocolError {
+    ProtocolError(
+      .unknownSymbol, "`\(name.prefix(80))` does not name two assets", hint: "as in ZEC-USD: what one ZEC is in USD")
+  }
+
+  /// Nil for the symbol of a venue.
+  mutating func explainComposite(_ symbol: String, _ channel: ChannelName) -> ProtocolError? {
+    guard CompositeSymbol.isOne(symbol) else { return nil }
+    let shown = symbol.prefix(80)
+    guard channel.isOfComposites else {
+      return ProtocolError(
+        .unknownChannel, "composite markets have no channel `\(channel.rawValue)`",
+        hint: "they have quote, ticker, pulse; GET /v1/quotes/composite:BTC-USD?depth=25 has the merged book")
+    }
+    if symbol.utf8.contains(UInt8(ascii: "*")) {
+      return ProtocolError(.unknownSymbol, "`\(shown)`: composite markets are named one by one")
+    }
+    let venues = "*:" + symbol.dropFirst(CompositeSymbol.prefix.count)
+    if var early = notReady(venues) {
+      early.hint = "subscribe again in a second"
+      return early
+    }
+    return ProtocolError(
+      .unknownSymbol, "no venue has \(shown.dropFirst(CompositeSymbol.prefix.count)) as a spot market",
+      hint: "GET /v1/instruments")
+  }
+}

@@ -1,0 +1,71 @@
+/// What requests, replies and channels have, for machines: which fields a request may carry, and which members a
+/// message always has. The parser reads requests by it; tests hold every message that a model client is sent to it.
+package enum WireDescription {
+  package struct Request: Sendable {
+    package var op: String
+    /// Fields beside `op` and `id`.
+    package var fields: [String]
+    /// The `type` of its reply; an `error` may stand in its place.
+    package var reply: String
+  }
+
+  /// The `data` of a channel's messages.
+  package struct ChannelData: Sendable {
+    package var snapshot: [String]
+    package var update: [String]
+    /// What a subscription may say beside `channel`, `symbols` and `interval_ms`.
+    package var parameters: [String]
+
+    init(_ snapshot: [String], update: [String]? = nil, parameters: [String] = []) {
+      self.snapshot = snapshot
+      self.update = update ?? snapshot
+      self.parameters = parameters
+    }
+  }
+
+  /// Those that the parser knows, in their order.
+  package static let requests: [Request] = ClientRequest.ops.map { op in
+    Request(op: op, fields: RequestParser.fieldsByOp[op] ?? [], reply: replies[op] ?? "error")
+  }
+
+  private static let replies = [
+    "hello": "welcome", "subscribe": "subscribed", "unsubscribe": "unsubscribed", "configure": "configured",
+    "pause": "paused", "resume": "resumed", "list": "list", "ping": "pong", "alert": "alert",
+  ]
+
+  /// By `type`: the members that messages which belong to no stream always have.
+  package static let messages: [String: [String]] = [
+    "welcome": ["session", "node", "version", "time", "heartbeat_s", "resumed", "limits"],
+    "subscribed": ["total", "ok", "failed"],
+    "unsubscribed": ["streams", "total"],
+    "configured": ["interval_ms", "total", "streams"],
+    "paused": [],
+    "resumed": ["total"],
+    "list": ["streams", "total"],
+    "pong": ["time"],
+    "alert": [],
+    "error": ["code", "message", "impact", "retry"],
+    "notice": ["code"],
+    "heartbeat": ["time", "sent", "feeds"],
+  ]
+
+  /// The members that every snapshot and every update has, whatever its channel.
+  package static let snapshot = ["channel", "stream", "seq", "reason", "time", "data"]
+  package static let update = ["channel", "stream", "prev", "seq", "time", "data"]
+
+  package static let channels: [ChannelName: ChannelData] = [
+    .trades: .init(["trades"]),
+    .quote: .init(["time"]),
+    .ticker: .init(["source", "time"]),
+    .pulse: .init(["price", "merged", "time"]),
+    .book: .init(["state", "bids", "asks", "time"], update: ["bids", "asks", "time"], parameters: ["depth"]),
+    .sparkline: .init(
+      ["range", "from", "step_s", "points", "gaps"], update: ["index", "price", "from"],
+      parameters: ["range", "points"]),
+    .candles: .init(["interval", "candles"], parameters: ["interval"]),
+    .status: .init(["feeds"]),
+    .alerts: .init(["kept", "alerts"], update: ["alerts", "removed", "firings"]),
+    .topic: .init(["number", "documents"], parameters: ["last"]),
+    .rate: .init(["base", "quote", "state"]),
+  ]
+}

@@ -1,0 +1,57 @@
+import Foundation
+import TestTraits
+import Testing
+import VenueSimulator
+
+@testable import Gateway
+
+@Suite("Composites and conversions, end to end", .serialized, .realTime)
+struct LoopCompositesTests {
+  private static let subscribe = #"""
+    {"op":"subscribe","id":1,"streams":[
+      {"channel":"quote","symbols":["composite:BTC-USD"]},{"channel":"ticker","symbols":["composite:BTC-USD"]},
+      {"channel":"pulse","symbols":["composite:BTC-USD"]},{"channel":"rate","symbols":["ZEC-BTC"],"interval_ms":250}]}
+    """#
+
+  @Test("venues on different loops are one market; who is lost leaves it at once, and the stream agrees with HTTP")
+  func life() async throws {
+    let harness = try GatewayHarness(venues: ["kraken", "coinbase"], loops: 2)
+    try await harness.waitUntilLive()
+    let probe = try await harness.probe()
+    probe.send(Self.subscribe)
+    let reply = try await probe.first("the reply") { $0.type == "subscribed" }
+    #expect((reply["ok"] as? [Any])?.count == 4 && (reply["failed"] as? [Any])?.isEmpty == true, "\(reply.text)")
+    for channel in ["quote", "ticker", "pulse"] {
+      try await probe.first("a snapshot of \(channel)") { $0.type == "snapshot" && $0.channel == channel }
+    }
+    let both = try await probe.first("both venues") {
+      $0.channel == "quote" && $0.data["venues"] as? [String] == ["coinbase", "kraken"]
+    }
+    #expect(both.data["state"] as? String == "live" && both.data["simulated"] as? Bool == true, "\(both.text)")
+    let rate = try await probe.first("a rate") { $0.channel == "rate" && $0.data["state"] as? String == "live" }
+    #expect((rate.data["path"] as? [String])?.count == 2 && rate.data["age_ms"] as? Int != nil, "\(rate.text)")
+    let served = try await harness.get("/v1/rates?base=ZEC&quote=BTC")
+    #expect(Set(served.json.keys) == Set(rate.data.keys), "\(served.text)")
+    // Nothing is worked out more often than the tick says, whichever loops the members are on.
+    let seen = probe.messages.count { $0.channel == "quote" && $0.type == "update" }
+    let began = ContinuousClock.now
+    for _ in 0..<3 {
+      let now = probe.count
+      try await probe.first("a heartbeat", from: now) { $0.type == "heartbeat" }
+    }
+    let ticks = Int((ContinuousClock.now - began) / .milliseconds(100)) + 3
+    #expect(probe.messages.count { $0.channel == "quote" && $0.type == "update" } - seen <= ticks)
+    let count = probe.count
+    harness.exchanges["coinbase"]?.stop()
+    let single = try await probe.first("one venue alone", from: count) {
+      $0.channel == "quote" && $0.data["state"] as? String == "single"
+    }
+    #expect(single.data["bid_venue"] as? String == "kraken" && single.data["ask_venue"] as? String == "kraken")
+    let absent = single.data["absent"] as? [[String: String]] ?? []
+    #expect(absent.count == 1 && absent.first?["venue"] == "coinbase" && absent.first?["reason"]?.isEmpty == false)
+    let quote = try await harness.get("/v1/quotes/composite:BTC-USD")
+    #expect(quote.json["state"] as? String == "single", "\(quote.text)")
+    #expect(Links.problems(probe.messages) == [])
+    await harness.stop()
+  }
+}
