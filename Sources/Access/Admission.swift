@@ -88,6 +88,8 @@ package final class Admission: Sendable {
   private let connectionCapacity: Int
   /// Whose word on client addresses is taken.
   package var proxies: TrustedProxies { rules.withLock { $0.proxies } }
+  /// That hold now.
+  package var limits: Limits { rules.withLock { $0.limits } }
   package let budget: QueueBudget
   /// Called for every refusal, outside the lock, with the address of the client where it is known.
   package let report: (@Sendable (Refusal, IPAddress?) -> Void)?

@@ -54,6 +54,15 @@ package struct Histogram: Sendable {
     total &+= other.total
   }
 
+  /// What was counted since an earlier copy of it was made.
+  package func since(_ earlier: Histogram) -> Histogram {
+    precondition(boundCount == earlier.boundCount && bounds[0] == earlier.bounds[0], "histograms have the same bounds")
+    var difference = self
+    for index in 0...boundCount { difference.counts[index] &-= earlier.counts[index] }
+    difference.total &-= earlier.total
+    return difference
+  }
+
   /// Values counted.
   package var count: UInt64 {
     var count: UInt64 = 0

@@ -15,6 +15,6 @@ struct Tidegate: AsyncParsableCommand {
     subcommands: [
       ServeCommand.self, WatchCommand.self, ReplayCommand.self, RecordCommand.self, SimulateCommand.self,
       VenuesCommand.self, InstrumentsCommand.self, CheckConfigCommand.self, HistoryCommand.self, KeyCommand.self,
-      PublishCommand.self, StatusCommand.self, BundleCommand.self,
+      PublishCommand.self, StatusCommand.self, TopCommand.self, BundleCommand.self,
     ])
 }

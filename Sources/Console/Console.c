@@ -127,6 +127,30 @@ static const unsigned char components_Toast_js[] = {
 static const unsigned char components_TradeList_js[] = {
 #embed "components/TradeList.js"
 };
+static const unsigned char ops_Overview_js[] = {
+#embed "ops/Overview.js"
+};
+static const unsigned char ops_RateLine_js[] = {
+#embed "ops/RateLine.js"
+};
+static const unsigned char ops_SignIn_js[] = {
+#embed "ops/SignIn.js"
+};
+static const unsigned char ops_StateStream_js[] = {
+#embed "ops/StateStream.js"
+};
+static const unsigned char ops_format_js[] = {
+#embed "ops/format.js"
+};
+static const unsigned char ops_index_html[] = {
+#embed "ops/index.html"
+};
+static const unsigned char ops_ops_css[] = {
+#embed "ops/ops.css"
+};
+static const unsigned char ops_ops_js[] = {
+#embed "ops/ops.js"
+};
 static const unsigned char pages_Alerts_js[] = {
 #embed "pages/Alerts.js"
 };
@@ -202,6 +226,14 @@ static const ConsoleFile files[] = {
     FILE("/console/components/TimeDisplay.js", "text/javascript; charset=utf-8", components_TimeDisplay_js),
     FILE("/console/components/Toast.js", "text/javascript; charset=utf-8", components_Toast_js),
     FILE("/console/components/TradeList.js", "text/javascript; charset=utf-8", components_TradeList_js),
+    FILE("/console/ops/Overview.js", "text/javascript; charset=utf-8", ops_Overview_js),
+    FILE("/console/ops/RateLine.js", "text/javascript; charset=utf-8", ops_RateLine_js),
+    FILE("/console/ops/SignIn.js", "text/javascript; charset=utf-8", ops_SignIn_js),
+    FILE("/console/ops/StateStream.js", "text/javascript; charset=utf-8", ops_StateStream_js),
+    FILE("/console/ops/format.js", "text/javascript; charset=utf-8", ops_format_js),
+    FILE("/console/ops/index.html", "text/html; charset=utf-8", ops_index_html),
+    FILE("/console/ops/ops.css", "text/css; charset=utf-8", ops_ops_css),
+    FILE("/console/ops/ops.js", "text/javascript; charset=utf-8", ops_ops_js),
     FILE("/console/pages/Alerts.js", "text/javascript; charset=utf-8", pages_Alerts_js),
     FILE("/console/pages/Board.js", "text/javascript; charset=utf-8", pages_Board_js),
     FILE("/console/pages/Market.js", "text/javascript; charset=utf-8", pages_Market_js),

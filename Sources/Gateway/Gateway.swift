@@ -42,6 +42,7 @@ package final class Gateway: Sendable {
   let running: Mutex<RunningConfiguration>
   let adminToken: AdminToken
   let adminControl = AdminControl()
+  private let desk: StateDesk
   /// Reads files: one reload after the other, away from the loops.
   let reloads = DispatchQueue(label: "tidegate.gateway.reload")
 
@@ -138,11 +139,15 @@ package final class Gateway: Sendable {
     let started = startedAt
     let recordings = recordings
     let (adminToken, adminControl) = (adminToken, adminControl)
+    let desk = StateDesk(
+      node: nodes[0], all: nodes, startedAt: started, history: history, events: logs?.events, tls: tls,
+      recorders: { recordings.figures })
+    self.desk = desk
     let internalAPI = nodes.map {
       InternalAPI(
         node: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount },
         recorders: { recordings.figures }, history: history,
-        admin: AdminAPI(node: $0, token: adminToken, control: adminControl))
+        admin: AdminAPI(node: $0, token: adminToken, control: adminControl, desk: desk))
     }
     self.internalListener = try Listener(
       address: configuration.internalListen, loops: [loops[0]], limits: limits, sharesPort: configuration.reusePort
@@ -169,6 +174,7 @@ package final class Gateway: Sendable {
         settings: { [weak self] in self?.current.shown ?? [] }))
     let replayers = try makeReplayers()
     for node in nodes { node.start() }
+    desk.start()
     alerts.start(
       LoopOutlet(
         nodes: nodes, addresses: WebhookAddresses(allowed: configuration.webhookNetworks), tls: feedTLS,

@@ -14,15 +14,20 @@ package struct ProcessFigures: Sendable, Equatable {
   /// When it was started, Unix time in s, to the kernel's tick of 10 ms.
   package var startTime: Double?
 
+  /// What all threads have used since the start, s. Takes less than 1 µs.
+  package static var cpuSecondsNow: Double {
+    var cpu = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu)
+    return seconds(cpu)
+  }
+
   /// At this moment. Takes some 20 µs: three small files and no list of descriptors, where the kernel counts them
   /// (Linux 6.2).
   package static var current: ProcessFigures {
-    var cpu = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu)
     let fields = Self.statFields
     return ProcessFigures(
       residentBytes: Heap.resident, virtualBytes: fields?.virtualBytes,
-      cpuSeconds: seconds(cpu), openDescriptors: openDescriptorCount,
+      cpuSeconds: cpuSecondsNow, openDescriptors: openDescriptorCount,
       descriptorLimit: DescriptorLimit.current, startTime: started)
   }
 

@@ -163,6 +163,18 @@ package final class FeedPipeline {
     apply(now)
   }
 
+  /// The book of one symbol, `kraken:BTC-USD`, is out of sync until it has another snapshot. False if it is not
+  /// carried, or has no book.
+  package func lostTrack(of symbol: String, now: Timestamp) -> Bool {
+    guard let state = market.instruments.first(where: { $0.instrument.symbol == symbol }), state.isKept else {
+      return false
+    }
+    batch.removeAll()
+    batch.events.append(.bookReset(state.instrument.id, .gap))
+    apply(now)
+    return true
+  }
+
   /// Why the book of an instrument is left alone for now; nil unless it has failed too often.
   package func trouble(of instrument: InstrumentID) -> BookTrouble? {
     place(of: instrument).flatMap { handler.trouble(of: $0) }

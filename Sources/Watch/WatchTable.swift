@@ -25,9 +25,7 @@ package struct WatchTable: Sendable {
     case lost(String)
   }
 
-  private enum Color: String, Sendable {
-    case green = "32", yellow = "33", red = "31", dim = "2"
-  }
+  private typealias Color = LineCells.Color
 
   /// Rows that a gateway may make by what it says.
   private static let rowLimit = 10_000
@@ -204,7 +202,7 @@ package struct WatchTable: Sendable {
   /// One row; nil if there is no such symbol.
   package func line(_ symbol: String, width: Int, color: Bool) -> String? {
     guard let row = rows[symbol] else { return nil }
-    var cells = Cells(width: width, color: color)
+    var cells = LineCells(width: width, color: color)
     let (dot, text, dotColor) = status(of: symbol)
     cells.add(color ? dot : "\(dot) \(text)", columns: color ? 1 : 14, dotColor)
     let columns = columns(width: width, color: color)
@@ -268,7 +266,7 @@ package struct WatchTable: Sendable {
   }
 
   private func header(width: Int, color: Bool) -> String {
-    var cells = Cells(width: width, color: color)
+    var cells = LineCells(width: width, color: color)
     switch link {
     case .connecting: cells.add("● connecting to \(url)", columns: width, .yellow)
     case .connected(let node):
@@ -287,7 +285,7 @@ package struct WatchTable: Sendable {
   }
 
   private func title(width: Int, color: Bool) -> String {
-    var cells = Cells(width: width, color: color)
+    var cells = LineCells(width: width, color: color)
     cells.add(color ? "" : "feed", columns: color ? 1 : 14, .dim)
     let columns = columns(width: width, color: color)
     cells.add("symbol", columns: columns.symbol, .dim)
@@ -308,32 +306,5 @@ package struct WatchTable: Sendable {
   static func printable(_ text: String) -> String {
     String(
       String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
-  }
-
-  /// Cells of one line from left to right, two spaces between them; what does not fit is left out.
-  private struct Cells {
-    let width: Int
-    let color: Bool
-    var text = ""
-    var used = 0
-
-    init(width: Int, color: Bool) {
-      self.width = width
-      self.color = color
-    }
-
-    mutating func add(_ content: String, columns: Int, _ tint: Color? = nil, alignRight: Bool = false) {
-      let gap = used == 0 ? 0 : 2
-      let room = min(columns, width - used - gap)
-      guard room > 0 else { return }
-      // Half a number would be a wrong one.
-      if alignRight, room < columns, content.count > room { used = width; return }
-      let shown = WatchTable.fit(WatchTable.printable(content), room)
-      let padding = String(repeating: " ", count: room - shown.count)
-      let tinted = color && tint != nil && !shown.isEmpty ? "\u{1B}[\(tint!.rawValue)m\(shown)\u{1B}[0m" : shown
-      text += String(repeating: " ", count: gap) + (alignRight ? padding + tinted : tinted + padding)
-      used += gap + room
-    }
-
   }
 }

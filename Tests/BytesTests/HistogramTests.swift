@@ -48,6 +48,18 @@ struct HistogramTests {
     #expect(one.cumulative.first { $0.bound == 50 }?.count == 4)
   }
 
+  @Test("what came since an earlier copy is counted alone")
+  func since() {
+    var histogram = Histogram(from: 10, to: 1_000)
+    for value: UInt64 in [1, 30, 5_000] { histogram.record(value) }
+    let earlier = histogram
+    #expect(histogram.since(earlier).count == 0)
+    for value: UInt64 in [30, 30, 900] { histogram.record(value) }
+    let since = histogram.since(earlier)
+    #expect(since.count == 3 && since.sum == 960)
+    #expect(since.cumulative.map(\.count) == [0, 0, 2, 2, 2, 2, 3])
+  }
+
   @Test("a quantile lies in the bucket of its value, and there is none of nothing")
   func quantiles() {
     var histogram = Histogram.durations

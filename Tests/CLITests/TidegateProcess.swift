@@ -98,6 +98,14 @@ final class TidegateProcess: Sendable {
       return printed + logged
     }
   }
+  /// Of a gateway: `127.0.0.1:41234`, as its first lines say it.
+  var internalAddress: String {
+    get throws {
+      let line = try #require(printed.split(separator: "\n").first { $0.contains("/metrics") })
+      let url = try #require(line.split(separator: " ").last.flatMap { URL(string: String($0)) })
+      return "\(try #require(url.host())):\(try #require(url.port))"
+    }
+  }
   /// Lines of the log with this in them.
   func logLines(_ part: String) -> [String] {
     logged.split(separator: "\n").map(String.init).filter { $0.contains(part) }
@@ -106,6 +114,9 @@ final class TidegateProcess: Sendable {
   func send(_ signal: Int32) { kill(identifier, signal) }
 
   func waitUntilOutput(contains text: String) async throws { try await wait(for: text) { self.printed.contains(text) } }
+  func waitUntilOutput(_ condition: (String) -> Bool) async throws {
+    try await wait(for: "its output") { condition(self.printed) }
+  }
   func waitUntilLog(contains text: String) async throws { try await wait(for: text) { self.logged.contains(text) } }
   func waitUntilLog(_ condition: (String) -> Bool) async throws {
     try await wait(for: "a line of the log") { condition(self.logged) }

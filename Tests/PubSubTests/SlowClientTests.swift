@@ -99,6 +99,32 @@ struct SlowClientTests {
     #expect(client.faults.isEmpty)
   }
 
+  @Test("an operator holds a client in a class, whatever it asks for; let go, it has its rate back at once")
+  func held() {
+    let world = World()
+    world.quote(1, 2)
+    let client = subscribed(world, "quote")
+    let hub = world.hubs[0]
+    hub.hold(client.id, in: 1_000)
+    world.run(milliseconds: 200)
+    #expect(client.notices.map { $0["interval_ms"] as? Int } == [1_000])
+    _ = client.ask(
+      #"{"op":"subscribe","streams":[{"channel":"book","symbols":["kraken:BTC-USD"],"depth":10}]}"#)
+    let subscriptions = ClientSubscription.list(of: client.id, in: hub, limit: 10) ?? []
+    #expect(subscriptions.map(\.key.intervalMilliseconds) == [1_000, 1_000])
+    #expect(subscriptions.map(\.wantedMilliseconds) == [0, 0])
+    #expect(ClientSubscription.list(of: client.id, in: hub, after: subscriptions[0].stream, limit: 10)?.count == 1)
+    // Calm changes nothing while it is held.
+    world.run(milliseconds: 40_000)
+    #expect(client.notices.count == 1)
+    #expect(ClientFigures(client.id, of: hub)?.heldMilliseconds == 1_000)
+    hub.hold(client.id, in: 0)
+    world.run(milliseconds: 200)
+    #expect(client.notices.last?["action"] as? String == "restored")
+    #expect(ClientFigures(client.id, of: hub)?.degradedMilliseconds == 0)
+    #expect(client.faults.isEmpty)
+  }
+
   @Test("no progress for 60 s closes with 4108 and what was unsent")
   func stall() {
     let world = World()

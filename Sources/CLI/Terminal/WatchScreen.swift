@@ -15,12 +15,8 @@ struct WatchScreen {
   let symbols: [String]
   let once: Bool
 
-  private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
-  private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
   /// Ten frames a second: faster than that nobody reads.
   private static let frameInterval = Duration.milliseconds(100)
-  /// Columns where there is no terminal to ask.
-  private static let plainWidth = 120
   /// How long `--once` waits for rows that stay empty.
   static let onceLimit = Duration.seconds(5)
   /// How long `--once` waits for another row of a pattern, whose rows nobody knows beforehand.
@@ -31,7 +27,7 @@ struct WatchScreen {
     let end =
       if once {
         try await printOnce(table, feed)
-      } else if isatty(STDOUT_FILENO) == 1 {
+      } else if Terminal.isThere {
         try await draw(table, feed)
       } else {
         await printLines(table, feed)
@@ -93,7 +89,7 @@ struct WatchScreen {
         last = .unanswered(url, lost: state.table.lost)
         return true
       }
-      let lines = state.table.lines(width: Self.plainWidth, height: 1_000, color: Self.hasColor)
+      let lines = state.table.lines(width: Terminal.plainWidth, height: 1_000, color: Terminal.hasColor)
       StandardOutput.write(lines.joined(separator: "\n") + "\n")
       let (refused, unfinished) = (state.table.refused, state.table.unfinished)
       if !refused.isEmpty {
@@ -107,25 +103,21 @@ struct WatchScreen {
   }
 
   private func draw(_ table: WatchTable, _ feed: WatchFeed) async throws -> WatchEnd? {
-    StandardOutput.write(Self.enter)
+    StandardOutput.write(Terminal.enter)
     let isResized = Atomic(true)
-    // Whatever would end it by default, the terminal is to be as it was before.
-    let ends = Interrupt.sources([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]) { number in
-      StandardOutput.write(Self.leave)
-      exit(128 + number)
-    }
+    let ends = Terminal.leavingOnSignals()
     let resizes = Interrupt.sources([SIGWINCH]) { _ in isResized.store(true, ordering: .relaxed) }
     defer {
       for source in ends + resizes { source.cancel() }
-      StandardOutput.write(Self.leave)
+      StandardOutput.write(Terminal.leave)
     }
     return try await onTimer(table, feed) { state in
       let isResized = isResized.exchange(false, ordering: .relaxed)
       guard state.isChanged || isResized else { return false }
       state.isChanged = false
-      let size = Self.terminalSize
-      let lines = state.table.lines(width: size.columns, height: size.rows, color: Self.hasColor)
-      StandardOutput.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
+      let size = Terminal.size
+      let lines = state.table.lines(width: size.columns, height: size.rows, color: Terminal.hasColor)
+      Terminal.draw(lines)
       return false
     }
   }
@@ -153,20 +145,10 @@ struct WatchScreen {
     }
     lines.wasLost = trouble != nil
     for line in lines.table.news { StandardOutput.write(line + "\n") }
-    if let changed, let line = lines.table.line(changed, width: Self.plainWidth, color: false) {
+    if let changed, let line = lines.table.line(changed, width: Terminal.plainWidth, color: false) {
       StandardOutput.write(line + "\n")
     }
     return end
-  }
-
-  private static var hasColor: Bool {
-    isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"]?.isEmpty ?? true
-  }
-
-  private static var terminalSize: (columns: Int, rows: Int) {
-    var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
-    return (Int(size.ws_col), Int(size.ws_row))
   }
 }
 
@@ -185,21 +167,5 @@ extension WatchTable {
     case .stream(let event): changed = apply(event)
     }
     return isRefused ? .refused(refused) : nil
-  }
-}
-
-/// Signals of a command that has the terminal.
-enum Interrupt {
-  /// Calls `handler` with the number of each signal, on a global queue, until the sources are cancelled.
-  static func sources(
-    _ numbers: [Int32], _ handler: @escaping @Sendable (Int32) -> Void
-  ) -> [any DispatchSourceSignal] {
-    numbers.map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { @Sendable in handler(number) }
-      source.resume()
-      return source
-    }
   }
 }

@@ -17,12 +17,14 @@ final class AdminAPI: @unchecked Sendable {
   private unowned let node: LoopNode
   private let token: AdminToken
   private let control: AdminControl
+  private let desk: StateDesk
   private let log: Logger
   /// Refused tokens.
   private let refusals: FoldedLog
 
-  init(node: LoopNode, token: AdminToken, control: AdminControl) {
+  init(node: LoopNode, token: AdminToken, control: AdminControl, desk: StateDesk) {
     self.node = node
+    self.desk = desk
     self.token = token
     self.control = control
     log = node.settings.log
@@ -32,7 +34,7 @@ final class AdminAPI: @unchecked Sendable {
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping Reply) {
     if let refusal = refusal(of: request, on: connection) { return reply(refusal) }
-    guard let (route, name) = AdminRoute.find(request.path) else {
+    guard let (route, name, symbol) = AdminRoute.find(request.path) else {
       return reply(
         .error(
           404, code: "not_found", message: "there is no \(request.path.prefix(80))",
@@ -47,10 +49,18 @@ final class AdminAPI: @unchecked Sendable {
           "an operator asked for something",
           metadata: ["request": "\(request.path.prefix(120))", "peer": "\(connection.peer.host)"])
       }
-      try answer(route, name, query, reply)
+      try answer(route, name, symbol, query, reply)
     } catch {
       reply(error.response)
     }
+  }
+
+  /// Takes over the connection of an operator who asks for the live state and may have it; false: `respond` answers.
+  func takeOver(_ connection: Connection, _ request: HTTPRequestHead, ended: @escaping () -> Void) -> Bool {
+    guard request.method == "GET", request.path == AdminRoute.live.path, request.query.isEmpty,
+      token.check(request) == .good
+    else { return false }
+    return desk.admit(connection, ended: ended)
   }
 
   private func refusal(of request: HTTPRequestHead, on connection: Connection) -> HTTPResponse? {
@@ -72,11 +82,27 @@ final class AdminAPI: @unchecked Sendable {
   }
 
   private func answer(
-    _ route: AdminRoute, _ name: Substring, _ query: RequestQuery, _ reply: @escaping Reply
+    _ route: AdminRoute, _ name: Substring, _ symbol: Substring, _ query: RequestQuery, _ reply: @escaping Reply
   ) throws(RequestProblem) {
     switch route {
+    case .state: desk.document { reply(.json($0)) }
+    case .live:
+      reply(
+        .error(
+          503, code: "too_many_viewers", message: "\(StateDesk.viewerLimit) are looking already",
+          hint: "GET \(AdminRoute.state.path)", retryAfterMilliseconds: 5_000))
     case .clients: try clients(query, reply)
     case .client: try onClient(name, reply) { id, node in ClientReport.one(id.client, of: node).map { [$0] } ?? [] }
+    case .subscriptions: try subscriptions(name, query, reply)
+    case .hold:
+      let interval = try query.number("interval_ms", 0...0, default: 0, words: Self.rateClasses)
+      guard query.text("interval_ms") != nil else {
+        throw RequestQuery.problem("interval_ms is missing", hint: "interval_ms may be 0, 100, 250, 1000 or 5000")
+      }
+      try onClient(name, reply) { id, node in
+        node.hub.hold(id.client, in: UInt16(interval))
+        return ClientReport.one(id.client, of: node).map { [$0] } ?? []
+      }
     case .disconnect:
       try onClient(name, reply) { id, node in
         guard let report = ClientReport.one(id.client, of: node) else { return [] }
@@ -92,6 +118,9 @@ final class AdminAPI: @unchecked Sendable {
     case .start:
       guard let control = control.current, control.start(String(name)) else { return reply(unknownFeed(name)) }
       reply(done("start", name))
+    case .resyncSymbol: onSymbol(.resync, symbol, of: name, reply)
+    case .stopSymbol: onSymbol(.stop, symbol, of: name, reply)
+    case .startSymbol: onSymbol(.start, symbol, of: name, reply)
     case .reload: try reload(reply)
     case .drain:
       guard let drain = control.current?.drain else {
@@ -120,7 +149,8 @@ final class AdminAPI: @unchecked Sendable {
   /// One loop after the other, until the page is full.
   private func gather(_ found: [ClientReport], from loop: Int, slot: Int, limit: Int, _ reply: @escaping Reply) {
     guard found.count < limit, loop < node.loopCount else {
-      return reply(Self.page(found, isLast: loop >= node.loopCount && found.count < limit))
+      return reply(
+        Self.page(found, isLast: loop >= node.loopCount && found.count < limit, now: node.clock.now()))
     }
     node.ask(loop) {
       ClientReport.page(of: $0, from: slot, limit: limit - found.count)
@@ -129,37 +159,59 @@ final class AdminAPI: @unchecked Sendable {
     }
   }
 
-  private static func page(_ reports: [ClientReport], isLast: Bool) -> HTTPResponse {
-    var out = ByteBuffer(capacity: 256 * reports.count + 64)
-    out.append("{\"clients\":[")
-    for (index, report) in reports.enumerated() {
-      if index > 0 { out.append(UInt8(ascii: ",")) }
-      report.append(to: &out)
+  private static func page(_ reports: [ClientReport], isLast: Bool, now: Timestamp) -> HTTPResponse {
+    var writer = JSONObjectWriter(capacity: 512 * reports.count + 64)
+    writer.object { writer in
+      writer.array("clients") { writer in
+        for report in reports { writer.object { report.append(to: &$0, now: now) } }
+      }
+      writer.field("next", isLast ? nil : reports.last?.id.description)
     }
-    out.append("]")
-    if !isLast, let last = reports.last {
-      out.append(",\"next\":")
-      out.append(json: last.id.description)
+    return .json(writer.takeBytes())
+  }
+
+  private static let rateClasses = Dictionary(
+    uniqueKeysWithValues: RateClass.intervals.map { (String($0), Int($0)) })
+
+  private func subscriptions(
+    _ name: Substring, _ query: RequestQuery, _ reply: @escaping Reply
+  ) throws(RequestProblem) {
+    let limit = try query.number("limit", 1...1_000, default: 100)
+    let after = UInt32(try query.number("after", 0...Int(UInt32.max), default: 0))
+    let missing = Self.unknownClient(name)
+    guard let id = ClientReport.ID(name), id.loop < node.loopCount else { throw RequestProblem(response: missing) }
+    node.ask(id.loop) {
+      ClientSubscription.list(of: id.client, in: $0.hub, after: after, limit: limit)
+    } then: { list in
+      guard let list else { return reply(missing) }
+      var writer = JSONObjectWriter(capacity: 192 * list.count + 64)
+      writer.object { writer in
+        writer.array("subscriptions") { writer in
+          for subscription in list { writer.object { subscription.append(to: &$0) } }
+        }
+        writer.field("next", list.count < limit ? nil : list.last.map { Int64($0.stream) })
+      }
+      reply(.json(writer.takeBytes()))
     }
-    out.append("}")
-    return .json(out.takeBytes())
   }
 
   private func onClient(
     _ name: Substring, _ reply: @escaping Reply,
     _ body: @escaping @Sendable (ClientReport.ID, LoopNode) -> [ClientReport]
   ) throws(RequestProblem) {
-    let missing = HTTPResponse.error(
-      404, code: "unknown_client", message: "no client is called \(name.prefix(40))", hint: "GET /admin/clients")
+    let missing = Self.unknownClient(name)
     guard let id = ClientReport.ID(name), id.loop < node.loopCount else { throw RequestProblem(response: missing) }
+    let now = node.clock.now()
     node.ask(id.loop) {
       body(id, $0)
     } then: { reports in
       guard let report = reports.first else { return reply(missing) }
-      var out = ByteBuffer(capacity: 512)
-      report.append(to: &out)
-      reply(.json(out.takeBytes()))
+      reply(.json(report.body(now: now)))
     }
+  }
+
+  private static func unknownClient(_ name: Substring) -> HTTPResponse {
+    .error(404, code: "unknown_client", message: "no client is called \(name.prefix(40))", hint: "GET /admin/clients")
   }
 
   // MARK: Feeds
@@ -168,6 +220,7 @@ final class AdminAPI: @unchecked Sendable {
     var count = 0
     var feeds: [FeedReport] = []
     var isDone = false
+    var outcome: FeedSession.SymbolOutcome?
   }
 
   private func feeds(_ reply: @escaping Reply) {
@@ -206,6 +259,37 @@ final class AdminAPI: @unchecked Sendable {
         if isDone { parts.isDone = true }
         guard parts.count == node.loopCount else { return }
         reply(parts.isDone ? done("feed", name) : unknownFeed(name))
+      }
+    }
+  }
+
+  /// Does something with one symbol, on the loop of its feed.
+  private func onSymbol(
+    _ order: LoopNode.SymbolOrder, _ symbol: Substring, of name: Substring, _ reply: @escaping Reply
+  ) {
+    let parts = Parts()
+    let (connection, symbol) = (String(name), String(symbol))
+    for loop in 0..<node.loopCount {
+      node.ask(loop) {
+        $0.order(order, symbol: symbol, feed: connection)
+      } then: { [self] outcome in
+        parts.count += 1
+        parts.outcome = outcome ?? parts.outcome
+        guard parts.count == node.loopCount else { return }
+        switch parts.outcome {
+        case .done: reply(done("symbol", symbol[...]))
+        case .last:
+          reply(
+            .error(
+              409, code: "last_symbol", message: "nothing would be left of \(connection.prefix(40))",
+              hint: "POST /admin/feeds/{connection}/stop ends the feed"))
+        case .unknown:
+          reply(
+            .error(
+              404, code: "unknown_symbol", message: "\(connection.prefix(40)) has no \(symbol.prefix(40)) for that",
+              hint: "symbols are BTC-USD, without the venue; GET /v1/instruments lists them"))
+        case nil: reply(unknownFeed(name))
+        }
       }
     }
   }
@@ -271,5 +355,17 @@ final class AdminAPI: @unchecked Sendable {
     }
     out.append("}")
     reply(.json(out.takeBytes()))
+  }
+}
+
+extension ClientSubscription {
+  fileprivate func append(to writer: inout JSONObjectWriter) {
+    writer.field("stream", Int64(stream))
+    writer.field("channel", key.channel.rawValue)
+    if !key.symbol.isEmpty { writer.field(key.channel == .topic ? "topic" : "symbol", key.symbol) }
+    if key.channel == .book { writer.field("depth", Int(key.depth)) }
+    writer.field("interval_ms", Int(key.intervalMilliseconds))
+    writer.field("asked_ms", wantedMilliseconds)
+    writer.field("waits_for", waitsFor)
   }
 }

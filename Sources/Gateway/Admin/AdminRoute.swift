@@ -1,25 +1,35 @@
 /// A route of the administration on the internal port. `Administration.md` lists them; a test compares the two.
 enum AdminRoute: CaseIterable, Sendable {
-  case clients, client, disconnect, feeds, reconnect, resync, stop, start, reload, drain, configuration
+  case state, live, clients, client, subscriptions, hold, disconnect, feeds, reconnect, resync, stop, start
+  case resyncSymbol, stopSymbol, startSymbol, reload, drain, configuration
 
   var method: String {
     switch self {
-    case .clients, .client, .feeds, .configuration: "GET"
-    case .disconnect, .reconnect, .resync, .stop, .start, .reload, .drain: "POST"
+    case .state, .live, .clients, .client, .subscriptions, .feeds, .configuration: "GET"
+    case .hold, .disconnect, .reconnect, .resync, .stop, .start, .resyncSymbol, .stopSymbol, .startSymbol, .reload,
+      .drain:
+      "POST"
     }
   }
 
-  /// The path, with `{id}` for a client and `{connection}` for a feed.
+  /// The path, with `{id}` for a client, `{connection}` for a feed and `{symbol}` for one of its symbols.
   var path: String {
     switch self {
+    case .state: "/admin/state"
+    case .live: "/admin/state/live"
     case .clients: "/admin/clients"
     case .client: "/admin/clients/{id}"
+    case .subscriptions: "/admin/clients/{id}/subscriptions"
+    case .hold: "/admin/clients/{id}/hold"
     case .disconnect: "/admin/clients/{id}/disconnect"
     case .feeds: "/admin/feeds"
     case .reconnect: "/admin/feeds/{connection}/reconnect"
     case .resync: "/admin/feeds/{connection}/resync"
     case .stop: "/admin/feeds/{connection}/stop"
     case .start: "/admin/feeds/{connection}/start"
+    case .resyncSymbol: "/admin/feeds/{connection}/symbols/{symbol}/resync"
+    case .stopSymbol: "/admin/feeds/{connection}/symbols/{symbol}/stop"
+    case .startSymbol: "/admin/feeds/{connection}/symbols/{symbol}/start"
     case .reload: "/admin/reload"
     case .drain: "/admin/drain"
     case .configuration: "/admin/configuration"
@@ -29,14 +39,22 @@ enum AdminRoute: CaseIterable, Sendable {
   /// What it does, for the guide.
   var purpose: String {
     switch self {
+    case .state: "The state of the gateway in one document ([Operations](Operations.md)), at most a second old."
+    case .live: "The same, a line every second, until the client leaves; at most 16 clients."
     case .clients: "Clients on the stream, in pages: `after` (the last `id` of the page before), `limit` (1 to 1000)."
     case .client: "One client."
+    case .subscriptions: "What a client is subscribed to, in pages: `after` (the last `stream`), `limit` (1 to 1000)."
+    case .hold:
+      "Slows a client down: nothing but events more often than `interval_ms` (100, 250, 1000, 5000; 0 lets it go)."
     case .disconnect: "Ends a client's connection with 4120; a client that behaves comes back after a while."
     case .feeds: "The connections to venues: state, reason, age, books."
     case .reconnect: "Ends a connection to a venue and makes another; its books are out of sync meanwhile."
     case .resync: "Has every book of a connection rebuilt from a snapshot."
     case .stop: "Ends a feed until it is started again, or the process is; it is listed no more."
     case .start: "Begins a feed that was stopped, as it is configured now."
+    case .resyncSymbol: "Has the book of one symbol, `BTC-USD`, rebuilt from a snapshot."
+    case .stopSymbol: "Ends one symbol; it is listed no more, and the others do not notice."
+    case .startSymbol: "Begins a symbol that was stopped."
     case .reload: "Reads the configuration and all files again, like SIGHUP, and answers what has changed."
     case .drain: "Sends the clients away and ends the gateway, like SIGTERM."
     case .configuration: "Every setting with its value."
@@ -44,28 +62,31 @@ enum AdminRoute: CaseIterable, Sendable {
   }
 
   var parameters: [Route.Parameter] {
-    self == .clients
-      ? [
-        Route.Parameter(name: "after", allowed: "a client's id"), Route.Parameter(name: "limit", allowed: "1 to 1000"),
-      ]
-      : []
+    let limit = Route.Parameter(name: "limit", allowed: "1 to 1000")
+    return switch self {
+    case .clients: [Route.Parameter(name: "after", allowed: "a client's id"), limit]
+    case .subscriptions: [Route.Parameter(name: "after", allowed: "the number of a stream"), limit]
+    case .hold: [Route.Parameter(name: "interval_ms", allowed: "0, 100, 250, 1000 or 5000", isNeeded: true)]
+    default: []
+    }
   }
 
   static let prefix = "/admin/"
 
-  /// The route of a path, and the client or connection in it; nil if there is none.
-  static func find(_ path: String) -> (route: AdminRoute, name: Substring)? {
+  /// The route of a path, the client or connection in it, and the symbol; nil if there is none.
+  static func find(_ path: String) -> (route: AdminRoute, name: Substring, symbol: Substring)? {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     for route in allCases {
       let pattern = route.path.split(separator: "/", omittingEmptySubsequences: false)
       guard pattern.count == parts.count else { continue }
       var name: Substring = ""
+      var symbol: Substring = ""
       let fits = zip(pattern, parts).allSatisfy { wanted, part in
         guard wanted.hasPrefix("{") else { return wanted == part }
-        name = part
+        if wanted == "{symbol}" { symbol = part } else { name = part }
         return !part.isEmpty
       }
-      if fits { return (route, name) }
+      if fits { return (route, name, symbol) }
     }
     return nil
   }

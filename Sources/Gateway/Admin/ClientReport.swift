@@ -1,4 +1,3 @@
-import Bytes
 import MarketData
 import PubSub
 import Transport
@@ -36,6 +35,8 @@ struct ClientReport: Sendable {
   /// How long it is connected, µs.
   let connected: Int64
   let bytes: UInt64
+  /// Over the last seconds; nil: it has not been there for so long.
+  let pace: ClientPace.Rates?
   let figures: ClientFigures
 
   private init?(_ session: StreamSession, of node: LoopNode) {
@@ -46,6 +47,7 @@ struct ClientReport: Sendable {
     deflates = session.deflates
     connected = node.loop.moment - session.openedAt
     bytes = session.connection.bytesWritten
+    pace = session.pace.rates
     self.figures = figures
   }
 
@@ -65,30 +67,33 @@ struct ClientReport: Sendable {
     return ClientReport(session, of: node)
   }
 
-  func append(to out: inout ByteBuffer) {
-    out.append("{\"id\":")
-    out.append(json: id.description)
-    out.append(",\"peer\":")
-    out.append(json: peer)
-    if let subject = figures.subject {
-      out.append(",\"key\":")
-      out.append(json: subject)
-    }
-    out.append(isTLS ? ",\"transport\":\"wss\"" : ",\"transport\":\"ws\"")
-    out.append(deflates ? ",\"encoding\":\"deflate\"" : ",\"encoding\":\"plain\"")
-    for (name, value) in [
-      ("connected_ms", connected / 1_000), ("subscriptions", Int64(figures.subscriptions)),
-      ("messages", Int64(clamping: figures.sent)), ("bytes", Int64(clamping: bytes)),
-      ("queued_bytes", Int64(figures.queuedBytes)), ("merged", Int64(figures.merged)), ("lost", Int64(figures.lost)),
-      ("degraded_ms", Int64(figures.degradedMilliseconds)),
-    ] {
-      out.append(",\"\(name)\":")
-      out.append(integer: value)
-    }
-    if let since = figures.slowSince {
-      out.append(",\"slow_since\":")
-      out.append(integer: since.microseconds)
-    }
-    out.append(figures.isPaused ? ",\"paused\":true}" : ",\"paused\":false}")
+  /// - Parameter now: UTC.
+  func append(to writer: inout JSONObjectWriter, now: Timestamp) {
+    writer.field("id", id.description)
+    writer.field("peer", peer)
+    writer.field("key", figures.subject)
+    writer.field("transport", isTLS ? "wss" : "ws")
+    writer.field("encoding", deflates ? "deflate" : "plain")
+    writer.field("connected_ms", connected / 1_000)
+    writer.field("subscriptions", figures.subscriptions)
+    writer.field("messages", figures.sent)
+    writer.field("messages_per_second", pace?.messages)
+    writer.field("bytes", bytes)
+    writer.field("bytes_per_second", pace?.bytes)
+    writer.field("queued_bytes", figures.queuedBytes)
+    writer.field("merged", figures.merged)
+    writer.field("lost", figures.lost)
+    writer.field("degraded_ms", figures.degradedMilliseconds)
+    writer.field("held_ms", figures.heldMilliseconds)
+    writer.field("slow_since", figures.slowSince?.microseconds)
+    writer.field("slow_ms", figures.slowSince.map { max(0, now - $0) / Microseconds.millisecond })
+    writer.field("paused", figures.isPaused)
+  }
+
+  /// JSON alone.
+  func body(now: Timestamp) -> [UInt8] {
+    var writer = JSONObjectWriter(capacity: 512)
+    writer.object { append(to: &$0, now: now) }
+    return writer.takeBytes()
   }
 }

@@ -33,6 +33,7 @@ final class StreamSession: ConnectionHandler {
   /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.
   private var heardAt: Int64
   let openedAt: Int64
+  private(set) var pace: ClientPace
   /// The client's, as far as a trusted proxy says.
   var address: IPAddress?
   private var pingedAt: Int64 = 0
@@ -87,6 +88,7 @@ final class StreamSession: ConnectionHandler {
       role: .server, limits: limits, deflate: deflate, inflaters: node.compression.inflaters)
     self.heardAt = connection.loop.moment
     self.openedAt = heardAt
+    self.pace = ClientPace(at: heardAt)
   }
 
   /// Asks the client to show that it reads. Once, right behind the answer to its handshake.
@@ -248,6 +250,9 @@ final class StreamSession: ConnectionHandler {
 
   /// Pings a quiet client, gives up on one that does not answer. Called every few seconds.
   func watch(at moment: Int64) {
+    if pace.isDue(at: moment) {
+      pace.look(messages: node.hub.messagesSent(to: client), bytes: connection.bytesWritten, at: moment)
+    }
     if isClosing {
       if closingAt != 0, moment - closingAt > StreamSession.closeLimit { connection.abort() }
     } else if pingedAt != 0, hold == .none {

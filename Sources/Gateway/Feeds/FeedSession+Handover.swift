@@ -44,8 +44,54 @@ extension FeedSession {
   /// Follows other symbols, or another endpoint, from the next connection on, which is made at once. The books of
   /// symbols that stay are live throughout.
   func follow(_ configuration: FeedConfiguration) {
+    (configured, stopped) = (configuration, [])
+    followWanted()
+  }
+
+  private func followWanted() {
     if handover != nil { endHandover() }
-    wanted = configuration
+    wanted = configured.without(stopped)
+  }
+
+  /// What came of an order about one symbol.
+  enum SymbolOutcome: Sendable {
+    case done
+    /// The feed does not carry it, or did not.
+    case unknown
+    /// Nothing would be left of the feed.
+    case last
+  }
+
+  /// Ends one symbol, `BTC-USD`, until an operator begins it again, or the feed's configuration changes. The books of
+  /// the others are live throughout.
+  func stop(symbol: String) -> SymbolOutcome {
+    let name = "\(pipeline.venue.name):\(symbol)"
+    let carried = pipeline.market.instruments.map(\.instrument.symbol).filter { !leftOut.contains($0) }
+    guard !stopped.contains(symbol), carried.contains(name) || configured.symbols.contains(symbol) else {
+      return .unknown
+    }
+    let rest = Set(carried).union(configured.symbols.map { "\(pipeline.venue.name):\($0)" }).subtracting([name])
+    guard rest.contains(where: { !stopped.contains(String($0.dropFirst(pipeline.venue.name.count + 1))) }) else {
+      return .last
+    }
+    stopped.insert(symbol)
+    followWanted()
+    return .done
+  }
+
+  /// Begins a symbol again that was ended.
+  func start(symbol: String) -> SymbolOutcome {
+    guard stopped.remove(symbol) != nil else { return .unknown }
+    followWanted()
+    return .done
+  }
+
+  /// Has the book of one symbol rebuilt.
+  func resync(symbol: String, _ now: Timestamp) -> SymbolOutcome {
+    let name = "\(pipeline.venue.name):\(symbol)"
+    guard !leftOut.contains(name), pipeline.lostTrack(of: name, now: now) else { return .unknown }
+    settle(now)
+    return .done
   }
 
   /// The longest that the connection with the former symbols goes on while the next one is made, µs.
@@ -226,5 +272,15 @@ extension FeedSession {
       status.syncing[symbol] = nil
     }
     owner.feed(self, leftOut: symbols)
+  }
+}
+
+extension FeedConfiguration {
+  /// The same for all symbols but some: neither named, nor taken by a selection.
+  fileprivate func without(_ stopped: Set<String>) -> FeedConfiguration {
+    var rest = self
+    rest.symbols.removeAll { stopped.contains($0) }
+    rest.elsewhere += stopped.sorted()
+    return rest
   }
 }

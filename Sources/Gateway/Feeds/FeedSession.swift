@@ -28,6 +28,8 @@ final class FeedSession: Feed, FeedLineOwner {
   var linesReplaced = 0
   /// Handovers after which the feed had to begin again all the same.
   var handoversFailed = 0
+  /// Times that a book in sync left it, by reason; those of a lost connection are not counted.
+  private(set) var resyncs: [ResyncReason: Int] = [:]
 
   unowned let owner: any FeedOwner
   let loop: EventLoop
@@ -39,6 +41,9 @@ final class FeedSession: Feed, FeedLineOwner {
   var renewalDue: Timestamp?
   /// What it is to follow from the next connection on; nil: what it follows.
   var wanted: FeedConfiguration?
+  /// What it is configured to follow, and what of that an operator has ended.
+  var configured: FeedConfiguration
+  var stopped: Set<String> = []
   /// Symbols that it followed and does not any more.
   var leftOut: Set<String> = []
   var retiredBytes: UInt64 = 0
@@ -55,6 +60,7 @@ final class FeedSession: Feed, FeedLineOwner {
   init(pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, parts: FeedParts, now: Timestamp) {
     self.backoff = Backoff(limitSeconds: parts.reconnectLimitSeconds)
     self.pipeline = pipeline
+    self.configured = pipeline.handler.configuration
     self.slot = slot
     self.owner = owner
     self.loop = loop
@@ -191,7 +197,9 @@ final class FeedSession: Feed, FeedLineOwner {
         case .live:
           status.syncing[symbol] = nil
           if status.failed[symbol] != nil { accepted(symbol) }
-        case .syncing(let reason): status.syncing[symbol] = reason?.description ?? "awaiting a snapshot"
+        case .syncing(let reason):
+          if let reason, reason != .disconnected, status.syncing[symbol] == nil { resyncs[reason, default: 0] += 1 }
+          status.syncing[symbol] = reason?.description ?? "awaiting a snapshot"
         case .absent: status.syncing[symbol] = "awaiting a snapshot"
         }
       case .instrument(let id):

@@ -58,6 +58,21 @@ extension LoopNode {
     return true
   }
 
+  /// Does something with one symbol of a feed; nil if the feed is not here. On the loop.
+  func order(
+    _ order: SymbolOrder, symbol: String, feed connection: String
+  ) -> FeedSession.SymbolOutcome? {
+    guard let slot = slot(of: connection), let session = feeds[slot] as? FeedSession else { return nil }
+    switch order {
+    case .stop: return session.stop(symbol: symbol)
+    case .start: return session.start(symbol: symbol)
+    case .resync: return session.resync(symbol: symbol, clock.now())
+    }
+  }
+
+  /// What may be asked of a single symbol.
+  enum SymbolOrder: Sendable { case stop, start, resync }
+
   /// Begins a feed again that was ended, with what it is to follow now; false if there is none. On the loop.
   func begin(feed connection: String, _ configuration: FeedConfiguration) -> Bool {
     loop.assertOnLoop()

@@ -11,15 +11,28 @@ struct ConsoleFiles: Sendable {
     form-action 'none'; frame-ancestors 'none'
     """
 
-  /// All files that are embedded.
-  static let embedded = ConsoleFiles()
+  /// Those of the client port.
+  static let embedded = ConsoleFiles { $0.hasPrefix(operationsPrefix) ? nil : $0 }
+  /// Those of the internal port: the page `/ops`, and what it loads. They hold nothing of the gateway; what the page
+  /// shows it asks the administration for.
+  static let operations = ConsoleFiles { path in
+    path == operationsPrefix + "index.html"
+      ? "/ops" : path.hasPrefix(operationsPrefix) || operationsShare.contains(path) ? path : nil
+  }
+  private static let operationsPrefix = "/console/ops/"
+  /// What `/ops` has in common with the console.
+  private static let operationsShare: Set<String> = [
+    "/console/dom.js", "/console/theme.js", "/console/icon.svg", "/console/styles/console.css",
+    "/console/styles/tokens.css",
+  ]
 
   private let responses: [String: HTTPResponse]
 
   /// The paths that are served, in no order.
   var paths: some Collection<String> { responses.keys }
 
-  private init() {
+  /// - Parameter path: that a file is served at; nil: it is not.
+  private init(_ path: (String) -> String?) {
     var responses: [String: HTTPResponse] = [:]
     var index = 0
     while let file = consoleFile(index)?.pointee {
@@ -35,7 +48,7 @@ struct ConsoleFiles: Sendable {
       var tag = ContentTag(epoch: "console")
       tag.add(body)
       response.entityTag = EntityTag.text(tag)
-      responses[String(cString: file.path)] = response
+      if let path = path(String(cString: file.path)) { responses[path] = response }
       index += 1
     }
     self.responses = responses

@@ -16,7 +16,7 @@ struct Health: Sendable {
   private let feeds: [FeedStatus]
   /// Venues that must be live before the gateway counts as ready.
   private let required: Int
-  private let isDraining: Bool
+  let isDraining: Bool
   /// Why history is not written; nil while it is, or none is kept. Clients are served all the same.
   private let historyFailure: String?
 

@@ -66,7 +66,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   }
 
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
-    false
+    guard let admin, hosts.allows(request.fields["Host"]) else { return false }
+    return admin.takeOver(connection, request) { [self] in connections -= 1 }
   }
   var httpDate: String { node.httpDate }
   /// What stands here is for operators: no page that somebody has open may read it.
@@ -94,6 +95,14 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
       return admin.respond(to: request, on: connection, reply: node.compressing(reply, request))
     }
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD"]) { return reply(refusal) }
+    if let file = ConsoleFiles.operations[path] {
+      do throws(RequestProblem) {
+        _ = try RequestQuery(request, [], of: path)
+      } catch {
+        return reply(error.response)
+      }
+      return node.compressing(reply, request)(file)
+    }
     guard let (route, venue) = InternalRoute.find(path) else {
       return reply(
         .error(

@@ -32,6 +32,8 @@ package final class LogSink: Sendable {
     var folds: [String: Fold] = [:]
   }
 
+  /// What operators' pages show of what was written.
+  let events = EventLog()
   private let state: Mutex<State>
   /// The levels of all parts, four bits each, for the look before each line that is not written.
   private let packedLevels: Atomic<UInt64>
@@ -96,7 +98,9 @@ package final class LogSink: Sendable {
       return nil
     }
     if let summary { write(summary.text(format ?? state.withLock { $0.format }, time: time)) }
-    if let format { write(line.text(format, time: time)) }
+    guard let format else { return }
+    write(line.text(format, time: time))
+    events.note(line, time: time)
   }
 
   /// Says what was left out and is due; call about once a second.

@@ -149,6 +149,13 @@ enum MetricsText {
         zip(FeedMetrics.BookCondition.allCases, feed.books).map { (labels(feed, "state", $0.rawValue), "\($1)") }
       })
     perFeed("feed_gaps_total", "counter", "Holes found in book sequences.") { "\($0.gaps)" }
+    out.family(
+      "feed_resyncs_total", "counter", "Times that a book in sync left it while its connection stood, by reason.",
+      feeds.flatMap { feed in
+        zip(ResyncReason.allCases, feed.resyncs).filter { $0.0 != .disconnected }.map {
+          (labels(feed, "reason", $0.0.rawValue), "\($0.1)")
+        }
+      })
     perFeed("feed_trades_total", "counter", "Live trades.") { "\($0.trades)" }
     perFeed(
       "feed_age_seconds", "gauge", "Seconds since anything came; where nothing ever has, since the feed's start."

@@ -1,4 +1,5 @@
 import Bytes
+import MarketData
 import PubSub
 import Transport
 import Venues
@@ -102,6 +103,8 @@ struct FeedMetrics: Sendable {
   /// By the place in `BookCondition.allCases`.
   var books = [Int](repeating: 0, count: BookCondition.allCases.count)
   var gaps: Int
+  /// Times that a book left sync, by the place of the reason in `ResyncReason.allCases`.
+  var resyncs = [Int](repeating: 0, count: ResyncReason.allCases.count)
   var trades: Int
   /// µs UTC.
   var startedAt: Int64

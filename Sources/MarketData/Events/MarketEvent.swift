@@ -187,7 +187,7 @@ package struct BookEvent: Sendable {
 }
 
 /// Why a book left sync.
-package enum ResyncReason: Sendable, Equatable {
+package enum ResyncReason: String, Sendable, CaseIterable {
   case gap, checksum, crossed, disconnected, stale, venueReset, malformed, frozen
 
   /// A few words for people: `sequence gap`.

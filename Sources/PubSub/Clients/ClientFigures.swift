@@ -11,6 +11,8 @@ package struct ClientFigures: Sendable, Equatable {
   package let queuedBytes: Int
   /// The slowest rate class forced on it, ms; 0: none.
   package let degradedMilliseconds: Int
+  /// The rate class that an operator holds it in, ms; 0: none.
+  package let heldMilliseconds: Int
   /// Since when it has not taken what it was given; nil: it has.
   package let slowSince: Timestamp?
   package let isPaused: Bool
@@ -27,6 +29,7 @@ package struct ClientFigures: Sendable, Equatable {
     lost = state.flow.lost
     queuedBytes = hub.queuedBytes(of: client.slot)
     degradedMilliseconds = Int(state.flow.degraded)
+    heldMilliseconds = Int(state.flow.held)
     slowSince = state.flow.unsent > 0 ? state.flow.unsentSince : nil
     isPaused = slot.flags.contains(.paused)
     subject = state.subject

@@ -66,6 +66,8 @@ struct ClientFlow {
   var progress = Timestamp.distantPast
   /// The slowest rate class forced on it; 0: none.
   var degraded: UInt16 = 0
+  /// The rate class that an operator holds it in, or in a slower one; 0: none.
+  var held: UInt16 = 0
   var steppedAt = Timestamp.distantPast
   var pressedAt = Timestamp.distantPast
   /// Its index in the `WatchList`; -1: it is not watched.

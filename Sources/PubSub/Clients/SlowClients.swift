@@ -28,8 +28,10 @@ struct SlowClientPolicy {
     case keepWatching
     /// Move it to the next slower class.
     case stepDown
-    /// Give it the classes back that it asked for.
+    /// Give it the classes back that it asked for, as far as no operator holds it.
     case restore
+    /// Move it to the class that an operator holds it in.
+    case hold
     case disconnect(why: String)
   }
 
@@ -47,7 +49,8 @@ struct SlowClientPolicy {
   func look(at flow: inout ClientFlow, _ load: Load, now: Timestamp) -> Verdict {
     let queued = load.waitingBytes + flow.unsent
     let isWaiting = queued > 0 || load.isBehind
-    guard isWaiting || flow.degraded != 0 else { return .caughtUp }
+    guard isWaiting || flow.degraded != flow.held else { return .caughtUp }
+    if flow.degraded < flow.held, !load.isBusy { return .hold }
     if isWaiting {
       // Without what the connection has: a single message may be larger than any limit, and a client that reads it is
       // not slow.
@@ -66,7 +69,8 @@ struct SlowClientPolicy {
       // Nothing to send is no stall: a later one counts from here.
       flow.progress = now
     }
-    if flow.degraded != 0, now - max(flow.pressedAt, flow.steppedAt) >= Self.calmTime, !load.isBusy { return .restore }
+    let isCalm = now - max(flow.pressedAt, flow.steppedAt) >= Self.calmTime
+    if flow.degraded > flow.held, isCalm, !load.isBusy { return .restore }
     return .keepWatching
   }
 

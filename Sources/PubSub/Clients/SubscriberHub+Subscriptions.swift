@@ -238,10 +238,11 @@ extension SubscriberHub {
         continue
       case .keepWatching: break
       case .stepDown: stepDown(client, state, now: now, into: &actions)
-      case .restore:
-        state.flow.degraded = 0
+      case .restore, .hold:
+        state.flow.degraded = state.flow.held
         state.flow.steppedAt = steady(now)
-        move(client, state, .restored, now: now, into: &actions)
+        let held = state.flow.held
+        move(client, state, held == 0 ? .restored : .degraded(held), now: now, into: &actions)
       }
       watchList.recount(&state.flow, bytes: queuedBytes(of: slot))
       watchList.keepLast()
@@ -266,6 +267,17 @@ extension SubscriberHub {
       }
       next = RateClass.slower(than: interval)
     }
+  }
+
+  /// Holds a client in a rate class from its next look on, within 100 ms, until an operator lets it go; it may become
+  /// slower by itself. 0 lets it go: it gets back what it asked for at once, unless it is slow by itself.
+  package func hold(_ client: ClientID, in interval: UInt16) {
+    guard let state = state(of: client), state.flow.held != interval else { return }
+    let wasHeld = state.flow.degraded == state.flow.held
+    state.flow.held = interval
+    // What was slow for an operator's sake has nothing to become calm from.
+    if wasHeld { (state.flow.pressedAt, state.flow.steppedAt) = (.distantPast, .distantPast) }
+    watch(client.slot, state)
   }
 
   func disconnectSlow(_ slot: UInt32, _ why: String, into actions: inout [HubAction]) {
@@ -311,5 +323,10 @@ extension SubscriberHub {
   package func queuedBytes(of slot: UInt32) -> Int {
     guard let state = state(of: clients.id(of: slot)) else { return 0 }
     return queues.load(of: slot, state, clients).waitingBytes + state.flow.unsent
+  }
+
+  /// Data messages handed over to a client since it connected; 0 for one that has gone. O(1).
+  package func messagesSent(to client: ClientID) -> UInt64 {
+    clients.isCurrent(client) ? clients[client.slot].pointee.sent : 0
   }
 }

@@ -4,16 +4,10 @@ import Testing
 
 @Suite("tidegate status and bundle", .realTime)
 struct StatusTests {
-  private static func address(of gateway: TidegateProcess) throws -> String {
-    let line = try #require(gateway.printed.split(separator: "\n").first { $0.contains("/metrics") })
-    return try #require(URL(string: String(line.split(separator: " ").last!))).host()! + ":"
-      + "\(URL(string: String(line.split(separator: " ").last!))!.port!)"
-  }
-
   @Test("its exit status is the gateway's health, and 3 where there is none")
   func check() async throws {
     let gateway = try await TidegateProcess.serving(["--demo"])
-    let address = try Self.address(of: gateway)
+    let address = try gateway.internalAddress
     try await gateway.waitUntilLog(contains: "feed live")
     var status: Int32 = -1
     for _ in 0..<200 where status != 0 {
@@ -24,10 +18,10 @@ struct StatusTests {
     let silent = try await TidegateProcess.serving([
       "--feed", "kraken=BTC-USD", "--endpoint", "kraken=ws://127.0.0.1:9/v2",
     ])
-    let failing = try TidegateProcess(["status", "--check", "--at", try Self.address(of: silent)])
+    let failing = try TidegateProcess(["status", "--check", "--at", try silent.internalAddress])
     #expect(try await failing.status() == 2)
     #expect(failing.printed.contains("failing: 0 of 1 feeds live"))
-    let told = try TidegateProcess(["status", "--at", try Self.address(of: silent)])
+    let told = try TidegateProcess(["status", "--at", try silent.internalAddress])
     #expect(try await told.status() == 0)
     #expect(try await TidegateProcess(["status", "--at", "127.0.0.1:9"]).status() == 3)
     silent.send(SIGINT)
@@ -46,7 +40,7 @@ struct StatusTests {
     let gateway = try await TidegateProcess.serving(["--demo"], environment: ["TIDEGATE_ADMIN_TOKEN_FILE": token])
     let archive = folder.appendingPathComponent("b.tar.gz").path
     let bundle = try TidegateProcess([
-      "bundle", "--at", try Self.address(of: gateway), "--token-file", token, "--out", archive,
+      "bundle", "--at", try gateway.internalAddress, "--token-file", token, "--out", archive,
     ])
     #expect(try await bundle.status() == 0)
     let tar = Process()

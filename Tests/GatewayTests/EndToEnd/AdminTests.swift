@@ -35,6 +35,7 @@ struct AdminTests {
     let harness = try harness()
     for route in AdminRoute.allCases {
       let path = route.path.replacing("{id}", with: "0.0.1").replacing("{connection}", with: "kraken")
+        .replacing("{symbol}", with: "BTC-USD")
       #expect(try await ask(harness, route.method, path, token: nil).status == 401, "\(path)")
       #expect(try await ask(harness, route.method, path, token: "0123456789abcdef0124").status == 401, "\(path)")
     }
@@ -82,6 +83,87 @@ struct AdminTests {
     #expect(try await ask(harness, "POST", "/admin/clients/\(ids[2])/disconnect").status == 404)
     #expect(try await ask(harness, "POST", "/admin/clients/9.1.1/disconnect").status == 404)
     #expect(try await ask(harness, "GET", "/admin/clients/\(ids[3])").status == 200)
+    await harness.stop()
+  }
+
+  @Test("an operator sees what a client is subscribed to, slows it down, and lets it go")
+  func hold() async throws {
+    let harness = try harness()
+    try await harness.waitUntilLive()
+    let probe = try await harness.probe()
+    probe.send(
+      #"{"op":"subscribe","id":1,"streams":[{"channel":"quote","symbols":["kraken:*"]},"#
+        + #"{"channel":"book","symbols":["kraken:BTC-USD"],"depth":10},{"channel":"status"}]}"#)
+    try await probe.first("the reply") { $0.type == "subscribed" }
+    let list = try await ask(harness, "GET", "/admin/clients")
+    let id = try #require((list.json["clients"] as? [[String: Any]])?.first?["id"] as? String)
+    func subscriptions() async throws -> [[String: Any]] {
+      var all: [[String: Any]] = []
+      var after: Int? = 0
+      while let stream = after {
+        let page = try await ask(harness, "GET", "/admin/clients/\(id)/subscriptions?limit=2&after=\(stream)").json
+        all += page["subscriptions"] as? [[String: Any]] ?? []
+        after = page["next"] as? Int
+      }
+      return all
+    }
+    let before = try await subscriptions()
+    #expect(before.count == 5 && Set(before.compactMap { $0["stream"] as? Int }).count == 5)
+    #expect(before.filter { $0["channel"] as? String == "quote" }.allSatisfy { $0["interval_ms"] as? Int == 0 })
+    #expect(try await ask(harness, "POST", "/admin/clients/\(id)/hold").status == 400)
+    #expect(try await ask(harness, "POST", "/admin/clients/\(id)/hold?interval_ms=3").status == 400)
+    #expect(try await ask(harness, "POST", "/admin/clients/0.77.1/hold?interval_ms=1000").status == 404)
+    #expect(try await ask(harness, "GET", "/admin/clients/0.77.1/subscriptions").status == 404)
+    let held = try await ask(harness, "POST", "/admin/clients/\(id)/hold?interval_ms=1000")
+    #expect(held.status == 200 && held.json["held_ms"] as? Int == 1_000)
+    try await probe.first("the notice") { $0.type == "notice" && $0["action"] as? String == "degraded" }
+    var slow = try await subscriptions()
+    var patience = Patience()
+    while !slow.allSatisfy({ $0["channel"] as? String == "status" || $0["interval_ms"] as? Int == 1_000 }) {
+      try await patience.wait(for: "the slower class")
+      slow = try await subscriptions()
+    }
+    #expect(slow.filter { $0["channel"] as? String == "quote" }.allSatisfy { $0["asked_ms"] as? Int == 0 })
+    #expect(try await ask(harness, "POST", "/admin/clients/\(id)/hold?interval_ms=0").status == 200)
+    try await probe.first("its rate back") { $0.type == "notice" && $0["action"] as? String == "restored" }
+    await harness.stop()
+  }
+
+  @Test("one symbol is rebuilt, stopped and started, and the others of its feed do not notice")
+  func symbols() async throws {
+    let harness = try harness()
+    try await harness.waitUntilLive()
+    let probe = try await harness.probe()
+    probe.send(
+      #"{"op":"subscribe","id":1,"streams":[{"channel":"book","symbols":["kraken:BTC-USD","kraken:ZEC-USD"]}]}"#)
+    try await probe.first("an update") { $0.type == "update" && $0.symbol == "kraken:BTC-USD" }
+    let path = "/admin/feeds/kraken/symbols/"
+    for (symbol, order, status) in [
+      ("ABC-USD", "resync", 404), ("ABC-USD", "stop", 404), ("ZEC-USD", "start", 404), ("ZEC-USD", "resync", 202),
+    ] {
+      #expect(try await ask(harness, "POST", path + symbol + "/" + order).status == status, "\(symbol) \(order)")
+    }
+    #expect(try await ask(harness, "POST", "/admin/feeds/okx/symbols/ZEC-USD/stop").status == 404)
+    try await probe.first("the rebuilt book") {
+      $0.type == "snapshot" && $0.symbol == "kraken:ZEC-USD" && $0["reason"] as? String != "subscribe"
+    }
+    try await harness.waitUntilLive()
+    let before = probe.count
+    #expect(try await ask(harness, "POST", path + "ZEC-USD/stop").status == 202)
+    var patience = Patience()
+    while try await harness.get("/v1/instruments").text.contains("ZEC-USD") {
+      try await patience.wait(for: "the symbol to be gone")
+    }
+    #expect(try await ask(harness, "POST", path + "ZEC-USD/stop").status == 404)
+    #expect(try await ask(harness, "POST", path + "ETH-USD/stop").status == 202)
+    let last = try await ask(harness, "POST", path + "BTC-USD/stop")
+    #expect(last.status == 409 && last.json["code"] as? String == "last_symbol", "\(last.text)")
+    #expect(try await ask(harness, "POST", path + "ETH-USD/start").status == 202)
+    #expect(try await ask(harness, "POST", path + "ZEC-USD/start").status == 202)
+    try await harness.waitUntilLive()
+    #expect(Links.problems(probe.messages) == [])
+    let anew = probe.messages[before...].filter { $0.type == "snapshot" && $0.symbol == "kraken:BTC-USD" }
+    #expect(anew.isEmpty, "a book that stayed was shown anew")
     await harness.stop()
   }
 

@@ -50,6 +50,19 @@ struct SlowClientPolicyTests {
     #expect(policy.look(at: &much, load(1, age: 0), now: now) == .stepDown)
   }
 
+  @Test("one that an operator holds goes to that class at once, is never given back more, and is then left alone")
+  func held() {
+    var held = flow { $0.held = 1_000 }
+    #expect(policy.look(at: &held, load(isBusy: true), now: now) == .keepWatching)
+    #expect(policy.look(at: &held, load(), now: now) == .hold)
+    held.degraded = 1_000
+    #expect(policy.look(at: &held, load(), now: now) == .caughtUp)
+    held.degraded = 5_000
+    held.steppedAt = now
+    #expect(policy.look(at: &held, load(), now: now) == .keepWatching)
+    #expect(policy.look(at: &held, load(), now: now + SlowClientPolicy.calmTime) == .restore)
+  }
+
   @Test("over the hard bound, without what was replayed, or without progress: the end")
   func ends() {
     let hard = ClientLimits().hardQueuedBytes

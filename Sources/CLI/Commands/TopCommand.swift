@@ -1,0 +1,105 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Gateway
+import Transport
+import Watch
+
+struct TopCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "top",
+    abstract: "Show how a running gateway does: feeds, books, clients, loops, limits, events.",
+    discussion: """
+      The page /ops on the internal port shows the same. It needs the operators' token.
+
+        tidegate top --token-file /etc/tidegate/admin-token
+        tidegate top --once --json | jq '.feeds[] | select(.state != "live")'
+
+      Exit status: 0, --once has shown it; 1, the gateway refuses the token or has none; 3, no gateway answers; 64, wrong
+      arguments; 128 + N, ended by signal N. Without --once it waits for a gateway that is gone to come back.
+      """)
+
+  @Option(help: ArgumentHelp("The gateway's internal address.", valueName: "host:port"))
+  var at = "127.0.0.1:9090"
+  @Option(
+    help: ArgumentHelp(
+      "The file of admin.token-file (default: the variable TIDEGATE_ADMIN_TOKEN_FILE).", valueName: "file"))
+  var tokenFile: String?
+  @Flag(help: "Show it once and exit.")
+  var once = false
+  @Flag(help: "Print the documents as they are, one a line.")
+  var json = false
+
+  /// How long a look waits for the next, ns.
+  private static let interval = Duration.seconds(1)
+
+  private enum Look {
+    case state(GatewayState, text: String)
+    /// It will not be otherwise the next time.
+    case refused(String)
+    case failed(String)
+  }
+
+  func run() async throws {
+    let address = try internalAddress(at)
+    guard let file = tokenFile ?? ProcessInfo.processInfo.environment["TIDEGATE_ADMIN_TOKEN_FILE"] else {
+      throw ValidationError("--token-file is missing; give the file of admin.token-file.")
+    }
+    guard let token = WatchCommand.token(inFile: file) else {
+      throw ValidationError("--token-file \"\(file)\" cannot be read or is empty; give the file of admin.token-file.")
+    }
+    let loop = try EventLoop(index: 0, label: "tidegate.top")
+    let drawsInPlace = Terminal.isThere && !json && !once
+    let ends = drawsInPlace ? Terminal.leavingOnSignals() : []
+    defer { for source in ends { source.cancel() } }
+    var table = StateTable(address: address.description)
+    var isShown = false
+    while true {
+      let began = ContinuousClock.now
+      let look = await Self.look(at: address, token, loop)
+      switch look {
+      case .refused(let reason):
+        if drawsInPlace, isShown { StandardOutput.write(Terminal.leave) }
+        printError("error: \(reason)")
+        throw ExitCode(1)
+      case .failed(let reason) where !isShown:
+        printError("error: \(reason)")
+        throw ExitCode(3)
+      case .failed(let reason): table.fail(reason)
+      case .state(let state, let text):
+        if drawsInPlace, !isShown { StandardOutput.write(Terminal.enter) }
+        isShown = true
+        table.apply(state)
+        if json { StandardOutput.write(text + "\n") }
+      }
+      if !json { show(table, inPlace: drawsInPlace) }
+      if once { return }
+      try await Task.sleep(until: began + Self.interval, clock: .continuous)
+    }
+  }
+
+  private func show(_ table: StateTable, inPlace: Bool) {
+    guard inPlace else {
+      let lines = table.lines(width: Terminal.plainWidth, height: 1_000, color: Terminal.hasColor)
+      return StandardOutput.write(lines.joined(separator: "\n") + "\n")
+    }
+    let size = Terminal.size
+    Terminal.draw(table.lines(width: size.columns, height: size.rows, color: Terminal.hasColor))
+  }
+
+  private static func look(at address: SocketAddress, _ token: String, _ loop: EventLoop) async -> Look {
+    switch await InternalRequest.send("GET", "/admin/state", token: token, at: address, loop: loop) {
+    case .failed(let reason): return .failed(reason)
+    case .answered(200, let text):
+      guard let state = try? JSONDecoder().decode(GatewayState.self, from: Data(text.utf8)) else {
+        return .failed("\(address.description) does not answer like this version's internal port")
+      }
+      return .state(state, text: text)
+    case .answered(let status, let text):
+      let error = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
+      let words = [error?["message"], error?["hint"]].compactMap { $0 as? String }.joined(separator: ": ")
+      let reason = words.isEmpty ? "\(address.description) answers \(status)" : words
+      return status == 401 || status == 403 ? .refused(reason) : .failed(reason)
+    }
+  }
+}

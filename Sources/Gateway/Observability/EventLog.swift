@@ -1,0 +1,51 @@
+import Logging
+import Synchronization
+
+/// The last notable lines of the log, for those who look at the gateway: notices and worse, and the states of feeds.
+final class EventLog: Sendable {
+  /// Lines, fields of a line, and characters of a value that are kept: 100 kB at the most, 10 as a rule.
+  static let limit = 60
+  static let fieldLimit = 12
+  static let textLimit = 160
+
+  struct Entry: Sendable {
+    /// µs since 1970.
+    let time: Int64
+    let level: Logger.Level
+    let event: String
+    let message: String
+    let fields: [(key: String, value: String)]
+  }
+
+  private struct State {
+    var entries: [Entry] = []
+    /// The place of the oldest, once all places are taken.
+    var oldest = 0
+  }
+  private let state = Mutex(State())
+
+  /// Keeps a line that is notable. O(1), for under 1 µs.
+  func note(_ line: LogLine, time: Int64) {
+    guard line.level >= .notice || line.event == "feed_state" else { return }
+    let entry = Entry(
+      time: time, level: line.level, event: Self.cut(line.event), message: Self.cut(line.message),
+      fields: line.fields.prefix(Self.fieldLimit).map { (Self.cut($0.key), Self.cut($0.value)) })
+    state.withLock { state in
+      if state.entries.count < Self.limit {
+        state.entries.append(entry)
+      } else {
+        state.entries[state.oldest] = entry
+        state.oldest = (state.oldest + 1) % Self.limit
+      }
+    }
+  }
+
+  /// The newest first.
+  var entries: [Entry] {
+    state.withLock { Array($0.entries[$0.oldest...] + $0.entries[..<$0.oldest]).reversed() }
+  }
+
+  private static func cut(_ text: String) -> String {
+    text.utf8.count <= textLimit ? text : String(text.unicodeScalars.prefix(textLimit)) + "…"
+  }
+}

@@ -1,0 +1,29 @@
+/// Cells of one line from left to right, two spaces between them; what does not fit is left out.
+struct LineCells {
+  enum Color: String, Sendable {
+    case green = "32", yellow = "33", red = "31", dim = "2"
+  }
+
+  let width: Int
+  let color: Bool
+  private(set) var text = ""
+  private var used = 0
+
+  init(width: Int, color: Bool) {
+    self.width = width
+    self.color = color
+  }
+
+  mutating func add(_ content: String, columns: Int, _ tint: Color? = nil, alignRight: Bool = false) {
+    let gap = used == 0 ? 0 : 2
+    let room = min(columns, width - used - gap)
+    guard room > 0 else { return }
+    // Half a number would be a wrong one.
+    if alignRight, room < columns, content.count > room { used = width; return }
+    let shown = WatchTable.fit(WatchTable.printable(content), room)
+    let padding = String(repeating: " ", count: room - shown.count)
+    let tinted = color && tint != nil && !shown.isEmpty ? "\u{1B}[\(tint!.rawValue)m\(shown)\u{1B}[0m" : shown
+    text += String(repeating: " ", count: gap) + (alignRight ? padding + tinted : tinted + padding)
+    used += gap + room
+  }
+}
