@@ -401,15 +401,13 @@ function checkedTrades(data) {
   return trades;
 }
 
-const DECIMAL_FIELDS = [
+const DECIMAL_FIELDS = new Set([
   "bid", "ask", "bid_size", "ask_size", "price", "previous", "change_pct", "change_pct_24h", "last", "open_24h", "high_24h",
   "low_24h", "volume_24h", "quote_volume_24h", "vwap_24h", "change_24h",
-];
+]);
 
 function checkedRecord(data) {
-  for (const field of DECIMAL_FIELDS) {
-    need(data[field] === undefined || Decimal.isValid(data[field]), field);
-  }
+  for (const field in data) need(!DECIMAL_FIELDS.has(field) || Decimal.isValid(data[field]), field);
   return data;
 }
 
@@ -1124,7 +1122,7 @@ export class Tidegate {
       entry.error = undefined;
       for (const subscription of entry.subscriptions) {
         if (subscription.state === "pending" || subscription.state === "failed") this.#mark(subscription, "waiting");
-        if (stream.isSynced) this.#hand(stream, subscription, { type: "snapshot", reason: "shared" });
+        if (stream.isSynced) this.#hand(stream, subscription, { type: "snapshot", reason: "shared", ...about(stream) });
       }
     }
     return stream;
@@ -1132,7 +1130,7 @@ export class Tidegate {
 
   #hand(stream, subscription, info) {
     if (subscription.state !== "live") subscription.state = "live";
-    subscription._deliver(stream.value, { ...about(stream), ...info });
+    subscription._deliver(stream.value, info);
   }
 
   #failed(entry, error) {
@@ -1170,7 +1168,7 @@ export class Tidegate {
       stream.seq = seq;
       stream.isSynced = true;
       this.#timer(`gap ${number}`);
-      this.#publish(stream, { type: "snapshot", reason: short(message.reason), data: message.data, time: message.time });
+      this.#publish(stream, { type: "snapshot", reason: short(message.reason), ...about(stream), data: message.data, time: message.time });
       return;
     }
     if (!stream.isSynced && STATE_CHANNELS.has(stream.channel)) return;
@@ -1184,7 +1182,7 @@ export class Tidegate {
     stream.value = merged(stream, message.data, false);
     stream.seq = seq;
     stream.isSynced = true;
-    this.#publish(stream, { type: "update", data: message.data, time: message.time });
+    this.#publish(stream, { type: "update", ...about(stream), data: message.data, time: message.time });
   }
 
   /** The gateway sends one by itself after a gap; if it does not, the stream is subscribed to again. */

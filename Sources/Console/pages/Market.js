@@ -104,7 +104,7 @@ export class Market {
         if (info.type === "failed") return this.#failed(info.error);
         if (pulse === undefined) return;
         hasPulse = true;
-        priced(pulse.price, info.type === "update" ? pulse.direction : undefined);
+        priced(pulse.price, info.type === "update");
         if (pulse.change_pct_24h !== undefined) this.chip.show(pulse.change_pct_24h);
         setText(this.updated, `Last update ${clock(pulse.time ?? info.time)}`);
       }),

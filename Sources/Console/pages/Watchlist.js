@@ -3,7 +3,7 @@ import { emptyState } from "../components/EmptyState.js";
 import { PriceTicker } from "../components/PriceTicker.js";
 import { SearchSheet } from "../components/SearchSheet.js";
 import { Sparkline } from "../components/Sparkline.js";
-import { el, icon, setText, stored } from "../dom.js";
+import { el, icon, onSecond, setText, stored } from "../dom.js";
 import { price as priceText, spokenPrice, symbolParts } from "../format.js";
 import { whyDead } from "../health.js";
 
@@ -103,7 +103,7 @@ export class Watchlist {
     this.list.replaceChildren(...this.symbols.map((symbol, place) => {
       const row = new Row(this.client, symbol, {
         removed: () => { this.symbols.splice(this.symbols.indexOf(symbol), 1); this.#save(); this.#follow(); },
-        moved: (by) => this.#move(symbol, by), changed: () => this.#summarise(),
+        moved: (by) => this.#move(symbol, by), changed: () => onSecond(this.#summarise),
         isFirst: place === 0, isLast: place === this.symbols.length - 1,
       });
       this.#rows.set(symbol, row);
@@ -124,7 +124,7 @@ export class Watchlist {
 
   #mark() { for (const row of this.#rows.values()) row.mark(); }
 
-  #summarise() {
+  #summarise = () => {
     const rows = [...this.#rows.values()].filter(({ change }) => change !== undefined);
     const up = rows.filter(({ change }) => Number(change) > 0).length;
     const down = rows.filter(({ change }) => Number(change) < 0).length;
@@ -132,7 +132,7 @@ export class Watchlist {
     setText(this.figures.up, String(up));
     setText(this.figures.down, String(down));
     setText(this.figures.best, best ? symbolParts(best.symbol).market : "–");
-  }
+  };
 }
 
 class Row {
@@ -165,7 +165,7 @@ class Row {
         if (info.type === "failed") return this.#failed(info.error);
         if (pulse === undefined) return;
         this.#price = pulse.price;
-        ticker.show(pulse.price, info.type === "update" ? pulse.direction : undefined);
+        ticker.show(pulse.price, info.type === "update");
         changeShown(pulse.change_pct_24h);
       }),
       client.subscribe({ channel: "ticker", symbol, intervalMilliseconds: 1_000 }, (figures) => {
