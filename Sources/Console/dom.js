@@ -22,6 +22,17 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** A button with words. @param kind `primary` or `critical`, for the one that does what its page is for. */
+export function button(text, onclick, kind = "") {
+  return el("button", { class: kind ? `button button-${kind}` : "button", type: "button", onclick }, text);
+}
+
+/** A button with an icon, and words for those who do not see it. */
+export function iconButton(path, label, onclick, properties = {}) {
+  const { class: name = "", ...more } = properties;
+  return el("button", { class: `icon-button ${name}`, type: "button", "aria-label": label, title: label, onclick, ...more }, icon(path));
+}
+
 /** A line icon of 24 units. */
 export function icon(path) {
   return svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path }));
@@ -91,14 +102,20 @@ export function paint(canvas, draw) {
 }
 
 const tokens = new Map();
+let probe;
 
 /** A custom property of the design as the browser resolves it now; looked up once for each theme. */
 export function token(name) {
   let value = tokens.get(name);
-  if (value === undefined) {
-    value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-    tokens.set(name, value);
+  if (value !== undefined) return value;
+  value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (value.startsWith("light-dark(")) {
+    // A canvas knows no theme: an element does.
+    probe ??= document.body.appendChild(el("span", { hidden: true }));
+    probe.style.color = value;
+    value = getComputedStyle(probe).color;
   }
+  tokens.set(name, value);
   return value;
 }
 

@@ -21,7 +21,9 @@ export class PriceTicker {
   #changed = document.createTextNode("");
   #spoken = document.createTextNode("");
   #ring = el("span", { class: "ring" });
-  #rolling = el("span", {}, this.#changed);
+  #gone = document.createTextNode("");
+  /** The new digits, and above or below them the old ones that they push out. */
+  #rolling = el("span", {}, this.#changed, el("span", { class: "gone" }, this.#gone));
   /** Made once and played again: to make an animation costs more than all else that a price does. */
   #pulse;
   #rolls = {};
@@ -57,6 +59,7 @@ export class PriceTicker {
     this.#spoken.data = text;
     if (this.#still.length !== same) this.#still.data = text.slice(0, same);
     this.#changed.data = text.slice(same);
+    this.#gone.data = this.#text.slice(same);
     // Of what is seen: several moves may lie between two frames.
     if (this.#isMove && this.#isInSight && this.#text !== "") this.#move(Decimal.compare(this.#next, this.#drawn) < 0 ? "down" : "up");
     this.#text = text;
@@ -70,7 +73,7 @@ export class PriceTicker {
     const isTurn = way !== this.#way;
     if (isTurn) {
       this.#rolls[this.#way]?.cancel();
-      this.#way = this.#ring.dataset.way = way;
+      this.#way = this.element.dataset.way = way;
     }
     this.#pulse ??= idle(this.#ring, RING, pulse);
     this.#rolls[way] ??= idle(this.#rolling, [{ transform: FROM[way] }, { transform: "none" }], roll);

@@ -3,9 +3,9 @@ import { emptyState } from "../components/EmptyState.js";
 import { PriceTicker } from "../components/PriceTicker.js";
 import { SearchSheet } from "../components/SearchSheet.js";
 import { Sparkline } from "../components/Sparkline.js";
-import { el, icon, onSecond, setText, stored } from "../dom.js";
-import { price as priceText, spokenPrice, symbolParts } from "../format.js";
-import { whyDead } from "../health.js";
+import { button, el, iconButton, onSecond, setText, stored } from "../dom.js";
+import { price as priceText, said, spokenPrice, symbolParts } from "../format.js";
+import { showDead, whyDead, whyPlace } from "../health.js";
 
 /** Markets shown to somebody who has chosen none. */
 const FIRST_CHOICE = ["BTC", "ETH", "SOL", "ZEC"];
@@ -28,11 +28,11 @@ export class Watchlist {
     for (const [name, figure] of [["Rising", this.figures.up], ["Falling", this.figures.down], ["Moved most", this.figures.best]]) {
       this.summary.append(el("div", {}, el("span", { class: "caption" }, name), figure));
     }
-    this.edit = el("button", { class: "button edit-button", type: "button", onclick: () => this.#toggleEditing() }, "Edit");
+    this.edit = button("Edit", () => this.#toggleEditing(), "edit");
     this.element = el(
       "section", {},
       el("div", { class: "page-head" }, el("h1", {}, "Watchlist"), this.edit,
-        el("button", { class: "button button-primary", type: "button", onclick: () => this.#add() }, "Add a market")),
+        button("Add a market", () => this.#add(), "primary")),
       this.summary, this.list);
   }
 
@@ -146,14 +146,14 @@ class Row {
     const { venue, market, base, quote } = symbolParts(symbol);
     this.venue = venue;
     const ticker = new PriceTicker(quote), chip = new ChangeChip(), line = new Sparkline();
-    this.why = el("span", { class: "why-dead", hidden: true });
     this.element = el(
       "li", { class: "row" },
-      el("a", { class: "row-name", href: `#/market/${encodeURIComponent(symbol)}` }, el("strong", {}, market), el("span", { class: "caption" }, venue), this.why),
+      el("a", { class: "row-name", href: `#/market/${encodeURIComponent(symbol)}` }, el("strong", {}, market), el("span", { class: "caption" }, venue), whyPlace()),
       line.element, el("div", { class: "row-price" }, ticker.element, chip.element),
       el("div", { class: "row-tools" },
-        tool(UP, `Move ${market} up`, () => moved(-1), "move-up", isFirst), tool(DOWN, `Move ${market} down`, () => moved(1), "move-down", isLast),
-        tool(SPEAKER, `Say the price of ${base}`, () => this.#say(base, quote)), tool(CROSS, `Remove ${market}`, removed)));
+        iconButton(UP, `Move ${market} up`, () => moved(-1), { class: "move-up", disabled: isFirst }),
+        iconButton(DOWN, `Move ${market} down`, () => moved(1), { class: "move-down", disabled: isLast }),
+        iconButton(SPEAKER, `Say the price of ${base}`, () => this.#say(base, quote)), iconButton(CROSS, `Remove ${market}`, removed)));
     const changeShown = (percent) => {
       if (percent === undefined) return;
       this.change = percent;
@@ -178,16 +178,13 @@ class Row {
   }
 
   mark() {
-    const why = this.failure ?? whyDead(this.client, this.venue);
-    this.element.classList.toggle("is-dead", why !== null);
-    this.why.hidden = why === null;
-    setText(this.why, why ?? "");
+    showDead(this.element, this.failure ?? whyDead(this.client, this.venue));
   }
 
   end() { for (const subscription of this.#subscriptions) subscription.cancel(); }
 
   #failed(error) {
-    this.failure = [error.message, error.hint].filter(Boolean).join(": ");
+    this.failure = said(error);
     this.mark();
   }
 
@@ -199,8 +196,3 @@ class Row {
   }
 }
 
-function tool(path, label, onclick, className = "", isOff = false) {
-  return el(
-    "button", { class: `icon-button ${className}`, type: "button", "aria-label": label, title: label, disabled: isOff, onclick },
-    icon(path));
-}
