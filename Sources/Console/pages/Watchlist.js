@@ -10,7 +10,7 @@ import { showDead, whyDead, whyPlace } from "../health.js";
 /** Markets shown to somebody who has chosen none. */
 const FIRST_CHOICE = ["BTC", "ETH", "SOL", "ZEC"];
 const LIMIT = 200;
-const UP = "M12 19V5M6 11l6-6 6 6", DOWN = "M12 5v14M6 13l6 6 6-6", CROSS = "M6 6l12 12M18 6L6 18";
+const UP = "M12 19V5M6 11l6-6 6 6", DOWN = "M12 5v14M6 13l6 6 6-6", CROSS = "M6 6l12 12M18 6L6 18", GRIP = "M5 8h14M5 12h14M5 16h14";
 const SPEAKER = "M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
 
 /** The chosen markets, a row each, and how they do together. */
@@ -75,14 +75,10 @@ export class Watchlist {
     return (wanted.length ? wanted : found).slice(0, 8).map(({ symbol }) => symbol);
   }
 
-  #save() { stored.write("watchlist", this.symbols); }
-
   #add() {
     new SearchSheet(this.#session, (symbol) => {
       if (this.symbols.includes(symbol) || this.symbols.length >= LIMIT) return;
-      this.symbols.push(symbol);
-      this.#save();
-      this.#follow();
+      this.#order([...this.symbols, symbol]);
     }).open();
   }
 
@@ -93,33 +89,85 @@ export class Watchlist {
   #follow() {
     for (const row of this.#rows.values()) row.end();
     this.#rows.clear();
-    this.summary.hidden = this.symbols.length === 0;
-    if (this.symbols.length === 0) {
-      return this.list.replaceChildren(el("li", {}, emptyState({
+    this.list.replaceChildren();
+    this.#show();
+  }
+
+  /** Rows in the order of the symbols. What stays keeps its streams, and what stands where it belongs is not touched. */
+  #show() {
+    const { symbols, list } = this;
+    for (const [symbol, row] of this.#rows) {
+      if (symbols.includes(symbol)) continue;
+      row.end();
+      this.#rows.delete(symbol);
+    }
+    this.summary.hidden = symbols.length === 0;
+    const elements = symbols.map((symbol, place) => {
+      if (!this.#rows.has(symbol)) this.#rows.set(symbol, this.#row(symbol));
+      const row = this.#rows.get(symbol);
+      row.up.disabled = place === 0;
+      row.down.disabled = place === symbols.length - 1;
+      return row.element;
+    });
+    if (elements.length === 0) {
+      elements.push(el("li", {}, emptyState({
         title: "No market is watched", why: "Rows show the price, the change of 24 hours and the line of the day.",
         action: "Add a market", onAction: () => this.#add(),
       })));
     }
-    this.list.replaceChildren(...this.symbols.map((symbol, place) => {
-      const row = new Row(this.client, symbol, {
-        removed: () => { this.symbols.splice(this.symbols.indexOf(symbol), 1); this.#save(); this.#follow(); },
-        moved: (by) => this.#move(symbol, by), changed: () => onSecond(this.#summarise),
-        isFirst: place === 0, isLast: place === this.symbols.length - 1,
-      });
-      this.#rows.set(symbol, row);
-      return row.element;
-    }));
+    elements.forEach((element, place) => { if (list.children[place] !== element) list.insertBefore(element, list.children[place] ?? null); });
+    while (list.children.length > elements.length) list.lastChild.remove();
     this.#mark();
+    onSecond(this.#summarise);
+  }
+
+  #row(symbol) {
+    return new Row(this.client, symbol, {
+      removed: () => this.#order(this.symbols.filter((each) => each !== symbol)), moved: (by) => this.#move(symbol, by),
+      dragged: (event) => this.#drag(symbol, event), changed: () => onSecond(this.#summarise),
+    });
+  }
+
+  #order(symbols) {
+    this.symbols = symbols;
+    stored.write("watchlist", symbols);
+    this.#show();
   }
 
   #move(symbol, by) {
-    const place = this.symbols.indexOf(symbol), target = place + by;
-    if (target < 0 || target >= this.symbols.length) return;
-    this.symbols.splice(place, 1);
-    this.symbols.splice(target, 0, symbol);
-    this.#save();
-    this.#follow();
-    this.#rows.get(symbol)?.element.querySelector(by < 0 ? ".move-up" : ".move-down")?.focus();
+    const symbols = [...this.symbols], place = symbols.indexOf(symbol), target = place + by;
+    if (target < 0 || target >= symbols.length) return;
+    symbols.splice(target, 0, ...symbols.splice(place, 1));
+    const focused = document.activeElement;
+    this.#order(symbols);
+    // A row that is put elsewhere loses the focus, and so does a button that has nowhere to go.
+    (focused.disabled ? this.#rows.get(symbol).grip : focused).focus();
+    this.#say(symbol);
+  }
+
+  #say(symbol) {
+    setText(document.getElementById("speech"), `${symbolParts(symbol).market} is ${this.symbols.indexOf(symbol) + 1} of ${this.symbols.length}`);
+  }
+
+  /** The dragged row stays where it is in the document, so that it keeps its pointer: the others go around it. */
+  #drag(symbol, { currentTarget: grip, pointerId }) {
+    const { element } = this.#rows.get(symbol), end = new AbortController(), { signal } = end;
+    const middle = (each) => { const { top, height } = each.getBoundingClientRect(); return top + height / 2; };
+    grip.setPointerCapture(pointerId);
+    element.classList.add("is-dragged");
+    grip.addEventListener("pointermove", ({ clientY }) => {
+      for (let each; (each = element.previousElementSibling) && clientY < middle(each);) element.after(each);
+      for (let each; (each = element.nextElementSibling) && clientY > middle(each);) element.before(each);
+    }, { signal });
+    grip.addEventListener("lostpointercapture", () => {
+      end.abort();
+      element.classList.remove("is-dragged");
+      if (!element.isConnected) return;
+      const places = new Map([...this.list.children].map((each, place) => [each, place]));
+      const place = (each) => places.get(this.#rows.get(each)?.element) ?? places.size;
+      this.#order([...this.symbols].sort((a, b) => place(a) - place(b)));
+      this.#say(symbol);
+    }, { signal });
   }
 
   #mark() { for (const row of this.#rows.values()) row.mark(); }
@@ -140,19 +188,28 @@ class Row {
   #subscriptions = [];
   #price;
 
-  constructor(client, symbol, { removed, moved, changed, isFirst, isLast }) {
+  constructor(client, symbol, { removed, moved, dragged, changed }) {
     this.client = client;
     this.symbol = symbol;
     const { venue, market, base, quote } = symbolParts(symbol);
     this.venue = venue;
     const ticker = new PriceTicker(quote), chip = new ChangeChip(), line = new Sparkline();
+    this.up = iconButton(UP, `Move ${market} up`, () => moved(-1), { class: "move-up" });
+    this.down = iconButton(DOWN, `Move ${market} down`, () => moved(1), { class: "move-down" });
+    this.grip = iconButton(GRIP, `Move ${market}: drag it, or press the arrow keys`, undefined, {
+      class: "grip", onpointerdown: dragged,
+      onkeydown: (event) => {
+        if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+        event.preventDefault();
+        moved(event.key === "ArrowUp" ? -1 : 1);
+      },
+    });
     this.element = el(
       "li", { class: "row" },
       el("a", { class: "row-name", href: `#/market/${encodeURIComponent(symbol)}` }, el("strong", {}, market), el("span", { class: "caption" }, venue), whyPlace()),
       line.element, el("div", { class: "row-price" }, ticker.element, chip.element),
       el("div", { class: "row-tools" },
-        iconButton(UP, `Move ${market} up`, () => moved(-1), { class: "move-up", disabled: isFirst }),
-        iconButton(DOWN, `Move ${market} down`, () => moved(1), { class: "move-down", disabled: isLast }),
+        this.grip, this.up, this.down,
         iconButton(SPEAKER, `Say the price of ${base}`, () => this.#say(base, quote)), iconButton(CROSS, `Remove ${market}`, removed)));
     const changeShown = (percent) => {
       if (percent === undefined) return;
