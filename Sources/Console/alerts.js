@@ -1,5 +1,6 @@
 /** The owner's alerts, for every page: one stream, and the requests that change them. */
 import { toast } from "./components/Toast.js";
+import { said } from "./format.js";
 
 const SNOOZE_SECONDS = 300;
 
@@ -19,7 +20,7 @@ export class Alerts {
       client.subscribe({ channel: "alerts" }, (value, info) => {
         if (info.type === "failed" && info.isFinal) {
           this.state = "absent";
-          this.why = [info.error.message, info.error.hint].filter(Boolean).join(": ");
+          this.why = said(info.error);
           this.list = [];
         } else if (value !== undefined) {
           this.state = "served";
@@ -51,7 +52,7 @@ export class Alerts {
       await this.#client.ask(request);
       if (action === "snooze") toast(`Snoozed for ${SNOOZE_SECONDS / 60} minutes.`, "success");
     } catch (error) {
-      toast(`The alert was not changed: ${[error.message, error.hint].filter(Boolean).join(": ")}.`, "error");
+      toast(`The alert was not changed: ${said(error)}.`, "error");
     }
   }
 }

@@ -1,10 +1,11 @@
 /** The console: pages by the address after `#`, and the frame around them. */
 import { Alerts } from "./alerts.js";
 import { Ringer } from "./components/Ringer.js";
-import { SignInSheet } from "./components/SignInSheet.js";
+import { askForToken } from "./components/SignInSheet.js";
 import { StatusIndicator } from "./components/StatusIndicator.js";
 import { toast } from "./components/Toast.js";
-import { el, icon } from "./dom.js";
+import { button, el, icon } from "./dom.js";
+import { said } from "./format.js";
 import { Session } from "./session.js";
 import { applyTheme } from "./theme.js";
 
@@ -51,12 +52,12 @@ session.onClient((client) => {
   });
   client.on("error", (error) => {
     if (error.code === "unauthorized") askWho(error.message);
-    else toast([error.message, error.hint].filter(Boolean).join(": "), "error");
+    else toast(said(error), "error");
   });
 });
 
 function askWho(reason) {
-  new SignInSheet((token, isKept) => session.signIn(token, isKept), reason).open();
+  askForToken((token, isKept) => session.signIn(token, isKept), reason);
 }
 
 /** Each page comes when it is first opened: the one that is looked at is not waited for by the others. */
@@ -91,7 +92,7 @@ async function open() {
     await page.enter();
   } catch (error) {
     if (mine !== turn) return;
-    const retry = el("button", { class: "button button-primary", type: "button", onclick: open }, "Try again");
+    const retry = button("Try again", open, "primary");
     main.replaceChildren(el("div", { class: "empty card" }, el("h2", {}, "This page did not open"),
       el("p", { class: "muted" }, `Nothing is shown meanwhile: ${error.message}. Try again, or open another page.`), retry));
   }

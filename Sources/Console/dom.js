@@ -14,34 +14,55 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
-const SVG = "http://www.w3.org/2000/svg";
+/** An element of a picture, with attributes and children. */
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** A button with words. @param kind `primary` or `critical`, for the one that does what its page is for. */
+export function button(text, onclick, kind = "") {
+  return el("button", { class: kind ? `button button-${kind}` : "button", type: "button", onclick }, text);
+}
+
+/** A button with an icon, and words for those who do not see it. */
+export function iconButton(path, label, onclick, properties = {}) {
+  const { class: name = "", ...more } = properties;
+  return el("button", { class: `icon-button ${name}`, type: "button", "aria-label": label, title: label, onclick, ...more }, icon(path));
+}
 
 /** A line icon of 24 units. */
 export function icon(path) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", "true");
-  const line = document.createElementNS(SVG, "path");
-  line.setAttribute("d", path);
-  svg.append(line);
-  return svg;
+  return svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path }));
 }
 
-const waiting = new Set();
-let isScheduled = false;
-
-/** Runs `work` before the next frame, once however often it is asked for. A busy market costs a frame, not a layout per message. */
-export function onFrame(work) {
-  waiting.add(work);
-  if (isScheduled) return;
-  isScheduled = true;
-  requestAnimationFrame(() => {
-    isScheduled = false;
-    const works = [...waiting];
-    waiting.clear();
+/** Gathers works: each runs once a round, however often it is asked for. A round comes with a frame, `gap` ms after the last at the least. */
+function rounds(gap) {
+  let waiting = new Set(), before = -Infinity;
+  const run = (now) => {
+    const works = waiting;
+    waiting = new Set();
+    before = now;
     for (const each of works) each();
-  });
+  };
+  return (work) => {
+    const isFirst = waiting.size === 0;
+    waiting.add(work);
+    if (!isFirst) return;
+    const rest = before + gap - performance.now();
+    if (rest > 0) setTimeout(() => requestAnimationFrame(run), rest);
+    else requestAnimationFrame(run);
+  };
 }
+
+/** With the next frame: what follows a hand. */
+export const onFrame = rounds(0);
+/** Prices, every 100 ms: the design's measure. All that moves moves in the same frame, so that a busy market costs ten layouts a second. */
+export const onBeat = rounds(100);
+/** Lines and sums, which nobody reads faster. */
+export const onSecond = rounds(1_000);
 
 /** Changes a text only where it differs, so that nothing is laid out for nothing. */
 export function setText(element, text) {
@@ -81,17 +102,25 @@ export function paint(canvas, draw) {
 }
 
 const tokens = new Map();
+let probe;
 
 /** A custom property of the design as the browser resolves it now; looked up once for each theme. */
 export function token(name) {
   let value = tokens.get(name);
-  if (value === undefined) {
-    value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-    tokens.set(name, value);
+  if (value !== undefined) return value;
+  value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (value.startsWith("light-dark(")) {
+    // A canvas knows no theme: an element does.
+    probe ??= document.body.appendChild(el("span", { hidden: true }));
+    probe.style.color = value;
+    value = getComputedStyle(probe).color;
   }
+  tokens.set(name, value);
   return value;
 }
 
-/** Another theme has other colours: whatever is painted looks them up anew, with its next change. */
+/** Another theme has other colours, and who asks for little motion other durations: they are looked up anew, with the next change. */
 export function forgetTokens() { tokens.clear(); }
-matchMedia("(prefers-color-scheme: light)").addEventListener("change", forgetTokens);
+for (const feature of ["(prefers-color-scheme: light)", "(prefers-reduced-motion: reduce)"]) {
+  matchMedia(feature).addEventListener("change", forgetTokens);
+}

@@ -43,6 +43,9 @@ export function short(decimal) {
   return new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 }).format(Number(decimal));
 }
 
+/** An error in the words of whoever made it: what is wrong, and what to do. */
+export function said({ message, hint }) { return [message, hint].filter(Boolean).join(": "); }
+
 /** An age in milliseconds, in words. */
 export function age(milliseconds) {
   if (milliseconds === undefined || milliseconds === null) return "never";

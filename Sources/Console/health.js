@@ -1,4 +1,5 @@
 /** What is known of the data's life: which feed carries a symbol, and why it is not live. */
+import { el, setText } from "./dom.js";
 import { age } from "./format.js";
 
 /** States in which prices are not to be taken for the present. */
@@ -25,4 +26,15 @@ export function whyDead(client, venue) {
 /** The age of a venue's data, in words. */
 export function ageOf(client, venue) {
   return age(client.feeds.get(venue)?.age_ms);
+}
+
+/** Where a row says why its prices are not live. */
+export function whyPlace() { return el("span", { class: "why-dead", hidden: true }); }
+
+/** Greys a row and says why, or, with null, neither. */
+export function showDead(row, why) {
+  const place = row.querySelector(".why-dead");
+  row.classList.toggle("is-dead", why !== null);
+  place.hidden = why === null;
+  setText(place, why ?? "");
 }

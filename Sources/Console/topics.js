@@ -1,37 +1,21 @@
-/** Published topics: from the stream where the gateway has them there, else asked for over HTTP. */
-
-/** How often a topic is asked for where there is no stream of it, ms. */
-const POLL = 5_000;
+/** Published topics. */
 
 /**
  * Calls `listener(documents)` with a topic's last documents, oldest first, `[]` while there are none, and again whenever there is a new one.
  * Returns a function that ends it.
  */
-export function followTopic(session, client, name, last, listener) {
-  let isOver = false, hasDocuments = false, timer;
-  const poll = async () => {
-    try {
-      const { documents } = await session.get(`/v1/topics/${encodeURIComponent(name)}?limit=${last}`);
-      if (!isOver) listener(Array.isArray(documents) ? documents : []);
-    } catch {
-      // Nothing has been published yet, or the gateway is away: the frame of the page says which.
-      if (!isOver) listener([]);
-    }
-    if (!isOver) timer = setTimeout(poll, POLL);
-  };
+export function followTopic(client, name, last, listener) {
+  let hasDocuments = false;
   const subscription = client.subscribe({ channel: "topic", symbol: name, last }, (documents, info) => {
     if (documents !== undefined) {
       hasDocuments = true;
       listener(documents.slice(-last));
-    } else if (info.type === "state" && !hasDocuments) {
+    } else if (!hasDocuments && (info.type === "state" || info.type === "failed")) {
       // It is subscribed to, and nothing has been published yet: the first document comes as a snapshot.
       listener([]);
-    } else if (info.type === "failed" && info.isFinal && timer === undefined) {
-      timer = null;
-      poll();
     }
   });
-  return () => { isOver = true; clearTimeout(timer); subscription.cancel(); };
+  return () => subscription.cancel();
 }
 
 /** A text of a document, cut to what a card can show; undefined where there is none. */

@@ -54,6 +54,27 @@ test("the watchlist shows prices that move, and says that they are simulated", {
     await eventually("it is marked", () => browser.run("return !document.getElementById('simulated').hidden"));
   }));
 
+for (const reducedMotion of [false, true]) {
+  test(reducedMotion ? "who asks for little motion gets none" : "a price that moves rolls its digits and pulses its ring", { skip, timeout: 90_000 }, () =>
+    withBrowser({ reducedMotion }, async (browser) => {
+      await browser.go(gateway.url);
+      const first = await prices(browser);
+      const seen = () => browser.run(`for (const { effect } of document.getAnimations()) {
+        const name = effect.target.className || effect.target.parentElement.className;
+        (window.seen ??= new Map()).set(name, effect.getTiming().duration);
+      } return [...(window.seen ?? [])];`);
+      if (reducedMotion) {
+        await eventually("prices move", async () => JSON.stringify(await browser.run(PRICES)) !== JSON.stringify(first));
+        assert.deepEqual(await seen(), []);
+      } else {
+        await eventually("both play", async () => {
+          const durations = new Map(await seen());
+          return durations.get("ring") === 300 && durations.get("digits") === 200;
+        });
+      }
+    }));
+}
+
 /** What axe calls serious or critical on the page that is shown; nothing where there is no axe. */
 async function violations(browser) {
   if (axe === undefined) return [];
@@ -146,6 +167,52 @@ test("a market is found, added, moved and removed by keyboard alone", { skip, ti
     await browser.run("document.querySelector('.row:nth-last-child(2) [aria-label=\"Remove ZEC-USD\"]').focus()");
     await browser.keys(ENTER);
     await eventually("it is gone", async () => (await browser.count(".row")) === before);
+  }));
+
+test("a market is dragged to its place, or moved by arrow keys, and keeps its streams and the focus", { skip, timeout: 90_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(gateway.url);
+    await prices(browser);
+    const names = () => browser.run("return [...document.querySelectorAll('.row-name')].map((each) => each.innerText.replace(/\\s+/g, ' '))");
+    const first = await names();
+    await browser.run("window.rows = [...document.querySelectorAll('.row')]");
+    const place = (index) => browser.run(`const { left, top, width, height } = document.querySelectorAll('.row')[arguments[0]].querySelector('.grip').getBoundingClientRect();
+      return { x: Math.round(left + width / 2), y: Math.round(top + height / 2) };`, index);
+    const from = await place(0), to = await place(2);
+    await browser.call("POST", `${browser.session}/actions`, {
+      actions: [{ type: "pointer", id: "mouse", actions: [
+        { type: "pointerMove", ...from }, { type: "pointerDown", button: 0 }, { type: "pointerMove", duration: 100, x: from.x, y: from.y + 20 },
+        { type: "pointerMove", duration: 200, x: to.x, y: to.y + 10 }, { type: "pointerUp", button: 0 },
+      ] }],
+    });
+    const dragged = [first[1], first[2], first[0], ...first.slice(3)];
+    await eventually("it has moved", async () => JSON.stringify(await names()) === JSON.stringify(dragged));
+    assert.equal(await browser.count(".is-dragged"), 0);
+    assert.match(await browser.run("return document.getElementById('speech').textContent"), /is 3 of \d/);
+    await browser.run("document.querySelectorAll('.row')[2].querySelector('.grip').focus()");
+    const UP = "\uE013";
+    await browser.keys(UP, UP, UP);
+    assert.deepEqual(await names(), first);
+    assert.ok(await browser.run("return document.activeElement === document.querySelector('.row .grip')"), "the focus stays");
+    assert.ok(await browser.run("return window.rows.every((each) => each.isConnected)"), "no row is made anew");
+    await browser.call("POST", `${browser.session}/refresh`, {});
+    await eventually("it is kept", async () => JSON.stringify(await names()) === JSON.stringify(first));
+  }));
+
+test("widgets are pictures whose addresses answer; a market that is not served is said", { skip, timeout: 90_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(`${gateway.url}/#/widgets`);
+    const sizes = () => browser.run("return [...document.querySelectorAll('.widget img')].filter((each) => each.src && each.complete).map((each) => [each.naturalWidth, each.naturalHeight])");
+    await eventually("all are drawn", async () => JSON.stringify(await sizes()) === "[[155,155],[329,155],[329,345],[297,40],[297,60]]");
+    for (const address of await browser.run("return [...document.querySelectorAll('.address')].map((each) => each.textContent)")) {
+      const answer = await fetch(address);
+      assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, "image/svg+xml"], address);
+    }
+    assert.equal(await browser.count(".widget figcaption .button"), 5);
+    await browser.run("const market = document.querySelector('#widget-market'); market.value = 'kraken:NO-SUCH'; market.dispatchEvent(new Event('change'))");
+    await eventually("it is said", async () => (await browser.text(".notice"))?.includes("kraken has no NO-SUCH"));
+    assert.equal(await browser.count(".widget img[src]"), 0);
+    await browser.errors();
   }));
 
 test("a gateway that ends greys everything and says so; its return clears it", { skip, timeout: 150_000 }, () =>

@@ -33,6 +33,13 @@ struct EpollTransportTests {
       told == ["refused 503, 7 s: the server answered 503 Service Unavailable: this gateway is full; try another"])
   }
 
+  @Test("a server that accepts without the subprotocol is told as one that does not speak it, before anything is open")
+  func otherProtocol() async throws {
+    let gateway = try LoopbackGateway(.withoutSubprotocol)
+    let told = try await TransportTrial(.epoll, url: gateway.url).run(sending: [])
+    #expect(told == ["broken: the server does not speak tidegate.v1.json"])
+  }
+
   @Test("nobody there is told as a failure")
   func nobody() async throws {
     let told = try await TransportTrial(.epoll, url: "ws://127.0.0.1:1/v1/stream").run(sending: [])

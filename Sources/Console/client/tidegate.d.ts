@@ -6,6 +6,7 @@ export type DecimalText = string;
 export type Microseconds = number;
 
 export interface DecimalFunctions {
+  /** Digits, perhaps a sign and a point; exponents are none. All other functions throw `RangeError` for what is no decimal. */
   isValid(text: unknown): text is DecimalText;
   /** By value: "1.0" equals "1.00". */
   compare(a: DecimalText, b: DecimalText): -1 | 0 | 1;
@@ -17,7 +18,7 @@ export interface DecimalFunctions {
   rounded(a: DecimalText, digits: number): DecimalText;
   /** Without zeros at the end, but with at least `digits` digits after the point. */
   trimmed(a: DecimalText, digits?: number): DecimalText;
-  /** For drawing alone. */
+  /** The nearest `Number`, for drawing alone: never compare or add prices with it. */
   toNumber(a: DecimalText): number;
 }
 export const Decimal: DecimalFunctions;
@@ -41,9 +42,12 @@ export class Book {
   readonly reason?: string;
   readonly bestBid?: Level;
   readonly bestAsk?: Level;
+  /** Ask − bid, exactly; null while a side is empty, as the two below. */
   readonly spread: DecimalText | null;
   readonly mid: DecimalText | null;
+  /** Of the mid price, with 4 digits. */
   readonly spreadPercent: DecimalText | null;
+  /** The best levels of each side for a depth chart. */
   depth(count: number): { bids: DepthRow[]; asks: DepthRow[] };
 }
 
@@ -59,6 +63,7 @@ export class Sparkline {
   readonly gaps: { from: Microseconds; to: Microseconds }[];
   readonly first?: DecimalText;
   readonly last?: DecimalText;
+  /** Last − first, exactly; null without points. */
   readonly change: DecimalText | null;
   readonly changePercent: DecimalText | null;
   readonly trend: "up" | "down" | "flat";
@@ -156,13 +161,17 @@ export interface Info {
   /** Messages that this iteration was too slow for. */
   skipped?: number;
 }
+/** `waiting`: nothing is sure until a snapshot comes. */
 export type SubscriptionState = "pending" | "waiting" | "live" | "failed" | "cancelled";
 
+/** What `subscribe` returns. An iteration has a queue of its own: of channels of state it gets the newest; of trades 1,000 messages wait. */
 export interface Subscription<C extends Channel = Channel> extends AsyncIterable<{ value: Values[C] | undefined; info: Info }> {
   readonly request: Request<C>;
   readonly state: SubscriptionState;
+  /** The newest; of a wildcard that of the stream that changed last. */
   readonly value?: Values[C];
   readonly error?: Problem;
+  /** Ends it; the connection and other subscriptions stay. */
   cancel(): void;
 }
 
@@ -181,23 +190,30 @@ export interface Options {
 }
 export type ConnectionState = "connecting" | "connected" | "reconnecting" | "disconnected";
 
+/** A connection to a gateway that comes back by itself, and the streams on it. */
 export class Tidegate {
   constructor(options?: Options);
   readonly state: ConnectionState;
   readonly welcome?: Record<string, unknown>;
   readonly feeds: ReadonlyMap<string, Feed>;
+  /** Subscribes, now or as soon as there is a connection. Equal requests share one stream. */
   subscribe<C extends Channel>(
     request: Request<C>, listener?: (value: Values[C] | undefined, info: Info) => void): Subscription<C>;
+  /** Fresh snapshots of everything at another class: 0, 100, 250, 1000 or 5000 ms. */
   configure(options: { intervalMilliseconds: number }): void;
   /** A request with a reply of its own: `{op: "alert", action: "ack", alert: "…"}`. Fails with the gateway's error, or `not_connected`. */
   ask(request: { op: string } & Record<string, unknown>): Promise<Record<string, unknown>>;
+  /** Stops data but for heartbeats, until `resume`. */
   pause(): void;
   resume(): void;
+  /** Tries now instead of waiting for the back-off. */
   reconnect(): void;
+  /** Ends the connection for good. */
   close(): void;
   /** Returns a function that takes the listener off. */
   on(name: "state", listener: (state: ConnectionState, detail: { reason?: string; inMilliseconds?: number; resumed?: boolean }) => void): () => void;
   on(name: "feeds", listener: (feeds: ReadonlyMap<string, Feed>) => void): () => void;
+  /** Updates of a stream are missing; a snapshot follows, or, of trades, they are lost. */
   on(name: "gap", listener: (gap: { channel: string; symbol: string; reason: string }) => void): () => void;
   on(name: "error", listener: (error: Problem & { retry: boolean; impact?: string }) => void): () => void;
   on(name: "welcome" | "heartbeat" | "notice", listener: (message: Record<string, unknown>) => void): () => void;

@@ -1,11 +1,8 @@
 /**
  * tidegate.js: the client side of `tidegate.v1`, the protocol of a Tidegate gateway, in one ES module.
  *
- * Runs in browsers, workers, Node and Deno. `tidegate.d.ts` beside it has the types; the guide is `JavaScriptClient.md`.
- *
- *     import { Tidegate } from "/tidegate.js";
- *     const gateway = new Tidegate();
- *     gateway.subscribe({ channel: "pulse", symbol: "kraken:BTC-USD" }, (pulse) => console.log(pulse.price));
+ * Runs in browsers, workers, Node and Deno. What is exported is documented in `tidegate.d.ts`, which editors read; the guide is
+ * `JavaScriptClient.md`.
  *
  * Everything a server sends is checked before it is used. A message that breaks the protocol costs the connection, never
  * the page. Every table and queue has a bound, named here.
@@ -58,11 +55,9 @@ const NAMELESS_CHANNELS = new Set(["status", "alerts"]);
 
 /** Exact arithmetic on decimal strings. Every function throws `RangeError` for text that is no decimal. */
 export const Decimal = {
-  /** Whether the text is a decimal: digits, perhaps a sign and a point. Exponents are none. */
   isValid(text) {
     return typeof text === "string" && text.length <= DECIMAL_LIMIT && /^-?\d+(\.\d+)?$/.test(text);
   },
-  /** −1, 0 or 1: by value, so that "1.0" equals "1.00". */
   compare(a, b) {
     const [x, y] = aligned(a, b);
     return x < y ? -1 : x > y ? 1 : 0;
@@ -79,19 +74,16 @@ export const Decimal = {
     const x = parsed(a), y = parsed(b);
     return text(x.value * y.value, x.scale + y.scale);
   },
-  /** `part` in percent of `whole` with `digits` digits after the point, rounded half to even; null where `whole` is not positive. */
   percent(part, whole, digits = 2) {
     const [x, y] = aligned(part, whole);
     if (y <= 0n) return null;
     return text(divided(x * 100n * 10n ** BigInt(digits), y), digits);
   },
-  /** The text with exactly `digits` digits after the point, rounded half to even. */
   rounded(a, digits) {
     const { value, scale } = parsed(a);
     if (scale <= digits) return text(value * 10n ** BigInt(digits - scale), digits);
     return text(divided(value, 10n ** BigInt(scale - digits)), digits);
   },
-  /** Without zeros at the end: "169.45000000" is "169.45". Keeps at least `digits` digits after the point. */
   trimmed(a, digits = 0) {
     const { scale } = parsed(a);
     if (scale <= digits) return a;
@@ -100,7 +92,6 @@ export const Decimal = {
     while (end > least && a[end - 1] === "0") end -= 1;
     return a.slice(0, a[end - 1] === "." ? end - 1 : end);
   },
-  /** The nearest `Number`, for drawing. Never compare or add prices with it. */
   toNumber(a) {
     parsed(a);
     return Number(a);
@@ -164,17 +155,11 @@ function short(value) {
 
 // MARK: What streams become
 
-/**
- * An order book, merged from its snapshot and updates. `bids` and `asks` are `[price, size]` of decimal strings, best first.
- */
 export class Book {
   bids = [];
   asks = [];
-  /** The venue's time of the last change, µs; undefined if it has said none. */
   time = undefined;
-  /** `live`, or `syncing`: the gateway has lost it, nothing is known until a snapshot comes, and both sides are empty. */
   state = "live";
-  /** Why it is not live; undefined where it is. */
   reason = undefined;
 
   static from(data) {
@@ -202,25 +187,18 @@ export class Book {
 
   get bestBid() { return this.bids[0]; }
   get bestAsk() { return this.asks[0]; }
-  /** Ask − bid, exactly; null while a side is empty. */
   get spread() {
     return this.bids.length && this.asks.length ? Decimal.subtract(this.asks[0][0], this.bids[0][0]) : null;
   }
-  /** The middle of the best bid and ask, exactly; null while a side is empty. */
   get mid() {
     if (!this.bids.length || !this.asks.length) return null;
     return Decimal.multiply(Decimal.add(this.asks[0][0], this.bids[0][0]), "0.5");
   }
-  /** The spread in percent of the mid price, with 4 digits; null while a side is empty. */
   get spreadPercent() {
     const spread = this.spread;
     return spread === null ? null : Decimal.percent(spread, this.mid, 4);
   }
 
-  /**
-   * The best `count` levels of each side for a depth chart: `{price, size, total, share}`. `total` is the exact cumulative size;
-   * `share` (0…1) is it over the larger of both sides' totals.
-   */
   depth(count) {
     const sum = (levels) => {
       let total = "0";
@@ -262,16 +240,12 @@ function order(a, b) {
   return x < y ? -1 : x > y ? 1 : Decimal.compare(a, b);
 }
 
-/** A line of prices: `points[i]` is the last price of the slice that starts at `from` + i × `step` µs. */
 export class Sparkline {
   range = "";
   from = 0;
-  /** µs. */
   step = 0;
   points = [];
-  /** When the gateway began to observe the market, µs; undefined while it has observed nothing of this line. */
   coveredFrom = undefined;
-  /** The times after `coveredFrom` that nobody observed, `{from, to}` in µs: the points there repeat the price before. */
   gaps = [];
 
   static from(data) {
@@ -309,17 +283,14 @@ export class Sparkline {
 
   get first() { return this.points[0]; }
   get last() { return this.points.at(-1); }
-  /** Last − first, exactly; null without points. */
   get change() { return this.points.length ? Decimal.subtract(this.last, this.first) : null; }
   get changePercent() { return this.points.length ? Decimal.percent(this.change, this.first) : null; }
-  /** `up`, `down` or `flat`: of the same two points as `change`. */
   get trend() {
     const sign = this.points.length ? Decimal.compare(this.last, this.first) : 0;
     return sign > 0 ? "up" : sign < 0 ? "down" : "flat";
   }
 }
 
-/** Candles of one interval, oldest first, each time once. What was not observed has no candle: neighbours may be apart. */
 export class CandleSeries {
   interval = "";
   candles = [];
@@ -330,13 +301,9 @@ export class CandleSeries {
     return series.merge(data.candles);
   }
 
-  /** The newest, which is open unless its `closed` says otherwise. */
   get last() { return this.candles.at(-1); }
 
-  /**
-   * Puts each candle in place of the one of its `time`, unless that has a higher `rev`. Takes an update of the stream, or a page
-   * of `/v1/candles`. Of more than 5,000 the oldest go. O(log n) a candle, O(n) for one that comes between others.
-   */
+  /** O(log n) a candle, O(n) for one that comes between others. */
   merge(candles) {
     for (const candle of list(candles, CANDLE_LIMIT, "candles")) {
       need(isObject(candle), "a candle");
@@ -361,10 +328,8 @@ export class CandleSeries {
   }
 }
 
-/** The rules of an owner, as its alerts have them, oldest first. */
 export class AlertList {
   alerts = [];
-  /** Whether the gateway keeps them; false where they end with its process. */
   isKept = true;
 
   static from(data) {
@@ -401,28 +366,20 @@ function checkedTrades(data) {
   return trades;
 }
 
-const DECIMAL_FIELDS = [
+const DECIMAL_FIELDS = new Set([
   "bid", "ask", "bid_size", "ask_size", "price", "previous", "change_pct", "change_pct_24h", "last", "open_24h", "high_24h",
   "low_24h", "volume_24h", "quote_volume_24h", "vwap_24h", "change_24h",
-];
+]);
 
 function checkedRecord(data) {
-  for (const field of DECIMAL_FIELDS) {
-    need(data[field] === undefined || Decimal.isValid(data[field]), field);
-  }
+  for (const field in data) need(!DECIMAL_FIELDS.has(field) || Decimal.isValid(data[field]), field);
   return data;
 }
 
 // MARK: Subscriptions
 
-/**
- * What `subscribe` returns. Its listener gets `(value, info)`: the whole value, merged (a `Book`, a `Sparkline`, the ticker …),
- * and what came. `cancel()` ends it; the connection and other subscriptions stay.
- */
 class Subscription {
-  /** `pending`, `live`, `waiting` (nothing is sure until a snapshot comes), `failed`, `cancelled`. */
   state = "pending";
-  /** Why it failed, or is tried again: `{code, message, hint}`. */
   error = undefined;
   #gateway;
   #listener;
@@ -434,7 +391,6 @@ class Subscription {
     this.#listener = listener;
   }
 
-  /** The newest value; undefined before the first. Of a wildcard: that of the stream that changed last. */
   value = undefined;
 
   cancel() {
@@ -453,10 +409,6 @@ class Subscription {
     for (const waiter of this.#waiters) waiter.push({ value, info });
   }
 
-  /**
-   * `for await (const {value, info} of subscription)`. Of channels of state a slow reader gets the newest; of trades at most 1,000
-   * messages wait, and `info.skipped` of the next says how many went. Each iteration has its own queue.
-   */
   [Symbol.asyncIterator]() {
     const queue = [];
     const isState = STATE_CHANNELS.has(this.request.channel);
@@ -559,21 +511,9 @@ function hostEnvironment() {
   };
 }
 
-/**
- * A connection to a gateway that comes back by itself, and the streams on it.
- *
- * Events, with `on(name, listener)`, which returns a function that takes the listener off again:
- * - `state` `(state, detail)`: `connecting`, `connected`, `reconnecting` `{reason, inMilliseconds}`, `disconnected` `{reason}`.
- * - `welcome` `(welcome)`; `heartbeat` `(heartbeat)`; `notice` `(notice)`; `error` `(error)`: as the protocol has them.
- * - `feeds` `(feeds)`: a `Map` from venue to `{state, indicator, age_ms, …}`, with each heartbeat and status.
- * - `gap` `({channel, symbol, reason})`: updates of a stream are missing; a snapshot follows, or, of trades, they are lost.
- */
 export class Tidegate {
-  /** `connecting`, `connected`, `reconnecting`, `disconnected`. */
   state = "disconnected";
-  /** What the last `welcome` said; undefined before. */
   welcome = undefined;
-  /** State and age of each feed, by venue, as the last heartbeat told. */
   feeds = new Map();
 
   #environment;
@@ -610,10 +550,6 @@ export class Tidegate {
   #unhook = [];
   #connection = 0;
 
-  /**
-   * @param options `url` (else the page's own host), `token` (text, or a function that returns one or a promise of one, asked for each
-   *   connection and before a token ends), `client`, `heartbeatSeconds` 1…60 (5), `pausesWhenHidden` (true), `environment`.
-   */
   constructor(options = {}) {
     this.#environment = { ...hostEnvironment(), ...(options.environment ?? {}) };
     this.#url = streamURL(options.url, this.#environment.location);
@@ -635,14 +571,6 @@ export class Tidegate {
     return () => this.#listeners.get(name)?.delete(listener);
   }
 
-  /**
-   * Subscribes, now or as soon as there is a connection. Equal requests share one stream.
-   *
-   * @param request `channel`, `symbol` (with a `*` for wildcards), `depth`, `range`, `points`, `interval`,
-   *   `intervalMilliseconds`.
-   * @param listener gets `(value, info)`; `info` has `type` (`snapshot`, `update`, `gap`, `state`, `failed`), `symbol`, `reason`, `data`.
-   *   With `gap`, `state` and `failed` the value is undefined.
-   */
   subscribe(request, listener) {
     const item = wish(request);
     const key = keyOf(item);
@@ -666,10 +594,8 @@ export class Tidegate {
     return subscription;
   }
 
-  /** Asks for fresh snapshots of everything at another class: 0, 100, 250, 1000 or 5000 ms. */
   configure({ intervalMilliseconds }) { this.#request({ op: "configure", interval_ms: intervalMilliseconds }, "other"); }
 
-  /** Stops data but for heartbeats, until `resume`. */
   pause() {
     if (this.#isPaused) return;
     this.#isPaused = true;
@@ -681,12 +607,6 @@ export class Tidegate {
     this.#request({ op: "resume" }, "other");
   }
 
-  /**
-   * A request of the protocol with a reply of its own, such as `{op: "alert", action: "ack", alert: "…"}`.
-   *
-   * @returns a promise of the reply. It fails with an `Error` that has `code`, `message` and `hint`: the gateway's own, or `not_connected`
-   *   where there is no connection or it ends before the reply.
-   */
   ask(request) {
     return new Promise((resolve, reject) => {
       const answered = { resolve, reject: (error) => reject(Object.assign(new Error(error.message), error)) };
@@ -695,14 +615,12 @@ export class Tidegate {
     });
   }
 
-  /** Tries now instead of waiting for the back-off. */
   reconnect() {
     if (this.#isStopped || this.state !== "reconnecting") return;
     this.#attempt = 0;
     this.#connect();
   }
 
-  /** Ends the connection for good. */
   close() {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -1124,7 +1042,7 @@ export class Tidegate {
       entry.error = undefined;
       for (const subscription of entry.subscriptions) {
         if (subscription.state === "pending" || subscription.state === "failed") this.#mark(subscription, "waiting");
-        if (stream.isSynced) this.#hand(stream, subscription, { type: "snapshot", reason: "shared" });
+        if (stream.isSynced) this.#hand(stream, subscription, { type: "snapshot", reason: "shared", ...about(stream) });
       }
     }
     return stream;
@@ -1132,7 +1050,7 @@ export class Tidegate {
 
   #hand(stream, subscription, info) {
     if (subscription.state !== "live") subscription.state = "live";
-    subscription._deliver(stream.value, { ...about(stream), ...info });
+    subscription._deliver(stream.value, info);
   }
 
   #failed(entry, error) {
@@ -1170,7 +1088,7 @@ export class Tidegate {
       stream.seq = seq;
       stream.isSynced = true;
       this.#timer(`gap ${number}`);
-      this.#publish(stream, { type: "snapshot", reason: short(message.reason), data: message.data, time: message.time });
+      this.#publish(stream, { type: "snapshot", reason: short(message.reason), ...about(stream), data: message.data, time: message.time });
       return;
     }
     if (!stream.isSynced && STATE_CHANNELS.has(stream.channel)) return;
@@ -1184,7 +1102,7 @@ export class Tidegate {
     stream.value = merged(stream, message.data, false);
     stream.seq = seq;
     stream.isSynced = true;
-    this.#publish(stream, { type: "update", data: message.data, time: message.time });
+    this.#publish(stream, { type: "update", ...about(stream), data: message.data, time: message.time });
   }
 
   /** The gateway sends one by itself after a gap; if it does not, the stream is subscribed to again. */

@@ -1,14 +1,22 @@
-import { el, setText } from "../dom.js";
+import { el, onBeat, setText } from "../dom.js";
 import { ARROWS, direction, percent } from "../format.js";
 
-/** A change in percent, with an arrow and a sign, so that colour is never alone. */
+/** A change of 24 h in percent, with an arrow and a sign, so that colour is never alone. */
 export class ChangeChip {
   element = el("span", { class: "chip" });
+  #shown;
+  #next;
 
-  show(decimal, what = "24 h") {
-    const way = direction(decimal);
-    this.element.dataset.direction = way;
-    setText(this.element, decimal === undefined || decimal === null ? "–" : `${ARROWS[way]} ${percent(decimal)}`);
-    this.element.setAttribute("aria-label", decimal === undefined || decimal === null ? "no change known" : `${percent(decimal)} in ${what}`);
+  show(decimal) {
+    this.#next = decimal ?? null;
+    if (this.#next !== this.#shown) onBeat(this.#draw);
   }
+
+  #draw = () => {
+    if (this.#next === this.#shown) return;
+    const decimal = (this.#shown = this.#next), way = direction(decimal);
+    this.element.dataset.direction = way;
+    setText(this.element, decimal === null ? "–" : `${ARROWS[way]} ${percent(decimal)}`);
+    this.element.setAttribute("aria-label", decimal === null ? "no change known" : `${percent(decimal)} in 24 h`);
+  };
 }

@@ -1,8 +1,8 @@
-import { el } from "../dom.js";
+import { button, el } from "../dom.js";
 
 /** What is there when nothing is: what happened, why it matters, what to do. */
 export function emptyState({ title, why, action, onAction }) {
   return el(
     "div", { class: "empty card" }, el("h2", {}, title), why ? el("p", { class: "muted" }, why) : null,
-    action ? el("button", { class: "button button-primary", type: "button", onclick: onAction }, action) : null);
+    action ? button(action, onAction, "primary") : null);
 }

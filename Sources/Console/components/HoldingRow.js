@@ -1,5 +1,6 @@
-import { el, icon, setText } from "../dom.js";
+import { el, iconButton, setText } from "../dom.js";
 import { price as priceText, symbolParts } from "../format.js";
+import { showDead, whyPlace } from "../health.js";
 import { holdingFigures } from "../valuation.js";
 import { PnLChip } from "./PnLChip.js";
 import { Sparkline } from "./Sparkline.js";
@@ -16,13 +17,12 @@ export class HoldingRow {
     this.line = new Sparkline();
     this.value = el("span", { class: "price" }, "–");
     this.share = el("span", { class: "caption" });
-    this.why = el("span", { class: "why-dead", hidden: true });
     this.element = el(
       "li", { class: "row holding" },
       el("a", { class: "row-name", href: `#/market/${encodeURIComponent(holding.symbol)}` },
-        el("strong", {}, market), el("span", { class: "caption" }, `${holding.amount} ${base} · ${venue}`), this.share, this.why),
+        el("strong", {}, market), el("span", { class: "caption" }, `${holding.amount} ${base} · ${venue}`), this.share, whyPlace()),
       this.line.element, el("div", { class: "row-price" }, this.value, this.chip.element),
-      el("button", { class: "icon-button", type: "button", "aria-label": `Remove the holding of ${market}`, onclick: onRemove }, icon(CROSS)));
+      iconButton(CROSS, `Remove the holding of ${market}`, onRemove));
   }
 
   show(figures, why) {
@@ -30,9 +30,7 @@ export class HoldingRow {
     setText(this.value, priceText(value === undefined ? undefined : rounded(value), this.quote));
     if (this.holding.cost === undefined) this.chip.show(day, dayPercent, "in 24 hours");
     else this.chip.show(gain, gainPercent, "since it was bought");
-    this.element.classList.toggle("is-dead", why !== null);
-    this.why.hidden = why === null;
-    setText(this.why, why ?? "");
+    showDead(this.element, why);
   }
 
   showShare(percent) { setText(this.share, percent === null ? "" : `${percent}% of the total`); }

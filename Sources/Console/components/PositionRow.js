@@ -1,5 +1,6 @@
-import { el, icon, setText } from "../dom.js";
+import { el, iconButton, setText } from "../dom.js";
 import { price as priceText, symbolParts } from "../format.js";
+import { showDead, whyPlace } from "../health.js";
 import { positionFigures } from "../valuation.js";
 import { PnLChip } from "./PnLChip.js";
 
@@ -13,15 +14,14 @@ export class PositionRow {
     this.quote = quote;
     this.chip = new PnLChip(quote);
     this.mark = el("span", { class: "caption" }, "Mark –");
-    this.why = el("span", { class: "why-dead", hidden: true });
     this.element = el(
       "li", { class: `row holding ${position.side}` },
       el("a", { class: "row-name", href: `#/market/${encodeURIComponent(position.symbol)}` },
         el("strong", {}, market),
-        el("span", { class: "caption" }, el("span", { class: "side" }, position.side.toUpperCase()), ` ${position.leverage}x · ${position.size} · ${venue}`), this.why),
+        el("span", { class: "caption" }, el("span", { class: "side" }, position.side.toUpperCase()), ` ${position.leverage}x · ${position.size} · ${venue}`), whyPlace()),
       el("div", { class: "row-price" }, this.chip.element,
         el("span", { class: "caption" }, `Entry ${priceText(position.entry, quote)}`), this.mark),
-      el("button", { class: "icon-button", type: "button", "aria-label": `Remove the ${position.side} position of ${market}`, onclick: onRemove }, icon(CROSS)));
+      iconButton(CROSS, `Remove the ${position.side} position of ${market}`, onRemove));
   }
 
   /** @param why in words, if the price is not the present one; null where it is. */
@@ -29,8 +29,6 @@ export class PositionRow {
     const { gain, gainPercent } = positionFigures(this.position, figures);
     this.chip.show(gain, gainPercent, "unrealised profit or loss");
     setText(this.mark, `Mark ${priceText(figures?.price, this.quote)}`);
-    this.element.classList.toggle("is-dead", why !== null);
-    this.why.hidden = why === null;
-    setText(this.why, why ?? "");
+    showDead(this.element, why);
   }
 }

@@ -1,59 +1,93 @@
-import { el, onFrame, setText } from "../dom.js";
+import { el, onBeat, onSecond, token } from "../dom.js";
 import { price as priceText } from "../format.js";
+import { Decimal } from "/tidegate.js";
 
-/** How long a ring and a roll take, ms: as in the style sheet. What still runs is not begun anew: an animation costs more than a text. */
-const PULSE = 300;
-const ROLL = 200;
+const RING = [{ opacity: 1, transform: "none" }, { opacity: 0, transform: "scale(1.1)" }];
+const FROM = { up: "translateY(100%)", down: "translateY(-100%)" };
+
+/** Tickers out of sight are written once a second, for those who listen, and move nothing. */
+const sight = new IntersectionObserver((entries) => { for (const { target, isIntersecting } of entries) shown.get(target)?.isSeen(isIntersecting); });
+const shown = new WeakMap();
 
 /** A price whose changed digits roll and whose ring pulses when it moves, from the gateway's 100 ms pulse. */
 export class PriceTicker {
   #quote;
   #text = "";
-  #next = null;
-  #pulsedAt = -PULSE;
-  #rolledAt = -ROLL;
-  #way = "";
-  /** Of two equal animations the other one is named, so that each begins anew without a layout in between. */
-  #beat = 0;
+  #next;
+  #drawn;
+  #isMove = false;
+  #way;
   #still = document.createTextNode("");
   #changed = document.createTextNode("");
+  #spoken = document.createTextNode("");
+  #ring = el("span", { class: "ring" });
+  #gone = document.createTextNode("");
+  /** The new digits, and above or below them the old ones that they push out. */
+  #rolling = el("span", {}, this.#changed, el("span", { class: "gone" }, this.#gone));
+  /** Made once and played again: to make an animation costs more than all else that a price does. */
+  #pulse;
+  #rolls = {};
+  #isInSight = true;
 
   constructor(quote, className = "") {
     this.#quote = quote;
-    this.rolling = el("span", {}, this.#changed);
-    this.digits = el("span", { class: "digits", "aria-hidden": "true" }, el("span", {}, this.#still), this.rolling);
-    this.spoken = el("span", { class: "visually-hidden" });
-    this.element = el("span", { class: `ticker price ${className}` }, this.digits, this.spoken);
+    this.element = el(
+      "span", { class: `ticker price ${className}` },
+      el("span", { class: "digits", "aria-hidden": "true" }, el("span", {}, this.#still), this.#rolling),
+      el("span", { class: "visually-hidden" }, this.#spoken), this.#ring);
+    shown.set(this.element, this);
+    sight.observe(this.element);
   }
 
-  /** @param move `up`, `down` or undefined: no pulse, as for a first price. */
-  show(decimal, move) {
-    this.#next = { text: priceText(decimal, this.#quote), move };
-    onFrame(this.#draw);
+  isSeen(isInSight) {
+    this.#isInSight = isInSight;
+    if (isInSight && this.#next !== undefined) onBeat(this.#draw);
+  }
+
+  /** @param isMove whether it pulses: not so a first price. */
+  show(decimal, isMove) {
+    this.#next = decimal;
+    this.#isMove = isMove;
+    (this.#isInSight ? onBeat : onSecond)(this.#draw);
   }
 
   #draw = () => {
-    if (this.#next === null) return;
-    const { text, move } = this.#next;
-    this.#next = null;
+    const text = priceText(this.#next, this.#quote);
     if (text === this.#text) return;
     let same = 0;
     while (same < text.length && text[same] === this.#text[same]) same += 1;
-    this.#text = text;
-    setText(this.spoken, text);
-    this.#still.data = text.slice(0, same);
+    this.#spoken.data = text;
+    if (this.#still.length !== same) this.#still.data = text.slice(0, same);
     this.#changed.data = text.slice(same);
-    if (move !== "up" && move !== "down") return;
-    const now = performance.now(), isTurn = move !== this.#way;
-    this.#way = move;
-    this.#beat = 1 - this.#beat;
-    if (isTurn || now - this.#rolledAt >= ROLL) {
-      this.#rolledAt = now;
-      this.rolling.className = `rolls-${move}-${this.#beat}`;
-    }
-    if (isTurn || now - this.#pulsedAt >= PULSE) {
-      this.#pulsedAt = now;
-      this.element.dataset.pulse = `${move}-${this.#beat}`;
-    }
+    this.#gone.data = this.#text.slice(same);
+    // Of what is seen: several moves may lie between two frames.
+    if (this.#isMove && this.#isInSight && this.#text !== "") this.#move(Decimal.compare(this.#next, this.#drawn) < 0 ? "down" : "up");
+    this.#text = text;
+    this.#drawn = this.#next;
   };
+
+  #move(way) {
+    const pulse = parseFloat(token("duration-pulse")), roll = parseFloat(token("duration-odometer"));
+    // Somebody has asked for little motion.
+    if (!(pulse > 0 && roll > 0)) return;
+    const isTurn = way !== this.#way;
+    if (isTurn) {
+      this.#rolls[this.#way]?.cancel();
+      this.#way = this.element.dataset.way = way;
+    }
+    this.#pulse ??= idle(this.#ring, RING, pulse);
+    this.#rolls[way] ??= idle(this.#rolling, [{ transform: FROM[way] }, { transform: "none" }], roll);
+    for (const each of [this.#pulse, this.#rolls[way]]) {
+      // What still runs is not begun anew, unless the price turns.
+      if (each.playState === "running" && !isTurn) continue;
+      each.currentTime = 0;
+      each.play();
+    }
+  }
+}
+
+function idle(element, frames, duration) {
+  const animation = element.animate(frames, { duration, easing: "ease-out" });
+  animation.cancel();
+  return animation;
 }

@@ -1,4 +1,4 @@
-import { el, setText, stored } from "../dom.js";
+import { button, el, setText, stored } from "../dom.js";
 import { described } from "../rules.js";
 
 /** A beep of so many Hz, twice a second, while anything rings. */
@@ -19,8 +19,8 @@ export class Ringer {
     this.text = el("strong", {});
     this.element = el(
       "div", { class: "ringer", role: "alert", hidden: true }, el("span", { class: "ringer-mark", "aria-hidden": "true" }, "!"), this.text,
-      el("button", { class: "button", type: "button", onclick: () => this.#each("snooze") }, "Snooze"),
-      el("button", { class: "button button-critical", type: "button", onclick: () => this.#each("ack") }, "Dismiss"));
+      button("Snooze", () => this.#each("snooze")),
+      button("Dismiss", () => this.#each("ack"), "critical"));
     alerts.on((list) => this.#show(list));
   }
 

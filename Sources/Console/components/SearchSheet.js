@@ -1,5 +1,6 @@
-import { el } from "../dom.js";
+import { field, foot, openSheet } from "./Sheet.js";
 import { toast } from "./Toast.js";
+import { el } from "../dom.js";
 
 /** Finds markets by symbol, base or name, and hands the chosen one over. */
 export class SearchSheet {
@@ -13,17 +14,10 @@ export class SearchSheet {
     this.input = el("input", { type: "search", id: "search", autocomplete: "off", spellcheck: false, placeholder: "BTC, kraken:ZEC-USD …" });
     this.results = el("ul", { class: "results", "aria-label": "Markets found" });
     this.input.addEventListener("input", () => this.#search());
-    this.element = el(
-      "dialog", { "aria-label": "Add a market" },
-      el("div", { class: "field" }, el("label", { for: "search" }, "Find a market"), this.input), this.results,
-      el("div", { class: "dialog-foot" }, el("button", { class: "button", type: "button", onclick: () => this.element.close() }, "Done")));
   }
 
   open() {
-    document.body.append(this.element);
-    this.element.addEventListener("close", () => this.element.remove(), { once: true });
-    this.element.showModal();
-    this.input.value = "";
+    openSheet("Add a market", field("Find a market", this.input), this.results, foot("Done"));
     this.#search();
   }
 

@@ -1,4 +1,4 @@
-import { el } from "../dom.js";
+import { button, el } from "../dom.js";
 
 /** A dialog over the page that goes from the document when it is closed. */
 export function openSheet(label, ...content) {
@@ -7,6 +7,13 @@ export function openSheet(label, ...content) {
   sheet.addEventListener("close", () => sheet.remove(), { once: true });
   sheet.showModal();
   return sheet;
+}
+
+/** The buttons of a sheet: one that closes it, and what it is for. @param main words of a button that submits, or a button. */
+export function foot(close, main, kind = "primary") {
+  return el(
+    "div", { class: "dialog-foot" }, button(close, (event) => event.currentTarget.closest("dialog").close()),
+    typeof main === "string" ? el("button", { class: `button button-${kind}`, type: "submit" }, main) : main);
 }
 
 /** A field with its label above and its error below. `control` has an id. */

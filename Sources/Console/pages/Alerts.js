@@ -1,7 +1,8 @@
 import { AlarmCell } from "../components/AlarmCell.js";
 import { emptyState } from "../components/EmptyState.js";
-import { choice, field, marketField, openSheet } from "../components/Sheet.js";
-import { el, setText, stored } from "../dom.js";
+import { choice, field, foot, marketField, openSheet } from "../components/Sheet.js";
+import { button, el, setText, stored } from "../dom.js";
+import { said } from "../format.js";
 import { DAYS, described, ruleOf } from "../rules.js";
 import { isAmount } from "../valuation.js";
 
@@ -23,7 +24,7 @@ export class AlertsPage {
     this.symbol = parameter;
     this.list = el("ul", { class: "rows", "aria-label": "Alerts" });
     this.note = el("p", { class: "caption", role: "status" });
-    this.add = el("button", { class: "button button-primary", type: "button", onclick: () => this.#create() }, "Add an alert");
+    this.add = button("Add an alert", () => this.#create(), "primary");
     this.empty = emptyState({
       title: "No active alerts", why: "The gateway watches for you, also while no page is open, and rings here.", action: "Add an alert", onAction: () => this.#create(),
     });
@@ -64,9 +65,7 @@ export class AlertsPage {
   #act(alert, action) {
     if (action !== "delete") return this.#alerts.act(alert, action);
     const sheet = openSheet("Delete the alert", el("h2", {}, `Delete ${alert.name || "this alert"}?`), el("p", { class: "muted" }, "It does not ring again."),
-      el("div", { class: "dialog-foot" },
-        el("button", { class: "button", type: "button", onclick: () => sheet.close() }, "Keep it"),
-        el("button", { class: "button button-critical", type: "button", onclick: () => { sheet.close(); this.#alerts.act(alert, action); } }, "Delete")));
+      foot("Keep it", button("Delete", () => { sheet.close(); this.#alerts.act(alert, action); }, "critical")));
   }
 
   /** Sound and notifications: both are asked for here, never by themselves. */
@@ -123,15 +122,13 @@ export class AlertsPage {
             await this.#alerts.create(name.value.trim() || `${text} ${hero}`.slice(0, 100), rule, key);
             sheet.close();
           } catch (error) {
-            setText(problem, `The alert was not made: ${[error.message, error.hint].filter(Boolean).join(": ")}.`);
+            setText(problem, `The alert was not made: ${said(error)}.`);
           }
         },
       },
       el("h2", {}, "Add an alert"), field("Kind", kind), ...parts.price.slice(0, 3), markets, ...parts.change, parts.price[3], ...parts.alarm, ...parts.countdown,
       field("Name (optional)", name), problem,
-      el("div", { class: "dialog-foot" },
-        el("button", { class: "button", type: "button", onclick: () => sheet.close() }, "Not now"),
-        el("button", { class: "button button-critical", type: "submit" }, "Set the alert"))));
+      foot("Not now", "Set the alert", "critical")));
   }
 }
 

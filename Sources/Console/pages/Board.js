@@ -44,7 +44,7 @@ export class Board {
   enter() {
     this.#undo.push(this.#session.onClient((client) => {
       this.#end();
-      this.#ends = TOPICS.map(([name, last]) => followTopic(this.#session, client, name, last, (documents) => this.#show(name, documents)));
+      this.#ends = TOPICS.map(([name, last]) => followTopic(client, name, last, (documents) => this.#show(name, documents)));
     }));
   }
 

@@ -8,7 +8,7 @@ import { segments } from "../components/Segments.js";
 import { StatisticsGrid } from "../components/StatisticsGrid.js";
 import { TradeList } from "../components/TradeList.js";
 import { el, setText, stored } from "../dom.js";
-import { clock, stretch, symbolParts } from "../format.js";
+import { clock, said, stretch, symbolParts } from "../format.js";
 import { ageOf, whyDead } from "../health.js";
 import { CandleSeries } from "/tidegate.js";
 
@@ -104,7 +104,7 @@ export class Market {
         if (info.type === "failed") return this.#failed(info.error);
         if (pulse === undefined) return;
         hasPulse = true;
-        priced(pulse.price, info.type === "update" ? pulse.direction : undefined);
+        priced(pulse.price, info.type === "update");
         if (pulse.change_pct_24h !== undefined) this.chip.show(pulse.change_pct_24h);
         setText(this.updated, `Last update ${clock(pulse.time ?? info.time)}`);
       }),
@@ -181,7 +181,7 @@ export class Market {
 
   #failed(error) {
     this.element.replaceChildren(emptyState({
-      title: `${this.symbol} is not served here`, why: [error.message, error.hint].filter(Boolean).join(": "),
+      title: `${this.symbol} is not served here`, why: said(error),
       action: "Back to the watchlist", onAction: () => { location.hash = "#/watchlist"; },
     }));
   }

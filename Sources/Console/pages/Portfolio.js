@@ -5,8 +5,8 @@ import { LineChart } from "../components/LineChart.js";
 import { PnLChip } from "../components/PnLChip.js";
 import { PositionRow } from "../components/PositionRow.js";
 import { segments } from "../components/Segments.js";
-import { choice, field, marketField, openSheet } from "../components/Sheet.js";
-import { el, onFrame, setText, stored } from "../dom.js";
+import { choice, field, foot, marketField, openSheet } from "../components/Sheet.js";
+import { button, el, onFrame, setText, stored } from "../dom.js";
 import { price as priceText, symbolParts } from "../format.js";
 import { whyDead } from "../health.js";
 import { holdingFigures, isAmount, positionFigures, summed, valueLine } from "../valuation.js";
@@ -67,7 +67,7 @@ export class Portfolio {
     this.element = el(
       "section", {},
       el("div", { class: "page-head" }, el("h1", {}, "Portfolio"), currency,
-        el("button", { class: "button button-primary", type: "button", onclick: () => this.#add() }, "Add")),
+        button("Add", () => this.#add(), "primary")),
       this.empty, this.content);
   }
 
@@ -221,9 +221,7 @@ export class Portfolio {
         },
       },
       el("h2", {}, "Add to the portfolio"), field("Kind", kind), field("Market", market), markets, field("Amount", amount), costField, positionFields, problem,
-      el("div", { class: "dialog-foot" },
-        el("button", { class: "button", type: "button", onclick: () => sheet.close() }, "Not now"),
-        el("button", { class: "button button-primary", type: "submit" }, "Add"))));
+      foot("Not now", "Add")));
   }
 }
 

@@ -1,6 +1,6 @@
-import { SignInSheet } from "../components/SignInSheet.js";
+import { askForToken } from "../components/SignInSheet.js";
 import { toast } from "../components/Toast.js";
-import { el, stored } from "../dom.js";
+import { button, el, stored } from "../dom.js";
 import { applyTheme } from "../theme.js";
 
 /** The theme, the token, and what is kept in this browser. */
@@ -9,8 +9,8 @@ export class Settings {
     const theme = el("select", { id: "theme", onchange: () => { stored.write("theme", theme.value); applyTheme(); } },
       ...[["system", "As the system"], ["dark", "Dark"], ["light", "Light"]].map(([value, name]) => el("option", { value }, name)));
     theme.value = stored.read("theme", "system");
-    const signIn = el("button", { class: "button", type: "button", onclick: () => new SignInSheet((token, keep) => session.signIn(token, keep)).open() }, "Sign in");
-    const signOut = el("button", { class: "button", type: "button", onclick: () => { session.signOut(); toast("The token is forgotten.", "success"); } }, "Forget the token");
+    const signIn = button("Sign in", () => askForToken((token, keep) => session.signIn(token, keep)));
+    const signOut = button("Forget the token", () => { session.signOut(); toast("The token is forgotten.", "success"); });
     const reset = el("button", {
       class: "button", type: "button", onclick: () => { stored.write("watchlist", null); toast("The watchlist begins anew.", "success"); },
     }, "Begin the watchlist anew");

@@ -3,14 +3,14 @@ import { emptyState } from "../components/EmptyState.js";
 import { PriceTicker } from "../components/PriceTicker.js";
 import { SearchSheet } from "../components/SearchSheet.js";
 import { Sparkline } from "../components/Sparkline.js";
-import { el, icon, setText, stored } from "../dom.js";
-import { price as priceText, spokenPrice, symbolParts } from "../format.js";
-import { whyDead } from "../health.js";
+import { button, el, iconButton, onSecond, setText, stored } from "../dom.js";
+import { price as priceText, said, spokenPrice, symbolParts } from "../format.js";
+import { showDead, whyDead, whyPlace } from "../health.js";
 
 /** Markets shown to somebody who has chosen none. */
 const FIRST_CHOICE = ["BTC", "ETH", "SOL", "ZEC"];
 const LIMIT = 200;
-const UP = "M12 19V5M6 11l6-6 6 6", DOWN = "M12 5v14M6 13l6 6 6-6", CROSS = "M6 6l12 12M18 6L6 18";
+const UP = "M12 19V5M6 11l6-6 6 6", DOWN = "M12 5v14M6 13l6 6 6-6", CROSS = "M6 6l12 12M18 6L6 18", GRIP = "M5 8h14M5 12h14M5 16h14";
 const SPEAKER = "M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
 
 /** The chosen markets, a row each, and how they do together. */
@@ -28,11 +28,11 @@ export class Watchlist {
     for (const [name, figure] of [["Rising", this.figures.up], ["Falling", this.figures.down], ["Moved most", this.figures.best]]) {
       this.summary.append(el("div", {}, el("span", { class: "caption" }, name), figure));
     }
-    this.edit = el("button", { class: "button edit-button", type: "button", onclick: () => this.#toggleEditing() }, "Edit");
+    this.edit = button("Edit", () => this.#toggleEditing(), "edit");
     this.element = el(
       "section", {},
       el("div", { class: "page-head" }, el("h1", {}, "Watchlist"), this.edit,
-        el("button", { class: "button button-primary", type: "button", onclick: () => this.#add() }, "Add a market")),
+        button("Add a market", () => this.#add(), "primary")),
       this.summary, this.list);
   }
 
@@ -75,14 +75,10 @@ export class Watchlist {
     return (wanted.length ? wanted : found).slice(0, 8).map(({ symbol }) => symbol);
   }
 
-  #save() { stored.write("watchlist", this.symbols); }
-
   #add() {
     new SearchSheet(this.#session, (symbol) => {
       if (this.symbols.includes(symbol) || this.symbols.length >= LIMIT) return;
-      this.symbols.push(symbol);
-      this.#save();
-      this.#follow();
+      this.#order([...this.symbols, symbol]);
     }).open();
   }
 
@@ -93,38 +89,90 @@ export class Watchlist {
   #follow() {
     for (const row of this.#rows.values()) row.end();
     this.#rows.clear();
-    this.summary.hidden = this.symbols.length === 0;
-    if (this.symbols.length === 0) {
-      return this.list.replaceChildren(el("li", {}, emptyState({
+    this.list.replaceChildren();
+    this.#show();
+  }
+
+  /** Rows in the order of the symbols. What stays keeps its streams, and what stands where it belongs is not touched. */
+  #show() {
+    const { symbols, list } = this;
+    for (const [symbol, row] of this.#rows) {
+      if (symbols.includes(symbol)) continue;
+      row.end();
+      this.#rows.delete(symbol);
+    }
+    this.summary.hidden = symbols.length === 0;
+    const elements = symbols.map((symbol, place) => {
+      if (!this.#rows.has(symbol)) this.#rows.set(symbol, this.#row(symbol));
+      const row = this.#rows.get(symbol);
+      row.up.disabled = place === 0;
+      row.down.disabled = place === symbols.length - 1;
+      return row.element;
+    });
+    if (elements.length === 0) {
+      elements.push(el("li", {}, emptyState({
         title: "No market is watched", why: "Rows show the price, the change of 24 hours and the line of the day.",
         action: "Add a market", onAction: () => this.#add(),
       })));
     }
-    this.list.replaceChildren(...this.symbols.map((symbol, place) => {
-      const row = new Row(this.client, symbol, {
-        removed: () => { this.symbols.splice(this.symbols.indexOf(symbol), 1); this.#save(); this.#follow(); },
-        moved: (by) => this.#move(symbol, by), changed: () => this.#summarise(),
-        isFirst: place === 0, isLast: place === this.symbols.length - 1,
-      });
-      this.#rows.set(symbol, row);
-      return row.element;
-    }));
+    elements.forEach((element, place) => { if (list.children[place] !== element) list.insertBefore(element, list.children[place] ?? null); });
+    while (list.children.length > elements.length) list.lastChild.remove();
     this.#mark();
+    onSecond(this.#summarise);
+  }
+
+  #row(symbol) {
+    return new Row(this.client, symbol, {
+      removed: () => this.#order(this.symbols.filter((each) => each !== symbol)), moved: (by) => this.#move(symbol, by),
+      dragged: (event) => this.#drag(symbol, event), changed: () => onSecond(this.#summarise),
+    });
+  }
+
+  #order(symbols) {
+    this.symbols = symbols;
+    stored.write("watchlist", symbols);
+    this.#show();
   }
 
   #move(symbol, by) {
-    const place = this.symbols.indexOf(symbol), target = place + by;
-    if (target < 0 || target >= this.symbols.length) return;
-    this.symbols.splice(place, 1);
-    this.symbols.splice(target, 0, symbol);
-    this.#save();
-    this.#follow();
-    this.#rows.get(symbol)?.element.querySelector(by < 0 ? ".move-up" : ".move-down")?.focus();
+    const symbols = [...this.symbols], place = symbols.indexOf(symbol), target = place + by;
+    if (target < 0 || target >= symbols.length) return;
+    symbols.splice(target, 0, ...symbols.splice(place, 1));
+    const focused = document.activeElement;
+    this.#order(symbols);
+    // A row that is put elsewhere loses the focus, and so does a button that has nowhere to go.
+    (focused.disabled ? this.#rows.get(symbol).grip : focused).focus();
+    this.#say(symbol);
+  }
+
+  #say(symbol) {
+    setText(document.getElementById("speech"), `${symbolParts(symbol).market} is ${this.symbols.indexOf(symbol) + 1} of ${this.symbols.length}`);
+  }
+
+  /** The dragged row stays where it is in the document, so that it keeps its pointer: the others go around it. */
+  #drag(symbol, { currentTarget: grip, pointerId }) {
+    const { element } = this.#rows.get(symbol), end = new AbortController(), { signal } = end;
+    const middle = (each) => { const { top, height } = each.getBoundingClientRect(); return top + height / 2; };
+    grip.setPointerCapture(pointerId);
+    element.classList.add("is-dragged");
+    grip.addEventListener("pointermove", ({ clientY }) => {
+      for (let each; (each = element.previousElementSibling) && clientY < middle(each);) element.after(each);
+      for (let each; (each = element.nextElementSibling) && clientY > middle(each);) element.before(each);
+    }, { signal });
+    grip.addEventListener("lostpointercapture", () => {
+      end.abort();
+      element.classList.remove("is-dragged");
+      if (!element.isConnected) return;
+      const places = new Map([...this.list.children].map((each, place) => [each, place]));
+      const place = (each) => places.get(this.#rows.get(each)?.element) ?? places.size;
+      this.#order([...this.symbols].sort((a, b) => place(a) - place(b)));
+      this.#say(symbol);
+    }, { signal });
   }
 
   #mark() { for (const row of this.#rows.values()) row.mark(); }
 
-  #summarise() {
+  #summarise = () => {
     const rows = [...this.#rows.values()].filter(({ change }) => change !== undefined);
     const up = rows.filter(({ change }) => Number(change) > 0).length;
     const down = rows.filter(({ change }) => Number(change) < 0).length;
@@ -132,7 +180,7 @@ export class Watchlist {
     setText(this.figures.up, String(up));
     setText(this.figures.down, String(down));
     setText(this.figures.best, best ? symbolParts(best.symbol).market : "–");
-  }
+  };
 }
 
 class Row {
@@ -140,20 +188,29 @@ class Row {
   #subscriptions = [];
   #price;
 
-  constructor(client, symbol, { removed, moved, changed, isFirst, isLast }) {
+  constructor(client, symbol, { removed, moved, dragged, changed }) {
     this.client = client;
     this.symbol = symbol;
     const { venue, market, base, quote } = symbolParts(symbol);
     this.venue = venue;
     const ticker = new PriceTicker(quote), chip = new ChangeChip(), line = new Sparkline();
-    this.why = el("span", { class: "why-dead", hidden: true });
+    this.up = iconButton(UP, `Move ${market} up`, () => moved(-1), { class: "move-up" });
+    this.down = iconButton(DOWN, `Move ${market} down`, () => moved(1), { class: "move-down" });
+    this.grip = iconButton(GRIP, `Move ${market}: drag it, or press the arrow keys`, undefined, {
+      class: "grip", onpointerdown: dragged,
+      onkeydown: (event) => {
+        if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+        event.preventDefault();
+        moved(event.key === "ArrowUp" ? -1 : 1);
+      },
+    });
     this.element = el(
       "li", { class: "row" },
-      el("a", { class: "row-name", href: `#/market/${encodeURIComponent(symbol)}` }, el("strong", {}, market), el("span", { class: "caption" }, venue), this.why),
+      el("a", { class: "row-name", href: `#/market/${encodeURIComponent(symbol)}` }, el("strong", {}, market), el("span", { class: "caption" }, venue), whyPlace()),
       line.element, el("div", { class: "row-price" }, ticker.element, chip.element),
       el("div", { class: "row-tools" },
-        tool(UP, `Move ${market} up`, () => moved(-1), "move-up", isFirst), tool(DOWN, `Move ${market} down`, () => moved(1), "move-down", isLast),
-        tool(SPEAKER, `Say the price of ${base}`, () => this.#say(base, quote)), tool(CROSS, `Remove ${market}`, removed)));
+        this.grip, this.up, this.down,
+        iconButton(SPEAKER, `Say the price of ${base}`, () => this.#say(base, quote)), iconButton(CROSS, `Remove ${market}`, removed)));
     const changeShown = (percent) => {
       if (percent === undefined) return;
       this.change = percent;
@@ -165,7 +222,7 @@ class Row {
         if (info.type === "failed") return this.#failed(info.error);
         if (pulse === undefined) return;
         this.#price = pulse.price;
-        ticker.show(pulse.price, info.type === "update" ? pulse.direction : undefined);
+        ticker.show(pulse.price, info.type === "update");
         changeShown(pulse.change_pct_24h);
       }),
       client.subscribe({ channel: "ticker", symbol, intervalMilliseconds: 1_000 }, (figures) => {
@@ -178,16 +235,13 @@ class Row {
   }
 
   mark() {
-    const why = this.failure ?? whyDead(this.client, this.venue);
-    this.element.classList.toggle("is-dead", why !== null);
-    this.why.hidden = why === null;
-    setText(this.why, why ?? "");
+    showDead(this.element, this.failure ?? whyDead(this.client, this.venue));
   }
 
   end() { for (const subscription of this.#subscriptions) subscription.cancel(); }
 
   #failed(error) {
-    this.failure = [error.message, error.hint].filter(Boolean).join(": ");
+    this.failure = said(error);
     this.mark();
   }
 
@@ -199,8 +253,3 @@ class Row {
   }
 }
 
-function tool(path, label, onclick, className = "", isOff = false) {
-  return el(
-    "button", { class: `icon-button ${className}`, type: "button", "aria-label": label, title: label, disabled: isOff, onclick },
-    icon(path));
-}

@@ -1,21 +1,23 @@
-import { emptyState } from "../components/EmptyState.js";
 import { segments } from "../components/Segments.js";
 import { field, marketField } from "../components/Sheet.js";
 import { toast } from "../components/Toast.js";
-import { el, setText, stored } from "../dom.js";
+import { button, el, setText, stored } from "../dom.js";
 
-/** The three sizes of a price card, in points. */
-const SIZES = [["small", 155, 155], ["medium", 329, 155], ["large", 329, 345]];
-const RANGES = ["1h", "24h", "7d", "30d", "1y"];
+/** The pictures: the three sizes of a price card, and the line of a row and of a larger one, in points. */
+const PICTURES = [
+  ["small card", 155, 155, "cards/price", "size=small"], ["medium card", 329, 155, "cards/price", "size=medium"], ["large card", 329, 345, "cards/price", "size=large"],
+  ["line", 297, 40, "sparklines", "width=297&height=40"], ["tall line", 297, 60, "sparklines", "width=297&height=60"],
+];
+const RANGES = ["1h", "24h", "7d", "30d", "90d", "1y", "all"];
 /** How often the pictures are asked for, ms: that costs a 304 while nothing has changed. */
 const REFRESH = 5_000;
 
-/** Price cards as the gateway draws them, and their addresses to copy. */
+/** Price cards and lines as the gateway draws them, and their addresses to copy. */
 export class Widgets {
   #session;
   #timer;
   #range = "24h";
-  #isOver = false;
+  #turn = 0;
 
   constructor(session) {
     this.#session = session;
@@ -24,18 +26,18 @@ export class Widgets {
     this.market = market;
     market.addEventListener("change", () => this.#show());
     this.note = el("p", { class: "notice", role: "status" });
-    this.cards = SIZES.map(([size, width, height]) => {
-      const image = el("img", { width, height, alt: `${size} card` }), address = el("code", { class: "address" });
-      const copy = el("button", { class: "button", type: "button", "aria-label": `Copy the address of the ${size} card`, onclick: () => this.#copy(address.textContent) }, "Copy the address");
-      return { size, image, address, element: el("figure", { class: "card widget" }, image, el("figcaption", {}, el("strong", {}, size), address, copy)) };
+    this.pictures = PICTURES.map(([name, width, height, kind, size]) => {
+      const image = el("img", { width, height, alt: name }), address = el("code", { class: "address" });
+      const copy = button("Copy the address", () => this.#copy(address.textContent));
+      copy.setAttribute("aria-label", `Copy the address of the ${name}`);
+      const element = el("figure", { class: "card widget" }, image, el("figcaption", {},
+        el("strong", {}, `${name[0].toUpperCase()}${name.slice(1)} `, el("span", { class: "caption" }, `${width} × ${height}`)), address, copy));
+      return { name, kind, size, image, address, element };
     });
-    this.gallery = el("div", { class: "widgets" }, ...this.cards.map(({ element }) => element));
-    this.absent = emptyState({ title: "This gateway draws no cards", why: "Cards are pictures of a price that a page or a widget can show. Run a gateway that serves /v1/cards." });
-    this.absent.hidden = true;
     this.element = el(
       "section", {}, el("div", { class: "page-head" }, el("h1", {}, "Widgets")),
       el("div", { class: "card" }, field("Market", market), markets, segments("Range", RANGES, this.#range, (range) => { this.#range = range; this.#show(); }), this.note),
-      this.absent, this.gallery);
+      el("div", { class: "widgets" }, ...this.pictures.map(({ element }) => element)));
   }
 
   async enter() {
@@ -43,40 +45,41 @@ export class Widgets {
       const found = await this.#session.instruments("").catch(() => []);
       this.market.value = found.find(({ symbol }) => /:ZEC-USD/.test(symbol))?.symbol ?? found[0]?.symbol ?? "";
     }
-    if (this.#isOver) return;
+    if (this.#turn < 0) return;
     this.#show();
-    this.#timer = setInterval(() => this.#show(), REFRESH);
   }
 
   leave() {
-    this.#isOver = true;
-    clearInterval(this.#timer);
-    for (const { image } of this.cards) if (image.src) URL.revokeObjectURL(image.src);
+    this.#turn = -1;
+    clearTimeout(this.#timer);
+    for (const { image } of this.pictures) URL.revokeObjectURL(image.src);
   }
 
   async #show() {
-    const symbol = this.market.value.trim();
+    const symbol = this.market.value.trim(), turn = (this.#turn += 1);
+    clearTimeout(this.#timer);
     if (symbol === "") return;
-    for (const { size, image, address } of this.cards) {
-      const path = `/v1/cards/price/${encodeURIComponent(symbol)}.svg?size=${size}&range=${this.#range}`;
+    for (const { name, kind, size, image, address } of this.pictures) {
+      const path = `/v1/${kind}/${encodeURIComponent(symbol)}.svg?${size}&range=${this.#range}`;
       setText(address, location.origin + path);
       try {
         const picture = await this.#session.picture(path);
-        if (this.#isOver) return;
+        // Another market, range or page has been chosen meanwhile.
+        if (turn !== this.#turn) return;
         const old = image.src;
         image.src = URL.createObjectURL(picture.blob);
-        image.alt = picture.words || `${size} card of ${symbol}`;
-        if (old) URL.revokeObjectURL(old);
-        this.gallery.hidden = false;
-        this.absent.hidden = true;
+        image.alt = picture.words || `${name} of ${symbol}`;
+        URL.revokeObjectURL(old);
         setText(this.note, "");
       } catch (error) {
-        if (this.#isOver) return;
-        this.absent.hidden = error.code !== "not_found";
-        this.gallery.hidden = error.code === "not_found";
-        return setText(this.note, error.code === "not_found" ? "" : error.message);
+        if (turn !== this.#turn) return;
+        // What does not belong to the market above is no picture of it.
+        for (const each of this.pictures) each.image.removeAttribute("src");
+        setText(this.note, error.message);
+        break;
       }
     }
+    if (turn === this.#turn) this.#timer = setTimeout(() => this.#show(), REFRESH);
   }
 
   async #copy(text) {
