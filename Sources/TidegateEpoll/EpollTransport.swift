@@ -202,6 +202,11 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
         }
         let accepted = try WebSocketHandshake.check(
           answer.head, key: key, subprotocols: [subprotocol], compression: offers)
+        // A server may accept without naming one (RFC 6455 section 4.1): then it speaks something else.
+        guard accepted.subprotocol == subprotocol else {
+          connection.abort()
+          return end(code: nil, reason: "the server does not speak \(subprotocol)")
+        }
         if let deflate = accepted.deflate {
           frames = WebSocketConnection(
             role: .client, limits: WebSocketLimits(messageBytes: EpollTransport.messageLimit), deflate: deflate,

@@ -26,10 +26,10 @@ test("every file of the console is embedded, under its own path", () => {
   assert.equal(source.match(/^#embed/gm).length, files.length);
 });
 
-test("all that a browser loads has at most 215 kB before compression", () => {
+test("all that a browser loads has at most 220 kB before compression", () => {
   const bytes = files.filter((file) => !file.endsWith(".d.ts")).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
   assert.ok(bytes > 100_000, `${bytes} bytes: files are not found`);
-  assert.ok(bytes <= 215_000, `${bytes} bytes`);
+  assert.ok(bytes <= 220_000, `${bytes} bytes`);
 });
 
 /** The files that a page loads: itself, and what it and the frame import, whatever stands behind it. */

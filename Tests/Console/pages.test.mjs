@@ -149,7 +149,7 @@ test("a market is found, added, moved and removed by keyboard alone", { skip, ti
       await browser.keys(TAB);
       return false;
     });
-    await focus("Add a market");
+    await focus("Add");
     await browser.keys(ENTER);
     await eventually("the sheet is open", () => browser.count("dialog[open]"));
     await browser.keys(..."kraken:ZEC");

@@ -8,6 +8,12 @@
  * the page. Every table and queue has a bound, named here.
  */
 
+/** Characters of a message: a whole book is the largest. */
+const MESSAGE_LIMIT = 8 << 20;
+/** Venues whose feeds are known. */
+const FEED_LIMIT = 1_000;
+/** Letters from which on a token is taken out of what a server says. */
+const SECRET_LENGTH = 8;
 /** Items in one `subscribe` or `resume`: 200 stay well under the gateway's 64 KiB for one request. */
 const ITEMS_PER_REQUEST = 200;
 /** Streams of one connection. */
@@ -531,6 +537,8 @@ export class Tidegate {
   #isTokenRefused = false;
   #received = 0;
   #session = undefined;
+  /** The token of this connection: a server that repeats it must not bring it to a page or a log. */
+  #secret = undefined;
   #nextID = 1;
   /** Requests without a reply: id → {kind, items, deadline}. */
   #pending = new Map();
@@ -691,6 +699,7 @@ export class Tidegate {
       return;
     }
     if (this.#isStopped || connection !== this.#connection) return;
+    this.#secret = typeof token === "string" && token.length >= SECRET_LENGTH ? token : undefined;
     let socket;
     try {
       socket = new this.#environment.WebSocket(this.#url, ["tidegate.v1.json"]);
@@ -702,7 +711,7 @@ export class Tidegate {
     socket.onopen = () => { if (socket === this.#socket) this.#opened(token); };
     socket.onmessage = (event) => { if (socket === this.#socket) this.#take(event.data); };
     socket.onerror = () => {};
-    socket.onclose = (event) => { if (socket === this.#socket) this.#closed(event.code, short(event.reason)); };
+    socket.onclose = (event) => { if (socket === this.#socket) this.#closed(event.code, this.#said(event.reason)); };
   }
 
   /** Gives the socket up without waiting for its end: a dead one would not tell. */
@@ -926,6 +935,7 @@ export class Tidegate {
   #take(data) {
     try {
       need(typeof data === "string", "a binary message");
+      need(data.length <= MESSAGE_LIMIT, "a message of more than 8 MiB");
       let message;
       try { message = JSON.parse(data); } catch { need(false, "a message that is no JSON"); }
       need(isObject(message) && typeof message.type === "string", "a message without a type");
@@ -946,7 +956,7 @@ export class Tidegate {
       this.#watchReplies();
       if (answered.asker !== undefined) {
         if (message.type !== "error") return answered.asker.resolve(message);
-        return answered.asker.reject({ code: short(message.code), message: short(message.message), hint: short(message.hint) || undefined });
+        return answered.asker.reject(this.#problem(message));
       }
     }
     switch (message.type) {
@@ -1054,9 +1064,7 @@ export class Tidegate {
   }
 
   #failed(entry, error) {
-    const problem = {
-      code: short(error?.code), message: short(error?.message), hint: short(error?.hint) || undefined,
-    };
+    const problem = this.#problem(error);
     const after = error?.retry_after_ms;
     const isLater = typeof after === "number";
     for (const subscription of entry.subscriptions) {
@@ -1124,9 +1132,10 @@ export class Tidegate {
   #publish(stream, info) {
     for (const subscription of stream.subscriptions()) this.#hand(stream, subscription, info);
     if (stream.channel !== "status") return;
-    for (const feed of list(stream.value.feeds, 1_000, "feeds")) {
+    for (const feed of list(stream.value.feeds, FEED_LIMIT, "feeds")) {
       if (isObject(feed) && typeof feed.venue === "string") this.feeds.set(feed.venue, feed);
     }
+    need(this.feeds.size <= FEED_LIMIT, "too many feeds");
     this.#emit("feeds", this.feeds);
   }
 
@@ -1143,10 +1152,11 @@ export class Tidegate {
     this.#attempt = 0;
     if (isObject(message.feeds)) {
       const venues = Object.entries(message.feeds);
-      need(venues.length <= 1_000, "feeds");
+      need(venues.length <= FEED_LIMIT, "feeds");
       for (const [venue, feed] of venues) {
         if (isObject(feed)) this.feeds.set(venue, { ...this.feeds.get(venue), venue, ...feed });
       }
+      need(this.feeds.size <= FEED_LIMIT, "too many feeds");
       this.#emit("feeds", this.feeds);
     }
     this.#emit("heartbeat", message);
@@ -1214,10 +1224,16 @@ export class Tidegate {
     } catch { /* the session ends at its time, and the next connection asks again */ }
   }
 
+  /** Words of the server, cut, without the token. */
+  #said(value) {
+    return typeof value === "string" && this.#secret !== undefined ? short(value.replaceAll(this.#secret, "…")) : short(value);
+  }
+
+  #problem(error) { return { code: this.#said(error?.code), message: this.#said(error?.message), hint: this.#said(error?.hint) || undefined }; }
+
   #error(message, answered) {
     const error = {
-      code: short(message.code), message: short(message.message), impact: short(message.impact) || undefined,
-      hint: short(message.hint) || undefined, retry: message.retry === true, retry_after_ms: message.retry_after_ms,
+      ...this.#problem(message), impact: this.#said(message.impact) || undefined, retry: message.retry === true, retry_after_ms: message.retry_after_ms,
     };
     if (answered?.kind === "subscribe") {
       for (const entry of answered.entries) {

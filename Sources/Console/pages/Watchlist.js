@@ -29,10 +29,11 @@ export class Watchlist {
       this.summary.append(el("div", {}, el("span", { class: "caption" }, name), figure));
     }
     this.edit = button("Edit", () => this.#toggleEditing(), "edit");
+    const add = button("Add", () => this.#add(), "primary");
+    add.setAttribute("aria-label", "Add a market");
     this.element = el(
       "section", {},
-      el("div", { class: "page-head" }, el("h1", {}, "Watchlist"), this.edit,
-        button("Add a market", () => this.#add(), "primary")),
+      el("div", { class: "page-head" }, el("h1", {}, "Watchlist"), this.edit, add),
       this.summary, this.list);
   }
 
