@@ -168,6 +168,14 @@ monitoring_check() {
   python3 Tests/Peers/monitoring.py "$binary"
 }
 
+# Faults that raise the alerts, and their end; those that fit in a minute and a half.
+drill_check() {
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  command -v prometheus >/dev/null || { missing "prometheus is not installed"; return; }
+  command -v openssl >/dev/null || { missing "openssl is not installed"; return; }
+  TMPDIR="$work" python3 Tests/Peers/drills.py "$binary"
+}
+
 # A gateway that is killed again and again, and what its history has kept.
 kill_check() { # rounds
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
@@ -211,6 +219,7 @@ peer "SIGUSR2: another process takes over the port without a gap" signal_check t
 peer "SIGHUP: certificates are read again" signal_check reload
 peer "SIGKILL: history loses no closed minute, marks its gaps and closes them" kill_check 8
 peer "Prometheus: every query of the dashboard has an answer, every rule is evaluated" monitoring_check
+peer "Drills: faults raise their alerts, tidegate top shows them, and they clear" drill_check
 collect
 serve_venues
 # A stream of the simulated Gate has a message more when somebody joins it. ccxt and the gateway read the same one
