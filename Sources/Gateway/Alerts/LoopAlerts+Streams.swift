@@ -74,6 +74,7 @@ extension LoopAlerts {
         if let document = node.settings.topics.document(name.name) { show(document, as: name) }
       case .wanted(let name), .unwanted(let name):
         if name.channel == .alerts { desk.demand(demand) }
+        if name.channel == .portfolio { node.settings.portfolios.demand(demand) }
       }
     }
   }

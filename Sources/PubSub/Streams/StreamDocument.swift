@@ -82,15 +82,22 @@ package struct StreamDocumentUpdate: Sendable {
   package init(data: SharedBytes) { self.data = data }
 }
 
-/// Which document: that of an owner (`alerts`), or of a name (`topic`).
+/// Which document: that of an owner (`alerts`), of a name (`topic`), or of a portfolio.
 package struct StreamDocumentName: Sendable, Hashable {
   package var channel: ChannelName
   /// The owner, or the name.
   package var name: String
+  /// Of `portfolio`.
+  package var portfolio: PortfolioSubject?
 
   package init(_ channel: ChannelName, _ name: String) {
     self.channel = channel
     self.name = name
+  }
+
+  package init(_ portfolio: PortfolioSubject) {
+    self.init(.portfolio, "")
+    self.portfolio = portfolio
   }
 }
 
@@ -144,6 +151,7 @@ extension StreamKey {
     switch channel {
     case .alerts: owner.map { StreamDocumentName(.alerts, $0) }
     case .topic: StreamDocumentName(.topic, symbol)
+    case .portfolio: portfolio.map { StreamDocumentName($0) }
     default: nil
     }
   }

@@ -9,7 +9,7 @@ package struct StreamID: Sendable, Hashable, RawRepresentable {
 }
 
 package enum ChannelName: String, Sendable, CaseIterable {
-  case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic
+  case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic, portfolio
 
   /// Whether every message matters (`trades`, `topic`); of the others only the latest does.
   package var isEvent: Bool { self == .trades || self == .topic }
@@ -19,7 +19,7 @@ package enum ChannelName: String, Sendable, CaseIterable {
   package var isOfMarket: Bool {
     switch self {
     case .trades, .quote, .ticker, .pulse, .book, .sparkline, .candles: true
-    case .status, .alerts, .topic: false
+    case .status, .alerts, .topic, .portfolio: false
     }
   }
 
@@ -46,6 +46,8 @@ package struct StreamKey: Sendable, Hashable {
   package var scope: [SymbolRules] = []
   /// Of `alerts`: whose rules.
   package var owner: String?
+  /// Of `portfolio`: what is valued.
+  package var portfolio: PortfolioSubject?
 
   package init(
     channel: ChannelName, symbol: String, depth: UInt16 = 0, points: UInt16 = 0, range: ChartRange = .day,
@@ -82,6 +84,7 @@ package enum RateClass {
   package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
     switch channel {
     case .status, .alerts, .topic: return 0
+    case .portfolio: return 1000
     case .pulse: return max(100, nearest(notFasterThan: milliseconds ?? 100))
     case .ticker, .sparkline, .candles:
       let nearest = nearest(notFasterThan: milliseconds ?? 1000)
@@ -100,6 +103,8 @@ package enum StreamLimits {
   package static let defaultPoints: UInt16 = 96
   /// The last documents of a topic that a snapshot shows.
   package static let documents: ClosedRange<Int> = 1...100
+  /// Holdings and positions of all portfolios of a client.
+  package static let portfolioLines = 500
   /// Candles that a snapshot shows.
   package static let candles = 100
 }

@@ -145,7 +145,7 @@ extension StreamPublisher {
           bids: bids, asks: asks, time: stream.view.time, of: state.instrument, to: &out)
       }
       out.append(UInt8(ascii: "}"))
-    case .status, .alerts, .topic: return false
+    case .status, .alerts, .topic, .portfolio: return false
     }
     return true
   }
