@@ -106,8 +106,8 @@ var package = Package(
     house("Alerts", ["MarketData", "Bytes", heap], settings: confinedSettings),
     house("Portfolio", ["MarketData", "Bytes"]),
     // Level 4
-    house("History", ["Alerts", "MarketData", "Bytes", sqlite]),
-    house("PubSub", ["MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
+    house("History", ["Alerts", "Portfolio", "MarketData", "Bytes", sqlite]),
+    house("PubSub", ["Portfolio", "MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
     house("Recordings", ["PubSub", "Venues", "MarketData", "Bytes", "CZlib"], settings: confinedSettings),
     house("Access", ["PubSub", "MarketData", "HTTP1", "Transport", "Bytes"], settings: confinedSettings),
     // Level 5
@@ -115,8 +115,8 @@ var package = Package(
     house(
       "Gateway",
       [
-        "History", "Alerts", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
-        "Transport",
+        "History", "Alerts", "Portfolio", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket",
+        "HTTP1", "Transport",
         "Bytes", "CZlib", "Console", "CBuild", log, configuration,
       ],
       settings: confinedSettings),
@@ -159,13 +159,13 @@ var package = Package(
     .executableTarget(
       name: "alert-trial", dependencies: ["Alerts", "History", "MarketData", "Bytes"], path: "Tests/AlertTrial",
       swiftSettings: settings),
-    tests("History", ["History", "Alerts", "MarketData", "Bytes", "alert-trial", sqlite]),
+    tests("History", ["History", "Alerts", "Portfolio", "MarketData", "Bytes", "alert-trial", sqlite]),
     tests("Venues", ["Venues", "MarketData", "Bytes"]),
     tests("Alerts", ["Alerts", "MarketData", "Bytes"]),
     .testTarget(
       name: "PortfolioTests", dependencies: ["Portfolio", "MarketData", "Bytes", "TestSupport", "TestTraits"],
       exclude: ["oracle.py"], swiftSettings: settings),
-    tests("PubSub", ["PubSub", "MarketData", "WebSocket", "Bytes"]),
+    tests("PubSub", ["PubSub", "Portfolio", "MarketData", "WebSocket", "Bytes"]),
     tests("Recordings", ["Recordings", "PubSub", "Venues", "MarketData", "Bytes"]),
     tests("Access", ["Access", "PubSub", "MarketData", "HTTP1", "Transport", "Bytes"]),
     tests("VenueSimulator", ["VenueSimulator", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes"]),

@@ -61,14 +61,16 @@ extension Gateway {
   /// Ends the loops when no node has clients or is to wait for them any longer; after the nodes were told.
   private func end(_ completion: @escaping @Sendable () -> Void) {
     guard ending.wait(completion) else { return }
-    let countdown = CompletionLatch(nodes.count) { [loops, nodes, ending, history, alerts] in
+    let countdown = CompletionLatch(nodes.count) { [loops, nodes, ending, history, alerts, portfolios] in
       // The loops have ended and nothing else touches the nodes; each holds all of them, itself included.
       let ended = CompletionLatch(loops.count) {
         for node in nodes { node.connect(to: []) }
-        // The rules are in history's file, which closes with it.
+        // Rules and portfolios are in history's file, which closes with it.
         alerts.finish {
-          guard let history else { return ending.arrive() }
-          history.finish { ending.arrive() }
+          portfolios.finish {
+            guard let history else { return ending.arrive() }
+            history.finish { ending.arrive() }
+          }
         }
       }
       for node in nodes { node.loop.execute { node.stopFeeds() } }

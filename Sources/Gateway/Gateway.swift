@@ -36,6 +36,7 @@ package final class Gateway: Sendable {
   let access: Authenticator?
   let history: HistoryKeeper?
   let alerts: AlertDesk
+  let portfolios: PortfolioDesk
   let recordings = RecordingList()
   /// What the nodes began with.
   let settings: NodeSettings
@@ -75,6 +76,9 @@ package final class Gateway: Sendable {
     self.history = history
     let alerts = AlertDesk.open(history?.store.file, limits: configuration.alerts, log: log, kernel: kernel)
     self.alerts = alerts
+    let portfolios = PortfolioDesk.open(
+      history?.store.file, limits: configuration.portfolios, log: log, kernel: kernel)
+    self.portfolios = portfolios
     self.configuration = configuration
     self.log = log
     self.logs = logs
@@ -84,10 +88,11 @@ package final class Gateway: Sendable {
     let tlsLog = TLSLog(FoldedLog(log.of(.tls)) { kernel.monotonicMicroseconds })
     let refusalLog = RefusalLog(
       FoldedLog(log.of(.clients)) { kernel.monotonicMicroseconds }, limits: configuration.limits.admission)
+    let epoch = RandomName.hex(4, from: kernel)
     let settings = NodeSettings(
       node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
       source: configuration.demo ? .simulated : .live,
-      epoch: RandomName.hex(4, from: kernel), clientLimits: clientLimits,
+      epoch: epoch, clientLimits: clientLimits,
       readyFeeds: configuration.readyFeeds, heartbeatSeconds: configuration.heartbeatSeconds,
       compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
@@ -99,12 +104,16 @@ package final class Gateway: Sendable {
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
         report: { refusalLog.refused($0, $1) }),
       access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
-      tlsLog: tlsLog, alerts: alerts, webhookNetworks: configuration.webhookNetworks,
+      tlsLog: tlsLog, topics: PublishedTopics(history?.store.file, epoch: epoch, log: log), alerts: alerts,
+      portfolios: portfolios, webhookNetworks: configuration.webhookNetworks,
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration))
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
-    for node in nodes { node.connect(to: nodes) }
+    for node in nodes {
+      node.connect(to: nodes)
+      node.hub.findPortfolios { portfolios.exists($0, of: $1) }
+    }
     self.loops = loops
     self.nodes = nodes
     var tls: TLSServerContext?
@@ -179,6 +188,7 @@ package final class Gateway: Sendable {
       LoopOutlet(
         nodes: nodes, addresses: WebhookAddresses(allowed: configuration.webhookNetworks), tls: feedTLS,
         timeout: configuration.alerts.webhookTimeout))
+    portfolios.start(PortfolioLoopOutlet(nodes: nodes))
     watchRefusals()
     let connections = configuration.feedConnections
     running.withLock { $0.recorder = recorder }

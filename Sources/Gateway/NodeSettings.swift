@@ -39,9 +39,11 @@ struct NodeSettings: Sendable {
   /// Logs clients whose TLS fails.
   var tlsLog: TLSLog?
   /// What operators publish; one for all nodes.
-  var topics = PublishedTopics()
+  var topics: PublishedTopics
   /// Watches for owners; one for all nodes.
   var alerts: AlertDesk
+  /// Keeps and values portfolios; one for all nodes.
+  var portfolios: PortfolioDesk
   /// What webhooks may be sent to beside the public Internet.
   var webhookNetworks: [IPNetwork] = []
   /// Logs requests and streams, where that is wanted.

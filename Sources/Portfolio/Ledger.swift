@@ -61,7 +61,7 @@ package struct AssetLedger: Sendable, Hashable {
   }
 
   /// Digits after the point of a partial cost.
-  static let costDigits = 18
+  package static let costDigits = 18
 
   package let asset: String
   package let method: CostMethod
@@ -100,6 +100,18 @@ package struct AssetLedger: Sendable, Hashable {
       throw .overflow
     }
     self = new
+  }
+
+  /// The same without a copy to go back to: after an error the ledger is of no more use. O(1), amortised.
+  fileprivate mutating func applyInPlace(_ transaction: PortfolioTransaction) throws(LedgerError) {
+    try Self.validate(transaction)
+    do {
+      try add(transaction)
+    } catch .ledger(let error) {
+      throw error
+    } catch {
+      throw .overflow
+    }
   }
 
   /// - Throws: `.invalid`.
@@ -213,6 +225,25 @@ package struct PortfolioLedger: Sendable, Hashable {
   package init(currency: String, method: CostMethod) {
     self.currency = currency
     self.method = method
+  }
+
+  /// Sums all transactions of a portfolio. O(transactions).
+  /// - Parameter transactions: in the order in which they happened.
+  package init(
+    currency: String, method: CostMethod, _ transactions: some Sequence<PortfolioTransaction>
+  ) throws(LedgerError) {
+    self.init(currency: currency, method: method)
+    for transaction in transactions {
+      let index: Int
+      if let known = indices[transaction.asset] {
+        index = known
+      } else {
+        index = assets.count
+        indices[transaction.asset] = index
+        assets.append(AssetLedger(asset: transaction.asset, currency: currency, method: method))
+      }
+      try assets[index].applyInPlace(transaction)
+    }
   }
 
   /// Transactions are applied in the order in which they happened: the caller sorts them.

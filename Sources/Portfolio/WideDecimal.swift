@@ -142,6 +142,15 @@ package struct WideDecimal: Sendable, Hashable {
 extension WideDecimal {
   /// Appends the number in decimal digits, without zeros at its end.
   package func append(to out: inout ByteBuffer) {
+    if scale <= Int(DecimalText.scaleLimit), let word = magnitude.word, var value = Int64(exactly: word) {
+      // What money mostly is: no allocation.
+      var digits = scale
+      while digits > 0, value % 10 == 0 {
+        value /= 10
+        digits -= 1
+      }
+      return out.append(decimal: isNegative ? -value : value, scale: UInt8(digits))
+    }
     let number = trimmed
     var groups: [UInt64] = []
     var rest = number.magnitude

@@ -36,6 +36,8 @@ struct WideInteger: Sendable, Hashable, Comparable {
   private init(words: InlineWords) { self.words = words }
 
   var isZero: Bool { words.a | words.b | words.c | words.d == 0 }
+  /// The number, if it fits in a word.
+  var word: UInt64? { words.b | words.c | words.d == 0 ? words.a : nil }
   var isOdd: Bool { words.a & 1 != 0 }
   /// Used words, 0…4.
   private var count: Int {

@@ -104,6 +104,10 @@ package final class SubscriberHub {
     _read { yield resolver.directory }
     _modify { yield &resolver.directory }
   }
+  /// Says whether an owner keeps a portfolio of an id; set before the first client comes.
+  package func findPortfolios(_ exists: @escaping @Sendable (_ id: String, _ owner: String) -> Bool) {
+    resolver.hasPortfolio = exists
+  }
   /// The feed states for heartbeats; the gateway replaces them when they change.
   package var feeds: [FeedStatus] {
     get { heartbeats.feeds }

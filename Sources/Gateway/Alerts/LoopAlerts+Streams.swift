@@ -73,7 +73,11 @@ extension LoopAlerts {
       case .wanted(let name) where name.channel == .topic:
         if let document = node.settings.topics.document(name.name) { show(document, as: name) }
       case .wanted(let name), .unwanted(let name):
-        if name.channel == .alerts { desk.demand(demand) } else { node.composites.demand(demand) }
+        switch name.channel {
+        case .alerts: desk.demand(demand)
+        case .portfolio: node.settings.portfolios.demand(demand)
+        default: node.composites.demand(demand)
+        }
       }
     }
   }

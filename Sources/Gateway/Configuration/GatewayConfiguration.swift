@@ -217,6 +217,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var data = DataSettings()
   /// How many rules there may be.
   package var alerts = AlertDesk.Limits()
+  /// How many portfolios there may be.
+  package var portfolios = PortfolioDesk.Limits()
   /// What webhooks may be sent to beside the public Internet.
   package var webhookNetworks: [IPNetwork] = []
   /// Feeds that must be live before the gateway counts as ready: at most as many as are configured.

@@ -99,6 +99,9 @@ struct Setting: Sendable {
     bool("data.backfill", \.data.backfill),
     integer("alerts.per-owner", 0...10_000, \.alerts.rulesOfOwner),
     integer("alerts.total", 0...1_000_000, \.alerts.rules),
+    integer("portfolios.per-owner", 0...1_000, \.portfolios.perOwner),
+    integer("portfolios.total", 0...1_000_000, \.portfolios.total),
+    integer("portfolios.transactions", 0...10_000, \.portfolios.transactions),
     integer("webhooks.per-owner", 0...20, \.alerts.webhooksOfOwner),
     Setting(
       key: "webhooks.networks", allowed: "networks like 10.0.0.0/8 that webhooks may be sent to", isList: true,

@@ -79,8 +79,14 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     guard request.method == "POST", hosts.allows(request.fields["Host"]),
       let name = PublishedTopics.name(in: request.path)
     else { return respond(to: request, on: connection, reply: reply) }
-    reply(
-      node.settings.topics.publish(body, to: name, request, now: node.clock.now()) { node.alerts.announce(name, $0) })
+    let answer = UncheckedTransfer(value: reply)
+    let node: LoopNode = node
+    node.settings.topics.publish(body, to: name, request, now: node.clock.now()) { response, news in
+      node.loop.execute {
+        if let news { node.alerts.announce(name, news) }
+        answer.value(response)
+      }
+    }
   }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
@@ -124,7 +130,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     case .topic:
       reply(
         node.settings.topics.read(
-          venue, after: nil, limit: PublishedTopics.pageLimit, epoch: node.settings.epoch))
+          venue, after: nil, limit: PublishedTopics.pageLimit))
     }
   }
 

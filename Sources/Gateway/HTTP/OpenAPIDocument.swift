@@ -48,6 +48,22 @@ enum OpenAPIDocument {
     "/v1/cards/price/{symbol}.svg": Answer(summary: "A card for a home screen", contentType: "image/svg+xml"),
     "/v1/alerts": Answer(summary: "The alerts of who asks", members: [], statuses: [404], isTagged: false),
     "/v1/alerts/{id}": Answer(summary: "One alert", members: [], statuses: [404, 409], isTagged: false),
+    "/v1/portfolios": Answer(
+      summary: "The portfolios of who asks", members: ["kept", "portfolios", "limit"], statuses: [], isTagged: true),
+    "/v1/portfolios/{id}": Answer(
+      summary: "One portfolio and what is in it",
+      members: ["id", "name", "currency", "method", "revision", "holdings", "positions"], statuses: [409, 412, 422]),
+    "/v1/portfolios/{id}/transactions": Answer(
+      summary: "Its transactions, in pages", members: ["portfolio", "revision", "transactions"],
+      statuses: [409, 412, 422]),
+    "/v1/portfolios/{id}/transactions/{number}": Answer(
+      summary: "One transaction", members: ["number", "kind", "asset", "quantity", "time"], statuses: [412, 422]),
+    "/v1/portfolios/{id}/value": Answer(
+      summary: "What it is worth now", members: ["portfolio", "currency", "state", "value", "holdings", "positions"],
+      isTagged: false),
+    "/v1/portfolios/{id}/curve": Answer(
+      summary: "What it was worth over a range", members: ["portfolio", "currency", "range", "step_s", "points"],
+      isTagged: false),
     "/v1/topics/{name}": Answer(
       summary: "Documents that the operator publishes", members: ["topic", "epoch", "number", "documents"],
       statuses: [404], isTagged: false),
@@ -103,9 +119,9 @@ enum OpenAPIDocument {
       out.append(isFirst ? "{\"name\":" : ",{\"name\":")
       isFirst = false
     }
-    if let open = route.path.firstIndex(of: "{"), let close = route.path.firstIndex(of: "}") {
+    for part in route.path.split(separator: "{").dropFirst() {
       begin()
-      out.append(json: String(route.path[route.path.index(after: open)..<close]))
+      out.append(json: String(part.prefix { $0 != "}" }))
       out.append(",\"in\":\"path\",\"required\":true,\"schema\":{\"type\":\"string\",\"minLength\":1}}")
     }
     for parameter in isReading ? route.parameters : [] {
@@ -132,7 +148,7 @@ enum OpenAPIDocument {
     var statuses = Set(answer.statuses).union(refusals)
     if !isReading { statuses.formUnion([409, 413, 415]) }
     // Whatever names a symbol may name one that there is not.
-    if route.path.hasSuffix("}") || route.path.hasSuffix("}.svg") { statuses.insert(404) }
+    if route.path.contains("}") { statuses.insert(404) }
     for status in statuses.sorted() {
       out.append(",\"")
       out.append(integer: Int64(status))

@@ -211,7 +211,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       let limit = try query.number("limit", 1...PublishedTopics.pageLimit, default: 1)
       let after = query.text("after") == nil ? nil : try query.number("after", 0...Int.max, default: 0)
       reply(
-        node.settings.topics.read(symbol, after: after.map(UInt64.init), limit: limit, epoch: node.settings.epoch))
+        node.settings.topics.read(symbol, after: after.map(UInt64.init), limit: limit))
+    case .portfolios, .portfolio, .portfolioTransactions, .portfolioTransaction, .portfolioValue, .portfolioCurve:
+      try PortfolioAnswer(self, route, symbol, request, body, grant).answer(query, reply, charge)
     case .webhooks, .webhook: try webhooks(request, body, symbol, grant, reply, charge)
     case .alerts, .alert: try alerts(AlertRequest(request, body, path: symbol), grant, reply, charge)
     }

@@ -1,42 +1,100 @@
 import Bytes
 import HTTP1
+import History
+import Logging
 import MarketData
 import PubSub
 import Synchronization
 
 /// The topics of a gateway: written on the internal port, read on both, on every loop.
+///
+/// Where there is a data file a document is written first, and is there for readers once it is in the file; numbers and
+/// their epoch then go on after a restart.
 final class PublishedTopics: Sendable {
   static let prefix = "/v1/topics/"
   /// Documents in one answer at most.
   static let pageLimit = 100
 
+  /// Of the numbers of documents.
+  let epoch: String
   private let board: Mutex<TopicBoard>
+  private let store: TopicStore?
 
-  init(limits: TopicBoard.Limits = .init()) { board = Mutex(TopicBoard(limits: limits)) }
+  /// - Parameter epoch: of this run.
+  init(limits: TopicBoard.Limits = .init(), epoch: String) {
+    board = Mutex(TopicBoard(limits: limits))
+    store = nil
+    self.epoch = epoch
+  }
+
+  /// Takes up the documents of a file. One that cannot be read costs topics alone: they are in memory then, and the log
+  /// says so.
+  init(_ file: DataFile?, limits: TopicBoard.Limits = .init(), epoch: String, log: Logger) {
+    var (board, kept, store) = (TopicBoard(limits: limits), epoch, nil as TopicStore?)
+    if let file {
+      let opened = TopicStore(file: file, kept: limits.kept, bytes: limits.topicBytes)
+      do throws(DataFileError) {
+        let contents = try opened.load(epoch: epoch)
+        for document in contents.documents {
+          board.keep(.init(number: document.number, time: document.time, text: document.text), of: document.topic)
+        }
+        (kept, store) = (contents.epoch, opened)
+      } catch {
+        log.error("topics are not kept in this run", metadata: ["reason": "\(error.description)"])
+      }
+    }
+    self.board = Mutex(board)
+    self.epoch = kept
+    self.store = store
+  }
 
   /// The name in a path; nil if it is another route's.
   static func name(in path: String) -> String? {
     path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
   }
 
-  /// Answers a `POST` with the number that the document got.
-  /// - Parameter announce: called with what was published, before the answer.
+  /// Answers a `POST` with the number that the document got. Never waits; `reply` may be called on another queue.
+  /// - Parameter reply: the answer, and what was published, if it was: announce it before the answer is sent.
   func publish(
-    _ body: [UInt8], to name: String, _ request: HTTPRequestHead, now: Timestamp, announce: (News) -> Void = { _ in }
-  ) -> HTTPResponse {
+    _ body: [UInt8], to name: String, _ request: HTTPRequestHead, now: Timestamp,
+    reply: @escaping @Sendable (HTTPResponse, News?) -> Void
+  ) {
     // A page that somebody has open may send a form here, but not this type without asking first.
     let type = request.fields["Content-Type"]?.prefix { $0 != ";" }
     guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
-      return .error(
-        415, code: "unsupported_type", message: "a document is JSON", hint: "send Content-Type: application/json")
+      return reply(
+        .error(
+          415, code: "unsupported_type", message: "a document is JSON", hint: "send Content-Type: application/json"),
+        nil)
     }
-    let number: UInt64
-    do throws(TopicError) {
-      number = try board.withLock { board throws(TopicError) in try board.publish(body, to: name, now: now) }
-    } catch {
-      return Self.refusal(error)
+    // Numbers are given and handed to the writer in one order, which is the order of its answers.
+    let answer: (HTTPResponse, News?)? = board.withLock { board in
+      let document: TopicBoard.Document
+      do throws(TopicError) { document = try board.prepare(body, for: name, now: now) } catch {
+        return (Self.refusal(error), nil)
+      }
+      guard let store else {
+        board.keep(document, of: name)
+        return (Self.done(name, document.number), News(document))
+      }
+      let kept = StoredDocument(topic: name, number: document.number, time: now, text: document.text)
+      let isTaken = store.submit([kept]) { [self] result in
+        guard case .success = result else { return reply(Self.unavailable, nil) }
+        self.board.withLock { $0.keep(document, of: name) }
+        reply(Self.done(name, document.number), News(document))
+      }
+      return isTaken ? nil : (Self.unavailable, nil)
     }
-    announce(News(TopicBoard.Document(number: number, time: now, text: SharedBytes(body))))
+    if let answer { reply(answer.0, answer.1) }
+  }
+
+  private static var unavailable: HTTPResponse {
+    .error(
+      503, code: "unavailable", message: "the store cannot be written, so it is not certain that this was done",
+      hint: "publish it again", retryAfterMilliseconds: 1_000)
+  }
+
+  private static func done(_ name: String, _ number: UInt64) -> HTTPResponse {
     var out = ByteBuffer()
     out.append("{\"topic\":")
     out.append(json: name)
@@ -47,7 +105,7 @@ final class PublishedTopics: Sendable {
   }
 
   /// Answers a `GET`.
-  func read(_ name: String, after: UInt64?, limit: Int, epoch: String) -> HTTPResponse {
+  func read(_ name: String, after: UInt64?, limit: Int) -> HTTPResponse {
     guard let page = board.withLock({ $0.read(name, after: after, limit: limit) }) else {
       return .error(
         404, code: "unknown_topic", message: "nothing has been published to \(name.prefix(64))",

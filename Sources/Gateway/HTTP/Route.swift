@@ -5,8 +5,8 @@ import PubSub
 enum Route: CaseIterable, Sendable {
   // What stands in a longer path comes before it.
   case welcome, openapi, asyncapi, stream, instruments, status, snapshot, ticker, quote, trades, linePicture, sparkline,
-    candles,
-    rates, book, card, topic, alerts, alert, webhooks, webhook
+    candles, rates, book, card, topic, alerts, alert, webhooks, webhook, portfolios, portfolioTransaction,
+    portfolioTransactions, portfolioValue, portfolioCurve, portfolio
 
   /// A parameter of a route's query.
   struct Parameter: Sendable {
@@ -43,13 +43,21 @@ enum Route: CaseIterable, Sendable {
     case .alert: "/v1/alerts/{id}"
     case .webhooks: "/v1/webhooks"
     case .webhook: "/v1/webhooks/{id}"
+    case .portfolios: "/v1/portfolios"
+    case .portfolio: "/v1/portfolios/{id}"
+    case .portfolioTransactions: "/v1/portfolios/{id}/transactions"
+    case .portfolioTransaction: "/v1/portfolios/{id}/transactions/{number}"
+    case .portfolioValue: "/v1/portfolios/{id}/value"
+    case .portfolioCurve: "/v1/portfolios/{id}/curve"
     }
   }
 
   /// What it serves beside `OPTIONS`.
   var methods: [String] {
     switch self {
-    case .alerts, .webhooks: ["GET", "HEAD", "POST"]
+    case .alerts, .webhooks, .portfolios, .portfolioTransactions: ["GET", "HEAD", "POST"]
+    case .portfolio: ["GET", "HEAD", "PUT", "PATCH", "DELETE"]
+    case .portfolioTransaction: ["GET", "HEAD", "PUT", "DELETE"]
     case .webhook: ["GET", "HEAD", "DELETE"]
     case .alert: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "POST"]
     default: ["GET", "HEAD"]
@@ -58,7 +66,20 @@ enum Route: CaseIterable, Sendable {
 
   var parameters: [Parameter] {
     switch self {
-    case .welcome, .openapi, .asyncapi, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook: []
+    case .welcome, .openapi, .asyncapi, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook, .portfolios,
+      .portfolio, .portfolioTransaction:
+      []
+    case .portfolioValue: [Parameter(name: "currency", allowed: "an asset: EUR")]
+    case .portfolioCurve:
+      [
+        Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
+        Parameter(name: "currency", allowed: "an asset: EUR"),
+      ]
+    case .portfolioTransactions:
+      [
+        Parameter(name: "after", allowed: "the number of a transaction"),
+        Parameter(name: "limit", allowed: "1 to \(PortfolioAnswer.pageLimit)"),
+      ]
     case .instruments:
       [
         Parameter(name: "venue", allowed: "a venue's name"),
@@ -118,7 +139,7 @@ enum Route: CaseIterable, Sendable {
       \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
       HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
             /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
-            /v1/topics/{name} /v1/alerts
+            /v1/topics/{name} /v1/alerts /v1/portfolios
 
       """
   }
@@ -126,17 +147,26 @@ enum Route: CaseIterable, Sendable {
   /// The route of a path, and the symbol or name in it; nil if there is none.
   static func find(_ path: String) -> (route: Route, symbol: String)? {
     for route in allCases {
-      let pattern = route.path
-      guard let open = pattern.firstIndex(of: "{"), let close = pattern.firstIndex(of: "}") else {
-        if path == pattern { return (route, "") }
-        continue
-      }
-      let (prefix, suffix) = (pattern[..<open], pattern[pattern.index(after: close)...])
-      guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count >= prefix.utf8.count + suffix.utf8.count
-      else { continue }
-      return (route, String(path.dropFirst(prefix.count).dropLast(suffix.count)))
+      if let names = names(in: path[...], of: route.path[...]) { return (route, names) }
     }
     return nil
+  }
+
+  /// What stands in a path in place of the pattern's names, with a slash between two; nil if it is another path.
+  private static func names(in path: Substring, of pattern: Substring) -> String? {
+    guard let open = pattern.firstIndex(of: "{"), let close = pattern.firstIndex(of: "}") else {
+      return path == pattern ? "" : nil
+    }
+    let (prefix, suffix) = (pattern[..<open], pattern[pattern.index(after: close)...])
+    guard path.hasPrefix(prefix) else { return nil }
+    let rest = path.dropFirst(prefix.count)
+    guard suffix.contains("{") else {
+      guard rest.hasSuffix(suffix) else { return nil }
+      return String(rest.dropLast(suffix.count))
+    }
+    // Only the last name may have a slash in it.
+    guard let end = rest.firstIndex(of: "/"), let others = names(in: rest[end...], of: suffix) else { return nil }
+    return rest[..<end] + "/" + others
   }
 }
 

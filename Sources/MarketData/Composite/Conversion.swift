@@ -5,6 +5,8 @@ package struct Conversion: Sendable, Equatable {
   /// How many units of the quote asset one unit of the base asset is; at most 12 significant digits, rounded half to
   /// even.
   package var rate: Decimal64
+  /// The same 24 h ago, by the opening prices of the markets on the way; nil where one of them does not have any.
+  package var dayOpen: Decimal64?
   /// The symbols of the markets on the way, from the base to the quote; empty from an asset to itself.
   package var path: [String]
   /// When the oldest price on the way was made; nil from an asset to itself.
@@ -25,6 +27,7 @@ package struct ConversionTable: Sendable {
   package static let oneSidedCost: Int64 = 10_000_000
   /// Significant digits of a rate.
   static let digits = 12
+  private static let one = Decimal64(mantissa: 1, scale: 0)
 
   private struct Market {
     var base: Int
@@ -32,6 +35,8 @@ package struct ConversionTable: Sendable {
     var cost: Int64
     /// Twice the price, as a count of 10^-scale; above 0.
     var twicePrice: Int128
+    /// Of 24 h ago, as a count of 10^-scale.
+    var open: Int64?
     var scale: Int
     var symbol: String
     var time: Timestamp
@@ -61,8 +66,8 @@ package struct ConversionTable: Sendable {
         Market(
           base: index(of: market.instrument.base), quote: index(of: market.instrument.quote),
           cost: cost + Self.stepCost,
-          twicePrice: twicePrice, scale: Int(market.instrument.priceScale), symbol: market.instrument.symbol, time: time
-        ))
+          twicePrice: twicePrice, open: market.open.flatMap { $0 > 0 ? $0 : nil },
+          scale: Int(market.instrument.priceScale), symbol: market.instrument.symbol, time: time))
     }
   }
 
@@ -80,7 +85,7 @@ package struct ConversionTable: Sendable {
 
   /// The best way; nil if there is none. O(markets).
   package func convert(_ base: String, to quote: String) -> Conversion? {
-    guard base != quote else { return Conversion(rate: Decimal64(mantissa: 1, scale: 0), path: [], oldest: nil) }
+    guard base != quote else { return Conversion(rate: Self.one, dayOpen: Self.one, path: [], oldest: nil) }
     guard let start = assets[base], let goal = assets[quote] else { return nil }
     // By number of steps: what it costs to get to an asset, and the last market of the way.
     var costs = [[Int64]](repeating: .init(repeating: .max, count: assets.count), count: Self.longest + 1)
@@ -117,6 +122,7 @@ package struct ConversionTable: Sendable {
 
   private func conversion(_ path: [Int], from start: Int) -> Conversion? {
     var rate = Rounded()
+    var open: Rounded? = Rounded()
     var asset = start
     var oldest = Timestamp.distantFuture
     for index in path {
@@ -127,11 +133,20 @@ package struct ConversionTable: Sendable {
           ? rate.multiply(by: market.twicePrice, over: 2, scale: market.scale)
           : rate.divide(by: market.twicePrice, over: 2, scale: market.scale)
       else { return nil }
+      open = market.open.flatMap { price in
+        guard var product = open else { return nil }
+        let fits =
+          isForward
+          ? product.multiply(by: Int128(price), over: 1, scale: market.scale)
+          : product.divide(by: Int128(price), over: 1, scale: market.scale)
+        return fits ? product : nil
+      }
       asset = isForward ? market.quote : market.base
       oldest = min(oldest, market.time)
     }
     guard let decimal = rate.decimal(digits: Self.digits) else { return nil }
-    return Conversion(rate: decimal, path: path.map { markets[$0].symbol }, oldest: oldest)
+    return Conversion(
+      rate: decimal, dayOpen: open?.decimal(digits: Self.digits), path: path.map { markets[$0].symbol }, oldest: oldest)
   }
 }
 

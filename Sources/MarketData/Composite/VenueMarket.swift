@@ -18,10 +18,13 @@ package struct VenueMarket: Sendable {
   package var volume: Decimal64?
   /// Of 24 h, in quote units.
   package var quoteVolume: Decimal64?
+  /// The price 24 h ago, at the instrument's scale.
+  package var open: Int64?
 
   package init(
     instrument: Instrument, isLive: Bool, reason: String = "", quote: Quote? = nil, last: Int64? = nil,
-    lastTime: Timestamp = .distantPast, volume: Decimal64? = nil, quoteVolume: Decimal64? = nil
+    lastTime: Timestamp = .distantPast, volume: Decimal64? = nil, quoteVolume: Decimal64? = nil,
+    open: Int64? = nil
   ) {
     self.instrument = instrument
     self.isLive = isLive
@@ -31,6 +34,7 @@ package struct VenueMarket: Sendable {
     self.lastTime = lastTime
     self.volume = volume
     self.quoteVolume = quoteVolume
+    self.open = open
   }
 }
 
@@ -39,13 +43,13 @@ extension InstrumentState {
   /// - Parameters:
   ///   - isLive: whether the feed is.
   ///   - reason: why not.
-  ///   - hasFigures: whether the 24 h volumes are wanted.
+  ///   - hasFigures: whether the 24 h figures are wanted.
   package func venueMarket(isLive: Bool, reason: String, hasFigures: Bool, now: Timestamp) -> VenueMarket {
     let figures = hasFigures && (lastPrice != nil || ticker != nil) ? dayTicker(now: now).ticker : nil
     var market = VenueMarket(
       instrument: instrument, isLive: isLive, reason: reason, quote: quote, last: lastTrade?.price ?? lastPrice,
       lastTime: lastTrade?.time ?? chart.lines.lastTradeTime ?? .distantPast, volume: figures?.volume,
-      quoteVolume: figures?.quoteVolume)
+      quoteVolume: figures?.quoteVolume, open: figures?.open)
     // A quote read from a book goes with it, and a venue's own ticker may know a price before the first trade.
     if market.last == nil, let last = ticker?.last {
       market.last = last

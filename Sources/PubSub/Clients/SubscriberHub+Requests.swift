@@ -247,6 +247,7 @@ extension SubscriberHub {
       let key = lists[stream].key
       return !grant.allows(key.channel, key.symbol) || (key.channel == .status && key.scope != grant.scope)
         || (key.channel == .alerts && key.owner != grant.owner)
+        || (key.portfolio.map { $0.scope != grant.scope || ($0.owner != nil && $0.owner != grant.owner) } ?? false)
     }
     guard !forbidden.isEmpty else { return }
     for stream in forbidden {

@@ -13,7 +13,9 @@ extension SubscriberHub {
     // Requests come here with a grant; a client that had none would get nothing.
     let asker = SubscriptionResolver.Asker(
       grant: state.grant ?? .nothing, count: state.memberships.count, limit: desk.subscriptionLimit(state.grant),
-      degraded: state.flow.degraded)
+      degraded: state.flow.degraded,
+      portfolioLines: items.contains { $0.channel == .portfolio }
+        ? state.memberships.subscriptions.reduce(0) { $0 + (lists[$1.stream].key.portfolio?.lines ?? 0) } : 0)
     let resolution = resolver.resolve(items, for: asker, now: now) { key in
       lists.number(of: key).map { state.memberships.index(of: $0) != nil } ?? false
     }

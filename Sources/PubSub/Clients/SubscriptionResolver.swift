@@ -1,4 +1,5 @@
 import MarketData
+import Portfolio
 
 /// Finds the streams that a request names: in the directory, within the client's grant and limits. What is refused, it
 /// explains.
@@ -36,6 +37,8 @@ struct SubscriptionResolver {
     var limit: Int
     /// The slowest rate class forced on it; 0: none.
     var degraded: UInt16
+    /// Lines of the portfolios that it has.
+    var portfolioLines = 0
   }
 
   struct Resolution {
@@ -53,6 +56,8 @@ struct SubscriptionResolver {
   private var wildcardLimit: Int { 4 * nameLimit }
   /// Searches for like names: so many a second for all clients, since each looks at every symbol.
   private var nearSearches = ClientAllowance()
+  /// Whether an owner keeps a portfolio of an id. The gateway sets it.
+  var hasPortfolio: @Sendable (_ id: String, _ owner: String) -> Bool = { _, _ in false }
 
   init(nameLimit: Int) { self.nameLimit = nameLimit }
 
@@ -89,6 +94,7 @@ struct SubscriptionResolver {
     var seen: Set<StreamKey> = []
     var wildcards: Set<StreamKey> = []
     var (examined, lookups, joins) = (0, 0, 0)
+    var portfolioLines = asker.portfolioLines
     for (index, item) in items.enumerated() {
       func fail(_ error: ProtocolError, _ symbol: String?) {
         result.failures.append(.init(item: index, channel: item.channelText, symbol: symbol, error: error))
@@ -103,6 +109,18 @@ struct SubscriptionResolver {
       }
       if item.channel == .alerts, asker.grant.owner == nil {
         fail(Self.nobody, nil)
+        continue
+      }
+      var portfolio: PortfolioSubject?
+      do throws(ProtocolError) {
+        if item.channel == .portfolio {
+          portfolio = try item.portfolio.subject(for: asker.grant, exists: hasPortfolio)
+        } else if !item.portfolio.isEmpty {
+          throw ProtocolError(
+            .badRequest, "\(PortfolioRequestItem.fields.joined(separator: ", ")) are of the channel `portfolio` alone")
+        }
+      } catch {
+        fail(error, nil)
         continue
       }
       for symbol in item.channel.takesNames ? item.symbols : [""] {
@@ -143,8 +161,16 @@ struct SubscriptionResolver {
           var key = Self.key(of: item, name, asker)
           if item.channel == .status { key.scope = asker.grant.scope }
           if item.channel == .alerts { key.owner = asker.grant.owner }
+          key.portfolio = portfolio
           guard seen.insert(key).inserted else { continue }
           let isPresent = isSubscribed(key)
+          if let portfolio, !isPresent {
+            guard portfolioLines + portfolio.lines <= StreamLimits.portfolioLines else {
+              fail(Self.tooManyLines, nil)
+              continue
+            }
+            portfolioLines += portfolio.lines
+          }
           guard isPresent || asker.count + joins < asker.limit else {
             fail(
               ProtocolError(
@@ -196,6 +222,11 @@ struct SubscriptionResolver {
   private static let nobody = ProtocolError(
     .forbidden, "your token does not say who you are, so you have no alerts",
     hint: "use a key of your own, or a token with a `sub`")
+
+  private static let tooManyLines = ProtocolError(
+    .tooManySubscriptions,
+    "a client's portfolios have at most \(StreamLimits.portfolioLines) holdings and positions",
+    hint: "one that is kept counts as \(PortfolioContents.holdingLimit); unsubscribe from others first")
 
   private static func noTopic(_ name: String) -> ProtocolError {
     ProtocolError(

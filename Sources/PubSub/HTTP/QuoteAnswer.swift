@@ -8,6 +8,8 @@ package struct QuotePart: Sendable {
   package var book: CompositeBook.Part?
   /// Where its prices come from.
   package var source = DataSource.live
+  /// Whether its feed is live, whatever its book.
+  package var isFeedLive = true
 }
 
 extension StreamPublisher {
@@ -46,6 +48,7 @@ extension SubscriberHub {
     guard let feed = feeds.first(where: { $0.venue == instrument.venue }) else {
       part.market.isLive = false
       part.market.reason = FeedState.connecting.rawValue
+      part.isFeedLive = false
       return
     }
     part.source = feed.source
@@ -55,6 +58,7 @@ extension SubscriberHub {
     }
     guard feed.state.indicator != "connected" else { return }
     part.market.isLive = false
+    part.isFeedLive = false
     part.market.reason = feed.state.rawValue
   }
 }
@@ -147,8 +151,11 @@ package enum QuoteAnswer {
   }
 
   /// The least real of the parts' sources.
-  package static func source(of parts: some Sequence<QuotePart>) -> DataSource {
-    parts.map(\.source).max { $0.rank < $1.rank } ?? .live
+  package static func source(of parts: some Sequence<QuotePart>) -> DataSource { source(of: parts.map(\.source)) }
+
+  /// The least real of sources.
+  package static func source(of sources: [DataSource]) -> DataSource {
+    sources.max { $0.rank < $1.rank } ?? .live
   }
 
   static func append(

@@ -32,6 +32,7 @@ enum ClientRequest: Equatable {
     /// Of `candles`; 1m if left out.
     var candle: CandleInterval?
     var interval: Int?
+    var portfolio = PortfolioRequestItem()
     /// Of `resume`: where the client stopped.
     var position: StreamPosition?
     /// What is wrong with the item as a whole.

@@ -100,6 +100,16 @@ enum Replies {
       out.append("\",\"points\":")
       out.append(integer: UInt64(key.points))
     }
+    if let portfolio = key.portfolio {
+      if let id = portfolio.id {
+        out.append(",\"portfolio\":")
+        out.append(json: id)
+      }
+      if let currency = portfolio.currency {
+        out.append(",\"currency\":")
+        out.append(json: currency)
+      }
+    }
     if key.channel == .topic {
       out.append(",\"last\":")
       out.append(integer: UInt64(key.points))

@@ -31,7 +31,9 @@ enum RequestParser {
     "configure": ["interval_ms"], "pause": [], "resume": [], "list": [], "ping": ["time"],
     "alert": ControlFields.names,
   ]
-  private static let itemFields = ["channel", "symbols", "depth", "points", "range", "interval", "last", "interval_ms"]
+  private static let itemFields =
+    ["channel", "symbols", "depth", "points", "range", "interval", "last", "interval_ms"]
+    + PortfolioRequestItem.fields
   private static let positionFields = [
     "symbol", "stream", "epoch", "seq", "state", "recovered", "from", "price_increment",
   ]
@@ -113,22 +115,6 @@ enum RequestParser {
     } catch {
       return ParsedRequest(id: fields.id, error: error)
     }
-  }
-
-  private static func describe(_ error: JSONError) -> ProtocolError {
-    let what: String
-    switch error.reason {
-    case .unexpectedEnd: what = "the text ends too early"
-    case .unexpectedByte(let byte):
-      let shown = byte > 0x20 && byte < 0x7F ? "`\(Character(Unicode.Scalar(byte)))`" : "byte \(byte)"
-      what = "unexpected \(shown)"
-    case .badEscape: what = "a bad escape in a string"
-    case .badNumber, .decimal: what = "a bad number"
-    case .tooDeep: what = "more than \(JSONScanner.depthLimit) levels of nesting"
-    case .trailingBytes: what = "something after the end of the object"
-    }
-    return ProtocolError(
-      .badJSON, "not a JSON object: \(what) at byte \(error.offset)", hint: "one message is one JSON object (RFC 8259)")
   }
 
   private static func request(_ fields: Fields, _ json: borrowing JSONScanner) throws(ProtocolError) -> ClientRequest {
@@ -452,6 +438,15 @@ enum RequestParser {
         }
       } else {
         let name = try scanner.decoded(key)
+        if PortfolioRequestItem.fields.contains(name) {
+          let value = try scanner.rawValue()
+          do throws(ProtocolError) {
+            try readPortfolio(name, value, &item.portfolio, scanner, place: "\(list)[\(place)].")
+          } catch {
+            item.error = item.error ?? error
+          }
+          continue
+        }
         let known = itemFields + (hasPosition ? positionFields : [])
         // A request may repeat what a reply said of its stream.
         if !known.contains(name) {

@@ -58,7 +58,7 @@ final class PublishedStream {
     case .candles: ringLimits = .differences(snapshotBytes: CandlesChannel.bytes * StreamLimits.candles)
     case .topic: ringLimits = .events
     case .alerts: ringLimits = .differences(snapshotBytes: 64 << 10)
-    case .quote, .ticker, .pulse, .status, .rate: ringLimits = nil
+    case .quote, .ticker, .pulse, .status, .rate, .portfolio: ringLimits = nil
     }
     var text = ByteBuffer(capacity: 96)
     text.append("\"channel\":\"")
@@ -67,6 +67,10 @@ final class PublishedStream {
     if !key.symbol.isEmpty {
       text.append(",\"symbol\":")
       text.append(json: key.symbol)
+    }
+    if let id = key.portfolio?.id {
+      text.append(",\"portfolio\":")
+      text.append(json: id)
     }
     text.append(",\"stream\":")
     text.append(integer: UInt64(id.rawValue))

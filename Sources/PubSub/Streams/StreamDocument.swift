@@ -89,15 +89,22 @@ package struct StreamDocumentUpdate: Sendable {
   package init(data: SharedBytes) { self.data = data }
 }
 
-/// Which document: that of an owner (`alerts`), of a name (`topic`, `rate`), or of a composite's symbol.
+/// Which document: that of an owner (`alerts`), of a name (`topic`, `rate`), of a portfolio, or of a composite's symbol.
 package struct StreamDocumentName: Sendable, Hashable {
   package var channel: ChannelName
   /// The owner, the name, or the symbol.
   package var name: String
+  /// Of `portfolio`.
+  package var portfolio: PortfolioSubject?
 
   package init(_ channel: ChannelName, _ name: String) {
     self.channel = channel
     self.name = name
+  }
+
+  package init(_ portfolio: PortfolioSubject) {
+    self.init(.portfolio, "")
+    self.portfolio = portfolio
   }
 }
 
@@ -151,6 +158,7 @@ extension StreamKey {
     switch channel {
     case .alerts: owner.map { StreamDocumentName(.alerts, $0) }
     case .topic, .rate: StreamDocumentName(channel, symbol)
+    case .portfolio: portfolio.map { StreamDocumentName($0) }
     default: isComposite ? StreamDocumentName(channel, symbol) : nil
     }
   }

@@ -9,7 +9,7 @@ package struct StreamID: Sendable, Hashable, RawRepresentable {
 }
 
 package enum ChannelName: String, Sendable, CaseIterable {
-  case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic, rate
+  case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic, rate, portfolio
 
   /// Whether every message matters (`trades`, `topic`); of the others only the latest does.
   package var isEvent: Bool { self == .trades || self == .topic }
@@ -19,7 +19,7 @@ package enum ChannelName: String, Sendable, CaseIterable {
   package var isOfMarket: Bool {
     switch self {
     case .trades, .quote, .ticker, .pulse, .book, .sparkline, .candles: true
-    case .status, .alerts, .topic, .rate: false
+    case .status, .alerts, .topic, .rate, .portfolio: false
     }
   }
 
@@ -51,6 +51,8 @@ package struct StreamKey: Sendable, Hashable {
   package var scope: [SymbolRules] = []
   /// Of `alerts`: whose rules.
   package var owner: String?
+  /// Of `portfolio`: what is valued.
+  package var portfolio: PortfolioSubject?
 
   package init(
     channel: ChannelName, symbol: String, depth: UInt16 = 0, points: UInt16 = 0, range: ChartRange = .day,
@@ -107,6 +109,7 @@ package enum RateClass {
     case .status, .alerts, .topic: return 0
     // A table of conversions is made four times a second at most.
     case .rate: return max(250, nearest(notFasterThan: milliseconds ?? 1000))
+    case .portfolio: return 1000
     case .pulse: return max(100, nearest(notFasterThan: milliseconds ?? 100))
     case .ticker, .sparkline, .candles:
       let nearest = nearest(notFasterThan: milliseconds ?? 1000)
@@ -125,6 +128,8 @@ package enum StreamLimits {
   package static let defaultPoints: UInt16 = 96
   /// The last documents of a topic that a snapshot shows.
   package static let documents: ClosedRange<Int> = 1...100
+  /// Holdings and positions of all portfolios of a client.
+  package static let portfolioLines = 500
   /// Candles that a snapshot shows.
   package static let candles = 100
 }

@@ -17,7 +17,7 @@ package enum TopicError: Error, Sendable, Equatable {
 /// feed.
 ///
 /// Each topic numbers its documents from 1 and keeps the newest of them, so that a reader who comes later has them,
-/// and one who comes back asks for what followed. Numbers start over with the process: readers compare the epoch.
+/// and one who comes back asks for what followed. Numbers belong to an epoch, which readers compare.
 package struct TopicBoard: Sendable {
   package struct Limits: Sendable {
     /// Topics at a time; one that is published to stays.
@@ -57,6 +57,8 @@ package struct TopicBoard: Sendable {
 
   private struct Topic {
     var newest: UInt64 = 0
+    /// The highest number that a document was given, kept or not.
+    var given: UInt64 = 0
     var bytes = 0
     /// In order of their numbers.
     var documents: [Document] = []
@@ -72,20 +74,37 @@ package struct TopicBoard: Sendable {
 
   /// Keeps a document as the newest of its topic, and answers its number. O(bytes).
   package mutating func publish(_ text: [UInt8], to name: String, now: Timestamp) throws(TopicError) -> UInt64 {
+    let document = try prepare(text, for: name, now: now)
+    keep(document, of: name)
+    return document.number
+  }
+
+  /// Gives a document its number, which no other gets, and keeps nothing yet: it may have to be written first. The
+  /// topic is there from then on. O(bytes).
+  package mutating func prepare(_ text: [UInt8], for name: String, now: Timestamp) throws(TopicError) -> Document {
     guard Self.isName(name) else { throw .name }
     guard text.count <= limits.documentBytes else { throw .tooLarge(limit: limits.documentBytes) }
     try Self.check(text)
     guard topics[name] != nil || topics.count < limits.topics else { throw .tooMany(limit: limits.topics) }
+    let number = (topics[name]?.given ?? 0) + 1
+    topics[name, default: Topic()].given = number
+    return Document(number: number, time: now, text: SharedBytes(text))
+  }
+
+  /// Keeps a prepared document, or one of an earlier run, as the newest of its topic. Documents are kept in the order
+  /// of their numbers, of which some may be left out.
+  package mutating func keep(_ document: Document, of name: String) {
     var topic = topics[name] ?? Topic()
+    precondition(document.number > topic.newest, "documents are kept in the order of their numbers")
     // A copy of the documents' list is of at most `kept` references.
-    topic.newest += 1
-    topic.bytes += text.count
-    topic.documents.append(Document(number: topic.newest, time: now, text: SharedBytes(text)))
+    topic.newest = document.number
+    topic.given = max(topic.given, document.number)
+    topic.bytes += document.text.count
+    topic.documents.append(document)
     while topic.documents.count > limits.kept || (topic.bytes > limits.topicBytes && topic.documents.count > 1) {
       topic.bytes -= topic.documents.removeFirst().text.count
     }
     topics[name] = topic
-    return topic.newest
   }
 
   /// The newest `limit` documents; with `after`, the first `limit` of those that follow it. Nil if nothing was

@@ -1,0 +1,222 @@
+import Bytes
+import History
+import HTTP1
+import MarketData
+import Portfolio
+import PubSub
+import Transport
+
+/// What an owner asks of its portfolios, read and checked as far as a loop can: what is left is the desk's.
+struct PortfolioCall: Sendable {
+  /// Letters of a portfolio's name.
+  static let nameLimit = 100
+
+  enum Action: Sendable {
+    case create(Form)
+    case change(Int64, Form)
+    case delete(Int64)
+    case add(Int64, PortfolioTransaction)
+    case replace(Int64, Int64, PortfolioTransaction)
+    case remove(Int64, Int64)
+  }
+
+  /// What a body says of a portfolio; nil: it stays.
+  struct Form: Sendable {
+    var name: String?
+    var currency: String?
+    var method: CostMethod?
+    var positions: [PortfolioContents.Position]?
+  }
+
+  var owner: String
+  var action: Action
+  /// The revision that the portfolio must be at; nil: any.
+  var revision: Int64?
+  /// Makes the same request twice make one portfolio or transaction.
+  var key: String?
+  var digest: [UInt8] = []
+
+  /// The id that a text names; nil if it is none.
+  static func id(_ text: some StringProtocol) -> Int64? {
+    guard let id = Int64(text), id > 0, String(id) == text else { return nil }
+    return id
+  }
+
+  static func unknown(_ text: some StringProtocol) -> ProtocolError {
+    ProtocolError(
+      .unknownPortfolio, "you have no portfolio `\(text.prefix(40))`", hint: "GET /v1/portfolios lists yours")
+  }
+
+  static func unknownTransaction(_ number: Int64) -> ProtocolError {
+    ProtocolError(
+      .unknownPortfolio, "the portfolio has no transaction \(number)",
+      hint: "GET /v1/portfolios/{id}/transactions lists them")
+  }
+
+  /// Reads the body of a portfolio.
+  /// - Parameter isWhole: of a new one, or one in place of the old: then a name is needed.
+  static func form(_ body: [UInt8], isWhole: Bool) throws(ProtocolError) -> Form {
+    let known = ["name", "currency", "method", "positions"]
+    var form = Form()
+    do {
+      var json = JSONScanner(body.span.bytes)
+      try json.objectStart()
+      while let key = try json.nextKey() {
+        let field = try json.decoded(key)
+        guard known.contains(field) else {
+          throw ProtocolError(
+            .invalidPortfolio, "there is no field `\(field.prefix(40))`",
+            hint: "there are: \(known.joined(separator: ", "))")
+        }
+        if field == "positions" {
+          let slice = try json.rawValue()
+          form.positions = try positions(json.text(slice))
+          continue
+        }
+        guard json.peek() == .string else { throw ProtocolError(.invalidPortfolio, "`\(field)` is a string") }
+        let slice = try json.string()
+        let text = try json.decoded(slice)
+        switch field {
+        case "name": form.name = text
+        case "currency": form.currency = text
+        default:
+          guard let method = CostMethod(rawValue: text) else {
+            throw ProtocolError(.invalidPortfolio, "`method` is \(text.prefix(20))", hint: "average or fifo")
+          }
+          form.method = method
+        }
+      }
+      try json.end()
+    } catch let error as ProtocolError {
+      throw error
+    } catch {
+      throw ProtocolError(
+        .badRequest, "the body is not the JSON object that is expected",
+        hint: "{\"name\":\"Savings\",\"currency\":\"EUR\",\"method\":\"fifo\"}")
+    }
+    if let name = form.name, !(1...nameLimit).contains(name.count) || name.utf8.count > 4 * nameLimit {
+      throw ProtocolError(.invalidPortfolio, "`name` has 1 to \(nameLimit) letters")
+    }
+    if let currency = form.currency, !PortfolioContents.isAsset(currency) {
+      throw ProtocolError(.invalidPortfolio, "`currency` is no asset", hint: "as in symbols: EUR, USD, BTC")
+    }
+    guard !isWhole || (form.name != nil && form.currency != nil) else {
+      throw ProtocolError(
+        .invalidPortfolio, "`name` and `currency` are both needed",
+        hint: "{\"name\":\"Savings\",\"currency\":\"EUR\",\"method\":\"fifo\"}")
+    }
+    if isWhole {
+      form.method = form.method ?? .average
+      form.positions = form.positions ?? []
+    }
+    return form
+  }
+
+  private static func positions(_ text: RawSpan) throws(ProtocolError) -> [PortfolioContents.Position] {
+    do throws(PortfolioFormError) { return try PortfolioForm.positions(text) } catch { throw refusal(error) }
+  }
+
+  static func transaction(_ body: [UInt8], now: Timestamp) throws(ProtocolError) -> PortfolioTransaction {
+    do throws(PortfolioFormError) {
+      let transaction = try PortfolioForm.transaction(body.span.bytes, now: now)
+      do throws(LedgerError) { try AssetLedger.validate(transaction) } catch { throw PortfolioFormError(error) }
+      return transaction
+    } catch {
+      throw refusal(error)
+    }
+  }
+
+  static func refusal(_ error: PortfolioFormError) -> ProtocolError {
+    ProtocolError(.invalidPortfolio, "`\(error.field)`: \(error.reason)")
+  }
+}
+
+extension PortfolioFormError {
+  init(_ error: LedgerError) {
+    switch error {
+    case .invalid(let field, let reason): self.init(field, reason)
+    case .oversold(let asset): self.init("quantity", "more \(asset) is taken out than there was at that time")
+    case .overflow: self.init("quantity", "the portfolio would have numbers of more than 77 digits")
+    }
+  }
+}
+
+/// A portfolio with what follows from its transactions.
+struct KeptPortfolio: Sendable {
+  var stored: StoredPortfolio
+  var ledger: PortfolioLedger
+
+  /// Sums the transactions. O(transactions).
+  init(_ stored: StoredPortfolio) throws(LedgerError) {
+    self.stored = stored
+    ledger = try PortfolioLedger(
+      currency: stored.currency, method: stored.method, stored.entries.lazy.map(\.transaction))
+  }
+
+  /// The entity tag, quotes included.
+  var tag: String { "\"\(stored.revision)\"" }
+
+  var contents: PortfolioContents {
+    PortfolioContents(currency: stored.currency, positions: stored.positions)
+  }
+
+  /// What the value of the portfolio begins with.
+  var head: String {
+    var out = ByteBuffer()
+    appendName(to: &out)
+    return out.description
+  }
+
+  private func appendName(to out: inout ByteBuffer) {
+    out.append("\"portfolio\":\"")
+    out.append(integer: stored.id)
+    out.append("\",\"name\":")
+    out.append(json: stored.name)
+    out.append(",\"revision\":")
+    out.append(integer: stored.revision)
+    out.append(UInt8(ascii: ","))
+  }
+
+  /// Appends `{"id":…,"name":…,…}`.
+  /// - Parameter isWhole: with positions, and what there is of each asset.
+  func append(to out: inout ByteBuffer, isWhole: Bool) {
+    out.append("{\"id\":\"")
+    out.append(integer: stored.id)
+    out.append("\",\"name\":")
+    out.append(json: stored.name)
+    out.append(",\"currency\":")
+    out.append(json: stored.currency)
+    out.append(",\"method\":\"")
+    out.append(stored.method.rawValue)
+    out.append("\",\"created\":")
+    out.append(integer: stored.created.microseconds)
+    out.append(",\"revision\":")
+    out.append(integer: stored.revision)
+    out.append(",\"transactions\":")
+    out.append(integer: Int64(stored.entries.count))
+    if isWhole {
+      out.append(",\"positions\":")
+      stored.positions.append(to: &out)
+      out.append(",\"holdings\":[")
+      for (index, asset) in ledger.assets.enumerated() {
+        out.append(index > 0 ? ",{\"asset\":" : "{\"asset\":")
+        out.append(json: asset.asset)
+        out.append(",\"quantity\":\"")
+        asset.quantity.append(to: &out)
+        if asset.isCostKnown {
+          out.append("\",\"cost\":\"")
+          asset.cost.rounded(Valuation.digits).append(to: &out)
+        }
+        if asset.isRealisedKnown {
+          out.append("\",\"realised\":\"")
+          asset.realised.rounded(Valuation.digits).append(to: &out)
+        }
+        out.append("\",\"fees\":\"")
+        asset.fees.append(to: &out)
+        out.append("\"}")
+      }
+      out.append("]")
+    }
+    out.append("}")
+  }
+}

@@ -1,0 +1,191 @@
+import Bytes
+import Dispatch
+import History
+import MarketData
+import Portfolio
+import PubSub
+import Transport
+
+/// Where the desk gets prices from, and where its values go: the gateway's loops. Called on the desk's queue.
+protocol PortfolioOutlet: Sendable {
+  /// Gathers markets: all spot markets, or `symbols` alone; and `others` in either case.
+  func gather(
+    _ symbols: Set<String>?, and others: Set<String>, completion: @escaping @Sendable ([QuotePart]) -> Void)
+  /// To the streams of portfolios.
+  func publish(_ values: [(subject: PortfolioSubject, text: SharedBytes)])
+}
+
+/// Values what streams show, once a second.
+extension PortfolioDesk {
+  /// How often values are published, ms.
+  private static let interval = 1_000
+  /// How soon after a gathering somebody who just came makes another, µs.
+  private static let pause = 200 * Microseconds.millisecond
+
+  func startTimer() {
+    let source = DispatchSource.makeTimerSource(queue: queue)
+    source.schedule(
+      deadline: .now() + .milliseconds(Self.interval), repeating: .milliseconds(Self.interval),
+      leeway: .milliseconds(20))
+    source.setEventHandler { @Sendable [weak self] in self?.everySecond() }
+    source.activate()
+    timer = source
+  }
+
+  /// A stream begins or ends to show a portfolio. From loop 0.
+  func demand(_ demand: StreamDocumentDemand) {
+    queue.async { [self] in
+      switch demand {
+      case .wanted(let name):
+        guard let subject = name.portfolio else { return }
+        board.remove(subject)
+        board.add(subject)
+        gatherSoon()
+      case .unwanted(let name):
+        if let subject = name.portfolio { board.remove(subject) }
+      }
+    }
+  }
+
+  /// What is kept has changed; those who watch it see that with the next round.
+  func portfolioChanged(_ id: Int64) {
+    guard board.order.contains(where: { $0.id == String(id) }) else { return }
+    board.isSearching = true
+    gatherSoon()
+  }
+
+  private func everySecond() {
+    guard !board.order.isEmpty || !oneShots.isEmpty else { return }
+    gather()
+  }
+
+  /// Gathers for somebody who just came, together with all who come within a moment.
+  private func gatherSoon() {
+    guard !isGathering, !isGatheringSoon else { return }
+    isGatheringSoon = true
+    let wait = max(0, Self.pause - (now - board.partsTime))
+    queue.asyncAfter(deadline: .now() + .microseconds(Int(min(wait, Self.pause)))) { [self] in
+      isGatheringSoon = false
+      gather()
+    }
+  }
+
+  private func gather() {
+    guard !isGathering, let outlet else { return }
+    isGathering = true
+    let isWhole = board.needsAll(now) || !oneShots.isEmpty
+    var others = board.positionSymbols { portfolios[$0]?.contents }
+    for oneShot in oneShots { others.formUnion(oneShot.symbols) }
+    outlet.gather(isWhole ? nil : board.symbols, and: others) { [self] parts in
+      queue.async { self.gathered(parts, isWhole: isWhole) }
+    }
+  }
+
+  private func gathered(_ parts: [QuotePart], isWhole: Bool) {
+    isGathering = false
+    board.take(parts, isWhole: isWhole, now: now)
+    var values: [(subject: PortfolioSubject, text: SharedBytes)] = []
+    for subject in board.round() {
+      let (text, symbols) = text(of: subject)
+      if board.keep(text, symbols, of: subject) { values.append((subject, text)) }
+    }
+    if isWhole {
+      let answered = oneShots
+      oneShots = []
+      for oneShot in answered { oneShot.body(&board) }
+    }
+    for start in stride(from: 0, to: values.count, by: 64) {
+      outlet?.publish(Array(values[start..<min(start + 64, values.count)]))
+    }
+    if !oneShots.isEmpty || board.isSearching { gatherSoon() }
+  }
+
+  /// Calls `body` with fresh prices of all markets, on the desk's queue.
+  /// - Parameter symbols: of positions.
+  func withPrices(_ symbols: [String], _ body: @escaping @Sendable (inout PortfolioBoard) -> Void) {
+    assertOnQueue()
+    oneShots.append(OneShot(symbols: symbols, body: body))
+    gatherSoon()
+  }
+
+  /// Somebody who wants prices once.
+  struct OneShot {
+    var symbols: [String]
+    var body: @Sendable (inout PortfolioBoard) -> Void
+  }
+
+  private func text(of subject: PortfolioSubject) -> (SharedBytes, symbols: [String]) {
+    var out = ByteBuffer(capacity: 4_096)
+    var symbols: [String] = []
+    switch subject.source {
+    case .sent(let contents):
+      let (priced, source) = board.value(contents, nil, in: contents.currency, scope: subject.scope)
+      PortfolioChannel.append(priced, source: source, to: &out)
+      symbols = priced.symbols
+    case .kept(let id, let owner):
+      if let number = PortfolioCall.id(id), let portfolio = portfolios[number], portfolio.stored.owner == owner {
+        let (priced, source) = board.value(
+          portfolio.contents, portfolio.ledger, in: subject.currency ?? portfolio.stored.currency, scope: subject.scope)
+        PortfolioChannel.append(priced, head: portfolio.head, source: source, to: &out)
+        symbols = priced.symbols
+      } else {
+        out.append("{\"portfolio\":")
+        out.append(json: id)
+        out.append(",\"state\":\"deleted\"}")
+      }
+    }
+    return (SharedBytes(out.unsafeBytes), symbols)
+  }
+}
+
+/// The desk's way to the loops.
+struct PortfolioLoopOutlet: PortfolioOutlet {
+  let nodes: [LoopNode]
+
+  /// Markets that one turn of a loop reads; a market takes about 1 µs.
+  private static let chunk = 512
+
+  func gather(
+    _ symbols: Set<String>?, and others: Set<String>, completion: @escaping @Sendable ([QuotePart]) -> Void
+  ) {
+    let node = nodes[0]
+    node.loop.execute {
+      var entries: [DirectoryEntry]
+      if let symbols {
+        entries = symbols.union(others).sorted().compactMap { node.hub.directory.entries[$0] }
+      } else {
+        entries = node.hub.directory.entries.values.filter {
+          $0.instrument.kind == .spot && !others.contains($0.instrument.symbol)
+        }
+        entries += others.sorted().compactMap { node.hub.directory.entries[$0] }
+      }
+      Self.gather(entries[...], [], node, completion)
+    }
+  }
+
+  private static func gather(
+    _ entries: ArraySlice<DirectoryEntry>, _ found: [QuotePart], _ node: LoopNode,
+    _ completion: @escaping @Sendable ([QuotePart]) -> Void
+  ) {
+    QuoteGathering(node: node, depth: 0, hasFigures: true).gather(Array(entries.prefix(chunk))) { parts in
+      let rest = entries.dropFirst(chunk)
+      guard !rest.isEmpty else { return completion(found + parts) }
+      // The next in another turn.
+      node.loop.execute { gather(rest, found + parts, node, completion) }
+    }
+  }
+
+  func publish(_ values: [(subject: PortfolioSubject, text: SharedBytes)]) {
+    let node = nodes[0]
+    node.loop.execute {
+      for (subject, text) in values {
+        let name = StreamDocumentName(subject)
+        let entry = StreamDocument.Entry(key: 0, text: text)
+        var update = StreamDocumentUpdate(data: text)
+        update.changed = [entry]
+        node.alerts.publish(update, to: name)
+        node.alerts.show(StreamDocument(head: "", tail: "", entries: [entry]), as: name)
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import Bytes
+import GRDB
+import MarketData
+
+extension SchemaPart {
+  /// Published documents, the newest of each topic, and the epoch that their numbers belong to.
+  package static let topics = SchemaPart(
+    "topics",
+    [
+      Migration("tables") { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE topic_document (
+              topic TEXT NOT NULL, number INTEGER NOT NULL, time INTEGER NOT NULL, text TEXT NOT NULL,
+              PRIMARY KEY (topic, number)
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE topic_epoch (epoch TEXT NOT NULL) STRICT;
+            """)
+      }
+    ])
+}
+
+/// A document as it is kept.
+package struct StoredDocument: Sendable, Equatable {
+  package var topic: String
+  package var number: UInt64
+  package var time: Timestamp
+  package var text: SharedBytes
+
+  package init(topic: String, number: UInt64, time: Timestamp, text: SharedBytes) {
+    self.topic = topic
+    self.number = number
+    self.time = time
+    self.text = text
+  }
+
+  package static func == (a: StoredDocument, b: StoredDocument) -> Bool {
+    a.topic == b.topic && a.number == b.number && a.time == b.time
+      && a.text.unsafeBytes.elementsEqual(b.text.unsafeBytes)
+  }
+}
+
+/// Published documents in the data file. `load` waits for the disk.
+package struct TopicStore: Sendable {
+  package let file: DataFile
+  /// Documents, and bytes of them, that are kept of a topic; the newest always is.
+  package let kept: Int
+  package let bytes: Int
+
+  package init(file: DataFile, kept: Int, bytes: Int) {
+    self.file = file
+    self.kept = kept
+    self.bytes = bytes
+  }
+
+  /// The epoch of the numbers, and all documents, by topic and number.
+  /// - Parameter fresh: the epoch of a file that has none yet.
+  package func load(epoch fresh: String) throws(DataFileError) -> (epoch: String, documents: [StoredDocument]) {
+    try file.write { db in
+      let epoch = try String.fetchOne(db, sql: "SELECT epoch FROM topic_epoch")
+      if epoch == nil { try db.execute(sql: "INSERT INTO topic_epoch VALUES (?)", arguments: [fresh]) }
+      let rows = try Row.fetchAll(db, sql: "SELECT * FROM topic_document ORDER BY topic, number")
+      return (
+        epoch ?? fresh,
+        rows.map { row in
+          StoredDocument(
+            topic: row["topic"], number: UInt64(clamping: row["number"] as Int64),
+            time: Timestamp(rawValue: row["time"]), text: SharedBytes(Array((row["text"] as String).utf8)))
+        }
+      )
+    }
+  }
+
+  /// Writes documents without waiting, and forgets older ones of their topics: `completion` is called on the writer's
+  /// queue once they are in the file, or are not. Batches are written in the order in which they were given.
+  /// - Returns: false, and does nothing, where too many batches wait already.
+  package func submit(
+    _ documents: [StoredDocument], completion: @escaping @Sendable (Result<Void, DataFileError>) -> Void
+  ) -> Bool {
+    file.submit({ try write(documents, $0) }, completion: completion)
+  }
+
+  private func write(_ documents: [StoredDocument], _ db: Database) throws {
+    for document in documents {
+      try db.cachedStatement(
+        sql: "INSERT OR REPLACE INTO topic_document (topic, number, time, text) VALUES (?, ?, ?, ?)"
+      ).execute(arguments: [
+        document.topic, Int64(clamping: document.number), document.time.rawValue,
+        String(decoding: document.text.unsafeBytes, as: UTF8.self),
+      ])
+    }
+    for topic in Set(documents.map(\.topic)).sorted() {
+      let rows = try Row.fetchAll(
+        db,
+        sql: """
+          SELECT number, length(CAST(text AS BLOB)) AS size FROM topic_document WHERE topic = ? ORDER BY number DESC
+          """, arguments: [topic])
+      var sum = 0
+      for (index, row) in rows.enumerated() {
+        sum += row["size"] as Int
+        guard index > 0, index >= kept || sum > bytes else { continue }
+        try db.cachedStatement(sql: "DELETE FROM topic_document WHERE topic = ? AND number <= ?")
+          .execute(arguments: [topic, row["number"] as Int64])
+        break
+      }
+    }
+  }
+}
