@@ -184,14 +184,102 @@ extension JSONScanner {
       position = start
       return nil
     }
-    guard let b = shortDecimal(scale: second.scale, power: second.power), position < length,
-      byte(position) == (names == nil ? UInt8(ascii: "]") : UInt8(ascii: "}"))
-    else {
+    guard let b = shortDecimal(scale: second.scale, power: second.power), skipRest(isArray: names == nil) else {
+      position = start
+      return nil
+    }
+    return (a, b)
+  }
+
+  /// Reads a level of a book that has a word in it: `["buy","61737.63","0.5"]` where `names` is nil, else
+  /// `{"side":"bid","time":"…","price":61737.63,"qty":0.5}`, with other texts between the word and the first decimal,
+  /// and none else. Of any other shape, right or wrong, it reads nothing and is nil.
+  /// - Parameter names: of the word and the two decimals.
+  @inlinable @inline(__always)
+  package mutating func shortLevel(
+    names: (word: StaticString, first: StaticString, second: StaticString)?,
+    first: (scale: UInt8, power: UInt64), second: (scale: UInt8, power: UInt64)
+  ) -> (word: JSONSlice, first: Int64, second: Int64)? {
+    let start = position
+    skipWhitespace()
+    guard position < length, byte(position) == (names == nil ? UInt8(ascii: "[") : UInt8(ascii: "{")) else {
       position = start
       return nil
     }
     position &+= 1
-    return (a, b)
+    if let names, !skipKey(names.word) {
+      position = start
+      return nil
+    }
+    guard let word = shortText(), skipComma() else {
+      position = start
+      return nil
+    }
+    if let names {
+      while !skipKey(names.first) {
+        guard shortText() != nil, position < length, byte(position) == UInt8(ascii: ":") else {
+          position = start
+          return nil
+        }
+        position &+= 1
+        guard shortText() != nil, skipComma() else {
+          position = start
+          return nil
+        }
+      }
+    }
+    guard let a = shortDecimal(scale: first.scale, power: first.power), skipComma() else {
+      position = start
+      return nil
+    }
+    if let names, !skipKey(names.second) {
+      position = start
+      return nil
+    }
+    guard let b = shortDecimal(scale: second.scale, power: second.power), skipRest(isArray: names == nil) else {
+      position = start
+      return nil
+    }
+    return (word, a, b)
+  }
+
+  /// What ends a level, behind more texts of an array if there are some. False where anything else is there, and the
+  /// position is anywhere then.
+  @inlinable @inline(__always)
+  mutating func skipRest(isArray: Bool) -> Bool {
+    guard position < length else { return false }
+    let next = byte(position)
+    if next == (isArray ? UInt8(ascii: "]") : UInt8(ascii: "}")) {
+      position &+= 1
+      return true
+    }
+    guard isArray, next == UInt8(ascii: ",") else { return false }
+    repeat {
+      position &+= 1
+      guard shortText() != nil else { return false }
+    } while position < length && byte(position) == UInt8(ascii: ",")
+    guard position < length, byte(position) == UInt8(ascii: "]") else { return false }
+    position &+= 1
+    return true
+  }
+
+  @inlinable @inline(__always)
+  mutating func skipComma() -> Bool {
+    guard position < length, byte(position) == UInt8(ascii: ",") else { return false }
+    position &+= 1
+    return true
+  }
+
+  /// Reads a text without escapes, with no space before it; nil, and nothing is read, if none is next.
+  @inlinable @inline(__always)
+  mutating func shortText() -> JSONSlice? {
+    guard position < length, byte(position) == UInt8(ascii: "\"") else { return nil }
+    let begin = position &+ 1
+    let end = SWAR.endOfPlainText(self.start, from: begin, to: length)
+    guard end < length, byte(end) == UInt8(ascii: "\"") else { return nil }
+    position = end &+ 1
+    isFirst = false
+    return JSONSlice(offset: begin, count: end &- begin, isEscaped: false)
   }
 
   /// What `shortPair` wants with a scale.

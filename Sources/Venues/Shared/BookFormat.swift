@@ -37,9 +37,20 @@ struct BookFormat {
   var word = Word.none
   var learns = Learning.nothing
 
-  /// Whether a level is a price and a size and nothing else that matters.
-  fileprivate var isPlain: Bool {
-    if case .none = word, case .nothing = learns { true } else { false }
+  /// How levels of the usual shape are read: at once, unless their digits are looked at.
+  fileprivate enum Shape {
+    case plain((StaticString, StaticString)?)
+    case worded((word: StaticString, first: StaticString, second: StaticString)?)
+    case other
+  }
+
+  fileprivate var shape: Shape {
+    guard case .nothing = learns else { return .other }
+    switch level {
+    case .array: return word.isThere ? .worded(nil) : .plain(nil)
+    case .object(let price, let size, let name):
+      return word.isThere ? .worded((name, price, size)) : .plain((price, size))
+    }
   }
 
   /// The same, as a message prints it whose digits are the scale.
@@ -79,17 +90,14 @@ extension InstrumentTable {
     reader.field = field
     if !format.needsBothSides, try reader.null() { return }
     try reader.arrayStart()
-    let names: (StaticString, StaticString)?
-    switch format.level {
-    case .array: names = nil
-    case .object(let price, let size, _): names = (price, size)
-    }
     let scales = scales(place)
     let (price, size) = (JSONScanner.shortScale(scales.price), JSONScanner.shortScale(scales.size))
-    let isPlain = format.isPlain
+    let shape = format.shape
     while try reader.nextElement() {
       // As nearly all are printed; whatever is not of that shape, or not right, is read by the other way.
-      if isPlain, let (first, second) = reader.json.shortPair(names: names, first: price, second: size) {
+      switch shape {
+      case .plain(let names):
+        guard let (first, second) = reader.json.shortPair(names: names, first: price, second: size) else { break }
         let (total, overflow) = second.multipliedReportingOverflow(by: scales.factor)
         if first > 0, second >= 0, !overflow {
           levels.append(PriceLevel(price: first, size: total))
@@ -97,6 +105,18 @@ extension InstrumentTable {
         }
         guard first == 0, second == 0 else { throw bad(first, second, reader, field) }
         continue
+      case .worded(let names):
+        guard let found = reader.json.shortLevel(names: names, first: price, second: size) else { break }
+        let (total, overflow) = found.second.multipliedReportingOverflow(by: scales.factor)
+        guard found.first > 0, found.second >= 0, !overflow else {
+          guard found.first == 0, found.second == 0 else { throw bad(found.first, found.second, reader, field) }
+          continue
+        }
+        var level = PriceLevel(price: found.first, size: total)
+        if case .action(let removal) = format.word, reader.equals(found.word, removal) { level.size = 0 }
+        levels.append(level)
+        continue
+      case .other: break
       }
       var word: JSONSlice?
       var level = try readLevel(&reader, place, field, format, &word)
@@ -114,10 +134,26 @@ extension InstrumentTable {
     guard case .side(let bid, let ask) = format.word else { preconditionFailure("levels that do not say their side") }
     reader.field = field
     try reader.arrayStart()
+    let scales = scales(place)
+    let (price, size) = (JSONScanner.shortScale(scales.price), JSONScanner.shortScale(scales.size))
+    let shape = format.shape
     while try reader.nextElement() {
-      var word: JSONSlice?
-      let level = try readLevel(&reader, place, field, format, &word)
-      guard let word else { throw FeedError.missing("side", in: "level") }
+      let word: JSONSlice
+      let level: PriceLevel
+      if case .worded(let names) = shape,
+        let found = reader.json.shortLevel(names: names, first: price, second: size)
+      {
+        let (total, overflow) = found.second.multipliedReportingOverflow(by: scales.factor)
+        guard found.second >= 0, !overflow, found.first > 0 || found.first == 0 && found.second == 0 else {
+          throw bad(found.first, found.second, reader, field)
+        }
+        (word, level) = (found.word, PriceLevel(price: found.first, size: total))
+      } else {
+        var said: JSONSlice?
+        level = try readLevel(&reader, place, field, format, &said)
+        guard let said else { throw FeedError.missing("side", in: "level") }
+        word = said
+      }
       let isBid = reader.equals(word, bid)
       guard isBid || reader.equals(word, ask) else {
         throw FeedError(.shape, "side of the level before offset \(reader.offset) is neither \(bid) nor \(ask)")

@@ -9,7 +9,7 @@ struct BitgetHandlerTests {
   static let pairs =
     #"{"code":"00000","msg":"success","requestTime":1790358000000,"data":[{"symbol":"BTCUSDT","baseCoin":"BTC","quoteCoin":"USDT","minTradeAmount":"0","pricePrecision":"2","quantityPrecision":"6","quotePrecision":"8","status":"online","openTime":"1532454360000","offTime":""},{"symbol":"ETHUSDT","baseCoin":"ETH","quoteCoin":"USDT","pricePrecision":"2","quantityPrecision":"4","status":"gray"},{"symbol":"OLDUSDT","baseCoin":"OLD","quoteCoin":"USDT","pricePrecision":"4","quantityPrecision":"2","status":"halt"}]}"#
   static let contracts =
-    #"{"code":"00000","msg":"success","requestTime":1790358000000,"data":[{"symbol":"BTCUSDT","baseCoin":"BTC","quoteCoin":"USDT","minTradeNum":"0.0001","priceEndStep":"5","volumePlace":"4","pricePlace":"1","sizeMultiplier":"0.0001","symbolType":"perpetual","symbolStatus":"normal"},{"symbol":"BTCUSDU26","baseCoin":"BTC","quoteCoin":"USDT","priceEndStep":"1","volumePlace":"4","pricePlace":"1","sizeMultiplier":"0.0001","symbolType":"delivery","symbolStatus":"normal"},{"symbol":"龙虾USDT","baseCoin":"龙虾","quoteCoin":"USDT","priceEndStep":"1","volumePlace":"0","pricePlace":"5","sizeMultiplier":"1","symbolType":"perpetual","symbolStatus":"limit_open"},{"symbol":"OLDUSDT","baseCoin":"OLD","quoteCoin":"USDT","priceEndStep":"1","volumePlace":"0","pricePlace":"5","sizeMultiplier":"1","symbolType":"perpetual","symbolStatus":"off"}]}"#
+    #"{"code":"00000","msg":"success","requestTime":1790358000000,"data":[{"symbol":"BTCUSDU26","baseCoin":"BTC","quoteCoin":"USDT","priceEndStep":"1","volumePlace":"4","pricePlace":"1","sizeMultiplier":"0.0001","symbolType":"delivery","symbolStatus":"normal"},{"symbol":"BTCUSDT","baseCoin":"BTC","quoteCoin":"USDT","minTradeNum":"0.0001","priceEndStep":"5","volumePlace":"4","pricePlace":"1","sizeMultiplier":"0.0001","symbolType":"perpetual","symbolStatus":"normal"},{"symbol":"龙虾USDT","baseCoin":"龙虾","quoteCoin":"USDT","priceEndStep":"1","volumePlace":"0","pricePlace":"5","sizeMultiplier":"1","symbolType":"perpetual","symbolStatus":"limit_open"},{"symbol":"OLDUSDT","baseCoin":"OLD","quoteCoin":"USDT","priceEndStep":"1","volumePlace":"0","pricePlace":"5","sizeMultiplier":"1","symbolType":"perpetual","symbolStatus":"off"}]}"#
 
   static func connected(_ symbols: [String] = ["BTC-USDT", "ETH-USDT"]) -> HandlerHarness {
     let isSpot = !symbols[0].hasSuffix("-PERP")
@@ -95,7 +95,8 @@ struct BitgetHandlerTests {
     feed.respond(feed.gets[0].request, 200, Self.contracts)
     #expect(feed.failures.keys.sorted() == ["OLD-USDT-PERP"])
     let bitcoin = feed.market.instruments[0].instrument
-    #expect(bitcoin.priceIncrement == Decimal64(mantissa: 5, scale: 1) && bitcoin.kind == .perpetual)
+    #expect(bitcoin.venueSymbol == "BTCUSDT" && bitcoin.kind == .perpetual)
+    #expect(bitcoin.priceIncrement == Decimal64(mantissa: 5, scale: 1))
     #expect(bitcoin.sizeIncrement == Decimal64(mantissa: 1, scale: 4))
     #expect(bitcoin.contractSize == Decimal64(mantissa: 1, scale: 0))
     feed.connect()
@@ -281,6 +282,9 @@ struct BitgetHandlerTests {
       feed.quotes.map { [$0.bid, $0.bidSize, $0.ask, $0.askSize] } == [[8_068_810, 250_000, 8_069_150, 200_000]])
     feed.receive(Self.book("snapshot", 106, 0, asks: #"["80691.5","0.2"]"#, channel: "books1"))
     #expect(feed.quotes.map { [$0.bid, $0.bidSize, $0.ask, $0.askSize] } == [[0, 0, 8_069_150, 200_000]])
+    feed.receive(
+      Self.book("snapshot", 107, 0, bids: #"["80688.1","0"]"#, asks: #"["80691.5","0.2"]"#, channel: "books1"))
+    #expect(feed.quotes.map(\.bid) == [0])
     #expect(feed.state(0) == .live && feed.books.isEmpty)
   }
 
@@ -364,6 +368,37 @@ struct BitgetHandlerTests {
     #expect(feed.isHeartbeat && feed.error == nil && feed.handler.marketHeard < feed.now)
     feed.receive(Self.book("update", 120, 110))
     #expect(feed.handler.marketHeard == feed.now)
+  }
+
+  @Test("what was answered is not asked for again; a channel that was not is, whatever comes on the others")
+  func unanswered() {
+    for isAnswered in [true, false] {
+      let feed = Self.connected(["BTC-USDT"])
+      feed.isAnswered = { _ in false }
+      if isAnswered {
+        for channel in ["books", "books1", "trade", "ticker"] {
+          feed.receive(Self.answer("subscribe", channel, "BTCUSDT"))
+        }
+      }
+      feed.receive(Self.book("snapshot", 100, 0, bids: #"["80688.1","3"]"#))
+      feed.wait(60)
+      let again = feed.sent.filter { $0 != "ping" }
+      #expect(again.isEmpty == isAnswered && !again.contains { $0.contains(#""books""#) })
+      #expect(again.contains { $0.contains(#""trade""#) } == !isAnswered)
+    }
+  }
+
+  @Test("ten symbols of the longest names are a request of less than 4,096 bytes")
+  func bytes() {
+    let names = (0..<12).map { "\($0 + 10)" + String(repeating: "X", count: 22) }
+    let entries = names.map {
+      #"{"symbol":"\#($0)USDT","baseCoin":"\#($0)","quoteCoin":"USDT","pricePlace":"1","volumePlace":"1","symbolType":"perpetual","symbolStatus":"normal"}"#
+    }
+    let feed = HandlerHarness(Bitget.usdt, names.map { $0 + "-USDT-PERP" })
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, #"{"code":"00000","data":[\#(entries.joined(separator: ","))]}"#)
+    feed.connect()
+    #expect(feed.sent.count == 2 && feed.sent.allSatisfy { $0.utf8.count <= 4_096 })
   }
 
   @Test("a refused topic is its symbol's alone, by code and text")

@@ -231,6 +231,18 @@ struct BybitHandlerTests {
     #expect(again.error?.kind == .refused)
   }
 
+  @Test("trades that are there already are not asked for again, those that are refused are")
+  func alreadyThere() {
+    for (words, isAsked) in [("already subscribed", false), ("handler not found", true)] {
+      let feed = Self.live()
+      feed.receive(
+        #"{"success":false,"ret_msg":"error:\#(words),topic:publicTrade.BTCUSDT","req_id":"2","op":"subscribe"}"#)
+      #expect(feed.state(0) == .live && feed.failures.isEmpty)
+      feed.wait(900)
+      #expect(feed.sent.contains { $0.contains("publicTrade.BTCUSDT") } == isAsked, "\(words)")
+    }
+  }
+
   @Test("a message that cannot be read costs itself and its own book")
   func malformed() {
     let feed = Self.live()

@@ -51,6 +51,17 @@ struct CoinbaseAdvancedHandlerTests {
     return feed
   }
 
+  @Test("the first message of a connection is not one again, whatever its number")
+  func reconnected() {
+    let feed = Self.listed(["BTC-USD"])
+    feed.connect()
+    feed.receive(Self.subscriptions(0))
+    feed.disconnect()
+    feed.connect()
+    feed.receive(Self.book("snapshot", 0, [Self.level("bid", "68900.00", "1.5")]))
+    #expect(feed.books.map(\.kind) == [.snapshot] && feed.state(0) == .live)
+  }
+
   @Test("snapshot and updates: offer is the ask side, every spelling of zero removes, the message's time is the book's")
   func book() throws {
     let feed = Self.live()

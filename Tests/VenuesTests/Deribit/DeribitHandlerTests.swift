@@ -257,6 +257,26 @@ struct DeribitHandlerTests {
     #expect(feed.quotes.map { [$0.bid, $0.bidSize, $0.ask, $0.askSize] } == [[0, 0, 0, 0]])
   }
 
+  @Test("the first message of trades may be of trades from before; no later one is")
+  func oldTrades() {
+    let feed = Self.live()
+    func trade(_ id: Int, _ milliseconds: Int64) -> String {
+      #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"trades.BTC_USDC-PERPETUAL.100ms","data":[{"timestamp":\#(milliseconds),"price":92294.5,"amount":0.1,"direction":"sell","instrument_name":"BTC_USDC-PERPETUAL","trade_id":"\#(id)"}]}}"#
+    }
+    let now = feed.now.microseconds / 1_000
+    feed.receive(trade(1, now - 3_600_000))
+    #expect(feed.trades.map(\.isBacklog) == [true])
+    feed.receive(trade(2, now - 3_600_000))
+    #expect(feed.trades.map(\.isBacklog) == [false])
+  }
+
+  @Test("a change that names no number before it cannot be read, and costs the book")
+  func unlinked() {
+    let feed = Self.live()
+    feed.receive(Self.change(101, 100).replacing(#""prev_change_id":100"#, with: #""prev_change_id":null"#))
+    #expect(feed.error?.detail.contains("prev_change_id") == true && feed.resets == [.malformed])
+  }
+
   @Test("trades: several in a message, the taker's side, text ids; block trades are no price, legs of combos are")
   func trades() {
     let feed = Self.live()
