@@ -172,7 +172,7 @@ var package = Package(
     tests(
       "Gateway",
       [
-        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "History", "Recordings", "Access", "PubSub",
+        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Portfolio", "History", "Recordings", "Access", "PubSub",
         "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite, log,
       ]),
     .target(

@@ -26,6 +26,9 @@ final class LoopAlerts {
   private var wanted: [String: AlertWatch] = [:]
   /// By feed and instrument.
   private var watched: [Int: [Watched?]] = [:]
+  /// Symbols of `watched` that are followed no more: a reload or an operator ended that. They are not live, whatever
+  /// their feed is, until they are listed again.
+  private var forgotten: Set<String> = []
   private var events: [AlertMarketEvent] = []
 
   init(node: LoopNode, desk: AlertDesk) {
@@ -85,6 +88,27 @@ final class LoopAlerts {
     }
   }
 
+  /// Symbols are listed no more. O(watched instruments).
+  func forget(_ symbols: [String]) {
+    guard !watched.isEmpty else { return }
+    let gone = Set(symbols)
+    for slot in watched.keys.sorted() {
+      for (index, entry) in (watched[slot] ?? []).enumerated() {
+        guard let symbol = entry?.watch.symbol, gone.contains(symbol) else { continue }
+        forgotten.insert(symbol)
+        tellState(of: InstrumentID(index), slot)
+      }
+    }
+  }
+
+  /// Whether a watched symbol is followed; takes it up again where it is listed again.
+  private func isFollowed(_ symbol: String) -> Bool {
+    guard forgotten.contains(symbol) else { return true }
+    guard node.hub.directory.entries[symbol] != nil else { return false }
+    forgotten.remove(symbol)
+    return true
+  }
+
   /// A feed may have left or entered its state. O(its watched instruments).
   func feedChanged(_ slot: Int) {
     for index in (watched[slot] ?? []).indices { tellState(of: InstrumentID(index), slot) }
@@ -93,6 +117,7 @@ final class LoopAlerts {
   /// Sums up what changed of the depths that rules ask for; about ten times a second. O(levels within).
   func everyTick() {
     for slot in watched.keys.sorted() {
+      if !forgotten.isEmpty { feedChanged(slot) }
       for (index, entry) in (watched[slot] ?? []).enumerated() {
         guard let entry, entry.isDirty, entry.isBookLive, !entry.watch.depths.isEmpty else { continue }
         watched[slot]?[index]?.isDirty = false
@@ -117,7 +142,7 @@ final class LoopAlerts {
     guard var entry = entry(slot, id) else { return false }
     let feed = node.feeds[slot]
     let state = feed.pipeline.market[id]
-    let isFeedLive = feed.status.state == .live
+    let isFeedLive = feed.status.state == .live && isFollowed(entry.watch.symbol)
     let isBookLive = isFeedLive && state.bookState == .live
     let instrument = state.instrument
     if isNew || entry.priceScale != instrument.priceScale || entry.sizeScale != instrument.sizeScale {

@@ -93,6 +93,7 @@ extension LoopNode {
   /// Lists symbols no more, and a feed's state, where it has ended.
   private func forget(_ symbols: [String], feed number: Int? = nil) {
     for symbol in symbols { hub.directory.entries[symbol] = nil }
+    alerts.forget(symbols)
     if let number { forgetStatus(of: number) }
   }
 

@@ -196,6 +196,7 @@ struct AlertTests {
         probe.disconnect()
       }
       try await webhooks(of: victim, callers, harness)
+      try await portfolios(of: victim, callers, harness)
       let untouched = try await harness.get("/v1/alerts/\(id)", fields: victim.fields)
       #expect(untouched.json["revision"] as? Int == 1 && untouched.json["state"] as? String == "running")
     }
@@ -219,6 +220,78 @@ struct AlertTests {
         try await send(harness, "DELETE", "/v1/webhooks/\(id)", fields: caller.fields).status == refused, "\(what)")
     }
     #expect(try await send(harness, "DELETE", "/v1/webhooks/\(id)", fields: victim.fields).status == 204)
+  }
+
+  private func portfolios(of victim: Caller, _ callers: [Caller], _ harness: GatewayHarness) async throws {
+    let form = "{\"name\":\"secret\",\"currency\":\"USD\"}"
+    let made = try await send(harness, "POST", "/v1/portfolios", form, fields: victim.fields)
+    #expect(made.status == 201, "\(victim.name): \(made.text)")
+    let id = try #require(made.json["id"] as? String)
+    let buy = "{\"kind\":\"buy\",\"asset\":\"BTC\",\"quantity\":\"1\",\"price\":\"5\"}"
+    let path = "/v1/portfolios/\(id)"
+    #expect(try await send(harness, "POST", path + "/transactions", buy, fields: victim.fields).status == 201)
+    for caller in callers {
+      let mayRead = caller.owner == victim.owner
+      let refused = caller.owner == nil ? 403 : 404
+      let what = "\(caller.name) at the portfolio of \(victim.name)"
+      let list = try await harness.get("/v1/portfolios", fields: caller.fields)
+      #expect(list.text.contains("\"id\":\"\(id)\"") == mayRead, "\(what): \(list.text)")
+      for part in ["", "/transactions", "/transactions/1", "/value", "/curve"] {
+        let answer = try await harness.get(path + part, fields: caller.fields)
+        #expect(answer.status == (mayRead ? 200 : refused), "\(what): GET \(part) \(answer.text)")
+      }
+      let probe = try await harness.probe(fields: caller.fields)
+      probe.send(
+        "{\"op\":\"subscribe\",\"id\":1,\"streams\":[{\"channel\":\"portfolio\",\"portfolio\":\"\(id)\"}]}")
+      let reply = try await probe.first("a reply") { $0.type == "subscribed" }
+      #expect((reply["ok"] as? [Any])?.isEmpty == !mayRead, "\(what): \(reply.text)")
+      probe.disconnect()
+      guard !mayRead else { continue }
+      let writes = [
+        ("PUT", "", form), ("PATCH", "", "{\"name\":\"mine\"}"), ("DELETE", "", ""), ("POST", "/transactions", buy),
+        ("PUT", "/transactions/1", buy), ("DELETE", "/transactions/1", ""),
+      ]
+      for (method, part, body) in writes {
+        let answer = try await send(harness, method, path + part, body, fields: caller.fields)
+        #expect(answer.status == refused, "\(what): \(method) \(part) \(answer.text)")
+      }
+    }
+    let untouched = try await harness.get(path, fields: victim.fields)
+    #expect(untouched.json["revision"] as? Int == 2 && untouched.json["name"] as? String == "secret")
+    #expect(try await send(harness, "DELETE", path, fields: victim.fields).status == 204)
+  }
+
+  @Test("a market that a reload ends is not live for rules, and one that it begins again has had a gap")
+  func reload() async throws {
+    let all = GatewayHarness.symbols["kraken"]!
+    let symbol = "kraken:\(all[1])"
+    let harness = try GatewayHarness(venues: ["kraken"], rate: 50)
+    try await harness.waitUntilLive()
+    let phone = try await harness.probe()
+    phone.send("{\"op\":\"subscribe\",\"id\":1,\"streams\":[{\"channel\":\"alerts\"}]}")
+    let stale = """
+      {"name":"gone","rule":{"condition":{"type":"stale","part":"feed","symbol":"\(symbol)","for_s":1},\
+      "frequency":{"every_s":1}}}
+      """
+    let made = try await send(harness, "POST", "/v1/alerts", stale)
+    #expect(made.status == 201, "\(made.text)")
+    for symbols in [[all[0]], all, [all[0]]] {
+      let before = phone.count
+      var next = harness.gateway.current
+      next.feeds[0].symbols = symbols
+      harness.gateway.reload { [next] () throws(ConfigurationProblems) in next }
+      guard symbols.count == 1 else {
+        try await harness.waitUntilLive()
+        continue
+      }
+      // It rings each time that the market goes: the return in between was seen as well.
+      _ = try await phone.first("a firing", from: before) {
+        $0.type == "update" && !(($0.data["firings"] as? [Any]) ?? []).isEmpty
+      }
+      let id = try #require(made.json["id"] as? String)
+      #expect(try await send(harness, "POST", "/v1/alerts/\(id)/ack").status == 200)
+    }
+    await harness.stop()
   }
 
   @Test("a client that becomes somebody else by another token loses the stream of who it was")

@@ -1,0 +1,104 @@
+import Foundation
+import HTTP1
+import TestTraits
+import Testing
+import Transport
+
+@testable import Gateway
+
+@Suite("Portfolios end to end", .serialized, .realTime)
+struct PortfolioTests {
+  private func send(
+    _ harness: GatewayHarness, _ method: String, _ path: String, _ body: String = "", fields: [HTTPField] = []
+  ) async throws -> Answer {
+    try await HTTPProbe.send(
+      method, path, to: harness.gateway.address,
+      fields: fields + (body.isEmpty ? [] : [HTTPField("Content-Type", "application/json")]), body: Array(body.utf8),
+      loop: harness.clientLoop)
+  }
+
+  @Test("a portfolio is made, changed and valued over HTTP, and the stream shows the same")
+  func wholeWay() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    try await harness.waitUntilLive()
+    let form = "{\"name\":\"Savings\",\"currency\":\"USD\",\"method\":\"fifo\"}"
+    let key = [HTTPField("Idempotency-Key", "once")]
+    let made = try await send(harness, "POST", "/v1/portfolios", form, fields: key)
+    #expect(made.status == 201 && made.fields["Location"] == "/v1/portfolios/1", "\(made.text)")
+    #expect(try await send(harness, "POST", "/v1/portfolios", form, fields: key).status == 200)
+    let path = "/v1/portfolios/1"
+    let buy = "{\"kind\":\"buy\",\"asset\":\"BTC\",\"quantity\":\"0.5\",\"price\":\"10\",\"fee\":\"1\"}"
+    let bought = try await send(harness, "POST", path + "/transactions", buy)
+    #expect(bought.status == 201 && bought.fields["Location"] == path + "/transactions/1", "\(bought.text)")
+    let cash = "{\"kind\":\"deposit\",\"asset\":\"USD\",\"quantity\":\"100\"}"
+    #expect(try await send(harness, "POST", path + "/transactions", cash).status == 201)
+    let read = try await harness.get(path)
+    let tag = try #require(read.fields["ETag"])
+    #expect(read.text.contains("{\"asset\":\"BTC\",\"quantity\":\"0.5\",\"cost\":\"6\""), "\(read.text)")
+    #expect(try await harness.get(path, fields: [HTTPField("If-None-Match", tag)]).status == 304)
+    let match = [HTTPField("If-Match", tag)]
+    #expect(try await send(harness, "PATCH", path, "{\"name\":\"b\"}", fields: match).status == 200)
+    #expect(try await send(harness, "PATCH", path, "{\"name\":\"c\"}", fields: match).status == 412)
+    let sell = "{\"kind\":\"sell\",\"asset\":\"BTC\",\"quantity\":\"1\",\"price\":\"1\"}"
+    let oversold = try await send(harness, "POST", path + "/transactions", sell)
+    #expect(oversold.status == 422 && oversold.text.contains("more BTC is taken out"), "\(oversold.text)")
+    #expect(try await send(harness, "PUT", path, "{\"name\":\"c\"}").status == 422)
+    #expect(try await send(harness, "PATCH", path, "{\"nmae\":\"c\"}").status == 422)
+    #expect(try await send(harness, "PATCH", path + "/transactions/1", buy).status == 405)
+
+    let value = try await harness.get(path + "/value")
+    #expect(value.status == 200 && value.json["state"] as? String == "live", "\(value.text)")
+    let probe = try await harness.probe()
+    probe.send(
+      "{\"op\":\"subscribe\",\"id\":1,\"streams\":[{\"channel\":\"portfolio\",\"portfolio\":\"1\"},"
+        + "{\"channel\":\"portfolio\",\"currency\":\"BTC\",\"holdings\":[{\"asset\":\"BTC\",\"quantity\":\"3\"}],"
+        + "\"positions\":[{\"symbol\":\"kraken:BTC-USD\",\"side\":\"long\",\"size\":\"1\",\"leverage\":\"2\","
+        + "\"entry\":\"1\"}]}]}")
+    let kept = try await probe.first("a snapshot") { $0.type == "snapshot" && $0.text.contains("\"portfolio\":\"1\"") }
+    #expect(kept.data["name"] as? String == "b" && kept.data["currency"] as? String == "USD", "\(kept.text)")
+    #expect((kept.data["holdings"] as? [Any])?.count == 2)
+    let sent = try await probe.first("a snapshot") { $0.type == "snapshot" && $0.data["currency"] as? String == "BTC" }
+    let line = try #require((sent.data["positions"] as? [[String: Any]])?.first)
+    #expect(line["state"] as? String == "live" && line["mark"] != nil && line["unrealised"] != nil, "\(sent.text)")
+    _ = try await send(harness, "DELETE", path + "/transactions/2")
+    _ = try await probe.first("a change") { $0.type == "update" && ($0.data["holdings"] as? [Any])?.count == 1 }
+
+    let curve = try await harness.get(path + "/curve?range=1h")
+    #expect(curve.status == 200 && curve.json["step_s"] as? Int == 60, "\(curve.text)")
+    #expect((curve.json["points"] as? [Any])?.count == 1, "bought within this minute: \(curve.text)")
+    #expect(try await send(harness, "DELETE", path).status == 204)
+    _ = try await probe.first("the end") { $0.type == "update" && $0.text.contains("\"state\":\"deleted\"") }
+    await harness.stop()
+  }
+
+  @Test("what cannot be subscribed to says why, and does not spoil the rest")
+  func mistakes() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    try await harness.waitUntilLive()
+    let probe = try await harness.probe()
+    let many = (0..<100).map { "{\"asset\":\"A\($0)\",\"quantity\":\"1\"}" }.joined(separator: ",")
+    let items = [
+      "{\"channel\":\"portfolio\"}", "{\"channel\":\"portfolio\",\"portfolio\":\"7\"}",
+      "{\"channel\":\"portfolio\",\"holdings\":[{\"asset\":\"BTC\",\"quantity\":\"1\"}]}",
+      "{\"channel\":\"portfolio\",\"currency\":\"USD\",\"holdings\":[{\"asset\":\"BTC\",\"quantity\":\"0\"}]}",
+      "{\"channel\":\"status\",\"currency\":\"USD\"}",
+      "{\"channel\":\"portfolio\",\"currency\":\"USD\",\"holdings\":[{\"asset\":\"NONE\",\"quantity\":\"1\"}]}",
+    ]
+    probe.send("{\"op\":\"subscribe\",\"id\":1,\"streams\":[\(items.joined(separator: ","))]}")
+    let reply = try await probe.first("a reply") { $0.type == "subscribed" }
+    let failed = (reply["failed"] as? [[String: Any]]) ?? []
+    let codes = failed.map { ($0["error"] as? [String: Any])?["code"] as? String ?? "" }
+    #expect(
+      codes == ["bad_request", "unknown_portfolio", "bad_request", "out_of_range", "bad_request"], "\(reply.text)")
+    let missing = try await probe.first("a snapshot") { $0.type == "snapshot" }
+    #expect(missing.data["state"] as? String == "missing" && missing.data["value"] as? String == "0")
+    for number in 2...6 {
+      probe.send(
+        "{\"op\":\"subscribe\",\"id\":\(number),\"streams\":[{\"channel\":\"portfolio\",\"currency\":\"C\(number)\","
+          + "\"holdings\":[\(many)]}]}")
+    }
+    let full = try await probe.first("a refusal") { $0.type == "subscribed" && $0.id == 6 }
+    #expect(full.text.contains("too_many_subscriptions"), "\(full.text)")
+    await harness.stop()
+  }
+}
