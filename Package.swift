@@ -172,8 +172,8 @@ var package = Package(
     tests(
       "Gateway",
       [
-        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Portfolio", "History", "Recordings", "Access", "PubSub",
-        "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite, log,
+        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Portfolio", "History", "Recordings", "Access",
+        "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite, log,
       ]),
     .target(
       name: "Simulation",

@@ -2,24 +2,6 @@ import Bytes
 import GRDB
 import MarketData
 
-extension SchemaPart {
-  /// Published documents, the newest of each topic, and the epoch that their numbers belong to.
-  package static let topics = SchemaPart(
-    "topics",
-    [
-      Migration("tables") { db in
-        try db.execute(
-          sql: """
-            CREATE TABLE topic_document (
-              topic TEXT NOT NULL, number INTEGER NOT NULL, time INTEGER NOT NULL, text TEXT NOT NULL,
-              PRIMARY KEY (topic, number)
-            ) STRICT, WITHOUT ROWID;
-            CREATE TABLE topic_epoch (epoch TEXT NOT NULL) STRICT;
-            """)
-      }
-    ])
-}
-
 /// A document as it is kept.
 package struct StoredDocument: Sendable, Equatable {
   package var topic: String

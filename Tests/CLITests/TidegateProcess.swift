@@ -48,22 +48,26 @@ final class TidegateProcess: Sendable {
       // Nothing that is run here leaves anything behind.
       .merging(["TIDEGATE_DATA_DIRECTORY": "none"]) { $1 }.merging(environment) { $1 }
     process.standardInput = standardInput
-    process.standardOutput = Self.pipe(into: output)
-    process.standardError = Self.pipe(into: errors)
+    let ends = try (Self.pipe(into: output), Self.pipe(into: errors))
+    (process.standardOutput, process.standardError) = ends
     try process.run()
+    // What is read ends with the process.
+    try ends.0.close()
+    try ends.1.close()
   }
 
   deinit {
     if process.process.isRunning { kill(process.process.processIdentifier, SIGKILL) }
   }
 
-  private static func pipe(into collected: Collected) -> Pipe {
-    let pipe = Pipe()
-    // Another process that is started meanwhile must not hold the pipe open.
-    for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
-      _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
-    }
-    pipe.fileHandleForReading.readabilityHandler = { handle in
+  /// The end to write to of a new pipe, whose bytes are collected. No other process inherits either end, however
+  /// closely it is started after this one: it would hold the pipe open.
+  private static func pipe(into collected: Collected) throws -> FileHandle {
+    var ends: [Int32] = [-1, -1]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw ProcessFailure(description: "no pipe: error \(errno)") }
+    let reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+    reading.readabilityHandler = { handle in
       let data = handle.availableData
       if data.isEmpty {
         handle.readabilityHandler = nil
@@ -71,7 +75,7 @@ final class TidegateProcess: Sendable {
       }
       collected.bytes.withLock { $0 += [UInt8](data) }
     }
-    return pipe
+    return FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
   }
 
   /// A gateway, already serving.

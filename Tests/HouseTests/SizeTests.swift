@@ -20,7 +20,7 @@ struct SizeTests {
     "Venues.FeedEngine": 8,
     "Venues.InstrumentTable": 5,
     // Each venue's rule stands with its venue.
-    "Venues.SequenceRule": 10,
+    "Venues.SequenceRule": 11,
   ]
 
   /// Source files that are still longer, and their lines. An entry may only shrink, and goes when it reaches the limit.

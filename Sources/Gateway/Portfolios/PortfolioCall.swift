@@ -36,7 +36,7 @@ struct PortfolioCall: Sendable {
   var key: String?
   var digest: [UInt8] = []
 
-  /// The id that a text names; nil if it is none.
+  /// The id that a text names; nil if it names nothing.
   static func id(_ text: some StringProtocol) -> Int64? {
     guard let id = Int64(text), id > 0, String(id) == text else { return nil }
     return id

@@ -67,5 +67,6 @@ package enum WireDescription {
     .alerts: .init(["kept", "alerts"], update: ["alerts", "removed", "firings"]),
     .topic: .init(["number", "documents"], parameters: ["last"]),
     .rate: .init(["base", "quote", "state"]),
+    .portfolio: .init(["state"], parameters: ["portfolio", "currency", "holdings", "positions"]),
   ]
 }

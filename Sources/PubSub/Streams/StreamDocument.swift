@@ -89,7 +89,8 @@ package struct StreamDocumentUpdate: Sendable {
   package init(data: SharedBytes) { self.data = data }
 }
 
-/// Which document: that of an owner (`alerts`), of a name (`topic`, `rate`), of a portfolio, or of a composite's symbol.
+/// Which document: that of an owner (`alerts`), of a name (`topic`, `rate`), of a portfolio, or of a composite's
+/// symbol.
 package struct StreamDocumentName: Sendable, Hashable {
   package var channel: ChannelName
   /// The owner, the name, or the symbol.

@@ -120,7 +120,8 @@ struct DialectFacts {
     /// Messages with older and older times are left out for so long, µs; then the venue's clock has been set back.
     var lateLimit: Int64
     /// After so long a silence, µs, a book is asked for apart from the stream and compared with what that said: the
-    /// same is a quiet market, another one a stream that has died, and so is an answer that does not come `probeWithin`.
+    /// same is a quiet market, another one a stream that has died, and so is an answer that does not come within
+    /// `probeWithin`.
     var probeAfter: Int64
     var probeWithin: Int64
     /// How long the stream has to catch up with an answer that differs, µs.

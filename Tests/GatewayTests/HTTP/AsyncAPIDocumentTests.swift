@@ -63,7 +63,8 @@ struct AsyncAPIDocumentTests {
         {"channel":"ticker","symbols":["kraken:BTC-USD"]},{"channel":"pulse","symbols":["kraken:BTC-USD"]},
         {"channel":"book","symbols":["kraken:BTC-USD"]},{"channel":"sparkline","symbols":["kraken:BTC-USD"]},
         {"channel":"candles","symbols":["kraken:BTC-USD"]},{"channel":"status"},{"channel":"alerts"},
-        {"channel":"rate","symbols":["ZEC-BTC"]},{"channel":"topic","symbols":["news"]}]}
+        {"channel":"rate","symbols":["ZEC-BTC"]},{"channel":"topic","symbols":["news"]},
+        {"channel":"portfolio","currency":"USD","holdings":[{"asset":"BTC","quantity":"0.5"}]}]}
       """#)
     probe.send(#"{"op":"list","id":3}"#)
     probe.send(#"{"op":"strange","id":4}"#)

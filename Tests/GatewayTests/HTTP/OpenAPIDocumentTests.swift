@@ -25,8 +25,8 @@ struct OpenAPIDocumentTests {
         #expect(query.map { $0["name"] as? String } == route.parameters.map(\.name), "\(route.path)")
         #expect(query.map { $0["required"] as? Bool } == route.parameters.map(\.isNeeded), "\(route.path)")
         let inPath = parameters.filter { $0["in"] as? String == "path" }.compactMap { $0["name"] as? String }
-        #expect(inPath.allSatisfy { route.path.contains("{\($0)}") } && inPath.count <= 1)
-        #expect(inPath.isEmpty == !route.path.contains("{"))
+        #expect(inPath.allSatisfy { route.path.contains("{\($0)}") })
+        #expect(Set(inPath).count == route.path.count { $0 == "{" } && inPath.count == Set(inPath).count)
       }
     }
     // What is described is there.

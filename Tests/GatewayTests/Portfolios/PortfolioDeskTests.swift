@@ -4,7 +4,7 @@ import History
 import Logging
 import MarketData
 import Portfolio
-import PubSub
+@testable import PubSub
 import Synchronization
 import TestTraits
 import Testing
@@ -111,7 +111,9 @@ struct PortfolioDeskTests {
     let file = try file()
     let first = desk(file)
     let id = try await create(first).0.stored.id
-    for (kind, price, time) in [(.buy, 100, 10), (.buy, 300, 30), (.buy, 200, 20)] as [(_, Int64, Int64)] {
+    for (kind, price, time) in [(.buy, 100, 10), (.buy, 300, 30), (.buy, 200, 20)]
+      as [(PortfolioTransaction.Kind, Int64, Int64)]
+    {
       _ = try await perform(first, .add(id, transaction(kind, 2, at: price, time: time)))
     }
     _ = try await perform(first, .add(id, transaction(.sell, 3, at: 400, time: 40)))
