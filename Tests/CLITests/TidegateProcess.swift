@@ -66,14 +66,21 @@ final class TidegateProcess: Sendable {
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw ProcessFailure(description: "no pipe: error \(errno)") }
-    let reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
-    reading.readabilityHandler = { handle in
-      let data = handle.availableData
-      if data.isEmpty {
-        handle.readabilityHandler = nil
-        collected.isComplete.store(true, ordering: .releasing)
+    let reading = ends[0]
+    // A thread of its own: the handlers of file handles wait for the threads of the global queue, which other tests may
+    // hold for minutes.
+    Thread.detachNewThread {
+      var buffer = [UInt8](repeating: 0, count: 16 << 10)
+      while true {
+        let count = read(reading, &buffer, buffer.count)
+        if count > 0 {
+          collected.bytes.withLock { $0 += buffer[..<count] }
+        } else if count == 0 || errno != EINTR {
+          break
+        }
       }
-      collected.bytes.withLock { $0 += [UInt8](data) }
+      close(reading)
+      collected.isComplete.store(true, ordering: .releasing)
     }
     return FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
   }
