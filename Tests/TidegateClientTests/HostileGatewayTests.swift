@@ -40,7 +40,7 @@ struct HostileGatewayTests {
   @Test(
     "a sparkline whose times cannot be is a gap, or is followed without a trap",
     arguments: [0, 1, 9_223_372_036_854, Int64.max, -1, .min],
-    [(Int64.min, Int64.max), (0, .max), (.max, .min), (.max - 1, .max), (0, 10_000_000)])
+    [(Int64.min, Int64.max), (-.max, .max), (.max, -.max), (0, .max), (.max, .min), (.max - 1, .max), (0, 10_000_000)])
   func sparkline(step: Int64, times: (from: Int64, to: Int64)) {
     var it = CoreHarness(StreamRequest.sparkline("kraken:BTC-USD").untyped)
     it.live("sparkline")
