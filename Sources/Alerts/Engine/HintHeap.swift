@@ -1,7 +1,7 @@
 import HeapModule
 
-/// What waits for a level or a time, the nearest first. Entries are hints: none is removed from the middle; who takes
-/// one looks whether it still holds, and `rebuild` drops the void ones when they may be half of all.
+/// Hints of the levels or times that rules wait for, the nearest first. The engine checks each hint that it takes, as
+/// a hint may be void. `rebuild` drops void hints when they may be half of all.
 struct HintHeap<Entry: Comparable> {
   private var heap = Heap<Entry>()
   private var rebuildAt: Int32

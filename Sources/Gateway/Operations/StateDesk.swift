@@ -27,7 +27,7 @@ final class StateDesk: @unchecked Sendable {
   private var viewers: [StateViewer] = []
   private var timer: LoopTimer?
   private var latest: (document: SharedBytes, at: Int64)?
-  /// Who waits for the document that is being gathered.
+  /// Requests that wait for the document that is being gathered.
   private var waiting: [(SharedBytes) -> Void] = []
   /// The processor time that the process had used, s, and when, monotonic ns; and the cores that it used between the
   /// last two looks.

@@ -48,7 +48,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     var reply: @Sendable (Answer<Outcome>) -> Void
   }
 
-  /// What a request will have done once it is written.
+  /// The effect of a request, which holds once the store has written it.
   private struct Change {
     var batch: PortfolioBatch
     /// The portfolio as it is then; nil: it is gone.
@@ -79,7 +79,7 @@ package final class PortfolioDesk: @unchecked Sendable {
 
   var board = PortfolioBoard()
   var timer: (any DispatchSourceTimer)?
-  /// Who wants prices once; at most as many as there are requests at work.
+  /// Requests that want prices once; at most as many as are at work.
   var oneShots: [OneShot] = []
   var isGathering = false
   var isGatheringSoon = false
