@@ -154,7 +154,9 @@ private struct FaultTrial {
   }
 
   private mutating func step() throws {
-    let fault = hasFaults ? Int.random(in: 0..<60, using: &random) : 60
+    // To be moved to another rate is no fault.
+    let fault =
+      hasFaults ? Int.random(in: 0..<60, using: &random) : Int.random(in: 0..<30, using: &random) == 0 ? 6 : 60
     switch fault {
     case 0: try close(nil)
     case 1: try close([4108, 4202, 1006, 4129].randomElement(using: &random)!)

@@ -30,7 +30,7 @@ export default class AlertsPage {
     this.absent = emptyState({ title: "This gateway has no alerts for you", why: "" });
     this.skeleton = el("ul.rows", { "aria-hidden": "true" }, el("li.skeleton"), el("li.skeleton"));
     this.element = el(
-      "section", el("div.page-head", el("h1", "Alerts"), this.add),
+      "section.stack", el("div.page-head", el("h1", "Alerts"), this.add),
       this.#preferences(), this.skeleton, this.absent, this.empty, this.list, this.note);
   }
 

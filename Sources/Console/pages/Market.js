@@ -63,7 +63,7 @@ export default class Market extends Page {
       }, `MA ${length}`)));
     this.element = el(
       "section",
-      el("div.page-head", el("a.button", { href: "#/watchlist", "aria-label": "Back to the watchlist" }, "‹ Watchlist"),
+      el("div.page-head", el("a.button", { href: "#/watchlist", "aria-label": "Back to the watchlist" }, "‹"),
         el("h1", market), el("span.caption", venue),
         el("a.button", { href: `#/alerts/${encodeURIComponent(symbol)}`, "aria-label": `Set an alert for ${market}` }, "Alert")),
       el("div.market",
