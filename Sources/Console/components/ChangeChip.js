@@ -3,7 +3,7 @@ import { ARROWS, direction, percent } from "../format.js";
 
 /** A change of 24 h in percent, with an arrow and a sign, so that colour is never alone. */
 export class ChangeChip {
-  element = el("span", { class: "chip" });
+  element = el("span.chip");
   #shown;
   #next;
 

@@ -12,18 +12,12 @@ export class LineChart extends Chart {
     this.#quote = quote;
   }
 
-  /** @param span the range's length, µs; Infinity for all there is. */
   show(line, span = Infinity) {
     this.#line = line;
     this.step = Math.max(1, line.step);
     this.series = line.points.map((point, index) => ({ time: line.from + index * line.step, value: Number(point) }));
     this.digits = (line.points.at(-1)?.split(".")[1] ?? "").length;
-    const end = line.from + line.points.length * line.step;
-    const first = this.series[0]?.time ?? end;
-    const start = Math.min(end - (span === Infinity ? end - first : span), first);
-    this.unobserved = [...(first > start ? [{ from: start, to: first }] : []), ...line.gaps];
-    const seen = Math.max(end - first, 24 * this.step);
-    this.changed([start - this.step, end], [Math.max(start - this.step, end - seen * 1.12), end]);
+    this.changed(line.from, line.from + line.points.length * line.step, span, line.gaps);
   }
 
   drawSeries(context, { first, end, x, y, bottom, top }) {

@@ -5,11 +5,11 @@ import { Decimal } from "/tidegate.js";
 
 /** The shielded part of a supply: its share, its amount, and the change of 24 hours. */
 export class ShieldedPool {
-  share = el("strong", { class: "price pool-share" }, "–");
-  amount = el("span", { class: "price muted" });
+  share = el("strong.price.pool-share", "–");
+  amount = el("span.price.muted");
   chip = new ChangeChip();
-  meter = el("span", { class: "pool-meter", "aria-hidden": "true" });
-  element = el("div", { class: "pool" }, el("div", { class: "pool-row" }, this.share, this.chip.element), this.meter, this.amount);
+  meter = el("span.pool-meter", { "aria-hidden": "true" });
+  element = el("div.pool", el("div.pool-row", this.share, this.chip.element), this.meter, this.amount);
 
   /** @param document `percent`, `amount`, `asset`, `change_pct_24h`: decimals as text. */
   show({ percent: share, amount, asset, change }) {

@@ -4,8 +4,8 @@ const WORDS = { connected: "Connected", reconnecting: "Reconnecting", disconnect
 
 /** The dot of the header: connected, reconnecting, disconnected; in words as well. */
 export class StatusIndicator {
-  #dot = el("span", { class: "dot", "aria-hidden": "true" });
-  #text = el("span", {}, "Connecting");
+  #dot = el("span.dot", { "aria-hidden": "true" });
+  #text = el("span", "Connecting");
 
   constructor(element) {
     this.element = element;

@@ -2,6 +2,6 @@ import { el, setText } from "../dom.js";
 
 /** The figure that an alert is about, large: a threshold, a time, what is left. */
 export class TimeDisplay {
-  element = el("span", { class: "time-display" });
+  element = el("span.time-display");
   show(text) { setText(this.element, text); }
 }

@@ -13,7 +13,7 @@ const RANGES = ["1h", "24h", "7d", "30d", "90d", "1y", "all"];
 const REFRESH = 5_000;
 
 /** Price cards and lines as the gateway draws them, and their addresses to copy. */
-export class Widgets {
+export default class Widgets {
   #session;
   #timer;
   #range = "24h";
@@ -25,19 +25,19 @@ export class Widgets {
     const [market, markets] = marketField(session, "widget-market", Array.isArray(watched) && typeof watched[0] === "string" ? watched[0] : "");
     this.market = market;
     market.addEventListener("change", () => this.#show());
-    this.note = el("p", { class: "notice", role: "status" });
+    this.note = el("p.notice", { role: "status" });
     this.pictures = PICTURES.map(([name, width, height, kind, size]) => {
-      const image = el("img", { width, height, alt: name }), address = el("code", { class: "address" });
+      const image = el("img", { width, height, alt: name }), address = el("code.address");
       const copy = button("Copy the address", () => this.#copy(address.textContent));
       copy.setAttribute("aria-label", `Copy the address of the ${name}`);
-      const element = el("figure", { class: "card widget" }, image, el("figcaption", {},
-        el("strong", {}, `${name[0].toUpperCase()}${name.slice(1)} `, el("span", { class: "caption" }, `${width} × ${height}`)), address, copy));
+      const element = el("figure.card.widget", image, el("figcaption",
+        el("strong", `${name[0].toUpperCase()}${name.slice(1)} `, el("span.caption", `${width} × ${height}`)), address, copy));
       return { name, kind, size, image, address, element };
     });
     this.element = el(
-      "section", {}, el("div", { class: "page-head" }, el("h1", {}, "Widgets")),
-      el("div", { class: "card" }, field("Market", market), markets, segments("Range", RANGES, this.#range, (range) => { this.#range = range; this.#show(); }), this.note),
-      el("div", { class: "widgets" }, ...this.pictures.map(({ element }) => element)));
+      "section", el("div.page-head", el("h1", "Widgets")),
+      el("div.card", field("Market", market), markets, segments("Range", RANGES, this.#range, (range) => { this.#range = range; this.#show(); }), this.note),
+      el("div.widgets", ...this.pictures.map(({ element }) => element)));
   }
 
   async enter() {
