@@ -88,11 +88,12 @@ package final class Gateway: Sendable {
     let tlsLog = TLSLog(FoldedLog(log.of(.tls)) { kernel.monotonicMicroseconds })
     let refusalLog = RefusalLog(
       FoldedLog(log.of(.clients)) { kernel.monotonicMicroseconds }, limits: configuration.limits.admission)
-    let epoch = RandomName.hex(4, from: kernel)
+    let run = RandomName.hex(4, from: kernel)
+    let kept = history?.takeStreams().map { KeptRun($0, loops: loops.count) }
     let settings = NodeSettings(
       node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
       source: configuration.demo ? .simulated : .live,
-      epoch: epoch, clientLimits: clientLimits,
+      epoch: kept?.numbering.epoch ?? run, run: run, clientLimits: clientLimits,
       readyFeeds: configuration.readyFeeds, heartbeatSeconds: configuration.heartbeatSeconds,
       compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
@@ -103,8 +104,8 @@ package final class Gateway: Sendable {
         proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
         report: { refusalLog.refused($0, $1) }),
-      access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
-      tlsLog: tlsLog, topics: PublishedTopics(history?.store.file, epoch: epoch, log: log), alerts: alerts,
+      access: access, kept: kept, history: history, backfills: history != nil && configuration.data.backfill, log: log,
+      tlsLog: tlsLog, topics: PublishedTopics(history?.store.file, epoch: run, log: log), alerts: alerts,
       portfolios: portfolios, webhookNetworks: configuration.webhookNetworks,
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     self.settings = settings
