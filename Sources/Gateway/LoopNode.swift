@@ -79,6 +79,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
     self.history = settings.history.map { LoopHistory(node: self, keeper: $0) }
+    restoreSessions()
   }
 
   // MARK: Life
@@ -88,7 +89,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   func start() {
     loop.execute { [self] in
-      restoreSessions()
       loop.onTurnEnd { [unowned self] in endTurn() }
       timers.append(loop.scheduleRepeating(every: 100_000_000) { [unowned self] in advanceClients() })
       timers.append(loop.scheduleRepeating(every: 250_000_000) { [unowned self] in tickFeeds() })

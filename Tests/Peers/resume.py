@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stops a gateway again and again under load, in order or with SIGKILL, starts it, and lets clients go on.
 
-    Tests/Peers/resume.py [--rounds 20] [--kills 0.3] [--clients 20] [--seed N] [--short]
+    Tests/Peers/resume.py [--rounds 20] [--kills 0.3] [--clients 20] [--seed N] [--short] [--keep-ports]
                           [--binary .build/debug/tidegate]
 
 The clients follow trades, quotes and books of a simulated exchange that counts its trades without holes. They come
@@ -10,7 +10,8 @@ back with `resume` and the positions that they have, and each checks what it is 
 - an update follows the message whose `seq` is its `prev`, and numbers do not go back within an epoch,
 - no number of a stream ever stands for two messages, whoever got them and in whatever run,
 - after an end in order every session is there, every stream of trades goes on, and none begins anew,
-- after a kill no stream goes on: another epoch says so.
+- after a kill no stream goes on: another epoch says so,
+- with --keep-ports, which keeps the listening sockets between two processes as systemd does, nobody is refused.
 
 With --short it takes half a minute. Exits with 1 if any of it does not hold.
 """
@@ -18,6 +19,7 @@ With --short it takes half a minute. Exits with 1 if any of it does not hold.
 import argparse
 import asyncio
 import base64
+import fcntl
 import json
 import os
 import random
@@ -30,6 +32,49 @@ import tempfile
 import time
 
 from kill import fetch, free_port
+
+
+class Manager:
+    """A service manager that keeps sockets for a service: sd_notify(3), sd_listen_fds(3)."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "notify")
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.path)
+        self.kept = {}
+
+    def listen(self, loop):
+        self.socket.setblocking(False)
+        loop.add_reader(self.socket, self.take)
+
+    def take(self):
+        while True:
+            try:
+                data, descriptors, _, _ = socket.recv_fds(self.socket, 4096, 4)
+            except BlockingIOError:
+                return
+            words = dict(line.split("=", 1) for line in data.decode().splitlines() if "=" in line)
+            name = words.get("FDNAME", "stored")
+            if "FDSTOREREMOVE" in words and name in self.kept:
+                os.close(self.kept.pop(name))
+            if "FDSTORE" in words:
+                (self.kept[name],) = descriptors
+
+    def spawn(self, command, environment, log):
+        names, places = list(self.kept), list(self.kept.values())
+        environment = {**environment, "NOTIFY_SOCKET": self.path, "FDSTORE": "2"}
+        if names:
+            environment |= {"LISTEN_FDS": str(len(names)), "LISTEN_FDNAMES": ":".join(names)}
+
+        def arrange():
+            copies = [fcntl.fcntl(place, fcntl.F_DUPFD, 100) for place in places]
+            for number, copy in enumerate(copies):
+                os.dup2(copy, 3 + number)
+                os.close(copy)
+
+        return subprocess.Popen(
+            ["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh", *command], stdout=log, stderr=log,
+            env=environment, preexec_fn=arrange, close_fds=False)
 
 MARKETS = ["BTC-USD", "ETH-USD", "SOL-USD", "ZEC-USD", "XRP-USD", "ADA-USD"]
 
@@ -268,10 +313,14 @@ class Trial:
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TIDEGATE_")}
         self.environment["TIDEGATE_DATA_DIRECTORY"] = os.path.join(self.work, "data")
         self.environment["TIDEGATE_DRAIN_SECONDS"] = "1"
+        self.manager = Manager(self.work) if options.keep_ports else None
 
     def spawn(self, name, *arguments):
         log = open(os.path.join(self.work, f"{name}.log"), "w")
-        return subprocess.Popen([self.options.binary, *arguments], stdout=log, stderr=log, env=self.environment)
+        command = [self.options.binary, *arguments]
+        if self.manager and arguments[0] == "serve":
+            return self.manager.spawn(command, self.environment, log)
+        return subprocess.Popen(command, stdout=log, stderr=log, env=self.environment)
 
     async def start_venue(self):
         self.venue = self.spawn(
@@ -321,6 +370,8 @@ class Trial:
 
     async def run(self):
         await self.start_venue()
+        if self.manager:
+            self.manager.listen(asyncio.get_running_loop())
         gateway = self.start_gateway(0)
         clients = []
         kills = 0
@@ -360,9 +411,12 @@ class Trial:
                 ledger.fail(f"a client failed: {task.exception()!r}")
         if ledger.trades < 100 * self.options.rounds or self.options.kills < 1 and ledger.recovered == 0:
             ledger.fail("too little happened to tell anything")
+        if self.manager and ledger.refused:
+            ledger.fail(f"{ledger.refused} connections were refused")
         print(f"{self.options.rounds} restarts, {kills} of them kills; {len(clients)} clients got {ledger.trades} "
               f"trades; {ledger.sessions} sessions and {ledger.recovered} streams went on, {ledger.begun} began; "
-              f"{ledger.gaps} gaps told; {len(ledger.failures)} failures; seed {self.seed}")
+              f"{ledger.gaps} gaps told; {ledger.refused} connections refused, the slowest answer after "
+              f"{ledger.slowest:.1f} s; {len(ledger.failures)} failures; seed {self.seed}")
         return 1 if ledger.failures else 0
 
 
@@ -373,6 +427,7 @@ def main():
     parser.add_argument("--clients", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=20, help="messages per second and market")
+    parser.add_argument("--keep-ports", action="store_true", help="listening sockets outlive the processes")
     parser.add_argument("--short", action="store_true", help="half a minute, for every change")
     parser.add_argument("--binary", default=".build/debug/tidegate")
     options = parser.parse_args()

@@ -25,7 +25,7 @@ struct KeptRun: Sendable {
 }
 
 extension LoopNode {
-  /// Takes up the sessions that this loop had before. On the loop, before the first client.
+  /// Takes up the sessions that this loop had before. Before the ports are open: clients may wait there already.
   func restoreSessions() {
     guard let kept = settings.kept else { return }
     let now = clock.now()
