@@ -40,10 +40,12 @@ private enum StreamTables {
       sql: "INSERT INTO stream_run (run, epoch, highest, loops, ended) VALUES (?, ?, ?, ?, ?)",
       arguments: [run, streams.epoch, Int64(clamping: streams.highest), streams.loops, now.rawValue])
     for stream in streams.streams {
-      try db.cachedStatement(sql: "INSERT INTO stream (number, symbol, interval, seq) VALUES (?, ?, ?, ?)")
-        .execute(arguments: [
-          Int64(stream.number), stream.symbol, Int64(stream.interval), Int64(clamping: stream.seq),
-        ])
+      try db.cachedStatement(
+        sql: "INSERT INTO stream (number, symbol, interval, seq, last_id, last_time) VALUES (?, ?, ?, ?, ?, ?)"
+      ).execute(arguments: [
+        Int64(stream.number), stream.symbol, Int64(stream.interval), Int64(clamping: stream.seq), stream.last?.id,
+        stream.last?.time.rawValue,
+      ])
       for message in stream.messages {
         try db.cachedStatement(
           sql: "INSERT INTO stream_message (stream, seq, prev, events, time, bytes) VALUES (?, ?, ?, ?, ?, ?)"
@@ -71,12 +73,17 @@ private enum StreamTables {
       epoch: row[1], highest: UInt64(clamping: row[2] as Int64), loops: row[3], streams: [], sessions: [])
     let messages = try db.makeStatement(
       sql: "SELECT prev, seq, events, time, bytes FROM stream_message WHERE stream = ? ORDER BY seq")
-    for row in try Row.fetchAll(db, sql: "SELECT number, symbol, interval, seq FROM stream ORDER BY number") {
+    let rows = try Row.fetchAll(
+      db, sql: "SELECT number, symbol, interval, seq, last_id, last_time FROM stream ORDER BY number")
+    for row in rows {
+      let last = (row[4] as String?).map { id in
+        StoredStreams.Last(id: id, time: Timestamp(rawValue: row[5] as Int64? ?? 0))
+      }
       let rows = try Row.fetchAll(messages, arguments: [row[0] as Int64])
       streams.streams.append(
         .init(
           number: UInt32(clamping: row[0] as Int64), symbol: row[1], interval: UInt16(clamping: row[2] as Int64),
-          seq: UInt64(clamping: row[3] as Int64),
+          seq: UInt64(clamping: row[3] as Int64), last: last,
           messages: rows.map { message in
             .init(
               prev: UInt64(clamping: message[0] as Int64), seq: UInt64(clamping: message[1] as Int64),

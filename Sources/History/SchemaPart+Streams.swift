@@ -13,7 +13,8 @@ extension SchemaPart {
               ended INTEGER NOT NULL
             ) STRICT;
             CREATE TABLE stream (
-              number INTEGER PRIMARY KEY, symbol TEXT NOT NULL, interval INTEGER NOT NULL, seq INTEGER NOT NULL
+              number INTEGER PRIMARY KEY, symbol TEXT NOT NULL, interval INTEGER NOT NULL, seq INTEGER NOT NULL,
+              last_id TEXT, last_time INTEGER
             ) STRICT;
             CREATE TABLE stream_message (
               stream INTEGER NOT NULL, seq INTEGER NOT NULL, prev INTEGER NOT NULL, events INTEGER NOT NULL,

@@ -11,14 +11,30 @@ package struct StoredStreams: Sendable, Equatable {
     /// Of its rate class, ms.
     package var interval: UInt16
     package var seq: UInt64
+    /// Id and time of the instrument's last trade that the stream has told; nil if there was none. Only where the last
+    /// trades that are kept end with it, the next run can go on behind them.
+    package var last: Last?
     package var messages: [Message]
 
-    package init(number: UInt32, symbol: String, interval: UInt16, seq: UInt64, messages: [Message]) {
+    package init(
+      number: UInt32, symbol: String, interval: UInt16, seq: UInt64, last: Last?, messages: [Message]
+    ) {
       self.number = number
       self.symbol = symbol
       self.interval = interval
       self.seq = seq
+      self.last = last
       self.messages = messages
+    }
+  }
+
+  package struct Last: Sendable, Equatable {
+    package var id: String
+    package var time: Timestamp
+
+    package init(id: String, time: Timestamp) {
+      self.id = id
+      self.time = time
     }
   }
 

@@ -17,8 +17,10 @@ struct StoredStreamsTests {
     return StoredStreams(
       epoch: epoch, highest: 1 << 40, loops: 2,
       streams: [
-        .init(number: 4, symbol: "kraken:BTC-USD", interval: 0, seq: 44, messages: messages),
-        .init(number: 7, symbol: "kraken:BTC-USD@ws://other", interval: 1000, seq: 9, messages: []),
+        .init(
+          number: 4, symbol: "kraken:BTC-USD", interval: 0, seq: 44, last: .init(id: "T-7", time: StoreWorld.time(3)),
+          messages: messages),
+        .init(number: 7, symbol: "kraken:BTC-USD@ws://other", interval: 1000, seq: 9, last: nil, messages: []),
       ],
       sessions: [
         .init(token: "s_1.0.0.1", subject: nil, isPaused: false, expires: StoreWorld.time(90)),

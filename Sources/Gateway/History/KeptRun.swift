@@ -40,8 +40,10 @@ extension LoopNode {
     let now = clock.now()
     let streams = publisher.keep(now: now, into: &outgoing).compactMap { stream -> StoredStreams.Stream? in
       guard let symbol = history.symbol(stream.instrument, stream.market) else { return nil }
+      let last = publisher.lastTrades(of: stream.instrument, market: stream.market).trades.last
       return StoredStreams.Stream(
         number: stream.number, symbol: symbol, interval: stream.interval, seq: stream.seq,
+        last: last.map { .init(id: $0.id.text, time: $0.time) },
         messages: stream.messages.map {
           .init(prev: $0.prev, seq: $0.seq, events: $0.events, time: $0.time, bytes: $0.bytes)
         })
@@ -78,7 +80,10 @@ extension LoopHistory {
     if trades.isEmpty, streams.isEmpty {
       pipeline.market.beginWithoutPast(of: id, into: &changes)
     } else {
-      pipeline.market.bridge(after: trades, isCounted: pipeline.handler.countsTrades, of: id, into: &changes)
+      // Another gateway on the same file may have written its own.
+      let ending = latest.flatMap { $0.trades.last.map { StoredStreams.Last(id: $0.id, time: $0.time) } }
+      let told = streams.allSatisfy { $0.last == ending } ? trades : []
+      pipeline.market.bridge(after: told, isCounted: pipeline.handler.countsTrades, of: id, into: &changes)
     }
     node.publish(changes, slot: slot, now: now)
   }
