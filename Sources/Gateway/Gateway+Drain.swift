@@ -73,7 +73,12 @@ extension Gateway {
           }
         }
       }
-      for node in nodes { node.loop.execute { node.stopFeeds() } }
+      for node in nodes {
+        node.loop.execute {
+          node.stopFeeds()
+          node.keepStreams()
+        }
+      }
       for loop in loops { loop.shutdown { ended.arrive() } }
     }
     for node in nodes { node.loop.execute { node.whenEmpty { countdown.arrive() } } }

@@ -66,7 +66,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     self.clock = GatewayClock(kernel: loop.kernel)
     self.settings = settings
     self.compression = ClientCompression(settings.compression)
-    self.publisher = StreamPublisher(loop: loop.index, loops: loops, epoch: settings.epoch)
+    self.publisher = StreamPublisher(
+      loop: loop.index, loops: loops, numbering: settings.kept?.numbering ?? KeptNumbering(epoch: settings.epoch),
+      run: settings.run)
     self.hub = SubscriberHub(
       loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
       limits: settings.clientLimits, heartbeatSeconds: settings.heartbeatSeconds)
@@ -77,6 +79,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
     self.history = settings.history.map { LoopHistory(node: self, keeper: $0) }
+    restoreSessions()
   }
 
   // MARK: Life
@@ -101,6 +104,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     schedule: ConnectSchedule?, recorder: (any FeedRecorder)?, share: Int = 1
   ) {
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
+    pipeline.market.bridgesTrades = history != nil
     let slot = publisher.add(market: pipeline.market, venue: venue.name)
     let session = FeedSession(
       pipeline: pipeline, slot: slot, owner: self, loop: loop,
@@ -154,6 +158,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     history?.everySecond(clock.now())
+    publisher.releaseHeld(now: clock.now())
   }
 
   /// What is too much, and who is too slow (`LoopNode+Limits.swift`).

@@ -54,6 +54,7 @@ extension SchemaPart {
               trades INTEGER
             ) STRICT;
             """)
-      }
+      },
+      Migration("last trades") { db in try db.execute(sql: "ALTER TABLE latest ADD COLUMN last_trades BLOB") },
     ])
 }

@@ -75,7 +75,7 @@ enum OpenAPIDocument {
   /// The document, and its entity tag; the same for the life of the process.
   static let body: (bytes: [UInt8], tag: String) = {
     let bytes = make(Route.allCases)
-    var tag = ContentTag(epoch: "openapi")
+    var tag = ContentTag(run: "openapi")
     tag.add(bytes)
     return (bytes, EntityTag.text(tag))
   }()

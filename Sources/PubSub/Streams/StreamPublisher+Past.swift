@@ -2,12 +2,25 @@ import MarketData
 
 /// What a publisher takes over from an earlier run.
 extension StreamPublisher {
-  /// Shows a trade from before this run to those who join, unless there have been others since.
-  package func restore(_ trade: Trade, market: Int) {
-    guard market >= 0, market < markets.count, let instrument = markets[market].instrument(trade.instrument),
-      instrument.recentTrades.isEmpty
+  /// Shows trades from before this run to those who join, unless there have been others since.
+  /// - Parameter trades: of one instrument, oldest first.
+  package func restore(_ trades: [Trade], market: Int) {
+    guard let first = trades.first, market >= 0, market < markets.count,
+      let instrument = markets[market].instrument(first.instrument), instrument.recentTrades.isEmpty
     else { return }
-    instrument.recentTrades.append(trade)
+    for trade in trades { instrument.recentTrades.append(trade) }
+  }
+
+  /// How many trades of an instrument there have been, and the last of them, at most 50, oldest first.
+  package func lastTrades(of id: InstrumentID, market: Int) -> (count: UInt64, trades: ArraySlice<Trade>) {
+    guard market >= 0, market < markets.count, let instrument = markets[market].instrument(id) else { return (0, []) }
+    return (instrument.recentTrades.appended, instrument.recentTrades.last(TradesChannel.recent))
+  }
+
+  /// The number of the same; O(1).
+  package func tradeCount(of id: InstrumentID, market: Int) -> UInt64 {
+    guard market >= 0, market < markets.count, let instrument = markets[market].instrument(id) else { return 0 }
+    return instrument.recentTrades.appended
   }
 
   /// Whether somebody subscribes to a stream of an instrument.
