@@ -174,8 +174,8 @@ var package = Package(
     tests(
       "Gateway",
       [
-        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Portfolio", "History", "Recordings",
-        "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite,
+        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio", "History",
+        "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite,
         log,
       ]),
     .target(

@@ -1,3 +1,4 @@
+import Alerts
 import Decks
 import Foundation
 import Testing
