@@ -59,6 +59,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private(set) var names: LoopNames?
   private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
   private(set) lazy var composites = LoopComposites(node: self)
+  private(set) lazy var decks = LoopDecks(node: self)
   /// Of its end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
@@ -327,6 +328,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     alerts.everyTick()
     let now = clock.now()
     composites.everyTick(now)
+    decks.everyTick()
     hub.advance(to: now, into: &actions)
     watchRequests()
     keepWithinBudget()

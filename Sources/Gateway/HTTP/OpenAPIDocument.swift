@@ -67,6 +67,12 @@ enum OpenAPIDocument {
     "/v1/portfolios/{id}/curve": Answer(
       summary: "What it was worth over a range", members: ["portfolio", "currency", "range", "step_s", "points"],
       isTagged: false),
+    "/v1/decks": Answer(summary: "The decks of cards", members: ["decks"], statuses: []),
+    "/v1/decks/{name}": Answer(
+      summary: "The card of the day in a time zone",
+      members: ["deck", "zone", "state", "title", "date", "turns_at", "cards", "card"], statuses: [404]),
+    "/v1/cards/deck/{name}.svg": Answer(
+      summary: "The card of the day as a picture", contentType: "image/svg+xml", statuses: [404]),
     "/v1/topics/{name}": Answer(
       summary: "Documents that the operator publishes", members: ["topic", "epoch", "number", "documents"],
       statuses: [404], isTagged: false),
