@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// Where every subscription of a connection stands, by symbol and channel, and what is still to be sent: pacing,
