@@ -24,39 +24,6 @@ struct KeptRun: Sendable {
   }
 }
 
-extension LoopNode {
-  /// Takes up the sessions that this loop had before. Before the ports are open: clients may wait there already.
-  func restoreSessions() {
-    guard let kept = settings.kept else { return }
-    let now = clock.now()
-    hub.restore(kept.sessions.filter { $0.loop == loop.index }, now: now, into: &actions)
-    // What they are kept under may end with an endpoint.
-    hub.expect(Set(kept.streams.keys.map { symbol in String(symbol.prefix { $0 != "@" }) }), now: now)
-  }
-
-  /// Leaves streams and sessions to the next run. On the loop, when the feeds have ended.
-  func keepStreams() {
-    guard let history, let keeper = settings.history else { return }
-    let now = clock.now()
-    let streams = publisher.keep(now: now, into: &outgoing).compactMap { stream -> StoredStreams.Stream? in
-      guard let symbol = history.symbol(stream.instrument, stream.market) else { return nil }
-      let last = publisher.lastTrades(of: stream.instrument, market: stream.market).trades.last
-      return StoredStreams.Stream(
-        number: stream.number, symbol: symbol, interval: stream.interval, seq: stream.seq,
-        last: last.map { .init(id: $0.id.text, time: $0.time) },
-        messages: stream.messages.map {
-          .init(prev: $0.prev, seq: $0.seq, events: $0.events, time: $0.time, bytes: $0.bytes)
-        })
-    }
-    let sessions = hub.keepSessions(now: now).map {
-      StoredStreams.Session(token: $0.token, subject: $0.subject, isPaused: $0.isPaused, expires: $0.expires)
-    }
-    keeper.keep(
-      StoredStreams(
-        epoch: publisher.epoch, highest: publisher.highestSeq, loops: loopCount, streams: streams, sessions: sessions))
-  }
-}
-
 extension LoopHistory {
   /// Takes up the streams of an instrument, and its last trades, and goes on behind them.
   func goOn(

@@ -29,17 +29,3 @@ final class KeptPorts {
     return sockets.remove(at: index).descriptor
   }
 }
-
-extension Gateway {
-  /// Leaves the ports to the service manager, for the process after this one; after `start`.
-  package func leavePorts(to manager: ServiceManager) {
-    let listeners: [(KeptPorts.Name, Listener)] = [(.clients, publicListener), (.internal, internalListener)]
-    for (name, listener) in listeners {
-      listener.leaveSocket { descriptor in
-        // In place of one with another address.
-        manager.forget(name.rawValue)
-        manager.keep(descriptor, as: name.rawValue)
-      }
-    }
-  }
-}

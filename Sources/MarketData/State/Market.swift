@@ -59,8 +59,7 @@ package final class Market {
   /// effect.
   package private(set) var refusedValues = 0
 
-  /// Whether trades of a new instrument wait until it is known which of them an earlier run has told: `bridge(after:)`
-  /// or `beginWithoutPast` says so. Set before the first instrument.
+  /// Whether trades of a new instrument wait for `bridge(after:)` or `beginWithoutPast`. Set before the first one.
   package var bridgesTrades = false
 
   private let configuration: Configuration
@@ -245,15 +244,7 @@ package final class Market {
     state.bridge?.hold(trade)
     if !trade.isBacklog {
       let isFrozen = isFrozen(state, by: trade, now: now)
-      if state.bridge == nil {
-        changes.trades.append(trade)
-        let end = changes.trades.count
-        if case .trades(let id, let range)? = changes.items.last, id == trade.instrument, range.upperBound == end - 1 {
-          changes.items[changes.items.count - 1] = .trades(id, range.lowerBound..<end)
-        } else {
-          changes.items.append(.trades(trade.instrument, (end - 1)..<end))
-        }
-      }
+      if state.bridge == nil { changes.append(trade) }
       if isNewest, let pulse = state.pulse.price(trade.price, now: now) { open.pulse = pulse }
       if isFrozen {
         run = open

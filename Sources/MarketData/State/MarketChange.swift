@@ -64,6 +64,18 @@ package struct MarketChanges: ~Copyable {
 
   package init() {}
 
+  /// Adds a trade that is news; those of one instrument that stand together are one change.
+  @inline(__always)
+  mutating func append(_ trade: Trade) {
+    trades.append(trade)
+    let end = trades.count
+    if case .trades(let id, let range)? = items.last, id == trade.instrument, range.upperBound == end - 1 {
+      items[items.count - 1] = .trades(id, range.lowerBound..<end)
+    } else {
+      items.append(.trades(trade.instrument, (end - 1)..<end))
+    }
+  }
+
   /// Empties it and keeps its memory.
   package mutating func removeAll() {
     items.removeAll(keepingCapacity: true)

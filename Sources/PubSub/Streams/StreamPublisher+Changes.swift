@@ -83,7 +83,7 @@ extension StreamPublisher {
     touched.removeAll(keepingCapacity: true)
   }
 
-  /// Trades may be missing before what follows: it is told by a snapshot, which shows none from before that.
+  /// Trades may be missing before what follows: a snapshot says so, and shows none from before that.
   private func begin(
     _ instrument: PublishedInstrument, with trades: ArraySlice<Trade>, now: Timestamp, into out: inout [Delivery]
   ) {
