@@ -33,6 +33,6 @@ export class Sparkline {
     this.#line.setAttribute("d", `M${path}`);
     this.#area.setAttribute("d", `M${path}V${HEIGHT}H0Z`);
     this.element.dataset.trend = trend;
-    this.element.setAttribute("aria-label", `the line of ${range || "24h"} is ${trend}`);
+    this.element.ariaLabel = `the line of ${range || "24h"} is ${trend}`;
   };
 }
