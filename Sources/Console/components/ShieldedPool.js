@@ -3,7 +3,7 @@ import { grouped } from "../format.js";
 import { ChangeChip } from "./ChangeChip.js";
 import { Decimal } from "/tidegate.js";
 
-/** The shielded part of a supply: its share, its amount, and the change of 24 hours. */
+/** The shielded part of a supply, and its change of 24 hours. */
 export class ShieldedPool {
   share = el("strong.price.pool-share", "–");
   amount = el("span.price.muted");

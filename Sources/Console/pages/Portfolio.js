@@ -138,7 +138,7 @@ export default class Portfolio extends Page {
       missing > 0 ? `${missing} of ${lines.length} have no price in ${currency} and are not counted.` : "",
       dead > missing ? "Not all prices are the present ones." : "",
     ].join(" ").trim());
-    const parts = this.kept.holdings.map(({ symbol, amount }) => ({
+    const parts = this.kept.holdings.filter((_, place) => holdings[place]?.state !== "missing").map(({ symbol, amount }) => ({
       amount, line: this.#lines.get(symbol), rate: this.#rates.get(symbolParts(symbol).quote),
     }));
     const line = parts.some(({ rate }) => rate === undefined) ? null : valueLine(parts);
