@@ -1,9 +1,10 @@
 /** The console: pages by the address after `#`, and the frame around them. */
+import { emptyState } from "./components/EmptyState.js";
 import { Ringer } from "./components/Ringer.js";
 import { askForToken } from "./components/SignInSheet.js";
 import { StatusIndicator } from "./components/StatusIndicator.js";
 import { toast } from "./components/Toast.js";
-import { button, el, icon } from "./dom.js";
+import { el, icon } from "./dom.js";
 import { said } from "./format.js";
 import { Session } from "./session.js";
 import { applyTheme } from "./theme.js";
@@ -62,10 +63,8 @@ async function open() {
   const name = asked === "market" || TABS.some(([each]) => each === asked) ? asked : "watchlist";
   page?.leave();
   page = null;
-  for (const tab of tabs.children) {
-    const isHere = tab.getAttribute("href") === `#/${name === "market" ? "watchlist" : name}`;
-    tab.ariaCurrent = isHere ? "page" : null;
-  }
+  const here = `#/${name === "market" ? "watchlist" : name}`;
+  for (const tab of tabs.children) tab.ariaCurrent = tab.getAttribute("href") === here ? "page" : null;
   try {
     // Each page is loaded when it is first opened, so that none waits for the others.
     const { default: Made } = await import(`./pages/${name[0].toUpperCase()}${name.slice(1)}.js`);
@@ -75,9 +74,9 @@ async function open() {
     await page.enter();
   } catch (error) {
     if (mine !== turn) return;
-    const retry = button("Try again", open, "primary");
-    main.replaceChildren(el("div.empty.card", el("h2", "This page did not open"),
-      el("p.muted", `Nothing is shown meanwhile: ${error.message}. Try again, or open another page.`), retry));
+    main.replaceChildren(emptyState({
+      title: "This page did not open", why: `Nothing is shown meanwhile: ${error.message}. Try again, or open another page.`, action: "Try again", onAction: open,
+    }));
   }
 }
 

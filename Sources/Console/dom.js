@@ -1,9 +1,6 @@
-/** Small helpers for the page: elements, updates once a frame, what is kept in the browser. */
+/** Small helpers: elements, updates once a frame, what is kept in the browser. */
 
-/**
- * An element named as in a style sheet, `el("li.row", {…}, …)`, with properties or attributes, if any, and children. Text is always
- * text, never markup.
- */
+/** An element named as in a style sheet, `el("li.row", {…}, …)`, with properties, if any, and children. Text is never markup. */
 export function el(selector, ...children) {
   const [tag, ...classes] = selector.split(".");
   const element = document.createElement(tag);
@@ -81,10 +78,9 @@ export const stored = {
   read(name, fallback) {
     try {
       const text = localStorage.getItem(`tidegate.${name}`);
-      return text === null ? (this.memory.get(name) ?? fallback) : JSON.parse(text);
-    } catch {
-      return this.memory.get(name) ?? fallback;
-    }
+      if (text !== null) return JSON.parse(text);
+    } catch { /* private windows */ }
+    return this.memory.get(name) ?? fallback;
   },
   write(name, value) {
     this.memory.set(name, value);

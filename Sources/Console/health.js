@@ -1,27 +1,12 @@
 /** Whether data is alive, and why not. */
 import { el, setText } from "./dom.js";
-import { age } from "./format.js";
-
-const WHY = {
-  stale: "nothing has come from the exchange for a while",
-  reconnecting: "the exchange's connection is being made anew",
-  connecting: "the exchange is being connected to",
-  syncing: "the books are being built",
-  disconnected: "the exchange is not connected",
-  maintenance: "the exchange is under maintenance",
-};
 
 /** Why a venue's prices are not live, in words; null where they are. */
 export function whyDead(client, venue) {
   if (client.state !== "connected") return client.state === "disconnected" ? "not connected to the gateway" : "connecting to the gateway";
   const feed = client.feeds.get(venue);
   if (feed === undefined || feed.state === "live" || feed.state === "syncing") return null;
-  return feed.reason || WHY[feed.state] || feed.state;
-}
-
-/** The age of a venue's data, in words. */
-export function ageOf(client, venue) {
-  return age(client.feeds.get(venue)?.age_ms);
+  return feed.reason || `the exchange's feed is ${feed.state}`;
 }
 
 /** Where a row says why it is grey. */

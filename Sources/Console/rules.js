@@ -1,7 +1,7 @@
 /** Rules of alerts and alarms, in words, and as the gateway takes them. */
 import { moment, price, stretch, symbolParts } from "./format.js";
 
-const WAYS = { above: "at or above", below: "at or below", crosses_up: "rises through", crosses_down: "falls through", crosses: "crosses" };
+export const WAYS = { above: "at or above", below: "at or below", crosses_up: "rises through", crosses_down: "falls through", crosses: "crosses" };
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /** What a rule watches: `hero`, the large figure, and `text`, a line. */

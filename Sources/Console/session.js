@@ -21,7 +21,7 @@ export class Session {
   /** Whether the prices are simulated or replayed. */
   get isSimulated() { return this.#client.welcome?.simulated === true || this.#client.welcome?.replayed === true; }
 
-  /** Calls `listener` whenever there is another client: its subscriptions begin anew. */
+  /** Calls `listener` now, and whenever there is another client. */
   onClient(listener) {
     this.#listeners.add(listener);
     listener(this.#client);

@@ -5,9 +5,8 @@ import { Decimal } from "/tidegate.js";
 export function isAmount(text) { return Decimal.isValid(text) && !text.startsWith("-") && /[1-9]/.test(text); }
 
 /**
- * The line of what all holdings were worth, at the rates of now. It begins where every holding's line has begun.
+ * What all holdings were worth, at the rates of now, as `LineChart` shows it; null while there is nothing that all lines have.
  * @param parts `{amount, rate, line}`, the lines of one range and number of points.
- * @returns what `LineChart` shows; null while there is nothing that all lines have.
  */
 export function valueLine(parts) {
   if (parts.length === 0 || parts.some(({ line }) => line === undefined || line.points.length === 0)) return null;

@@ -64,6 +64,15 @@ test("a topic's last documents are kept, and each new one is handed on", async (
   assert.deepEqual(seen.at(-1).info.data.documents, [document(3)]);
 });
 
+test("a deck shows the card of the day of a time zone, and says that it is gone", async () => {
+  const { world, subscription, say } = await followed({ channel: "deck", symbol: "calm", zone: "Europe/Berlin" });
+  assert.deepEqual(world.requests("subscribe")[0].streams, [{ channel: "deck", zone: "Europe/Berlin", symbols: ["calm"] }]);
+  await say("snapshot", 11, { deck: "calm", zone: "Europe/Berlin", state: "live", date: "2026-11-23", turns_at: 5, cards: 14, card: { number: 5, quote: "Wait.", action: "Do.", minutes: 5, domain: "wealth" } });
+  assert.equal(subscription.value.card.quote, "Wait.");
+  await say("update", 12, { deck: "calm", zone: "Europe/Berlin", state: "removed" }, 11);
+  assert.equal(subscription.value.card, undefined);
+});
+
 test("alerts are merged: changed ones in their place, removed ones gone", async () => {
   const { subscription, say } = await followed({ channel: "alerts" });
   await say("snapshot", 11, { kept: false, alerts: [{ id: "1", state: "running", rule: {} }, { id: "2", state: "paused", rule: {} }] });

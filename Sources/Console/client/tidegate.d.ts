@@ -165,10 +165,24 @@ export interface Feed {
   syncing?: Record<string, string>; failed?: Record<string, unknown>;
 }
 
+/** The card of a deck's day; one that is gone has `state` `removed` and no card. */
+export interface DeckDay {
+  deck: string; zone: string; state: "live" | "removed" | (string & {}); title?: string;
+  /** `2026-11-23`. */
+  date?: string;
+  /** When the next day begins. */
+  turns_at?: Microseconds;
+  cards?: number;
+  card?: {
+    number: number; quote: string; action: string; minutes?: number;
+    domain: "consciousness" | "health" | "wealth" | "relationships" | (string & {}); source?: string;
+  };
+}
+
 /** What each channel's value is, merged. */
 export interface Values {
   trades: Trade[]; quote: Quote; ticker: Ticker; pulse: Pulse; book: Book; sparkline: Sparkline; candles: CandleSeries;
-  alerts: AlertList; topic: TopicDocument[]; status: { feeds: Feed[] }; rate: Rate; portfolio: Portfolio;
+  alerts: AlertList; topic: TopicDocument[]; status: { feeds: Feed[] }; rate: Rate; portfolio: Portfolio; deck: DeckDay;
 }
 export type Channel = keyof Values;
 
@@ -176,7 +190,7 @@ export interface Request<C extends Channel = Channel> {
   channel: C;
   /**
    * `venue:BASE-QUOTE`; `venue:*` and `*:BASE-QUOTE` stand for several, `composite:BASE-QUOTE` for all as one. Of a rate
-   * `BASE-QUOTE`, of a topic its name. Not for `status`, `alerts` and `portfolio`.
+   * `BASE-QUOTE`, of a topic or deck its name. Not for `status`, `alerts` and `portfolio`.
    */
   symbol?: string;
   /** Of a book: 10, 25, 100 or "full". */
@@ -189,6 +203,8 @@ export interface Request<C extends Channel = Channel> {
   interval?: CandleInterval;
   /** Of a topic: how many documents the snapshot has, 1…100. */
   last?: number;
+  /** Of a deck: the IANA time zone whose day it is, `UTC` if left out. */
+  zone?: string;
   /** Of a portfolio: the id of one that the gateway keeps, or what is held. */
   portfolio?: string;
   holdings?: Holding[]; positions?: Position[];

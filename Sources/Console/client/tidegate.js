@@ -28,7 +28,7 @@ const FIRST_BACKOFF = 250, LAST_BACKOFF = 30_000;
 
 // MARK: Decimals
 
-/** Exact arithmetic on decimal strings. Every function throws `RangeError` for text that is no decimal. */
+/** Exact arithmetic on decimal strings. */
 export const Decimal = {
   isValid(text) {
     return typeof text === "string" && text.length <= DECIMAL_LIMIT && /^-?\d+(\.\d+)?$/.test(text);
@@ -120,7 +120,7 @@ function list(value, limit, what) {
   need(Array.isArray(value) && value.length <= limit, what);
   return value;
 }
-/** How long a server asks to wait, ms, held in bounds. */
+/** How long a server asks to wait, ms, in bounds. */
 function wait(value, fallback, most) {
   return typeof value === "number" && value >= 0 ? Math.min(value, most) : fallback;
 }
@@ -198,7 +198,7 @@ export class Book {
   }
 }
 
-/** Compares two decimals: as numbers, and exactly where those cannot tell them apart. */
+/** As numbers, and exactly where those cannot tell two apart. */
 function order(a, b) {
   if (a === b) return 0;
   const x = Number(a), y = Number(b);
@@ -338,7 +338,6 @@ const DECIMAL_FIELDS = new Set([
   "low_24h", "volume_24h", "quote_volume_24h", "vwap_24h", "change_24h", "rate", "value", "day_profit", "day_percent", "cost",
   "unrealised", "unrealised_percent", "realised", "profit", "quantity", "share_percent", "size", "leverage", "entry", "mark",
 ]);
-/** What else is a list: the venues of a composite market, the way of a conversion, the lines of a portfolio. */
 const LIST_FIELDS = new Set(["own", "venues", "absent", "path", "holdings", "positions", "feeds"]);
 
 function checkedRecord(data) {
@@ -360,14 +359,13 @@ function checkedPortfolio(data) {
 
 // MARK: Channels
 
-/** Of a channel whose updates change what is there, `undefined` before a snapshot. */
+/** Updates change the value, which is `undefined` before a snapshot. */
 function mergedBy(Kind) { return (value, data) => (value === undefined ? Kind.from(data) : value.apply(data)); }
-/** Of a channel whose messages are whole. */
 function whole(_, data) { return checkedRecord(data); }
 
 /**
- * Each channel: how its messages become its value; what a request may say beside symbol and rate; `isEvents` where every message
- * counts, so that no snapshot makes up for a gap; `isNameless` where it has no symbol.
+ * How a channel's messages become its value, and what a request may say beside symbol and rate. `isEvents`: each message counts, and no
+ * snapshot makes up for a gap. `isNameless`: it has no symbol.
  */
 const CHANNELS = new Map(Object.entries({
   trades: { isEvents: true, merge: (value, data) => [...(value ?? []), ...checkedTrades(data)].slice(-TRADES_KEPT) },
@@ -378,6 +376,7 @@ const CHANNELS = new Map(Object.entries({
   sparkline: { merge: mergedBy(Sparkline), parameters: ["range", "points"] },
   candles: { merge: mergedBy(CandleSeries), parameters: ["interval"] },
   rate: { merge: whole },
+  deck: { merge: whole, parameters: ["zone"] },
   topic: {
     isEvents: true, parameters: ["last"], merge: (value, data) => [...(value ?? []), ...checkedDocuments(data)].slice(-DOCUMENT_LIMIT),
   },
@@ -461,7 +460,7 @@ class Subscription {
   }
 }
 
-/** Calls somebody else's function; what it throws is reported and stops nothing here. */
+/** What somebody else's function throws is reported, and stops nothing here. */
 function call(listener, parameters, gateway) {
   try {
     listener(...parameters);
@@ -479,9 +478,9 @@ function wish(request) {
   }
   const { isNameless = false, parameters = [] } = CHANNELS.get(channel);
   const symbol = isNameless ? "" : request.symbol;
-  const isOther = channel === "topic" || channel === "rate";
+  const isOther = ["topic", "rate", "deck"].includes(channel);
   if (typeof symbol !== "string" || (!isNameless && (isOther ? symbol === "" : !symbol.includes(":")))) {
-    throw new TypeError("`symbol` is venue:BASE-QUOTE, such as kraken:BTC-USD; of a rate BASE-QUOTE, of a topic its name");
+    throw new TypeError("`symbol` is venue:BASE-QUOTE, such as kraken:BTC-USD; of a rate BASE-QUOTE, of a topic or deck its name");
   }
   const item = { channel, symbol };
   for (const parameter of parameters) if (request[parameter] !== undefined) item[parameter] = request[parameter];
@@ -491,7 +490,6 @@ function wish(request) {
   return item;
 }
 
-/** What a request says of an item: one item, one symbol. */
 function wireItem(item) {
   const { symbol, ...rest } = item;
   return symbol === "" ? rest : { ...rest, symbols: [symbol] };
@@ -501,16 +499,16 @@ function wireItem(item) {
 
 const NOT_CONNECTED = { code: "not_connected", message: "there is no connection to the gateway", hint: "ask again when there is" };
 
-/** The environment of a browser, a worker, Node or Deno. Tests bring their own. */
+/** What tests bring their own of. */
 function hostEnvironment() {
   return {
     WebSocket: globalThis.WebSocket,
-    now: () => (globalThis.performance ? performance.now() : Date.now()),
+    now: () => performance.now(),
     setTimeout: (work, milliseconds) => globalThis.setTimeout(work, milliseconds),
     clearTimeout: (timer) => globalThis.clearTimeout(timer),
     random: Math.random,
     document: globalThis.document,
-    window: globalThis.window ?? (typeof globalThis.addEventListener === "function" ? globalThis : undefined),
+    window: globalThis,
     location: globalThis.location,
   };
 }
@@ -535,7 +533,7 @@ export class Tidegate {
   #isTokenRefused = false;
   #received = 0;
   #session = undefined;
-  /** The token of this connection: a server that repeats it must not bring it to a page or a log. */
+  /** The token: a server that repeats it must not bring it to a page or a log. */
   #secret = undefined;
   #nextID = 1;
   /** Requests without a reply: id → {kind, items, deadline}. */
@@ -639,8 +637,6 @@ export class Tidegate {
     for (const entry of [...this.#wishes.values()]) for (const each of [...entry.subscriptions]) each.cancel();
   }
 
-  // Used by subscriptions.
-
   _cancelled(subscription) {
     const entry = this.#wishes.get(subscription.request.key);
     if (entry === undefined || !entry.subscriptions.delete(subscription) || entry.subscriptions.size > 0) return;
@@ -713,7 +709,7 @@ export class Tidegate {
     socket.onclose = (event) => { if (socket === this.#socket) this.#closed(event.code, this.#said(event.reason)); };
   }
 
-  /** Gives the socket up without waiting for its end: a dead one would not tell. */
+  /** Does not wait for the socket's end: a dead one would not tell. */
   #drop(code) {
     this.#timer("open");
     this.#timer("heartbeat");
@@ -897,7 +893,7 @@ export class Tidegate {
     this.#flush();
   }
 
-  /** Sends what waits, at most as fast as the gateway allows. */
+  /** At most as fast as the gateway allows. */
   #flush() {
     const now = this.#environment.now();
     this.#tokens = Math.min(this.#rate, this.#tokens + ((now - this.#refilledAt) / 1_000) * this.#rate);
@@ -941,7 +937,7 @@ export class Tidegate {
       this.#receive(message);
     } catch (error) {
       if (!(error instanceof ProtocolViolation)) throw error;
-      // A value may be half changed: nothing of this connection is gone on with.
+      // A value may be half changed: nothing is resumed.
       this.#session = undefined;
       this.#lost(`the server broke the protocol: ${error.message}`);
     }
@@ -1026,7 +1022,7 @@ export class Tidegate {
         ({ item }) => item.channel === failure.channel && item.symbol === failure.symbol);
       if (entry) this.#failed(entry, isObject(failure.error) ? failure.error : failure);
     }
-    // Streams that nobody wants any more: cancelled while the request was under way.
+    // Cancelled while the request was under way.
     const free = [];
     for (const [number, stream] of this.#streams) if (stream.entries.size === 0) free.push(number);
     for (const number of free) this.#streams.delete(number);
@@ -1086,7 +1082,7 @@ export class Tidegate {
     const number = count(message.stream, "stream");
     const seq = count(message.seq, "seq");
     const stream = this.#streams.get(number);
-    // What was on its way when it was unsubscribed from.
+    // It was on its way when it was unsubscribed from.
     if (stream === undefined) return;
     need(stream.channel === message.channel && stream.symbol === (message.symbol ?? ""), "a stream that changed its name");
     need(isObject(message.data), "data");
@@ -1101,15 +1097,18 @@ export class Tidegate {
     if (!stream.isSynced && !stream.isEvents) return;
     const prev = count(message.prev, "prev");
     if (stream.seq !== undefined && prev !== stream.seq) {
-      const missing = { channel: stream.channel, symbol: stream.symbol, reason: "updates are missing" };
-      this.#emit("gap", missing);
-      for (const each of stream.subscriptions()) each._deliver(undefined, { type: "gap", ...about(stream) });
+      this.#missed(stream, "updates are missing");
       if (!stream.isEvents) return this.#awaitSnapshot(stream);
     }
     stream.value = stream.merge(stream.value, message.data);
     stream.seq = seq;
     stream.isSynced = true;
     this.#publish(stream, { type: "update", ...about(stream), data: message.data, time: message.time });
+  }
+
+  #missed(stream, reason, lost) {
+    this.#emit("gap", { ...about(stream), reason });
+    for (const each of stream.subscriptions()) each._deliver(undefined, { type: "gap", ...about(stream), lost });
   }
 
   /** The gateway sends one by itself after a gap; if it does not, the stream is subscribed to again. */
@@ -1165,10 +1164,7 @@ export class Tidegate {
         const to = count(message.to_seq, "to_seq");
         if (stream && count(message.from_seq, "from_seq") <= (stream.seq ?? 0) + 1 && to > (stream.seq ?? 0)) {
           stream.seq = to;
-          this.#emit("gap", { channel: stream.channel, symbol: stream.symbol, reason: `${message.events} were too many for this client` });
-          for (const each of stream.subscriptions()) {
-            each._deliver(undefined, { type: "gap", ...about(stream), lost: wait(message.events, 0, Number.MAX_SAFE_INTEGER) });
-          }
+          this.#missed(stream, `${message.events} were too many for this client`, wait(message.events, 0, Number.MAX_SAFE_INTEGER));
         }
         break;
       }
@@ -1220,7 +1216,7 @@ export class Tidegate {
     } catch { /* the session ends at its time, and the next connection asks again */ }
   }
 
-  /** Words of the server, cut, without the token. */
+  /** Words of the server, without the token. */
   #said(value) {
     return typeof value === "string" && this.#secret !== undefined ? short(value.replaceAll(this.#secret, "…")) : short(value);
   }
@@ -1266,10 +1262,9 @@ function streamURL(url, location) {
   const base = location?.href?.startsWith("http") ? location.href : undefined;
   if (url === undefined && base === undefined) throw new TypeError("`url` is missing: the gateway's, such as ws://127.0.0.1:8080");
   const found = new URL(url ?? "/v1/stream", base);
-  if (found.protocol === "http:") found.protocol = "ws:";
-  if (found.protocol === "https:") found.protocol = "wss:";
-  if (found.protocol !== "ws:" && found.protocol !== "wss:") throw new TypeError(`${found.protocol} is not a gateway's: ws, wss, http or https`);
-  if (found.pathname === "/" || found.pathname === "") found.pathname = "/v1/stream";
+  found.protocol = found.protocol.replace(/^http/, "ws");
+  if (!/^wss?:$/.test(found.protocol)) throw new TypeError(`${found.protocol} is not a gateway's: ws, wss, http or https`);
+  if (found.pathname === "/") found.pathname = "/v1/stream";
   if (found.searchParams.has("token")) throw new TypeError("a token never stands in a URL: give it as `token`");
   return found.href;
 }

@@ -5,25 +5,15 @@ import { Chart, stroke } from "./Chart.js";
 /** µs of each interval. */
 const INTERVALS = { "1m": 60e6, "5m": 300e6, "15m": 900e6, "1h": 3_600e6, "4h": 14_400e6, "1d": 86_400e6 };
 
-/**
- * Candles with their volume in the lowest quarter. A rising candle is hollow, a falling one filled, so that colour is never alone; one
- * that the gateway did not observe whole is pale.
- */
+/** Candles with their volume in the lowest quarter: rising ones hollow, falling ones filled, those observed in part pale. */
 export class CandlestickChart extends Chart {
   #candles = [];
-  #quote;
-
-  constructor(quote) {
-    super("candlestick chart");
-    this.#quote = quote;
-  }
 
   show(series, span = Infinity) {
     const candles = series.candles, step = INTERVALS[series.interval] ?? 60e6;
     this.step = step;
     this.#candles = candles;
     this.series = candles.map(({ time, close }) => ({ time: time + step / 2, value: Number(close) }));
-    this.digits = (candles.at(-1)?.close.split(".")[1] ?? "").length;
     if (candles.length === 0) return this.changed(0, 1, 1, []);
     const ends = candles.map(({ time }) => time + step);
     const gaps = candles.flatMap(({ time }, index) => (time > ends[index - 1] ? [{ from: ends[index - 1], to: time }] : []));
@@ -65,7 +55,7 @@ export class CandlestickChart extends Chart {
   }
 
   describe(index) {
-    const { open, high, low, close, volume, source } = this.#candles[index], quote = this.#quote;
+    const { open, high, low, close, volume, source } = this.#candles[index], { quote } = this;
     const words = [["open", open], ["high", high], ["low", low], ["close", close]].map(([name, value]) => `${name} ${priceText(value, quote)}`);
     return `${words.join("  ")}${volume === undefined ? "" : `  volume ${short(volume)}`}${source === "partial" ? "  (partly observed)" : ""}`;
   }

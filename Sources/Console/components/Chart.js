@@ -1,5 +1,5 @@
 import { el, onFrame, paint, setText, token } from "../dom.js";
-import { moment } from "../format.js";
+import { moment, price } from "../format.js";
 
 const AXIS = 74, FOOT = 20, TOP = 10;
 const MINUTE = 60e6, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
@@ -14,8 +14,8 @@ export function stroke(context, x, y, toX, toY) {
 }
 
 /**
- * What the charts of a market share: time (µs) from left to right, prices upwards, zoom, pan, crosshair, moving averages, the dashed
- * line of the present price, and hatched stretches that nobody observed.
+ * What charts share: time (µs) from left to right, prices upwards, zoom, pan, crosshair, moving averages, the dashed line of the
+ * present price, and hatched stretches that nobody observed.
  *
  * A subclass sets `series` (`{time, value}`, oldest first) and `step`, calls `changed`, and draws with `drawSeries`; `describe(index)`
  * says what stands under the crosshair.
@@ -29,7 +29,6 @@ export class Chart {
   unobserved = [];
   /** The time between two points, µs. */
   step = MINUTE;
-  digits = 2;
   #present;
   #averages = new Set();
   #view = null;
@@ -37,7 +36,8 @@ export class Chart {
   #pointers = new Map();
   #grip = null;
 
-  constructor(label) {
+  constructor(quote, label) {
+    this.quote = quote;
     this.canvas = el("canvas.chart", {
       tabIndex: 0, role: "img",
       "aria-label": `${label}: plus and minus zoom, arrow keys move the crosshair, with Shift they move the view, zero shows all`,
@@ -104,7 +104,7 @@ export class Chart {
   /** What is shown, [from, to] in µs. */
   get view() { return this.#view ?? this.home; }
 
-  /** The points of `series` within a time, [first, end), and one more at each side so that lines reach the edges. */
+  /** The points within a time, [first, end), and one more at each side so that lines reach the edges. */
   within(from, to) {
     const place = (time) => {
       let low = 0, high = this.series.length;
@@ -295,7 +295,7 @@ export class Chart {
     context.fillStyle = token("accent-primary");
     context.fillRect(right + 2, y(value) - 9, AXIS - 4, 18);
     context.fillStyle = token("on-accent");
-    context.fillText(value.toFixed(this.digits), right + 6, y(value) + 4, AXIS - 10);
+    context.fillText(price(text), right + 6, y(value) + 4, AXIS - 10);
   }
 
   #drawCross(context, { from, to, first, end, x, y, right, bottom }) {

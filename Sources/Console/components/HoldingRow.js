@@ -5,7 +5,7 @@ import { PnLChip } from "./PnLChip.js";
 import { Sparkline } from "./Sparkline.js";
 import { Decimal } from "/tidegate.js";
 
-/** A holding: amount, value, its share, the line of its market, and what it has made since it was bought, or in 24 h. */
+/** A holding: amount, value, share, line, and what it has made since it was bought, or in 24 h. */
 export class HoldingRow {
   constructor({ symbol, amount }, currency, onRemove) {
     const { venue, market, base } = symbolParts(symbol);
@@ -23,7 +23,7 @@ export class HoldingRow {
   /** @param why in words, if the price is not the present one; null where it is. */
   show({ value, share_percent: share, day_profit: day, day_percent: dayPercent, cost, unrealised }, why) {
     setText(this.value, money(value, this.currency));
-    setText(this.share, share === undefined ? "" : `${share}% of the total`);
+    setText(this.share, share === undefined ? "" : `${Decimal.rounded(share, 1)}% of the total`);
     if (unrealised === undefined) this.chip.show(day, dayPercent, "in 24 hours");
     else this.chip.show(unrealised, Decimal.percent(unrealised, cost) ?? undefined, "since it was bought");
     showDead(this.element, why);

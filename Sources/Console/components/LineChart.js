@@ -2,21 +2,14 @@ import { token } from "../dom.js";
 import { price as priceText } from "../format.js";
 import { Chart } from "./Chart.js";
 
-/** The line of a range with its fading area. What was known but not observed is drawn thin and dashed; gaps are left open. */
+/** The line of a range with its fading area: thin and dashed where it was known but not observed, open where there is a gap. */
 export class LineChart extends Chart {
   #line;
-  #quote;
-
-  constructor(quote, label = "price chart") {
-    super(label);
-    this.#quote = quote;
-  }
 
   show(line, span = Infinity) {
     this.#line = line;
     this.step = Math.max(1, line.step);
     this.series = line.points.map((point, index) => ({ time: line.from + index * line.step, value: Number(point) }));
-    this.digits = (line.points.at(-1)?.split(".")[1] ?? "").length;
     this.changed(line.from, line.from + line.points.length * line.step, span, line.gaps);
   }
 
@@ -59,5 +52,5 @@ export class LineChart extends Chart {
     finish(run, isObserved);
   }
 
-  describe(index) { return priceText(this.#line.points[index], this.#quote); }
+  describe(index) { return priceText(this.#line.points[index], this.quote); }
 }

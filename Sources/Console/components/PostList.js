@@ -1,7 +1,7 @@
 import { el } from "../dom.js";
 import { marketPage, moment, textOf } from "../format.js";
 
-/** Posts of a topic, newest first. A post may name a market, which its reader can open. */
+/** Posts of a topic, newest first, each with the market that it names. */
 export class PostList {
   element = el("ul.posts", { "aria-label": "Posts", "aria-live": "polite" });
   #first;

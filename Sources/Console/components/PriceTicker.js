@@ -22,7 +22,7 @@ export class PriceTicker {
   #spoken = document.createTextNode("");
   #ring = el("span.ring");
   #gone = document.createTextNode("");
-  /** The new digits, and above or below them the old ones that they push out. */
+  /** The new digits, and the old ones that they push out. */
   #rolling = el("span", this.#changed, el("span.gone", this.#gone));
   /** Made once and played again: making an animation is what costs most here. */
   #pulse;
@@ -44,7 +44,7 @@ export class PriceTicker {
     if (isInSight && this.#next !== undefined) onBeat(this.#draw);
   }
 
-  /** @param isMove whether it pulses: not so a first price. */
+  /** @param isMove whether it pulses. */
   show(decimal, isMove) {
     this.#next = decimal;
     this.#isMove = isMove;
@@ -60,7 +60,6 @@ export class PriceTicker {
     if (this.#still.length !== same) this.#still.data = text.slice(0, same);
     this.#changed.data = text.slice(same);
     this.#gone.data = this.#text.slice(same);
-    // Of what is seen: several moves may lie between two frames.
     if (this.#isMove && this.#isInSight && this.#text !== "") this.#move(Decimal.compare(this.#next, this.#drawn) < 0 ? "down" : "up");
     this.#text = text;
     this.#drawn = this.#next;
@@ -68,7 +67,7 @@ export class PriceTicker {
 
   #move(way) {
     const pulse = parseFloat(token("duration-pulse")), roll = parseFloat(token("duration-odometer"));
-    // Somebody has asked for little motion.
+    // Little motion is asked for.
     if (!(pulse > 0 && roll > 0)) return;
     const isTurn = way !== this.#way;
     if (isTurn) {

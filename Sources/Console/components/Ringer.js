@@ -1,7 +1,7 @@
 import { button, el, setText, stored } from "../dom.js";
 import { described } from "../rules.js";
 
-/** A beep of so many Hz, twice a second, while anything rings. */
+/** A beep, Hz, and from one to the next, ms. */
 const HERTZ = 880;
 const BEAT = 1_000;
 

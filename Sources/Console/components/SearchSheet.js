@@ -2,7 +2,7 @@ import { field, foot, openSheet } from "./Sheet.js";
 import { toast } from "./Toast.js";
 import { el } from "../dom.js";
 
-/** Finds markets by symbol, base or name, and hands the chosen one over. */
+/** Finds markets by symbol, base or name. */
 export class SearchSheet {
   #session;
   #chosen;

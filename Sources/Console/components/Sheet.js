@@ -1,4 +1,5 @@
-import { button, el } from "../dom.js";
+import { button, el, setText } from "../dom.js";
+import { said } from "../format.js";
 
 /** A dialog over the page that goes from the document when it is closed. */
 export function openSheet(label, ...content) {
@@ -7,6 +8,21 @@ export function openSheet(label, ...content) {
   sheet.addEventListener("close", () => sheet.remove(), { once: true });
   sheet.showModal();
   return sheet;
+}
+
+/** A dialog with a form. `submit` does what it is for, or throws what is wrong, in words. */
+export function openForm(title, [main, kind], submit, ...content) {
+  const problem = el("p.notice", { role: "alert" });
+  const onsubmit = async (event) => {
+    event.preventDefault();
+    try {
+      await submit(event.target);
+      sheet.close();
+    } catch (error) {
+      setText(problem, said(error));
+    }
+  };
+  const sheet = openSheet(title, el("form", { onsubmit }, el("h2", title), ...content, problem, foot("Not now", main, kind)));
 }
 
 /** The buttons of a sheet: one that closes it, and what it is for. @param main words of a button that submits, or a button. */
@@ -22,6 +38,11 @@ export function field(label, control) { return el("div.field", el("label", { for
 /** A choice of one of `[value, name]`. */
 export function choice(id, options, onchange) {
   return el("select", { id, onchange }, ...options.map(([value, name]) => el("option", { value }, name)));
+}
+
+/** A field for a decimal. */
+export function numberInput(id, value = "") {
+  return el("input", { id, value, inputMode: "decimal", autocomplete: "off", pattern: "-?[0-9]{1,18}([.][0-9]{1,12})?" });
 }
 
 /** A box to tick. */

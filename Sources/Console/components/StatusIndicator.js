@@ -9,7 +9,7 @@ export class StatusIndicator {
 
   constructor(element) {
     this.element = element;
-    element.setAttribute("role", "status");
+    element.role = "status";
     element.replaceChildren(this.#dot, this.#text);
     this.show("connecting");
   }

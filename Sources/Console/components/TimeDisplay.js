@@ -1,6 +1,6 @@
 import { el, setText } from "../dom.js";
 
-/** The figure that an alert is about, large: a threshold, a time, what is left. */
+/** The figure that an alert is about, large. */
 export class TimeDisplay {
   element = el("span.time-display");
   show(text) { setText(this.element, text); }

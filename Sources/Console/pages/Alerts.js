@@ -1,13 +1,11 @@
 import { AlarmCell } from "../components/AlarmCell.js";
 import { emptyState } from "../components/EmptyState.js";
-import { choice, field, foot, marketField, openSheet, tick } from "../components/Sheet.js";
+import { choice, field, foot, marketField, numberInput, openForm, openSheet, tick } from "../components/Sheet.js";
 import { button, el, setText, stored } from "../dom.js";
-import { said } from "../format.js";
-import { DAYS, described, ruleOf } from "../rules.js";
+import { DAYS, WAYS, described, ruleOf } from "../rules.js";
 import { isAmount } from "../valuation.js";
 
 const KINDS = [["price", "Price"], ["change", "Change in percent"], ["alarm", "Alarm at a time"], ["countdown", "Countdown"]];
-const WAYS = [["above", "at or above"], ["below", "at or below"], ["crosses_up", "rises through"], ["crosses_down", "falls through"], ["crosses", "crosses"]];
 const FREQUENCIES = [["once", "Once"], ["daily", "Once a day"], ["300", "At most every 5 minutes"], ["3600", "At most every hour"]];
 const ORDER = ["alerting", "running", "scheduled", "paused", "disabled"];
 
@@ -48,7 +46,7 @@ export default class AlertsPage {
     this.empty.hidden = state !== "served" || list.length > 0;
     setText(this.absent.querySelector("p") ?? this.absent.appendChild(el("p.muted")), `Nothing would ring here. It says: ${why}. Run a gateway that serves alerts, or sign in as an owner of some.`);
     setText(this.note, state === "served" && !isKept ? "This gateway has no store: alerts end with its process." : "");
-    const place = (alert) => { const found = ORDER.indexOf(alert.state); return found < 0 ? ORDER.length : found; };
+    const place = ({ state }) => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
     const shown = [...list].sort((a, b) => place(a) - place(b) || Number(b.id) - Number(a.id)).slice(0, 500);
     const cells = new Map();
     for (const alert of shown) {
@@ -84,12 +82,10 @@ export default class AlertsPage {
   #create() {
     const kind = choice("kind", KINDS, () => shown());
     const [market, markets] = marketField(this.session, "market", this.symbol ?? "");
-    const is = choice("is", WAYS), frequency = choice("frequency", FREQUENCIES);
-    const number = (id, value = "") => el("input", { id, value, inputMode: "decimal", autocomplete: "off" });
-    const value = number("value"), window = number("window", "60"), minutes = number("minutes", "5");
+    const is = choice("is", Object.entries(WAYS)), frequency = choice("frequency", FREQUENCIES);
+    const value = numberInput("value"), window = numberInput("window", "60"), minutes = numberInput("minutes", "5");
     const at = el("input", { id: "at", type: "time", value: "06:30" }), name = el("input", { id: "name", maxLength: 100, autocomplete: "off" });
     const days = DAYS.map((day) => tick(day, day, { value: day, checked: true }));
-    const problem = el("p.notice", { role: "alert" });
     const valueField = field("Threshold", value), windowField = field("Within so many minutes, 1 to 1440", window);
     const parts = {
       price: [field("Market", market), field("When the price is", is), valueField, field("How often", frequency)], change: [windowField],
@@ -105,28 +101,17 @@ export default class AlertsPage {
     };
     shown();
     const key = `console-${Date.now()}-${Math.floor(Math.random() * 1e9)}`;
-    const sheet = openSheet("Add an alert", el(
-      "form", {
-        onsubmit: async (event) => {
-          event.preventDefault();
-          const fields = {
-            kind: kind.value, symbol: market.value.trim(), is: is.value, value: value.value.trim(), frequency: frequency.value, window: window.value, at: at.value,
-            minutes: minutes.value, days: DAYS.filter((_, place) => days[place].firstChild.checked),
-          };
-          const wrong = problemOf(fields);
-          if (wrong) return setText(problem, wrong);
-          try {
-            const rule = ruleOf(fields), { hero, text } = described(rule);
-            await this.#alerts.create(name.value.trim() || `${text} ${hero}`.slice(0, 100), rule, key);
-            sheet.close();
-          } catch (error) {
-            setText(problem, `The alert was not made: ${said(error)}.`);
-          }
-        },
-      },
-      el("h2", "Add an alert"), field("Kind", kind), ...parts.price.slice(0, 3), markets, ...parts.change, parts.price[3], ...parts.alarm, ...parts.countdown,
-      field("Name (optional)", name), problem,
-      foot("Not now", "Set the alert", "critical")));
+    openForm("Add an alert", ["Set the alert", "critical"], () => {
+      const fields = {
+        kind: kind.value, symbol: market.value.trim(), is: is.value, value: value.value.trim(), frequency: frequency.value, window: window.value, at: at.value,
+        minutes: minutes.value, days: DAYS.filter((_, place) => days[place].firstChild.checked),
+      };
+      const wrong = problemOf(fields);
+      if (wrong) throw new Error(wrong);
+      const rule = ruleOf(fields), { hero, text } = described(rule);
+      return this.#alerts.create(name.value.trim() || `${text} ${hero}`.slice(0, 100), rule, key);
+    }, field("Kind", kind), ...parts.price.slice(0, 3), markets, ...parts.change, parts.price[3], ...parts.alarm, ...parts.countdown,
+    field("Name (optional)", name));
   }
 }
 

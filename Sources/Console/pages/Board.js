@@ -8,9 +8,9 @@ import { moment, textOf } from "../format.js";
 import { Page } from "./Page.js";
 
 /** The topics that this page shows, and how many documents of each. */
-const TOPICS = [["risk-state", 1], ["shielded-pool", 1], ["deck", 1], ["posts", 30]];
+const TOPICS = [["risk-state", 1], ["shielded-pool", 1], ["posts", 30]];
 
-/** What the operator publishes: the state of the risk desk, the shielded pool, the card of the day, posts. */
+/** The cards of the day, and what the operator publishes: the state of the risk desk, the shielded pool, posts. */
 export default class Board extends Page {
   #heard = new Set();
 
@@ -18,24 +18,23 @@ export default class Board extends Page {
     super(session);
     this.risk = new RiskBadge();
     this.pool = new ShieldedPool();
-    this.deck = new DeckCard();
+    this.decks = el("div.deck-place");
     this.posts = new PostList();
     this.cards = {
       "risk-state": el("div.card", el("h2", "Risk"), this.risk.element, el("p.caption")),
       "shielded-pool": el("div.card", el("h2", "Shielded pool"), this.pool.element, el("p.caption")),
-      deck: el("div.deck-place", this.deck.element),
       posts: el("div.stack", el("h2", "Posts"), this.posts.element),
     };
     for (const card of Object.values(this.cards)) card.hidden = true;
     this.skeleton = el("div.skeleton", { "aria-hidden": "true" });
     this.empty = emptyState({
       title: "Nothing has been published yet",
-      why: "Operators publish with POST /v1/topics/{name} on the internal port. This page shows the topics risk-state, shielded-pool, deck and posts.",
+      why: "Operators publish with POST /v1/topics/{name} on the internal port. This page shows the topics risk-state, shielded-pool and posts.",
     });
     this.empty.hidden = true;
     this.element = el(
       "section", el("div.page-head", el("h1", "Board")), this.skeleton, this.empty,
-      el("div.board", el("div.stack", this.cards["risk-state"], this.cards["shielded-pool"], this.cards.deck), this.cards.posts));
+      el("div.board", el("div.stack", this.cards["risk-state"], this.cards["shielded-pool"], this.decks), this.cards.posts));
   }
 
   follow() {
@@ -45,6 +44,19 @@ export default class Board extends Page {
         if (type !== "gap" && !this.#heard.has(name)) this.#show(name, []);
       });
     }
+    this.#followDecks(this.client);
+  }
+
+  /** Every deck that there is, on the day that it is here. */
+  async #followDecks(client) {
+    const { decks } = await this.session.get("/v1/decks").catch(() => ({ decks: [] }));
+    if (client !== this.client) return;
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    this.decks.replaceChildren(...decks.map(({ name }) => {
+      const card = new DeckCard(name);
+      this.subscribe({ channel: "deck", symbol: name, zone }, (day) => card.show(day));
+      return card.element;
+    }));
   }
 
   #show(name, documents) {
@@ -55,7 +67,7 @@ export default class Board extends Page {
     this.empty.hidden = !isAll || isAny;
     const newest = documents.at(-1);
     if (newest === undefined) return;
-    const { document, time, number } = newest, since = this.cards[name].querySelector(":scope > .caption");
+    const { document, time } = newest, since = this.cards[name].querySelector(":scope > .caption");
     if (since !== null) setText(since, time ? `Since ${moment(time, 60e6, true)}` : "");
     switch (name) {
       case "risk-state":
@@ -65,12 +77,6 @@ export default class Board extends Page {
         this.pool.show({
           percent: textOf(document, "percent"), amount: textOf(document, "amount"), asset: textOf(document, "asset", 20), change: textOf(document, "change_pct_24h"),
         });
-        break;
-      case "deck":
-        this.deck.show({
-          quote: textOf(document, "quote", 400), action: textOf(document, "action", 300), minutes: textOf(document, "minutes", 10),
-          domain: textOf(document, "domain", 40), source: textOf(document, "source", 100),
-        }, `${number}-${time}`);
         break;
       default: this.posts.show(documents);
     }

@@ -8,8 +8,8 @@ import { segments } from "../components/Segments.js";
 import { StatisticsGrid } from "../components/StatisticsGrid.js";
 import { TradeList } from "../components/TradeList.js";
 import { el, setText, stored } from "../dom.js";
-import { clock, said, stretch, symbolParts } from "../format.js";
-import { ageOf, whyDead } from "../health.js";
+import { age, clock, said, stretch, symbolParts } from "../format.js";
+import { whyDead } from "../health.js";
 import { Page } from "./Page.js";
 import { CandleSeries } from "/tidegate.js";
 
@@ -41,8 +41,8 @@ export default class Market extends Page {
     this.isCandles = kept.kind === "candles";
     this.ticker = new PriceTicker(quote);
     this.chip = new ChangeChip();
-    this.line = new LineChart(quote);
-    this.candles = new CandlestickChart(quote);
+    this.line = new LineChart(quote, "price chart");
+    this.candles = new CandlestickChart(quote, "candlestick chart");
     this.place = el("div");
     this.coverage = el("p.caption", "\u00a0");
     this.book = new OrderBook();
@@ -57,7 +57,7 @@ export default class Market extends Page {
     const averages = el("div.segments", { role: "group", "aria-label": "Moving averages" }, ...AVERAGES.map((length) => el(
       "button", {
         type: "button", "aria-pressed": "false", onclick: (event) => {
-          event.currentTarget.setAttribute("aria-pressed", String(this.line.toggleAverage(length)));
+          event.currentTarget.ariaPressed = String(this.line.toggleAverage(length));
           this.candles.averages = this.line.averages;
         },
       }, `MA ${length}`)));
@@ -148,7 +148,7 @@ export default class Market extends Page {
     }, (error) => { if (turn === this.#turn) setText(this.coverage, `Older candles are missing: ${error.message}`); });
   }
 
-  /** @param from when the observation began, µs. @param isPartial whether candles are there that were observed in part. */
+  /** Says what was observed, `from` a moment in µs, or in part. */
   #cover(from, span, isPartial = false) {
     if (from === undefined) {
       return setText(this.coverage, isPartial ? "Observed in part only; the hatched part is not known." : "Nothing of this range has been observed yet.");
@@ -165,9 +165,9 @@ export default class Market extends Page {
   }
 
   mark() {
-    const why = whyDead(this.client, this.venue);
+    const why = whyDead(this.client, this.venue), feed = this.client.feeds.get(this.venue);
     this.element.classList.toggle("is-dead", why !== null);
     setText(this.why, why === null ? "" : `These prices are not the present ones: ${why}. They go on by themselves.`);
-    setText(this.source, `From ${this.venue}, ${this.client.feeds.get(this.venue)?.state ?? "state unknown"}; last heard ${ageOf(this.client, this.venue)} ago.`);
+    setText(this.source, `From ${this.venue}, ${feed?.state ?? "state unknown"}; last heard ${age(feed?.age_ms)} ago.`);
   }
 }

@@ -1,4 +1,4 @@
-/** A page that follows the session's client while it is open: another client is followed anew, and nothing stays behind. */
+/** A page that follows the session's client while it is open; nothing stays behind. */
 export class Page {
   #undo;
   #listeners = [];
@@ -18,9 +18,10 @@ export class Page {
   leave() {
     this.#undo?.();
     this.#end();
+    this.client = undefined;
   }
 
-  /** Begins anew: subscribes to what the page shows. */
+  /** Subscribes to what the page shows. */
   follow() { this.mark(); }
   /** The state of the connection or of a feed has changed. */
   mark() {}

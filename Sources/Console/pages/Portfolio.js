@@ -5,7 +5,7 @@ import { LineChart } from "../components/LineChart.js";
 import { PnLChip } from "../components/PnLChip.js";
 import { PositionRow } from "../components/PositionRow.js";
 import { segments } from "../components/Segments.js";
-import { choice, field, foot, marketField, openSheet } from "../components/Sheet.js";
+import { choice, field, marketField, numberInput, openForm } from "../components/Sheet.js";
 import { button, el, onFrame, setText, stored } from "../dom.js";
 import { clock, money, said, symbolParts } from "../format.js";
 import { whyDead } from "../health.js";
@@ -47,7 +47,7 @@ export default class Portfolio extends Page {
       location.reload();
     });
     currency.value = this.currency;
-    currency.setAttribute("aria-label", "Currency of the total");
+    currency.ariaLabel = "Currency of the total";
     this.holdings = el("ul.rows", { "aria-label": "Holdings" });
     this.positions = el("ul.rows", { "aria-label": "Positions" });
     this.positionsHead = el("h2", "Positions");
@@ -138,7 +138,7 @@ export default class Portfolio extends Page {
       missing > 0 ? `${missing} of ${lines.length} have no price in ${currency} and are not counted.` : "",
       dead > missing ? "Not all prices are the present ones." : "",
     ].join(" ").trim());
-    const parts = this.kept.holdings.map(({ symbol, amount }) => ({
+    const parts = this.kept.holdings.filter((_, place) => holdings[place]?.state !== "missing").map(({ symbol, amount }) => ({
       amount, line: this.#lines.get(symbol), rate: this.#rates.get(symbolParts(symbol).quote),
     }));
     const line = parts.some(({ rate }) => rate === undefined) ? null : valueLine(parts);
@@ -151,12 +151,9 @@ export default class Portfolio extends Page {
     const { kept, currency } = this;
     const kind = choice("kind", [["holdings", "Holding"], ["positions", "Position"]], () => shown());
     const [market, markets] = marketField(this.session, "market");
-    const number = (id) => el("input", { id, inputMode: "decimal", autocomplete: "off", pattern: "[0-9]{1,18}([.][0-9]{1,12})?" });
-    const amount = number("amount"), cost = number("cost"), entry = number("entry"), leverage = number("leverage");
+    const amount = numberInput("amount"), cost = numberInput("cost"), entry = numberInput("entry"), leverage = numberInput("leverage", "1");
     amount.required = true;
-    leverage.value = "1";
     const side = choice("side", [["long", "Long"], ["short", "Short"]]);
-    const problem = el("p.notice", { role: "alert" });
     const costField = field(`Price paid for one, in ${currency} (optional)`, cost);
     const positionFields = el("div", field("Side", side), field("Entry price", entry), field("Leverage", leverage));
     const shown = () => {
@@ -166,29 +163,20 @@ export default class Portfolio extends Page {
       entry.required = leverage.required = isPosition;
     };
     shown();
-    const wrong = () => {
-      const isPosition = kind.value === "positions", { base } = symbolParts(market.value.trim());
-      const needed = isPosition ? [amount, entry, leverage] : [amount, ...(cost.value ? [cost] : [])];
-      if (!needed.every((each) => isAmount(each.value))) return "Amounts and prices are numbers above zero, such as 0.25.";
-      if (kept[kind.value].length >= LIMITS[kind.value]) return `There are at most ${LIMITS[kind.value]} ${kind.value}: remove one first.`;
-      if (!isPosition && kept.holdings.some(({ symbol }) => symbolParts(symbol).base === base)) return `${base} is held already: remove it, and add all of it.`;
-      return null;
-    };
-    const sheet = openSheet("Add to the portfolio", el(
-      "form", {
-        onsubmit: (event) => {
-          event.preventDefault();
-          const found = wrong(), symbol = market.value.trim();
-          if (found) return setText(problem, found);
-          if (kind.value === "positions") kept.positions.push({ symbol, side: side.value, size: amount.value, entry: entry.value, leverage: leverage.value });
-          else kept.holdings.push({ symbol, amount: amount.value, cost: cost.value || undefined, costCurrency: currency });
-          this.#save();
-          sheet.close();
-          this.follow();
-        },
-      },
-      el("h2", "Add to the portfolio"), field("Kind", kind), field("Market", market), markets, field("Amount", amount), costField, positionFields, problem,
-      foot("Not now", "Add")));
+    openForm("Add to the portfolio", ["Add"], () => {
+      const isPosition = kind.value === "positions", symbol = market.value.trim(), { base } = symbolParts(symbol);
+      const needed = isPosition ? [amount, entry, leverage] : [amount, ...(cost.value ? [cost] : [])], most = LIMITS[kind.value];
+      if (!needed.every((each) => isAmount(each.value))) throw new Error("Amounts and prices are numbers above zero, such as 0.25.");
+      if (kept[kind.value].length >= most) throw new Error(`There are at most ${most} ${kind.value}: remove one first.`);
+      if (isPosition) {
+        kept.positions.push({ symbol, side: side.value, size: amount.value, entry: entry.value, leverage: leverage.value });
+      } else {
+        if (kept.holdings.some((held) => symbolParts(held.symbol).base === base)) throw new Error(`${base} is held already: remove it, and add all of it.`);
+        kept.holdings.push({ symbol, amount: amount.value, cost: cost.value || undefined, costCurrency: currency });
+      }
+      this.#save();
+      this.follow();
+    }, field("Kind", kind), field("Market", market), markets, field("Amount", amount), costField, positionFields);
   }
 }
 

@@ -39,7 +39,7 @@ export default class Status extends Page {
       setText(row.state, String(feed.state ?? "unknown"));
       setText(row.age, age(feed.age_ms));
       setText(row.reason, String(feed.reason ?? ""));
-      setText(row.syncing, typeof feed.syncing === "object" && feed.syncing !== null ? Object.keys(feed.syncing).slice(0, 20).join(", ") : "");
+      setText(row.syncing, Object.keys(feed.syncing ?? {}).slice(0, 20).join(", "));
     }
   }
 }

@@ -204,8 +204,8 @@ class Row {
     };
     this.#subscriptions = [
       client.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
-        if (info.type === "failed") return this.#failed(info.error);
-        if (pulse === undefined) return;
+        if (info.type === "failed") this.failure = said(info.error);
+        if (pulse === undefined) return this.mark();
         this.#price = pulse.price;
         ticker.show(pulse.price, info.type === "update");
         changeShown(pulse.change_pct_24h);
@@ -219,16 +219,9 @@ class Row {
     ];
   }
 
-  mark() {
-    showDead(this.element, this.failure ?? whyDead(this.client, this.venue));
-  }
+  mark() { showDead(this.element, this.failure ?? whyDead(this.client, this.venue)); }
 
   end() { for (const subscription of this.#subscriptions) subscription.cancel(); }
-
-  #failed(error) {
-    this.failure = said(error);
-    this.mark();
-  }
 
   #say(base, quote) {
     const text = this.#price === undefined ? `${base} has no price yet` : `${base} price: ${spokenPrice(this.#price, quote)}`;

@@ -18,6 +18,8 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
   case rate
   /// What the gateway's operator publishes.
   case topic
+  /// The card of the day of a deck.
+  case deck
   /// The connections to the exchanges. Takes no symbols.
   case status
   /// The rules of the owner whose token the client shows. Takes no symbols.
@@ -39,7 +41,8 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
 /// One (channel, symbol or pattern) with its parameters: what a subscription wants, and with a symbol what a stream is.
 struct StreamItem: Hashable, Sendable {
   var channel: Channel
-  /// `kraken:BTC-USD`, `kraken:*`, `*:BTC-USD`, `ZEC-USD` of a rate, a topic's name; empty for a channel without.
+  /// `kraken:BTC-USD`, `kraken:*`, `*:BTC-USD`, `ZEC-USD` of a rate, the name of a topic or deck; empty for a channel
+  /// without.
   var symbol: String
   var depth: BookDepth?
   var range: SparklineRange?
@@ -48,6 +51,8 @@ struct StreamItem: Hashable, Sendable {
   /// Documents of the first value.
   var last: Int?
   var portfolio: PortfolioRequest?
+  /// The time zone of a deck's day.
+  var zone: String?
   /// Milliseconds.
   var cadence: Int?
 

@@ -65,7 +65,7 @@ struct ClientStream: Sendable {
     case .trades: recent.map { .trades($0) }
     case .topic: documents.map { .topic($0) }
     case .alerts: alerts.map { .alerts($0) }
-    case .quote, .ticker, .pulse, .status, .rate, .portfolio: latest
+    case .quote, .ticker, .pulse, .status, .rate, .portfolio, .deck: latest
     }
   }
 

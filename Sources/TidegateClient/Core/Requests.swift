@@ -72,9 +72,13 @@ enum Requests {
       out.append(",\"last\":")
       out.append(integer: Int64(max(1, min(last, 100))))
     }
+    if let zone = item.zone {
+      out.append(",\"zone\":")
+      out.append(json: zone)
+    }
     if let portfolio = item.portfolio { append(portfolio, to: &out) }
-    // Documents are events, and what has no symbol has no rates.
-    if !item.channel.isNameless, item.channel != .topic, let cadence = cadence ?? item.cadence {
+    // Documents are events, a deck turns once a day, and what has no symbol has no rates.
+    if !item.channel.isNameless, item.channel != .topic, item.channel != .deck, let cadence = cadence ?? item.cadence {
       out.append(",\"interval_ms\":")
       out.append(integer: Int64(cadence))
     }

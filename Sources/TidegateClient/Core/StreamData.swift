@@ -156,6 +156,7 @@ extension JSONScanner {
     case .topic: .documents(try documents())
     case .alerts: .alerts(try alertChange())
     case .portfolio: .payload(.portfolio(try portfolio()))
+    case .deck: .payload(.deck(try deckDay()))
     }
   }
 

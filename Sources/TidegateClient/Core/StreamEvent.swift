@@ -92,6 +92,8 @@ public enum Payload: Sendable, Hashable {
   case alerts(AlertList)
   /// Of `.portfolio`.
   case portfolio(Portfolio)
+  /// Of `.deck`.
+  case deck(DeckDay)
 
   /// How many events it has; nil if it is a state.
   var eventCount: Int? {

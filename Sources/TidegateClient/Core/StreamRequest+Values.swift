@@ -1,4 +1,6 @@
-/// What to subscribe to beside the markets of single venues.
+import Foundation
+
+// What to subscribe to beside the markets of single venues.
 
 extension StreamRequest where Value == Rate {
   /// What one unit of an asset is worth in another: `ZEC-USD`.
@@ -37,6 +39,16 @@ extension StreamRequest where Value == [TopicDocument] {
   public static func topic(_ names: [String], last: Int = 1) -> Self {
     Self(.topic, names, every: nil, { if case .topic(let documents) = $0 { documents } else { nil } }) {
       $0.last = last
+    }
+  }
+}
+
+extension StreamRequest where Value == DeckDay {
+  /// The card of the day of decks, and that of the next day when it begins.
+  /// - Parameter timeZone: whose day; nil: the device's.
+  public static func deck(_ names: String..., timeZone: TimeZone? = nil) -> Self {
+    Self(.deck, names, every: nil, { if case .deck(let day) = $0 { day } else { nil } }) {
+      $0.zone = (timeZone ?? .current).identifier
     }
   }
 }

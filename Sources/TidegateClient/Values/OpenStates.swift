@@ -123,15 +123,15 @@ public enum CandleSource: OpenState {
 public enum RefusalCode: OpenState {
   case badRequest, unknownChannel, unknownSymbol, outOfRange, tooManySubscriptions, messageTooLarge, rateLimited
   case unauthorized, forbidden, notReady
-  /// Of requests about alerts and portfolios.
-  case unknownAlert, invalidAlert, tooManyAlerts, changed, keyReused, unavailable, unknownPortfolio
+  /// Of requests about alerts, portfolios and decks.
+  case unknownAlert, invalidAlert, tooManyAlerts, changed, keyReused, unavailable, unknownPortfolio, unknownDeck
   case unknown(String)
 
   /// The words that this version knows.
   public static let known: [RefusalCode] = [
     .badRequest, .unknownChannel, .unknownSymbol, .outOfRange, .tooManySubscriptions, .messageTooLarge, .rateLimited,
     .unauthorized, .forbidden, .notReady, .unknownAlert, .invalidAlert, .tooManyAlerts, .changed, .keyReused,
-    .unavailable, .unknownPortfolio,
+    .unavailable, .unknownPortfolio, .unknownDeck,
   ]
 
   /// The word on the wire.
@@ -154,6 +154,7 @@ public enum RefusalCode: OpenState {
     case .keyReused: "key_reused"
     case .unavailable: "unavailable"
     case .unknownPortfolio: "unknown_portfolio"
+    case .unknownDeck: "unknown_deck"
     case .unknown(let text): text
     }
   }

@@ -27,7 +27,8 @@ private final class ClientModel {
     StreamRequest.pulse("kraken:BTC-USD").untyped, StreamRequest.book("kraken:BTC-USD").untyped,
     StreamRequest.sparkline("kraken:BTC-USD").untyped, StreamRequest.candles("kraken:BTC-USD").untyped,
     StreamRequest.rate("ZEC-USD").untyped, StreamRequest.topic("news", last: 3).untyped, StreamRequest.alerts.untyped,
-    StreamRequest.portfolio(id: "3").untyped, StreamRequest.quote("composite:BTC-USD").untyped,
+    StreamRequest.portfolio(id: "3").untyped, StreamRequest.deck("calm", timeZone: .gmt).untyped,
+    StreamRequest.quote("composite:BTC-USD").untyped,
     StreamRequest.book("*:ETH-USD", depth: .levels10, every: .milliseconds(100)).untyped)
   private static let limit = 8
 
@@ -214,7 +215,7 @@ private final class ClientModel {
     case .alerts(let list):
       let isFound = list.alerts.allSatisfy { list[$0.id] == $0 }
       try require(isFound && Set(list.alerts.map(\.id)).count == list.alerts.count, "an alert twice, or not found")
-    case .portfolio, .rate, .trades, .ticker, .pulse, .status: break
+    case .portfolio, .deck, .rate, .trades, .ticker, .pulse, .status: break
     }
   }
 

@@ -182,6 +182,35 @@ struct ChannelValuesTests {
     #expect(deleted.state == .deleted && deleted.id == "3" && deleted.holdings.isEmpty)
   }
 
+  @Test("a deck shows the card of the day, and says that it is gone")
+  func deck() throws {
+    let berlin = try #require(TimeZone(identifier: "Europe/Berlin"))
+    var it = CoreHarness(StreamRequest.deck("calm", timeZone: berlin).untyped)
+    _ = it.start()
+    #expect(
+      it.opened().sent.last
+        == #"{"op":"subscribe","id":3,"streams":[{"channel":"deck","symbols":["calm"],"zone":"Europe/Berlin"}]}"#)
+    _ = it.welcome()
+    _ = it.receive(
+      #"{"type":"subscribed","id":3,"total":1,"ok":[{"stream":1,"channel":"deck","symbol":"calm","epoch":"k","seq":0}],"failed":[]}"#
+    )
+    let card =
+      #"{"number":5,"quote":"Wait.","action":"Turn off one.","minutes":5,"domain":"wealth","source":"A trader"}"#
+    let step = it.receive(
+      Self.message(
+        "snapshot", "deck", symbol: "calm", seq: 1,
+        #"{"deck":"calm","zone":"Europe/Berlin","state":"live","title":"A calm day","date":"2026-11-23","turns_at":1795474800000000,"cards":14,"card":\#(card)}"#
+      ))
+    let day = DeckDay(
+      deck: "calm", zone: "Europe/Berlin", state: .live, title: "A calm day", date: "2026-11-23",
+      turnsAt: Date(timeIntervalSince1970: 1_795_474_800), cards: 14,
+      card: .init(number: 5, quote: "Wait.", action: "Turn off one.", minutes: 5, domain: .wealth, source: "A trader"))
+    #expect(step.values == [.deck(day)])
+    let gone = #"{"deck":"calm","zone":"Europe/Berlin","state":"removed"}"#
+    let removed = it.receive(Self.message("update", "deck", symbol: "calm", prev: 1, seq: 2, gone))
+    #expect(removed.values == [.deck(DeckDay(deck: "calm", zone: "Europe/Berlin"))])
+  }
+
   @Test("requests name what the protocol names, and no rate where there is none")
   func requests() throws {
     let contents = PortfolioContents(
