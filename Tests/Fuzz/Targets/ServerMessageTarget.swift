@@ -1,4 +1,5 @@
 import Bytes
+import Foundation
 import TidegateClient
 import Watch
 
