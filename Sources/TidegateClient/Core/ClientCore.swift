@@ -332,10 +332,9 @@ package struct ClientCore: Sendable {
   /// Full jitter: uniform from zero to a cap that doubles with each attempt, so that clients of one gateway come back
   /// spread out.
   private mutating func backOff() -> UInt64 {
-    let first = options.backOff.lowerBound.nanoseconds
-    let last = options.backOff.upperBound.nanoseconds
-    // A wait of years is none: the shift stays within 64 bits.
-    let cap = min(last, min(first, 1 << 40) << UInt64(min(attempt, 20)))
+    let first = Int64(clamping: options.backOff.lowerBound.nanoseconds)
+    let last = Int64(clamping: options.backOff.upperBound.nanoseconds)
+    let cap = UInt64(Backoff.ceiling(first: first, limit: last, attempts: attempt))
     // SplitMix64: small, seeded, good enough for spreading.
     random &+= 0x9E37_79B9_7F4A_7C15
     var z = random
