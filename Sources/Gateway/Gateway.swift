@@ -82,6 +82,7 @@ package final class Gateway: Sendable {
     let portfolios = PortfolioDesk.open(
       history?.store.file, limits: configuration.portfolios, log: log, kernel: kernel)
     self.portfolios = portfolios
+    let decks = DeckDesk(configuration.decks.shown(isDemo: configuration.demo))
     self.configuration = configuration
     self.log = log
     self.logs = logs
@@ -109,7 +110,7 @@ package final class Gateway: Sendable {
         report: { refusalLog.refused($0, $1) }),
       access: access, kept: kept, history: history, backfills: history != nil && configuration.data.backfill, log: log,
       tlsLog: tlsLog, topics: PublishedTopics(history?.store.file, epoch: run, log: log), alerts: alerts,
-      portfolios: portfolios, webhookNetworks: configuration.webhookNetworks,
+      portfolios: portfolios, decks: decks, webhookNetworks: configuration.webhookNetworks,
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration))
@@ -117,6 +118,7 @@ package final class Gateway: Sendable {
     for node in nodes {
       node.connect(to: nodes)
       node.hub.findPortfolios { portfolios.exists($0, of: $1) }
+      node.hub.findDecks { decks.refusal($0, zone: $1) }
     }
     self.loops = loops
     self.nodes = nodes

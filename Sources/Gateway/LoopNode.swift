@@ -55,8 +55,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var isDraining = false
   /// Nil where nothing is kept.
   private(set) var history: LoopHistory?
+  /// On the first loop only.
+  private(set) var names: LoopNames?
   private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
   private(set) lazy var composites = LoopComposites(node: self)
+  private(set) lazy var decks = LoopDecks(node: self)
   /// Of its end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
@@ -80,6 +83,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
     self.history = settings.history.map { LoopHistory(node: self, keeper: $0) }
     restoreSessions()
+    if loop.index == 0 {
+      names = LoopNames(node: self, keeper: settings.history, log: settings.log.of(.feeds))
+    }
   }
 
   // MARK: Life
@@ -112,6 +118,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
         source: settings.source, log: settings.log.of(.feeds)), now: clock.now())
     history?.add(session, configuration: configuration, tls: tls, share: share)
+    nodes[0].loop.execute { [node = nodes[0]] in node.names?.add(venue, configuration: configuration, tls: tls) }
     begin(session, number: number)
   }
 
@@ -159,6 +166,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     history?.everySecond(clock.now())
     publisher.releaseHeld(now: clock.now())
+    names?.everySecond(clock.now())
   }
 
   /// What is too much, and who is too slow (`LoopNode+Limits.swift`).
@@ -310,7 +318,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     ports.close(session.client.slot)
     metrics.clients -= 1
     metrics.connections -= 1
-    metrics.ends.left(isTLS: session.isTLS, deflates: session.deflates, code: session.closeCode)
+    metrics.ends.left(isTLS: session.isTLS, session.encoding, code: session.closeCode)
     settings.accessLog?.ended(session, ClientFigures(session.client, of: hub))
     hub.close(session.client, into: &actions)
   }
@@ -320,6 +328,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     alerts.everyTick()
     let now = clock.now()
     composites.everyTick(now)
+    decks.everyTick()
     hub.advance(to: now, into: &actions)
     watchRequests()
     keepWithinBudget()

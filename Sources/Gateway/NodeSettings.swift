@@ -48,6 +48,8 @@ struct NodeSettings: Sendable {
   var alerts: AlertDesk
   /// Keeps and values portfolios; one for all nodes.
   var portfolios: PortfolioDesk
+  /// The decks of cards; one for all nodes.
+  var decks: DeckDesk
   /// What webhooks may be sent to beside the public Internet.
   var webhookNetworks: [IPNetwork] = []
   /// Logs requests and streams, where that is wanted.

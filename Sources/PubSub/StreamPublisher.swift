@@ -296,7 +296,7 @@ package final class StreamPublisher {
     let state = instrument.state
     switch stream.key.channel {
     case .trades, .status: stream.isShown = true
-    case .alerts, .topic, .rate, .portfolio: break
+    case .alerts, .topic, .rate, .portfolio, .deck: break
     case .quote: stream.isShown = state.quote != nil
     case .ticker: stream.isShown = state.hasTicker
     case .pulse: stream.isShown = instrument.lastPulse != nil

@@ -109,6 +109,10 @@ package final class SubscriberHub {
   package func findPortfolios(_ exists: @escaping @Sendable (_ id: String, _ owner: String) -> Bool) {
     resolver.hasPortfolio = exists
   }
+  /// Says why a deck cannot be shown in a time zone, if it cannot; set before the first client comes.
+  package func findDecks(_ refuse: @escaping @Sendable (_ name: String, _ zone: String) -> ProtocolError?) {
+    resolver.refuseDeck = refuse
+  }
   /// The feed states for heartbeats; the gateway replaces them when they change.
   package var feeds: [FeedStatus] {
     get { heartbeats.feeds }

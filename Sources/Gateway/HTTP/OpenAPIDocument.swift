@@ -26,7 +26,10 @@ enum OpenAPIDocument {
       summary: "The stream as AsyncAPI", members: ["asyncapi", "info", "channels", "operations"], statuses: []),
     "/v1/stream": Answer(
       summary: "The stream: a WebSocket with the subprotocol tidegate.v1.json", statuses: [426], isTagged: false),
+    "/v1/events": Answer(
+      summary: "The stream as server-sent events", contentType: "text/event-stream", statuses: [], isTagged: false),
     "/v1/instruments": Answer(summary: "The instruments that are followed", members: ["instruments"], statuses: [404]),
+    "/v1/assets": Answer(summary: "What assets are called, in pages", members: ["assets"], statuses: []),
     "/v1/status": Answer(summary: "State and age of every feed", members: ["feeds"], statuses: [], isTagged: false),
     "/v1/snapshot": Answer(summary: "Ticker, pulse and sparkline of symbols", members: ["snapshots"], statuses: []),
     "/v1/tickers/{symbol}": Answer(summary: "The 24 h figures", members: ["symbol", "state", "ticker"]),
@@ -64,6 +67,12 @@ enum OpenAPIDocument {
     "/v1/portfolios/{id}/curve": Answer(
       summary: "What it was worth over a range", members: ["portfolio", "currency", "range", "step_s", "points"],
       isTagged: false),
+    "/v1/decks": Answer(summary: "The decks of cards", members: ["decks"], statuses: []),
+    "/v1/decks/{name}": Answer(
+      summary: "The card of the day in a time zone",
+      members: ["deck", "zone", "state", "title", "date", "turns_at", "cards", "card"], statuses: [404]),
+    "/v1/cards/deck/{name}.svg": Answer(
+      summary: "The card of the day as a picture", contentType: "image/svg+xml", statuses: [404]),
     "/v1/topics/{name}": Answer(
       summary: "Documents that the operator publishes", members: ["topic", "epoch", "number", "documents"],
       statuses: [404], isTagged: false),

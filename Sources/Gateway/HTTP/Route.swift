@@ -1,11 +1,13 @@
+import Decks
 import MarketData
 import PubSub
 
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
   // What stands in a longer path comes before it.
-  case welcome, openapi, asyncapi, stream, instruments, status, snapshot, ticker, quote, trades, linePicture, sparkline,
-    candles, rates, book, card, topic, alerts, alert, webhooks, webhook, portfolios, portfolioTransaction,
+  case welcome, openapi, asyncapi, stream, events, instruments, assets, status, snapshot, ticker, quote, trades,
+    linePicture, sparkline, candles, rates, book, card, deckCard, decks, deck, topic, alerts, alert, webhooks, webhook,
+    portfolios, portfolioTransaction,
     portfolioTransactions, portfolioValue, portfolioCurve, portfolio
 
   /// A parameter of a route's query.
@@ -26,7 +28,9 @@ enum Route: CaseIterable, Sendable {
     case .openapi: "/openapi.json"
     case .asyncapi: "/asyncapi.json"
     case .stream: "/v1/stream"
+    case .events: "/v1/events"
     case .instruments: "/v1/instruments"
+    case .assets: "/v1/assets"
     case .status: "/v1/status"
     case .snapshot: "/v1/snapshot"
     case .ticker: "/v1/tickers/{symbol}"
@@ -38,6 +42,9 @@ enum Route: CaseIterable, Sendable {
     case .rates: "/v1/rates"
     case .book: "/v1/books/{symbol}"
     case .card: "/v1/cards/price/{symbol}.svg"
+    case .deckCard: "/v1/cards/deck/{name}.svg"
+    case .decks: "/v1/decks"
+    case .deck: "/v1/decks/{name}"
     case .topic: PublishedTopics.prefix + "{name}"
     case .alerts: "/v1/alerts"
     case .alert: "/v1/alerts/{id}"
@@ -67,7 +74,7 @@ enum Route: CaseIterable, Sendable {
   var parameters: [Parameter] {
     switch self {
     case .welcome, .openapi, .asyncapi, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook, .portfolios,
-      .portfolio, .portfolioTransaction:
+      .portfolio, .portfolioTransaction, .decks:
       []
     case .portfolioValue: [Parameter(name: "currency", allowed: "an asset: EUR")]
     case .portfolioCurve:
@@ -83,7 +90,18 @@ enum Route: CaseIterable, Sendable {
     case .instruments:
       [
         Parameter(name: "venue", allowed: "a venue's name"),
-        Parameter(name: "q", allowed: "a part of a symbol"),
+        Parameter(name: "q", allowed: "a part of a symbol or of an asset's name"),
+      ]
+    case .events:
+      [
+        Parameter(name: "streams", allowed: "channel:symbol,…;field=value", repeats: true, isNeeded: true),
+        Parameter(name: "heartbeat_s", allowed: "1 to 60"),
+      ]
+    case .assets:
+      [
+        Parameter(name: "q", allowed: "a part of a code or a name"),
+        Parameter(name: "after", allowed: "a code"),
+        Parameter(name: "limit", allowed: "1 to \(AssetsAnswer.pageLimit)"),
       ]
     case .snapshot:
       [
@@ -121,6 +139,13 @@ enum Route: CaseIterable, Sendable {
         Parameter(name: "size", allowed: PriceCard.Size.allCases.map(\.rawValue).joined(separator: ", ")),
         Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
       ]
+    case .deck: [DeckAnswer.zoneParameter]
+    case .deckCard:
+      [
+        DeckAnswer.zoneParameter,
+        Parameter(name: "size", allowed: DeckPicture.Size.allCases.map(\.rawValue).joined(separator: ", ")),
+        Parameter(name: "contrast", allowed: DeckPicture.Contrast.allCases.map(\.rawValue).joined(separator: ", ")),
+      ]
     case .book: [Parameter(name: "depth", allowed: "1 to 5000 or full")]
     case .topic:
       [
@@ -137,9 +162,10 @@ enum Route: CaseIterable, Sendable {
     return """
       Tidegate \(TidegateVersion.current)
       \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
+      Server-sent events: /v1/events?streams=pulse:kraken:BTC-USD
       HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
             /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
-            /v1/topics/{name} /v1/alerts /v1/portfolios
+            /v1/assets /v1/topics/{name} /v1/decks/{name} /v1/alerts /v1/portfolios
 
       """
   }

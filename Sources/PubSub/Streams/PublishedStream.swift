@@ -62,7 +62,7 @@ final class PublishedStream {
     case .candles: ringLimits = .differences(snapshotBytes: CandlesChannel.bytes * StreamLimits.candles)
     case .topic: ringLimits = .events
     case .alerts: ringLimits = .differences(snapshotBytes: 64 << 10)
-    case .quote, .ticker, .pulse, .status, .rate, .portfolio: ringLimits = nil
+    case .quote, .ticker, .pulse, .status, .rate, .portfolio, .deck: ringLimits = nil
     }
     var text = ByteBuffer(capacity: 96)
     text.append("\"channel\":\"")
@@ -75,6 +75,10 @@ final class PublishedStream {
     if let id = key.portfolio?.id {
       text.append(",\"portfolio\":")
       text.append(json: id)
+    }
+    if let zone = key.zone {
+      text.append(",\"zone\":")
+      text.append(json: zone)
     }
     text.append(",\"stream\":")
     text.append(integer: UInt64(id.rawValue))

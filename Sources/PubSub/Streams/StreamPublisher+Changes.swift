@@ -232,7 +232,7 @@ extension StreamPublisher {
     case .candles: publishCandles(stream, state, now: now, into: &out)
     case .sparkline: publishSparkline(stream, state, now: now, into: &out)
     case .book: publishBook(stream, state, now: now, into: &out)
-    case .status, .alerts, .topic, .rate, .portfolio: break
+    case .status, .alerts, .topic, .rate, .portfolio, .deck: break
     }
   }
 

@@ -147,7 +147,7 @@ extension StreamPublisher {
           bids: bids, asks: asks, time: stream.view.time, of: state.instrument, to: &out)
       }
       out.append(UInt8(ascii: "}"))
-    case .status, .alerts, .topic, .rate, .portfolio: return false
+    case .status, .alerts, .topic, .rate, .portfolio, .deck: return false
     }
     return true
   }
