@@ -6,7 +6,7 @@ import PubSub
 enum Route: CaseIterable, Sendable {
   // What stands in a longer path comes before it.
   case welcome, openapi, asyncapi, stream, instruments, status, snapshot, ticker, quote, trades, linePicture, sparkline,
-    candles, rates, book, card, deckCard, decks, deck, topic, alerts, alert, webhooks, webhook, portfolios,
+    candles, rates, book, card, deckCard, decks, deck, topics, topic, alerts, alert, webhooks, webhook, portfolios,
     portfolioTransaction,
     portfolioTransactions, portfolioValue, portfolioCurve, portfolio
 
@@ -43,6 +43,7 @@ enum Route: CaseIterable, Sendable {
     case .deckCard: "/v1/cards/deck/{name}.svg"
     case .decks: "/v1/decks"
     case .deck: "/v1/decks/{name}"
+    case .topics: "/v1/topics"
     case .topic: PublishedTopics.prefix + "{name}"
     case .alerts: "/v1/alerts"
     case .alert: "/v1/alerts/{id}"
@@ -65,6 +66,7 @@ enum Route: CaseIterable, Sendable {
     case .portfolioTransaction: ["GET", "HEAD", "PUT", "DELETE"]
     case .webhook: ["GET", "HEAD", "DELETE"]
     case .alert: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "POST"]
+    case .topic: ["GET", "HEAD", "POST"]
     default: ["GET", "HEAD"]
     }
   }
@@ -134,6 +136,7 @@ enum Route: CaseIterable, Sendable {
         Parameter(name: "contrast", allowed: DeckPicture.Contrast.allCases.map(\.rawValue).joined(separator: ", ")),
       ]
     case .book: [Parameter(name: "depth", allowed: "1 to 5000 or full")]
+    case .topics: [Parameter(name: "symbol", allowed: "a symbol: kraken:ZEC-USD")]
     case .topic:
       [
         Parameter(name: "after", allowed: "the number of a document"),
