@@ -48,6 +48,7 @@ extension LoopNode {
   func stopFeeds() {
     loop.assertOnLoop()
     history?.stop()
+    names?.stop()
     for feed in feeds { feed.stop() }
   }
 

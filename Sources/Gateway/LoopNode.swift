@@ -55,6 +55,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var isDraining = false
   /// Nil where nothing is kept.
   private(set) var history: LoopHistory?
+  /// On the first loop only.
+  private(set) var names: LoopNames?
   private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
   private(set) lazy var composites = LoopComposites(node: self)
   private(set) lazy var decks = LoopDecks(node: self)
@@ -67,7 +69,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     self.clock = GatewayClock(kernel: loop.kernel)
     self.settings = settings
     self.compression = ClientCompression(settings.compression)
-    self.publisher = StreamPublisher(loop: loop.index, loops: loops, epoch: settings.epoch)
+    self.publisher = StreamPublisher(
+      loop: loop.index, loops: loops, numbering: settings.kept?.numbering ?? KeptNumbering(epoch: settings.epoch),
+      run: settings.run)
     self.hub = SubscriberHub(
       loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
       limits: settings.clientLimits, heartbeatSeconds: settings.heartbeatSeconds)
@@ -78,6 +82,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
     self.history = settings.history.map { LoopHistory(node: self, keeper: $0) }
+    restoreSessions()
+    if loop.index == 0 {
+      names = LoopNames(node: self, keeper: settings.history, log: settings.log.of(.feeds))
+    }
   }
 
   // MARK: Life
@@ -102,6 +110,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     schedule: ConnectSchedule?, recorder: (any FeedRecorder)?, share: Int = 1
   ) {
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
+    pipeline.market.bridgesTrades = history != nil
     let slot = publisher.add(market: pipeline.market, venue: venue.name)
     let session = FeedSession(
       pipeline: pipeline, slot: slot, owner: self, loop: loop,
@@ -109,6 +118,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
         source: settings.source, log: settings.log.of(.feeds)), now: clock.now())
     history?.add(session, configuration: configuration, tls: tls, share: share)
+    nodes[0].loop.execute { [node = nodes[0]] in node.names?.add(venue, configuration: configuration, tls: tls) }
     begin(session, number: number)
   }
 
@@ -155,6 +165,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     history?.everySecond(clock.now())
+    publisher.releaseHeld(now: clock.now())
+    names?.everySecond(clock.now())
   }
 
   /// What is too much, and who is too slow (`LoopNode+Limits.swift`).
@@ -306,7 +318,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     ports.close(session.client.slot)
     metrics.clients -= 1
     metrics.connections -= 1
-    metrics.ends.left(isTLS: session.isTLS, deflates: session.deflates, code: session.closeCode)
+    metrics.ends.left(isTLS: session.isTLS, session.encoding, code: session.closeCode)
     settings.accessLog?.ended(session, ClientFigures(session.client, of: hub))
     hub.close(session.client, into: &actions)
   }

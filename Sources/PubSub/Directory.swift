@@ -29,6 +29,8 @@ package struct Directory: Sendable {
   package var entries: [String: DirectoryEntry] = [:] { didSet { index = nil } }
   /// Venue names that are configured, with or without instruments yet.
   package var venues: [String] = []
+  /// What assets are called.
+  package var names = AssetNames()
   private var index: Index?
   /// How often the index was made. For tests.
   private(set) var indexings = 0

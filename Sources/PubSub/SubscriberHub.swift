@@ -52,6 +52,7 @@ package final class SubscriberHub {
   /// Sessions whose clients are gone, and how the present clients go.
   struct Departures {
     var parked: ParkedSessions
+    var waits = ResumeWaits()
     var drain: DrainPlan?
     /// Sessions that were resumed here.
     var resumed: UInt64 = 0
@@ -233,6 +234,7 @@ package final class SubscriberHub {
     advanceWatched(now, into: &actions)
     reviewGrants(now, into: &actions)
     release(departures.parked.expire(at: steady.lastAdvance), into: &actions)
+    joinWaiting(now: now, into: &actions)
     while let client = departures.drain?.popDue(now: steady.lastAdvance) {
       guard state(of: client) != nil else { continue }
       departures.drain?.noteEviction()

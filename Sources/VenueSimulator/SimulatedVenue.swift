@@ -208,6 +208,7 @@ package final class SimulatedVenue {
       }
       if span > 0 { faults.muting = (carried, faults.now + span) }
     case .candles: faults.wait(fault.candles ?? .empty)
+    case .names: faults.wait(fault.names ?? .empty)
     case .refuse:
       faults.count()
       if let index = fault.symbol.flatMap({ market.index(named: $0) }) {

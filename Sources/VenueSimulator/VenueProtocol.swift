@@ -75,7 +75,8 @@ package class VenueProtocol {
   /// Answers a POST.
   func respond(path: String, body: RawSpan) -> SimulatedResponse { SimulatedResponse(status: 405, body: "{}") }
   /// Which faults that not every venue can have are to be had here: `.checksum` where messages have one that is
-  /// checked, `.plannedShutdown` where it is announced, `.staleSnapshot` where books are had by REST.
+  /// checked, `.plannedShutdown` where it is announced, `.staleSnapshot` where books are had by REST, `.names` where
+  /// those of assets are said.
   class var special: Set<Fault.Kind> { [] }
   /// Why a fault cannot be had from this venue; nil if it can.
   package static func objection(to kind: Fault.Kind) -> String? {
@@ -84,6 +85,7 @@ package class VenueProtocol {
     case .checksum: "its messages have no checksum, or none that is checked"
     case .plannedShutdown: "it announces none"
     case .staleSnapshot: "its books come in the stream"
+    case .names: "it says no names"
     default: nil
     }
   }

@@ -93,6 +93,12 @@ package enum WebSocketFrame {
     out.truncate(to: start + size + length)
   }
 
+  /// Where the payload of an unmasked frame begins, of which the whole header is there.
+  package static func payloadStart(ofUnmasked frame: UnsafeRawBufferPointer) -> Int {
+    precondition(frame.count >= 2 && frame[1] & 0x80 == 0, "a frame to a client has no mask")
+    return frame[1] < 126 ? 2 : frame[1] == 126 ? 4 : 10
+  }
+
   /// Writes a header but for its key; returns its size: 2, 4 or 10.
   private static func writeHeader(
     _ opcode: Opcode, length: Int, isMasked: Bool, isFinal: Bool, at base: UnsafeMutableRawPointer

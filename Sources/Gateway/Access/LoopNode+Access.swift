@@ -65,27 +65,31 @@ extension LoopNode {
     }
   }
 
-  /// Takes over a connection that has upgraded.
+  /// Takes over a connection that has upgraded, or that reads events.
+  /// - Parameter events: writes its messages as server-sent events; nil: they are WebSocket's.
+  @discardableResult
   func admit(
-    _ connection: Connection, deflate: PerMessageDeflate?, credential: AccessPolicy.Credential?, grant: Grant?,
+    _ connection: Connection, deflate: PerMessageDeflate?, events: EventWriter? = nil,
+    credential: AccessPolicy.Credential?, grant: Grant?,
     address: IPAddress?, rest: UnsafeMutableRawBufferPointer
-  ) {
+  ) -> StreamSession {
     httpSessions.remove(for: connection)
     let client = hub.open(
       session: "s_" + RandomName.hex(12, from: loop.kernel), grant: grant ?? credential?.grant,
       address: address.map { ClientAddress($0.subscriber) }, now: clock.now())
     let session = StreamSession(
       client: client, connection: connection, node: self,
-      limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate)
+      limits: WebSocketLimits(messageBytes: settings.clientLimits.messageBytes), deflate: deflate, events: events)
     (session.credential, session.address) = (credential, address)
     while sessions.count <= Int(client.slot) { sessions.append(nil) }
     sessions[Int(client.slot)] = session
     connection.handler = session
     metrics.clients += 1
     metrics.clientsTotal += 1
-    metrics.ends.came(isTLS: session.isTLS, deflates: session.deflates)
+    metrics.ends.came(isTLS: session.isTLS, session.encoding)
     if deflate != nil { metrics.compressingClients += 1 }
     session.greet()
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
+    return session
   }
 }

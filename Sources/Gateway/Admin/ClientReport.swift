@@ -31,7 +31,7 @@ struct ClientReport: Sendable {
   let id: ID
   let peer: String
   let isTLS: Bool
-  let deflates: Bool
+  let encoding: ClientCounts.Encoding
   /// How long it is connected, µs.
   let connected: Int64
   let bytes: UInt64
@@ -44,7 +44,7 @@ struct ClientReport: Sendable {
     id = ID(loop: node.loop.index, client: session.client)
     peer = session.address?.description ?? session.connection.peer.host
     isTLS = session.isTLS
-    deflates = session.deflates
+    encoding = session.encoding
     connected = node.loop.moment - session.openedAt
     bytes = session.connection.bytesWritten
     pace = session.pace.rates
@@ -72,8 +72,8 @@ struct ClientReport: Sendable {
     writer.field("id", id.description)
     writer.field("peer", peer)
     writer.field("key", figures.subject)
-    writer.field("transport", isTLS ? "wss" : "ws")
-    writer.field("encoding", deflates ? "deflate" : "plain")
+    writer.field("transport", encoding.transport(isTLS: isTLS))
+    writer.field("encoding", encoding.rawValue)
     writer.field("connected_ms", connected / 1_000)
     writer.field("subscriptions", figures.subscriptions)
     writer.field("messages", figures.sent)

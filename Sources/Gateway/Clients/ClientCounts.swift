@@ -43,18 +43,29 @@ struct ClientCounts: Sendable, Equatable {
   /// By the place in `Ending.allCases`.
   private(set) var ended = [UInt64](repeating: 0, count: Ending.allCases.count)
 
+  /// How a client takes its messages.
+  enum Encoding: String, CaseIterable, Sendable {
+    case plain, deflate
+    /// Server-sent events, over HTTP.
+    case events
+
+    func transport(isTLS: Bool) -> String { (self == .events ? "http" : "ws") + (isTLS ? "s" : "") }
+  }
+
   /// Transport and encoding.
-  static let labels: [(transport: String, encoding: String)] = [
-    ("ws", "plain"), ("ws", "deflate"), ("wss", "plain"), ("wss", "deflate"),
-  ]
+  static let labels: [(transport: String, encoding: String)] = [false, true].flatMap { isTLS in
+    Encoding.allCases.map { ($0.transport(isTLS: isTLS), $0.rawValue) }
+  }
 
-  private static func place(isTLS: Bool, deflates: Bool) -> Int { (isTLS ? 2 : 0) + (deflates ? 1 : 0) }
+  private static func place(isTLS: Bool, _ encoding: Encoding) -> Int {
+    labels.firstIndex { $0 == (encoding.transport(isTLS: isTLS), encoding.rawValue) }!
+  }
 
-  mutating func came(isTLS: Bool, deflates: Bool) { present[Self.place(isTLS: isTLS, deflates: deflates)] += 1 }
+  mutating func came(isTLS: Bool, _ encoding: Encoding) { present[Self.place(isTLS: isTLS, encoding)] += 1 }
 
   /// - Parameter code: that the gateway closed it with; nil: it did not.
-  mutating func left(isTLS: Bool, deflates: Bool, code: UInt16?) {
-    present[Self.place(isTLS: isTLS, deflates: deflates)] -= 1
+  mutating func left(isTLS: Bool, _ encoding: Encoding, code: UInt16?) {
+    present[Self.place(isTLS: isTLS, encoding)] -= 1
     ended[Ending.allCases.firstIndex(of: Ending(code: code))!] += 1
   }
 

@@ -53,9 +53,9 @@ extension LoopNode {
       let portion = min(most, session.room)
       hub.take(from: session.client, byteLimit: portion, now: now, into: &frames, actions: &actions)
       var bytes = 0
-      for frame in frames {
-        bytes += frame.count
-        session.write(compression.form(frame, for: session))
+      for index in frames.indices {
+        bytes += frames[index].count
+        session.write(compression.form(frames[index], for: session), isLast: index == frames.count - 1)
       }
       metrics.framesSent &+= UInt64(truncatingIfNeeded: frames.count)
       frames.removeAll(keepingCapacity: true)
@@ -74,7 +74,7 @@ extension LoopNode {
   /// Gives a connection that is about to be closed the replies and notices that it had no room for.
   func writeControl(to session: StreamSession) {
     hub.takeControl(from: session.client, into: &frames)
-    for frame in frames { session.connection.write(compression.form(frame, for: session)) }
+    for frame in frames { session.write(compression.form(frame, for: session), isLast: false) }
     frames.removeAll(keepingCapacity: true)
   }
 

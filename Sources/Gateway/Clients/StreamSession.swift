@@ -7,6 +7,10 @@ import WebSocket
 
 /// The WebSocket side of one client: frames in to the hub, queued frames out to the socket. Owned by one loop.
 ///
+/// A reader of server-sent events is a client like others: its request stands for the messages that it would send, and
+/// what it is sent leaves as events (`EventWriter`). It cannot answer a ping, so that it counts as one that reads, and
+/// is gone when its kernel takes nothing for a minute.
+///
 /// It holds no buffer of its own while the client is idle.
 final class StreamSession: ConnectionHandler {
   let client: ClientID
@@ -14,6 +18,9 @@ final class StreamSession: ConnectionHandler {
   /// Whether the client takes compressed messages.
   let deflates: Bool
   let isTLS: Bool
+  /// Nil: it speaks WebSocket.
+  private var events: EventWriter?
+  var encoding: ClientCounts.Encoding { events != nil ? .events : deflates ? .deflate : .plain }
   /// What the gateway closed it with; nil: it has not.
   private(set) var closeCode: UInt16?
   private unowned let node: LoopNode
@@ -77,13 +84,16 @@ final class StreamSession: ConnectionHandler {
   static let slowHandOverBytes = 4 << 10
 
   init(
-    client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits, deflate: PerMessageDeflate? = nil
+    client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits,
+    deflate: PerMessageDeflate? = nil, events: EventWriter? = nil
   ) {
     self.client = client
     self.connection = connection
     self.node = node
     self.deflates = deflate != nil
     self.isTLS = connection.isTLS
+    self.events = events
+    self.isProven = events != nil
     self.webSocket = WebSocketConnection(
       role: .server, limits: limits, deflate: deflate, inflaters: node.compression.inflaters)
     self.heardAt = connection.loop.moment
@@ -92,14 +102,21 @@ final class StreamSession: ConnectionHandler {
   }
 
   /// Asks the client to show that it reads. Once, right behind the answer to its handshake.
-  func greet() { send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes) }
+  func greet() { if events == nil { sendPing() } }
+
+  private func sendPing() { send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes) }
 
   /// Bytes that the client may be given, whatever its connection takes; none at 0 and below.
   var room: Int { isProven ? .max : StreamSession.unprovenLimit - unprovenBytes }
   /// Whether the client may be given something now.
   var mayTake: Bool { !isClosing && connection.isWritable && room > 0 }
 
-  func write(_ frame: SharedBytes) {
+  /// - Parameter isLast: whether no other follows at once.
+  func write(_ frame: SharedBytes, isLast: Bool) {
+    if events != nil {
+      events?.write(frame, isLast: isLast, at: connection.loop.moment, to: connection)
+      return
+    }
     connection.write(frame)
     if !isProven { unprovenBytes += frame.count }
   }
@@ -115,6 +132,10 @@ final class StreamSession: ConnectionHandler {
   // MARK: Input
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
+    if events != nil {
+      if events?.mayDrop(bytes.count) == false { connection.abort() }
+      return
+    }
     heardAt = connection.loop.moment
     pingedAt = 0
     if heardAt - openedAt >= StreamSession.proofAfter { prove() }
@@ -241,6 +262,8 @@ final class StreamSession: ConnectionHandler {
     guard !isClosing else { return }
     sendClose(WebSocketCloseCode(rawValue: code), reason)
     closingAt = connection.loop.moment
+    // Nobody answers the end of events.
+    if events != nil { return connection.close() }
     // The peer's close frame may be behind what is held.
     if hold == .time || hold == .replies { waitForTurn() }
   }
@@ -255,6 +278,8 @@ final class StreamSession: ConnectionHandler {
     }
     if isClosing {
       if closingAt != 0, moment - closingAt > StreamSession.closeLimit { connection.abort() }
+    } else if events != nil {
+      watchReader(at: moment)
     } else if pingedAt != 0, hold == .none {
       let overdue = moment - pingedAt - StreamSession.pingAfter
       if overdue > 0 { pongIsOverdue(by: overdue, at: moment) }
@@ -264,7 +289,17 @@ final class StreamSession: ConnectionHandler {
     } else if moment - heardAt > StreamSession.pingAfter {
       pingedAt = moment
       takenAtPing = taken
-      send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes)
+      sendPing()
+    }
+  }
+
+  /// A reader of events is there as long as its kernel confirms what it is sent, heartbeats at the least.
+  private func watchReader(at moment: Int64) {
+    let taken = taken
+    if taken > takenAtPing || taken == Int64(truncatingIfNeeded: connection.bytesWritten) {
+      (takenAtPing, heardAt) = (taken, moment)
+    } else if moment - heardAt > 2 * StreamSession.pingAfter {
+      close(code: 4110, reason: "nothing is taken")
     }
   }
 
@@ -296,6 +331,10 @@ final class StreamSession: ConnectionHandler {
 
   private func sendClose(_ code: WebSocketCloseCode, _ reason: String) {
     closeCode = code.rawValue
+    if let events {
+      events.writeEnd(code.rawValue, reason, to: connection)
+      return beginClosing()
+    }
     var frame = ByteBuffer(capacity: 128)
     WebSocketFrame.appendClose(code, reason: reason, mask: nil, to: &frame)
     connection.write(frame.bytes)

@@ -42,7 +42,7 @@ struct DeckAnswer {
     var text = ByteBuffer(capacity: 512)
     today.append(to: &text)
     let body = text.takeBytes()
-    var tag = ContentTag(epoch: TidegateVersion.current)
+    var tag = ContentTag(run: TidegateVersion.current)
     tag.add(body)
     if route == .deckCard { tag.add("\(size.rawValue) \(contrast.rawValue)") }
     var response = response(body, tag, known) { DeckPicture(today, size: size, contrast: contrast).svg() }
@@ -84,7 +84,7 @@ struct DeckAnswer {
     }
     out.append("]}")
     let body = out.takeBytes()
-    var tag = ContentTag(epoch: TidegateVersion.current)
+    var tag = ContentTag(run: TidegateVersion.current)
     tag.add(body)
     let text = EntityTag.text(tag)
     if let held = EntityTag.match(known, text) { return .unchanged(held) }

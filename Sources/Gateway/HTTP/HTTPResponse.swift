@@ -76,7 +76,8 @@ struct HTTPResponse: Sendable {
       status: 204, contentType: "text/plain", body: [],
       fields: [
         HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
-        HTTPField("Access-Control-Allow-Headers", "Authorization, \(AlertRequest.fields), If-None-Match"),
+        HTTPField(
+          "Access-Control-Allow-Headers", "Authorization, \(AlertRequest.fields), If-None-Match, Last-Event-ID"),
         HTTPField("Access-Control-Max-Age", "86400"),
       ])
   }

@@ -26,7 +26,10 @@ enum OpenAPIDocument {
       summary: "The stream as AsyncAPI", members: ["asyncapi", "info", "channels", "operations"], statuses: []),
     "/v1/stream": Answer(
       summary: "The stream: a WebSocket with the subprotocol tidegate.v1.json", statuses: [426], isTagged: false),
+    "/v1/events": Answer(
+      summary: "The stream as server-sent events", contentType: "text/event-stream", statuses: [], isTagged: false),
     "/v1/instruments": Answer(summary: "The instruments that are followed", members: ["instruments"], statuses: [404]),
+    "/v1/assets": Answer(summary: "What assets are called, in pages", members: ["assets"], statuses: []),
     "/v1/status": Answer(summary: "State and age of every feed", members: ["feeds"], statuses: [], isTagged: false),
     "/v1/snapshot": Answer(summary: "Ticker, pulse and sparkline of symbols", members: ["snapshots"], statuses: []),
     "/v1/tickers/{symbol}": Answer(summary: "The 24 h figures", members: ["symbol", "state", "ticker"]),
@@ -83,7 +86,7 @@ enum OpenAPIDocument {
   /// The document, and its entity tag; the same for the life of the process.
   static let body: (bytes: [UInt8], tag: String) = {
     let bytes = make(Route.allCases)
-    var tag = ContentTag(epoch: "openapi")
+    var tag = ContentTag(run: "openapi")
     tag.add(bytes)
     return (bytes, EntityTag.text(tag))
   }()

@@ -16,7 +16,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   unowned let node: LoopNode
   private var origins: Set<String>? { node.settings.origins }
-  private let admission: Admission
+  let admission: Admission
   private let rateBook: RateBook
 
   init(node: LoopNode) {
@@ -50,15 +50,18 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     IPAddress(connection.peer.host).flatMap { admission.proxies.client(of: $0, request.fields) }
   }
 
-  private var moment: Int64 { node.loop.moment }
+  var moment: Int64 { node.loop.moment }
 
   /// The answer to the upgrade that has just been refused; `respond`, which is called next, gives it.
-  private var refused: HTTPResponse?
+  var refused: HTTPResponse?
 
   // MARK: WebSocket
 
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
     if let permit = connection.permit as? AdmissionPermit { admission.markActive(permit) }
+    if request.path == Route.events.path, request.method == "GET" {
+      return beginEvents(request, on: connection, rest: rest)
+    }
     guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
     let address = client(of: connection, request)
@@ -123,6 +126,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   ) {
     if let refused {
       self.refused = nil
+      let reply = request.path == Route.events.path ? finishing(reply, request) : reply
       guard refused.status == 429 else { return reply(refused) }
       node.loop.schedule(after: RefusalSession.pause) { reply(refused) }
       return
@@ -187,7 +191,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let known = request.fields.values("If-None-Match")
     switch route {
     case .welcome, .openapi, .asyncapi, .stream: preconditionFailure("answered above")
+    // A GET has been taken over or refused by now.
+    case .events: reply(try eventsHead(query, request))
     case .instruments: try instruments(query, grant, known, reply)
+    case .assets: try AssetsAnswer(api: self).answer(query, known, reply, charge)
     case .status: reply(grant.channels.contains(.status) ? status(grant) : forbidden("the channel status", grant))
     case .snapshot: try snapshot(query, grant, known, reply, charge)
     case .ticker: try market(symbol, .ticker, .ticker, "nothing has come for it yet", grant, known, reply, charge)
@@ -245,13 +252,13 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   // MARK: Who asks
 
-  private struct Caller {
+  struct Caller {
     /// Nil: nobody has said.
     var grant: Grant?
     var credential: AccessPolicy.Credential?
   }
 
-  private func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
+  func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
     guard let access = node.settings.access else {
       let hosts = InternalHosts(names: node.settings.internalHosts)
       return .success(Caller(grant: PageOrigin.isForeign(request, origins, hosts) ? .reader : .everything))
@@ -301,7 +308,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   /// Adds what every answer needs that depends on who asks: which pages may read it, whom it may be kept for, and how
   /// it is encoded.
-  private func finishing(
+  func finishing(
     _ reply: @escaping (HTTPResponse) -> Void, _ request: HTTPRequestHead
   ) -> (HTTPResponse) -> Void {
     let isPrivate = node.settings.access != nil

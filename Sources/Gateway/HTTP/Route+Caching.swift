@@ -11,6 +11,7 @@ extension Route {
     switch self {
     case .openapi, .asyncapi: "max-age=3600"
     case .instruments: "max-age=5"
+    case .assets: "max-age=300"
     case .linePicture, .card, .sparkline: "max-age=10"
     default: nil
     }

@@ -5,9 +5,9 @@ import PubSub
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
   // What stands in a longer path comes before it.
-  case welcome, openapi, asyncapi, stream, instruments, status, snapshot, ticker, quote, trades, linePicture, sparkline,
-    candles, rates, book, card, deckCard, decks, deck, topics, topic, alerts, alert, webhooks, webhook, portfolios,
-    portfolioTransaction,
+  case welcome, openapi, asyncapi, stream, events, instruments, assets, status, snapshot, ticker, quote, trades,
+    linePicture, sparkline, candles, rates, book, card, deckCard, decks, deck, topics, topic, alerts, alert, webhooks,
+    webhook, portfolios, portfolioTransaction,
     portfolioTransactions, portfolioValue, portfolioCurve, portfolio
 
   /// A parameter of a route's query.
@@ -28,7 +28,9 @@ enum Route: CaseIterable, Sendable {
     case .openapi: "/openapi.json"
     case .asyncapi: "/asyncapi.json"
     case .stream: "/v1/stream"
+    case .events: "/v1/events"
     case .instruments: "/v1/instruments"
+    case .assets: "/v1/assets"
     case .status: "/v1/status"
     case .snapshot: "/v1/snapshot"
     case .ticker: "/v1/tickers/{symbol}"
@@ -90,7 +92,18 @@ enum Route: CaseIterable, Sendable {
     case .instruments:
       [
         Parameter(name: "venue", allowed: "a venue's name"),
-        Parameter(name: "q", allowed: "a part of a symbol"),
+        Parameter(name: "q", allowed: "a part of a symbol or of an asset's name"),
+      ]
+    case .events:
+      [
+        Parameter(name: "streams", allowed: "channel:symbol,…;field=value", repeats: true, isNeeded: true),
+        Parameter(name: "heartbeat_s", allowed: "1 to 60"),
+      ]
+    case .assets:
+      [
+        Parameter(name: "q", allowed: "a part of a code or a name"),
+        Parameter(name: "after", allowed: "a code"),
+        Parameter(name: "limit", allowed: "1 to \(AssetsAnswer.pageLimit)"),
       ]
     case .snapshot:
       [
@@ -152,9 +165,10 @@ enum Route: CaseIterable, Sendable {
     return """
       Tidegate \(TidegateVersion.current)
       \(unreal.isEmpty ? "" : "These prices are NOT REAL: \(warning)\n")WebSocket: /v1/stream
+      Server-sent events: /v1/events?streams=pulse:kraken:BTC-USD
       HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
             /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
-            /v1/topics/{name} /v1/decks/{name} /v1/alerts /v1/portfolios
+            /v1/assets /v1/topics/{name} /v1/decks/{name} /v1/alerts /v1/portfolios
 
       """
   }

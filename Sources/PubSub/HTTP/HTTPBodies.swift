@@ -9,7 +9,10 @@ package enum HTTPBodies {
   }
 
   /// An instrument; `feed` is that of its venue, nil while it has none.
-  package static func append(_ entry: DirectoryEntry, feed: FeedStatus?, to out: inout ByteBuffer) {
+  /// - Parameter name: of its base asset.
+  package static func append(
+    _ entry: DirectoryEntry, name: String?, feed: FeedStatus?, to out: inout ByteBuffer
+  ) {
     let instrument = entry.instrument
     out.append("{\"symbol\":")
     out.append(json: instrument.symbol)
@@ -21,6 +24,10 @@ package enum HTTPBodies {
     out.append(json: instrument.base)
     out.append(",\"quote\":")
     out.append(json: instrument.quote)
+    if let name {
+      out.append(",\"name\":")
+      out.append(json: name)
+    }
     if instrument.kind != .spot {
       out.append(",\"kind\":\"")
       out.append(instrument.kind.family.rawValue)

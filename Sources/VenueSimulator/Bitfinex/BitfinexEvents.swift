@@ -44,11 +44,24 @@ extension BitfinexProtocol {
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
     if let candles = candles(request) { return candles }
     if request.path == "/v2/tickers" { return allTickers }
+    if request.path.hasPrefix("/v2/conf/pub:map:currency:label") { return labels(request) }
     let prefix = "/v2/conf/"
     guard request.path.hasPrefix(prefix) else { return refuse("path", status: 404) }
     // An array with the answer to each.
     let answers = JSONText.list(request.path.dropFirst(prefix.count).split(separator: ","), configuration)
     return SimulatedResponse("[\(answers)]")
+  }
+
+  /// What the assets are called, by the venue's own codes, and behind it those codes.
+  private func labels(_ request: SimulatedRequest) -> SimulatedResponse {
+    let fault = faults.takeNameFault()
+    if fault == .limited { return SimulatedResponse(status: 429, #"{"error":"ERR_RATE_LIMIT"}"#) }
+    let others = request.path.split(separator: ",").dropFirst()
+    return NameDesk.answer(market, fault) { code, name in
+      "[\(json: code == "USDT" ? "UST" : code),\(name)]"
+    } body: { rows in
+      others.isEmpty ? "[[\(rows)]]" : "[[\(rows)],\(JSONText.list(others, configuration))]"
+    }
   }
 
   private func refuse(_ subject: String, status: Int = 500) -> SimulatedResponse {

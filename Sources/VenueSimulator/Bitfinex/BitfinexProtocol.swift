@@ -87,7 +87,7 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
 
   override class var spelling: Spelling { .script }
   override class var paths: [String] { ["/ws/2", "/ws/2/"] }
-  override class var special: Set<Fault.Kind> { [.checksum, .plannedShutdown] }
+  override class var special: Set<Fault.Kind> { [.checksum, .plannedShutdown, .names] }
   override var webSocketPath: String { "/ws/2" }
 
   // MARK: - Connections

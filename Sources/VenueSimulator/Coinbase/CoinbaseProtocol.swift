@@ -45,6 +45,7 @@ final class CoinbaseProtocol: DeskProtocol<CoinbaseSession, CoinbaseChannel> {
   }
 
   override class var paths: [String] { ["/", ""] }
+  override class var special: Set<Fault.Kind> { [.names] }
 
   override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
     ticks += 1

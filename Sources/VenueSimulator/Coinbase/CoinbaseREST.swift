@@ -22,6 +22,7 @@ extension CoinbaseProtocol {
 
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
     if let candles = candles(request) { return candles }
+    if request.path == "/currencies" { return currencies }
     let parts = request.path.split(separator: "/")
     guard parts.first == "products", parts.count <= 3 else { return refuse(404, "NotFound") }
     if parts.count == 1 { return SimulatedResponse("[\(products)]") }
@@ -32,6 +33,22 @@ extension CoinbaseProtocol {
     if parts.count == 2 { return SimulatedResponse(product(state(index).instrument)) }
     guard parts[2] == "book" else { return refuse(404, "NotFound") }
     return SimulatedResponse(book(state(index), level: request["level"] ?? "1"))
+  }
+
+  /// What the assets are called, with what else is said of them.
+  private var currencies: SimulatedResponse {
+    let fault = faults.takeNameFault()
+    guard fault != .limited, candleBudget.take(at: now) else { return refuse(429, "Public rate limit exceeded") }
+    return NameDesk.answer(market, fault) { code, name in
+      #"""
+      {"id":\#(json: code),"name":\#(name),"min_size":"0.00000001","status":"online","message":"",\#
+      "max_precision":"0.00000001","convertible_to":[],"details":{"type":"crypto","symbol":null,\#
+      "network_confirmations":2,"sort_order":20,"push_payment_methods":["crypto"]},"default_network":"bitcoin",\#
+      "supported_networks":[{"id":"bitcoin","name":"Not a name","status":"online"}]}
+      """#
+    } body: {
+      "[\($0)]"
+    }
   }
 
   private func statistics(_ state: InstrumentMarket) -> JSONText {

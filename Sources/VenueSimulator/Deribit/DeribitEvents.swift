@@ -76,6 +76,7 @@ extension DeribitProtocol {
 
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
     if let candles = candles(request) { return candles }
+    if request.path == "/api/v2/public/get_currencies" { return currencies }
     let isSummary = request.path == "/api/v2/public/get_book_summary_by_currency"
     guard isSummary || request.path == "/api/v2/public/get_instruments" else {
       return SimulatedResponse(status: 404, #"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}"#)
@@ -90,6 +91,24 @@ extension DeribitProtocol {
     let rows = JSONText.list(listed) { isSummary ? summary($0) : instrument($0.instrument) }
     return SimulatedResponse(
       #"{"jsonrpc":"2.0","result":[\#(rows)],"usIn":0,"usOut":0,"usDiff":0,"testnet":false}"#)
+  }
+
+  /// What the assets are called.
+  private var currencies: SimulatedResponse {
+    let fault = faults.takeNameFault()
+    guard fault != .limited else {
+      return SimulatedResponse(
+        status: 429, #"{"jsonrpc":"2.0","error":{"code":10028,"message":"too_many_requests"}}"#)
+    }
+    return NameDesk.answer(market, fault) { code, name in
+      #"""
+      {"coin_type":"BITCOIN","currency":\#(json: code),"currency_long":\#(name),"fee_precision":4,\#
+      "min_confirmations":1,"min_withdrawal_fee":0.0001,"withdrawal_fee":0.0001,\#
+      "withdrawal_priorities":[{"name":"very_low","value":0.15}]}
+      """#
+    } body: {
+      #"{"jsonrpc":"2.0","result":[\#($0)],"usIn":0,"usOut":0,"usDiff":0,"testnet":false}"#
+    }
   }
 
   private func summary(_ state: InstrumentMarket) -> JSONText {

@@ -59,7 +59,7 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
 
   override class var spelling: Spelling { .float }
   override class var paths: [String] { ["/ws/api/v2"] }
-  override class var special: Set<Fault.Kind> { [.plannedShutdown] }
+  override class var special: Set<Fault.Kind> { [.plannedShutdown, .names] }
   override var webSocketPath: String { "/ws/api/v2" }
 
   private func nextNumber() -> Int64 {

@@ -61,6 +61,8 @@ package struct Fault: Sendable, Equatable {
     case plannedShutdown = "planned-shutdown"
     /// The next answer with candles has something wrong with it: `candles=ragged`.
     case candles
+    /// The next answer with asset names has something wrong with it: `names=ragged`. Venues that say them.
+    case names
 
     /// What it does, in a few words.
     package var summary: String {
@@ -86,6 +88,7 @@ package struct Fault: Sendable, Equatable {
       case .staleSnapshot: "answers the next REST snapshot with the book of now"
       case .plannedShutdown: "announces a shutdown, then closes with 1001"
       case .candles: "answers the next request for candles wrongly"
+      case .names: "answers the next request for asset names wrongly"
       }
     }
 
@@ -100,6 +103,7 @@ package struct Fault: Sendable, Equatable {
       case .pongsOnly, .answersOnly: "SECONDS in which new connections are struck, or nothing"
       case .plannedShutdown: "SECONDS until the connections end, or nothing"
       case .candles: CandleFault.allCases.map(\.rawValue).joined(separator: ", ")
+      case .names: NameFault.allCases.map(\.rawValue).joined(separator: ", ")
       case .halfOpen, .serverReset: "no value"
       }
     }
@@ -114,6 +118,8 @@ package struct Fault: Sendable, Equatable {
   package var frames: Int?
   /// What is wrong (`candles` only).
   package var candles: CandleFault?
+  /// What is wrong (`names` only).
+  package var names: NameFault?
   /// Seconds from the start, or from `inject`, to the first time.
   package var at: Double
   /// Seconds between times; nil for once.
@@ -121,13 +127,14 @@ package struct Fault: Sendable, Equatable {
 
   package init(
     _ kind: Kind, symbol: String? = nil, seconds: Double? = nil, frames: Int? = nil, candles: CandleFault? = nil,
-    at: Double = 0, every: Double? = nil
+    names: NameFault? = nil, at: Double = 0, every: Double? = nil
   ) {
     self.kind = kind
     self.symbol = symbol
     self.seconds = seconds
     self.frames = frames
     self.candles = candles
+    self.names = names
     self.at = at
     self.every = every
   }
@@ -180,6 +187,9 @@ package struct Fault: Sendable, Equatable {
     case .candles:
       guard let manner = value.flatMap({ CandleFault(rawValue: $0) }) else { throw .badValue(kind, text) }
       candles = manner
+    case .names:
+      guard let manner = value.flatMap({ NameFault(rawValue: $0) }) else { throw .badValue(kind, text) }
+      names = manner
     case .halfOpen, .serverReset:
       guard value == nil else { throw .badValue(kind, text) }
     }

@@ -65,6 +65,8 @@ final class FaultInjector {
   var deafUntil: Timestamp?
   /// What the next answers with candles are to have wrong, one after the other.
   private var candleFaults: [CandleFault] = []
+  /// The same of answers with names.
+  private var nameFaults: [NameFault] = []
   /// Where the truth is, if it is to be told with the messages.
   var witnessed: SimulatedMarket?
 
@@ -106,6 +108,18 @@ final class FaultInjector {
     guard !candleFaults.isEmpty else { return nil }
     count()
     return candleFaults.removeFirst()
+  }
+
+  func wait(_ fault: NameFault) {
+    if nameFaults.count == Self.pendingLimit { nameFaults.removeFirst() }
+    nameFaults.append(fault)
+  }
+
+  /// What is wrong with the answer of names that is about to be made.
+  func takeNameFault() -> NameFault? {
+    guard !nameFaults.isEmpty else { return nil }
+    count()
+    return nameFaults.removeFirst()
   }
 
   /// What becomes of a frame that `session` is about to send, and the fault that it is due to.

@@ -65,7 +65,8 @@ extension KuCoinProtocol {
 
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
     let isCandles = request.path == "/api/v1/market/candles"
-    guard isCandles || ["/api/v2/symbols", "/api/v1/market/allTickers"].contains(request.path) else {
+    let isNames = request.path == "/api/v3/currencies"
+    guard isCandles || isNames || ["/api/v2/symbols", "/api/v1/market/allTickers"].contains(request.path) else {
       return SimulatedResponse(status: 404, #"{"code":"404000","msg":"Url Not Found"}"#)
     }
     let window = now.rawValue / (30 * Microseconds.second)
@@ -73,18 +74,33 @@ extension KuCoinProtocol {
     restWeight += isCandles ? 3 : 4
     let isOver = restWeight > Self.restLimit
     let fault = isCandles && !isOver ? faults.takeCandleFault() : nil
-    guard !isOver, fault != .limited else {
+    let nameFault = isNames && !isOver ? faults.takeNameFault() : nil
+    guard !isOver, fault != .limited, nameFault != .limited else {
       return SimulatedResponse(
         status: 429, fields: [("gw-ratelimit-remaining", "0"), ("gw-ratelimit-reset", "1489")],
         #"{"code":"429000","msg":"Too many requests in a short period of time, please retry later"}"#)
     }
     if isCandles { return candles(request, fault) }
+    if isNames { return currencies(nameFault) }
     let isSymbols = request.path == "/api/v2/symbols"
     let rows = JSONText.list(market.instruments) { isSymbols ? symbol($0.instrument) : figures($0) }
     return SimulatedResponse(
       isSymbols
         ? #"{"code":"200000","data":[\#(rows)]}"#
         : #"{"code":"200000","data":{"time":\#(ms: now),"ticker":[\#(rows)]}}"#)
+  }
+
+  /// What the assets are called: `name` is the code again.
+  private func currencies(_ fault: NameFault?) -> SimulatedResponse {
+    NameDesk.answer(market, fault) { code, name in
+      #"""
+      {"currency":\#(json: code),"name":\#(json: code),"fullName":\#(name),"precision":8,"confirms":null,\#
+      "contractAddress":null,"isMarginEnabled":true,"isDebitEnabled":true,\#
+      "chains":[{"chainName":\#(json: code),"chainId":"btc","confirms":3}]}
+      """#
+    } body: {
+      #"{"code":"200000","data":[\#($0)]}"#
+    }
   }
 
   private func figures(_ state: InstrumentMarket) -> JSONText {

@@ -78,6 +78,7 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
   }
 
   override class var spelling: Spelling { .shortest }
+  override class var special: Set<Fault.Kind> { [.names] }
   override var sendsBinary: Bool { true }
 
   // MARK: - Connections

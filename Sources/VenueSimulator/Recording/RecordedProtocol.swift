@@ -94,6 +94,7 @@ final class RecordedProtocol: VenueProtocol {
   static func objection(to fault: Fault) -> String? {
     switch fault.kind {
     case .candles: "a recording has the candles that it has"
+    case .names: "a recording has no names"
     case .refuse: "a recording does not look at subscriptions"
     case .plannedShutdown: "a recording has no announcement of one"
     default: fault.symbol == nil ? nil : "frames of a recording are not told apart by symbol; leave the symbol out"

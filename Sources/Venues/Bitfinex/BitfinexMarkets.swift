@@ -24,8 +24,13 @@ package struct BitfinexPair {
       return nil
     }
     name = "t" + pair
-    func common(_ currency: String) -> String { names[currency] ?? Self.names[currency] ?? currency }
-    symbol = FeedSymbol(base: common(base), quote: common(quote))
+    symbol = FeedSymbol(base: Self.common(base, names: names), quote: Self.common(quote, names: names))
+  }
+
+  /// What a currency is called elsewhere.
+  /// - Parameter names: the venue's own list of that, in any case of letters.
+  static func common(_ currency: String, names: [String: String]) -> String {
+    (names[currency] ?? Self.names[currency])?.uppercased() ?? currency
   }
 
   /// The names that most depends on, for where the venue's own list of them is missing.

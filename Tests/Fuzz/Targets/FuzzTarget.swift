@@ -25,7 +25,7 @@ package struct FuzzTarget: Sendable {
   package static let all: [FuzzTarget] =
     [
       .httpRequest, .httpResponse, .webSocket, .deflate, .json, .clientRequest, .serverMessage, .tokens, .keyFile,
-      .selection,
+      .selection, .events,
       .recording, .configuration,
     ] + venues
 }

@@ -8,17 +8,20 @@ struct ClientCountsTests {
   @Test("each way to be connected is counted apart, and one who goes is counted by who ended it")
   func counts() {
     var counts = ClientCounts()
-    for (isTLS, deflates) in [(false, false), (false, true), (true, false), (true, true), (true, true)] {
-      counts.came(isTLS: isTLS, deflates: deflates)
+    for (isTLS, encoding) in [(false, .plain), (false, .deflate), (true, .plain), (true, .deflate), (true, .deflate)]
+      as [(Bool, ClientCounts.Encoding)]
+    {
+      counts.came(isTLS: isTLS, encoding)
     }
-    #expect(counts.present == [1, 1, 1, 2])
-    counts.left(isTLS: true, deflates: true, code: nil)
-    counts.left(isTLS: false, deflates: false, code: CloseCode.slow)
-    #expect(counts.present == [0, 1, 1, 1])
+    counts.came(isTLS: true, .events)
+    #expect(counts.present == [1, 1, 0, 1, 2, 1])
+    counts.left(isTLS: true, .deflate, code: nil)
+    counts.left(isTLS: false, .plain, code: CloseCode.slow)
+    #expect(counts.present == [0, 1, 0, 1, 1, 1])
     var sum = ClientCounts()
     sum.add(counts)
     sum.add(counts)
-    #expect(sum.present == [0, 2, 2, 2])
+    #expect(sum.present == [0, 2, 0, 2, 2, 2])
     #expect(zip(ClientCounts.Ending.allCases, sum.ended).filter { $1 > 0 }.map(\.0) == [.client, .slow])
   }
 

@@ -1,6 +1,7 @@
 import Access
 import Foundation
 import HTTP1
+import History
 import Logging
 import Transport
 import VenueSimulator
@@ -28,7 +29,8 @@ final class GatewayHarness: Sendable {
   init(
     venues: [String] = ["kraken", "coinbase", "binance"], faults: [String: [Fault]] = [:], seed: UInt64 = 7,
     rate: Double = 20,
-    loops: Int = 2, access: Authenticator? = nil, change: (inout GatewayConfiguration) -> Void = { _ in },
+    loops: Int = 2, access: Authenticator? = nil, history: HistoryKeeper? = nil,
+    change: (inout GatewayConfiguration) -> Void = { _ in },
     recorder: @escaping @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
   ) throws {
     simulatorLoop = try EventLoop(index: 0, label: "test.simulator")
@@ -66,7 +68,7 @@ final class GatewayHarness: Sendable {
     change(&configuration)
     var log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     log.logLevel = .critical
-    gateway = try Gateway(configuration: configuration, access: access, log: log)
+    gateway = try Gateway(configuration: configuration, access: access, history: history, log: log)
     try gateway.start(recorder: recorder)
   }
 

@@ -1,13 +1,25 @@
 import Decks
 import Foundation
 import HTTP1
+import MarketData
+import PubSub
 import TestTraits
 import Testing
+import Transport
 
 @testable import Gateway
 
 @Suite("The guide of the HTTP API", .serialized, .realTime)
 struct HTTPGuideTests {
+  /// Those of the examples: the venue that is followed says none.
+  private static var names: AssetNames {
+    var names = AssetNames()
+    names.set(["ATOM": "Cosmos", "ZEC": "Zcash"], of: "coinbase")
+    names.set(["ATOM": "Cosmos"], of: "kucoin")
+    names.set(["ATOM": "Cosmos-Atom"], of: "bitfinex")
+    return names
+  }
+
   @Test("names every route and parameter that is served, and no other")
   func routes() throws {
     let guide = try HTTPGuide.load()
@@ -36,6 +48,8 @@ struct HTTPGuideTests {
     let guide = try HTTPGuide.load()
     let harness = try GatewayHarness(venues: ["kraken"]) { $0.decks.loaded = [.demo] }
     try await harness.waitUntilLive()
+    let names = Self.names
+    for node in harness.gateway.nodes { node.loop.execute { node.hub.directory.names = names } }
     for section in guide.sections {
       for example in section.examples {
         let expected = try example.body.map { try HTTPGuide.shape(of: $0) }

@@ -22,7 +22,7 @@ struct MetricsTextTests {
     silent.startedAt = 500_000
     silent.lastMessage = nil
     var node = NodeMetrics()
-    node.ends.came(isTLS: true, deflates: false)
+    node.ends.came(isTLS: true, .plain)
     node.http.record("/v1/tickers/kraken:BTC-USD", status: 200, nanoseconds: 20_000)
     node.http.record("/%00\"\n", status: 404, nanoseconds: 30_000)
     node.http.record(ConsoleFiles.embedded.paths.sorted().last, status: 304, nanoseconds: 30_000)

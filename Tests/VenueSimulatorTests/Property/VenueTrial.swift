@@ -165,14 +165,14 @@ final class VenueTrial {
   private func scheduleFaults() {
     // Feeds ask for no candles.
     let kinds = Fault.Kind.allCases.filter {
-      $0 != .candles && type(of: simulated.venueProtocol).objection(to: $0) == nil
+      $0 != .candles && $0 != .names && type(of: simulated.venueProtocol).objection(to: $0) == nil
     }
     for _ in 0..<Int.random(in: 4...10, using: &random) {
       let kind = kinds.randomElement(using: &random)!
       var fault = Fault(kind, at: Double.random(in: 0.05...20, using: &random))
       let symbol = simulated.market.instruments[wanted.randomElement(using: &random)!].instrument.symbol
       switch kind {
-      case .drop, .halfOpen, .serverReset, .plannedShutdown, .candles: break
+      case .drop, .halfOpen, .serverReset, .plannedShutdown, .candles, .names: break
       case .silence, .slow, .deaf: fault.seconds = Double.random(in: 0.2...15, using: &random)
       case .pongsOnly, .answersOnly:
         if Bool.random(using: &random) { fault.seconds = Double.random(in: 0.2...15, using: &random) }

@@ -1,0 +1,94 @@
+import Bytes
+import MarketData
+import PubSub
+
+/// `/v1/assets`: what assets are called, a page at a time.
+struct AssetsAnswer {
+  /// Assets of one page at most, and of one where nothing is said.
+  static let pageLimit = 1_000
+  static let pageUsual = 100
+  /// Assets that are looked through for what one point of a sparkline costs.
+  private static let assetsPerPoint = 8
+
+  let api: PublicAPI
+
+  func answer(
+    _ query: RequestQuery, _ known: [String], _ reply: (HTTPResponse) -> Void, _ charge: (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    let limit = try query.number("limit", 1...Self.pageLimit, default: Self.pageUsual)
+    let after = query.text("after") ?? ""
+    let wanted = query.text("q") ?? ""
+    let names = api.node.hub.directory.names
+    var tag = ContentTag(run: api.node.settings.run)
+    for text in ["assets", after, wanted] { tag.add(text) }
+    tag.add(UInt64(limit))
+    tag.add(names.revision)
+    let text = EntityTag.text(tag)
+    if let held = EntityTag.match(known, text) { return reply(.unchanged(held)) }
+    if let body = api.node.responses.body(text) { return reply(.json(body, tag: text)) }
+    let looked = wanted.isEmpty ? limit : names.assets.count
+    if let refusal = charge(limit + looked / Self.assetsPerPoint) { return reply(refusal) }
+    let body = Self.body(names, containing: wanted, after: after, limit: limit)
+    api.node.responses.keep(body, as: text)
+    reply(.json(body, tag: text))
+  }
+
+  /// `{"assets":[{"code":"ZEC","name":"Zcash","venues":["coinbase"],"others":[{"venue":…,"name":…}]}],"next":"ZEC"}`.
+  /// O(assets) where something is looked for, else O(limit).
+  static func body(_ names: AssetNames, containing text: String, after: String, limit: Int) -> [UInt8] {
+    let wanted = Array(text.utf8)
+    var out = ByteBuffer(capacity: 4096)
+    out.append("{\"assets\":[")
+    var (count, last, isMore) = (0, "", false)
+    for asset in names.assets[names.place(after: after)...] {
+      if !wanted.isEmpty, !InstrumentList.contains(asset.code, wanted),
+        !asset.sources.contains(where: { InstrumentList.contains($0.name, wanted) })
+      {
+        continue
+      }
+      guard count < limit else {
+        isMore = true
+        break
+      }
+      if count > 0 { out.append(UInt8(ascii: ",")) }
+      append(asset, to: &out)
+      count += 1
+      last = asset.code
+    }
+    out.append("]")
+    if isMore {
+      out.append(",\"next\":")
+      out.append(json: last)
+    }
+    out.append("}\n")
+    return out.takeBytes()
+  }
+
+  private static func append(_ asset: AssetNames.Asset, to out: inout ByteBuffer) {
+    out.append("{\"code\":")
+    out.append(json: asset.code)
+    out.append(",\"name\":")
+    out.append(json: asset.name)
+    out.append(",\"venues\":[")
+    var isFirst = true
+    for source in asset.sources where source.name == asset.name {
+      if !isFirst { out.append(UInt8(ascii: ",")) }
+      out.append(json: source.venue)
+      isFirst = false
+    }
+    out.append("]")
+    var others = asset.sources.filter { $0.name != asset.name }[...]
+    if !others.isEmpty {
+      out.append(",\"others\":[")
+      while let other = others.popFirst() {
+        out.append("{\"venue\":")
+        out.append(json: other.venue)
+        out.append(",\"name\":")
+        out.append(json: other.name)
+        out.append(others.isEmpty ? "}" : "},")
+      }
+      out.append("]")
+    }
+    out.append("}")
+  }
+}

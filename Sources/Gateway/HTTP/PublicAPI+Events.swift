@@ -1,0 +1,96 @@
+import Access
+import Bytes
+import HTTP1
+import PubSub
+import Transport
+
+/// `/v1/events`: the stream for those who read HTTP. The request is turned into the messages of a WebSocket client, and
+/// the connection into that client's, so that streams, limits, pace, rights and the end are the same.
+extension PublicAPI {
+  /// Takes a connection over, as `upgrade` does; false, with `refused`, where that is not to be.
+  func beginEvents(
+    _ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer
+  ) -> Bool {
+    refused = nil
+    do throws(RequestProblem) {
+      try startEvents(request, on: connection, rest: rest)
+      return true
+    } catch {
+      refused = error.response
+      return false
+    }
+  }
+
+  private func startEvents(
+    _ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer
+  ) throws(RequestProblem) {
+    if node.isDraining { throw RequestProblem(response: admission.refuse(.draining).response) }
+    let address = client(of: connection, request)
+    let permit = connection.permit as? AdmissionPermit
+    if let permit, let rejection = admission.handshake(permit, from: address, now: moment) {
+      throw RequestProblem(response: rejection.response)
+    }
+    if let address, !node.admits(address) {
+      throw RequestProblem(response: admission.refuse(.workPerAddress, wait: 2_000_000, from: address).response)
+    }
+    let caller = try identify(request).get()
+    // There is no later message that could show a token.
+    guard let grant = caller.grant else {
+      throw RequestProblem(response: unauthorized("a token is needed", error: nil))
+    }
+    let events = try events(RequestQuery(request, Route.events.parameters, of: Route.events.path), request)
+    if let permit, node.settings.access != nil, !admission.hold(permit, grant) {
+      throw RequestProblem(response: admission.refuse(.connectionsPerKey, from: address).response)
+    }
+    writeHead(to: connection, request)
+    node.metrics.http.record(request.path, status: 200)
+    let session = node.admit(
+      connection, deflate: nil, events: EventWriter(events), credential: caller.credential,
+      grant: grant, address: address, rest: rest)
+    for message in events.messages { node.receive(message.span.bytes, from: session) }
+  }
+
+  private func events(
+    _ query: RequestQuery, _ request: HTTPRequestHead
+  ) throws(RequestProblem) -> EventsRequest {
+    do throws(ProtocolError) {
+      return try EventsRequest(
+        streams: query.texts("streams"), heartbeat: query.text("heartbeat_s"),
+        lastEventID: request.fields["Last-Event-ID"])
+    } catch {
+      throw RequestProblem(
+        response: .error(400, code: error.code.rawValue, message: error.message, hint: error.hint))
+    }
+  }
+
+  /// What `HEAD` is answered with: that of a `GET`, without the stream.
+  func eventsHead(_ query: RequestQuery, _ request: HTTPRequestHead) throws(RequestProblem) -> HTTPResponse {
+    _ = try events(query, request)
+    return Self.head
+  }
+
+  /// Nothing on the way may keep it, gather it or change it.
+  private static var head: HTTPResponse {
+    HTTPResponse(
+      status: 200, contentType: "text/event-stream", body: [],
+      fields: [HTTPField("Cache-Control", "no-store, no-transform"), HTTPField("X-Accel-Buffering", "no")])
+  }
+
+  /// The body ends with the connection (RFC 9112 section 6.3): a stream has no length, and its last event says that it
+  /// is the last.
+  private func writeHead(to connection: Connection, _ request: HTTPRequestHead) {
+    var response = Self.head
+    finishing({ response = $0 }, request)(response)
+    var fields = HTTPFields(response.fields)
+    fields.append("Content-Type", response.contentType)
+    if let origin = response.allowedOrigin {
+      fields.append("Access-Control-Allow-Origin", origin)
+      fields.append("Access-Control-Expose-Headers", HTTPResponse.exposedFields)
+    }
+    var out = ByteBuffer(capacity: 512)
+    HTTPEncoder.append(
+      HTTPResponseHead(status: 200, fields: fields), bodyLength: nil, keepAlive: false, date: httpDate, to: &out)
+    out.append(EventText.opening)
+    connection.write(out.bytes)
+  }
+}

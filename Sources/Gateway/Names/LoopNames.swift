@@ -1,0 +1,189 @@
+import Dispatch
+import HTTP1
+import History
+import Logging
+import MarketData
+import PubSub
+import Transport
+import Venues
+
+/// Asks venues what their assets are called, and gives every loop the answer. Owned by the first loop.
+///
+/// Beside the lists of markets: one request at a time over all venues, the first some seconds after the start and then
+/// once a day of each. What is kept from an earlier run counts from the first moment and is not asked for again before
+/// its day is over. An answer of no use leaves the names that there are; it is asked for again after a minute, and each
+/// time after twice as long, up to six hours, or when the venue says.
+final class LoopNames {
+  /// Between two requests, whichever venue they go to, µs.
+  private static let pace = 5 * Microseconds.second
+  /// From the start to the first one: markets come first.
+  private static let delay = 3 * Microseconds.second
+  private static let life = Microseconds.day
+  private static let shortestWait = Microseconds.minute
+  private static let longestWait = 6 * Microseconds.hour
+  /// For answers that are large.
+  private static let reader = DispatchQueue(label: "tidegate.names", qos: .utility)
+
+  private struct Source {
+    let venue: String
+    /// What its names are kept under: the venue, and its endpoint where that is not the venue's own.
+    let key: String
+    let format: AssetNameFormat
+    let endpoint: EndpointURL
+    let tls: TLSClientContext?
+    var due: Timestamp
+    var failures = 0
+  }
+
+  private unowned let node: LoopNode
+  private let store: AssetNameStore?
+  private var kept: [String: StoredNames] = [:]
+  private var sources: [Source] = []
+  private var names = AssetNames()
+  private var request: RESTRequest?
+  private var isReading = false
+  private var nextAt = Timestamp.distantPast
+  private let log: Logger
+
+  /// - Parameter keeper: has the file that names are kept in; nil: they are not. A file that cannot be read costs
+  ///   the names alone.
+  init(node: LoopNode, keeper: HistoryKeeper?, log: Logger) {
+    self.node = node
+    self.log = log
+    store = keeper.map { AssetNameStore(file: $0.store.file) }
+    guard let store else { return }
+    do throws(DataFileError) {
+      kept = try store.load()
+    } catch {
+      log.error("names of assets cannot be read; they are asked for", metadata: ["reason": "\(error.description)"])
+    }
+  }
+
+  /// Has a venue asked, if it says names and is not asked already. On the loop.
+  func add(_ venue: Venue, configuration: FeedConfiguration, tls: TLSClientContext?) {
+    node.loop.assertOnLoop()
+    let base = configuration.restEndpoint ?? venue.restEndpoint
+    guard let format = AssetNameFormat.format(of: venue), let endpoint = EndpointURL(base),
+      !sources.contains(where: { $0.venue == venue.name })
+    else { return }
+    let now = node.clock.now()
+    let isOwn = node.settings.source == .simulated || base == venue.restEndpoint
+    var source = Source(
+      venue: venue.name, key: isOwn ? venue.name : "\(venue.name)@\(base)", format: format, endpoint: endpoint,
+      tls: tls, due: now + Self.delay)
+    if let list = kept.removeValue(forKey: source.key) {
+      // A clock that stood ahead must not keep a list for ever.
+      source.due = max(source.due, min(list.time, now) + Self.life)
+      var names = names
+      names.set(list.names, of: venue.name)
+      take(names)
+    }
+    sources.append(source)
+  }
+
+  /// Asks for what is due. Once a second.
+  func everySecond(_ now: Timestamp) {
+    guard request == nil, !isReading, now >= nextAt,
+      let index = sources.indices.min(by: { sources[$0].due < sources[$1].due }), sources[index].due <= now
+    else { return }
+    let source = sources[index]
+    nextAt = now + Self.pace
+    request = RESTRequest.get(
+      source.format.path, from: source.endpoint, bodyLimit: AssetNameFormat.bodyLimit, tls: source.tls, loop: node.loop
+    ) { [unowned self] status, body, retryAfter in
+      request = nil
+      guard status == 200 else {
+        let reason = status == 0 ? String(decoding: body.prefix(200), as: UTF8.self) : "status \(status)"
+        return failed(index, reason, retryAfter)
+      }
+      read(body, of: index)
+    }
+  }
+
+  func stop() {
+    request?.cancel()
+    request = nil
+    sources.removeAll()
+  }
+
+  /// Large answers are read, and their names brought together with those of others, away from the loop.
+  private func read(_ body: [UInt8], of index: Int) {
+    let (source, names) = (sources[index], names)
+    let work: @Sendable () -> Result<(AssetNames, [String: String]), FeedError> = { [format = source.format] in
+      do throws(FeedError) {
+        let list = try format.read(body.span.bytes)
+        var names = names
+        names.set(list, of: source.venue)
+        return .success((names, list))
+      } catch {
+        return .failure(error)
+      }
+    }
+    guard body.count >= AssetNameFormat.worthwhile else { return finish(index, work()) }
+    isReading = true
+    let this = UncheckedTransfer(value: self)
+    Self.reader.async { [loop = node.loop] in
+      let result = work()
+      loop.execute {
+        this.value.isReading = false
+        this.value.finish(index, result)
+      }
+    }
+  }
+
+  private func finish(_ index: Int, _ result: Result<(AssetNames, [String: String]), FeedError>) {
+    guard sources.indices.contains(index) else { return }
+    let now = node.clock.now()
+    switch result {
+    case .failure(let error): failed(index, error.detail, nil)
+    // An empty list is a venue's mistake, and no reason to forget what it said.
+    case .success(let (_, list)) where list.isEmpty: failed(index, "an empty list", nil)
+    case .success(let (names, list)):
+      sources[index].failures = 0
+      sources[index].due = now + Self.life
+      take(names)
+      keep(list, of: sources[index], now)
+      log.info("names of assets came", metadata: ["venue": "\(sources[index].venue)", "assets": "\(list.count)"])
+    }
+  }
+
+  private func failed(_ index: Int, _ reason: String, _ retryAfter: String?) {
+    guard sources.indices.contains(index) else { return }
+    let now = node.clock.now()
+    let failures = sources[index].failures
+    sources[index].failures += 1
+    var wait = min(Self.longestWait, Self.shortestWait << Int64(min(failures, 10)))
+    if let asked = retryAfter.flatMap({ RetryAfter.seconds($0, now: now.microseconds / Microseconds.second) }) {
+      wait = max(wait, min(asked * Microseconds.second, Self.longestWait))
+    }
+    sources[index].due = now + wait
+    guard failures == 0 else { return }
+    log.warning(
+      "names of assets could not be had; markets are served without",
+      metadata: [
+        "venue": "\(sources[index].venue)", "reason": "\(reason)", "retry_s": "\(wait / Microseconds.second)",
+      ])
+  }
+
+  private func take(_ names: AssetNames) {
+    guard names.revision != self.names.revision else { return }
+    self.names = names
+    for node in node.nodes {
+      if node === self.node {
+        node.hub.directory.names = names
+      } else {
+        node.loop.execute { node.hub.directory.names = names }
+      }
+    }
+  }
+
+  private func keep(_ list: [String: String], of source: Source, _ now: Timestamp) {
+    guard let store else { return }
+    let clean = list.reduce(into: [String: String]()) { $0[$1.key] = AssetNames.name($1.value, of: $1.key) }
+    let isTaken = store.submit(StoredNames(time: now, names: clean), of: source.key) { [log] result in
+      guard case .failure(let error) = result else { return }
+      log.error("names of assets are not kept", metadata: ["reason": "\(error.description)"])
+    }
+    if !isTaken { log.warning("names of assets are not kept: the store is too busy") }
+  }
+}

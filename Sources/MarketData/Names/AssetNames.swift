@@ -1,0 +1,125 @@
+/// What assets are called: `Zcash` for `ZEC`, as venues say it.
+///
+/// Venues disagree, and one code may mean two coins at two venues. The rule:
+/// 1. In the markets of a venue that names the asset, its own name counts.
+/// 2. Elsewhere the name that most venues say does, compared without case and punctuation (`Cosmos-Atom` and
+///    `cosmos atom` are one).
+/// 3. Of names that equally many say, that of the venue which comes first in `AssetNames.order` does; those that are
+///    not in it follow by their own names.
+package struct AssetNames: Sendable, Equatable {
+  /// What is known of one asset.
+  package struct Asset: Sendable, Equatable {
+    /// `ZEC`
+    package var code: String
+    /// By rules 2 and 3.
+    package var name: String
+    /// What each venue says, in the order of rule 3.
+    package var sources: [(venue: String, name: String)]
+
+    package static func == (a: Asset, b: Asset) -> Bool {
+      a.code == b.code && a.name == b.name && a.sources.count == b.sources.count
+        && zip(a.sources, b.sources).allSatisfy { $0 == $1 }
+    }
+  }
+
+  /// The venues whose names are taken first where others say something else: those that write them for people.
+  package static let order = ["coinbase", "kucoin", "bitfinex", "deribit"]
+  /// Assets that are taken of one venue; a longer list is none.
+  package static let listLimit = 20_000
+  /// Bytes of a name and of a code.
+  package static let nameBytes = 64
+  package static let codeBytes = 24
+
+  private var lists: [String: [String: String]] = [:]
+  private var places: [String: Int] = [:]
+  /// In the order of their codes.
+  package private(set) var assets: [Asset] = []
+  /// How often anything has changed.
+  package private(set) var revision: UInt64 = 0
+
+  package init() {}
+
+  package var isEmpty: Bool { assets.isEmpty }
+
+  /// Takes what a venue says now in place of what it said. Codes and names that are none are left out
+  /// (`AssetNames.name`). O(n log n) in all assets: away from a loop where there are many.
+  /// - Parameter list: names by code, at most `listLimit`.
+  package mutating func set(_ list: [String: String], of venue: String) {
+    precondition(list.count <= Self.listLimit, "a list of names has at most \(Self.listLimit)")
+    var clean: [String: String] = [:]
+    clean.reserveCapacity(list.count)
+    for (code, name) in list { clean[code] = Self.name(name, of: code) }
+    guard lists[venue] != clean else { return }
+    lists[venue] = clean.isEmpty ? nil : clean
+    revision += 1
+    merge()
+  }
+
+  /// What an asset is called in a venue's markets; nil where nobody says. O(1).
+  package func name(of code: String, at venue: String) -> String? {
+    lists[venue]?[code] ?? places[code].map { assets[$0].name }
+  }
+
+  /// The place in `assets` of the first code behind `code`. O(log n).
+  package func place(after code: String) -> Int {
+    var (low, high) = (0, assets.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if assets[middle].code <= code { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// A venue's text as a name; nil where it is none: empty or long, the code once more, with control characters or
+  /// with characters that turn the direction of what stands beside it. Also nil for a code that is none.
+  package static func name(_ text: String, of code: String) -> String? {
+    guard (1...codeBytes).contains(code.utf8.count), code.utf8.allSatisfy(isCode) else { return nil }
+    let words = text.split(separator: " ")
+    let name = words.joined(separator: " ")
+    guard (1...nameBytes).contains(name.utf8.count), name.unicodeScalars.allSatisfy(isShown) else { return nil }
+    return key(name) == key(code) ? nil : name
+  }
+
+  private static func isCode(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+
+  private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+    default: true
+    }
+  }
+
+  /// What names are compared by: letters and digits in lower case; a name of neither is compared as it is.
+  static func key(_ name: String) -> String {
+    let key = name.lowercased().unicodeScalars.filter { $0.properties.isAlphabetic || $0.properties.numericType != nil }
+    return key.isEmpty ? name : String(String.UnicodeScalarView(key))
+  }
+
+  private static func rank(_ venue: String) -> (Int, String) { (order.firstIndex(of: venue) ?? order.count, venue) }
+
+  private mutating func merge() {
+    var said: [String: [(venue: String, name: String)]] = [:]
+    for venue in lists.keys.sorted(by: { Self.rank($0) < Self.rank($1) }) {
+      for (code, name) in lists[venue] ?? [:] { said[code, default: []].append((venue, name)) }
+    }
+    assets = said.map { code, sources in Asset(code: code, name: Self.chosen(sources), sources: sources) }
+    assets.sort { $0.code < $1.code }
+    places = Dictionary(uniqueKeysWithValues: assets.enumerated().map { ($1.code, $0) })
+  }
+
+  /// The first of the names that most say.
+  private static func chosen(_ sources: [(venue: String, name: String)]) -> String {
+    guard sources.count > 2 else { return sources[0].name }
+    let keys = sources.map { key($0.name) }
+    let counts = keys.map { key in keys.count { $0 == key } }
+    let most = counts.max() ?? 1
+    return sources[counts.firstIndex(of: most) ?? 0].name
+  }
+}

@@ -1,0 +1,64 @@
+import Bytes
+
+/// Messages as server-sent events (HTML standard, "Server-sent events").
+package enum EventText {
+  /// What a stream of them begins with: how long a reader waits before it comes back, ms.
+  package static let opening: StaticString = "retry: 2000\n\n"
+  package static let prefix: StaticString = "data: "
+  package static let end: StaticString = "\n\n"
+
+  /// Whether a message has to be cut into lines: between its tokens only, as JSON strings have no line ends.
+  /// O(bytes), eight at a time.
+  package static func hasLineEnd(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var place = 0
+    while place &+ 8 <= bytes.count {
+      let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+      if hasByte(0x0A, word) || hasByte(0x0D, word) { return true }
+      place &+= 8
+    }
+    while place < bytes.count {
+      if bytes[place] == 0x0A || bytes[place] == 0x0D { return true }
+      place &+= 1
+    }
+    return false
+  }
+
+  /// Whether any byte of a word is `byte`: a zero byte of their difference borrows from its highest bit.
+  private static func hasByte(_ byte: UInt8, _ word: UInt64) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let rest = word ^ (ones &* UInt64(byte))
+    return (rest &- ones) & ~rest & (ones << 7) != 0
+  }
+
+  /// Appends a whole event, cut into lines. O(bytes).
+  package static func append(_ message: UnsafeRawBufferPointer, to out: inout ByteBuffer) {
+    out.append(prefix)
+    var isAfterReturn = false
+    for byte in message {
+      // CR LF is one line end.
+      if byte == 0x0A, isAfterReturn {
+        isAfterReturn = false
+        continue
+      }
+      isAfterReturn = byte == 0x0D
+      if byte == 0x0A || byte == 0x0D {
+        out.append("\n")
+        out.append(prefix)
+      } else {
+        out.append(byte)
+      }
+    }
+    out.append(end)
+  }
+
+  /// Appends the last event of a stream: why it ends.
+  package static func appendEnd(code: UInt16, reason: String, to out: inout ByteBuffer) {
+    out.append(prefix)
+    out.append("{\"type\":\"end\",\"code\":")
+    out.append(integer: UInt64(code))
+    out.append(",\"reason\":")
+    out.append(json: reason)
+    out.append("}")
+    out.append(end)
+  }
+}
