@@ -73,7 +73,7 @@ extension SubscriberHub {
     disconnectSlow(slot, "over \(limits.hardQueuedBytes) bytes", into: &actions)
   }
 
-  /// Messages of a stream that this loop was too busy to take. Subscribers of an event channel are told which are lost;
+  /// Messages of a stream that this loop was too busy to take. Subscribers of an event channel learn which are lost;
   /// the others get a snapshot. O(subscribers).
   private func skip(_ missed: MissedFrames, now: Timestamp) {
     let stream = missed.stream.rawValue
@@ -252,7 +252,7 @@ extension SubscriberHub {
   }
 
   /// Hands over the replies and notices that still wait for a client, and no data: for one that is being closed and
-  /// whose connection takes nothing more by itself. It is told all the same, of a drain for one, before it is told of
+  /// whose connection takes nothing more by itself. The client still reads of a drain, for one, before it reads of
   /// the end. O(replies and notices).
   package func takeControl(from client: ClientID, into frames: inout [SharedBytes]) {
     guard let state = clients.anyState(of: client) else { return }

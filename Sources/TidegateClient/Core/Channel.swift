@@ -34,7 +34,7 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
   /// Whether its updates are changes, which mean nothing without the snapshot before them.
   var isIncremental: Bool { self == .book || self == .sparkline || self == .candles || self == .alerts }
 
-  /// Whether it is of the whole gateway, or of whoever asks.
+  /// Whether it is of the whole gateway, or of its client.
   var isNameless: Bool { self == .status || self == .alerts || self == .portfolio }
 }
 
