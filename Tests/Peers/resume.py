@@ -9,7 +9,8 @@ back with `resume` and the positions that they have, and each checks what it is 
 - every trade comes once and in order; where one may be missing, a snapshot of the stream has come in between,
 - an update follows the message whose `seq` is its `prev`, and numbers do not go back within an epoch,
 - no number of a stream ever stands for two messages, whoever got them and in whatever run,
-- after an end in order every session is there, every stream of trades goes on, and none begins anew,
+- after an end in order every session is there, and every stream of trades goes on; it begins anew only where more
+  trades were made meanwhile than the exchange shows again,
 - after a kill no stream goes on: another epoch says so,
 - with --keep-ports, which keeps the listening sockets between two processes as systemd does, nobody is refused.
 
@@ -76,6 +77,8 @@ class Manager:
             ["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh", *command], stdout=log, stderr=log,
             env=environment, preexec_fn=arrange, close_fds=False)
 
+# How long the gateway has clients wait for markets that it does not know again yet.
+WAIT = 5
 MARKETS = ["BTC-USD", "ETH-USD", "SOL-USD", "ZEC-USD", "XRP-USD", "ADA-USD"]
 
 
@@ -137,7 +140,7 @@ class Ledger:
         self.failures = []
         self.messages = {}
         self.trades = self.gaps = self.sessions = self.recovered = self.begun = 0
-        self.slowest = self.refused = 0
+        self.slowest = self.refused = self.late = 0
 
     def fail(self, text):
         self.failures.append(text)
@@ -163,6 +166,8 @@ class Client:
         self.keys = {}
         # By key: the number of the last trade; None: unknown.
         self.last = {}
+        # The same of streams that begin anew after coming back, until their snapshot.
+        self.before = {}
         self.random = random.Random(world.seed * 1000 + number)
         interval = 1000 if number % 4 == 3 else 0
         self.wanted = [("trades", f"kraken:{name}", interval) for name in MARKETS]
@@ -210,6 +215,7 @@ class Client:
     def begin(self, peer):
         hello = {"op": "hello", "id": 1, "heartbeat_s": 1}
         self.asked = dict(self.positions)
+        self.asked_at = time.monotonic()
         if self.session:
             hello["resume"] = {"session": self.session, "streams": [
                 {**self.item(key), "stream": stream, "epoch": epoch, "seq": seq}
@@ -223,14 +229,10 @@ class Client:
                 self.world.resumed(self, message)
             self.session = message["session"]
             self.open(message, peer)
-            missing = [key for key in self.wanted if key not in self.positions]
-            if missing:
-                self.subscribe(missing, peer)
-            else:
-                self.is_there.set()
+            if not message.get("failed") and len(self.positions) < len(self.wanted):
+                self.subscribe([key for key in self.wanted if key not in self.positions], peer)
         elif kind == "subscribed":
             self.open(message, peer)
-            self.is_there.set()
         elif kind in ("snapshot", "update"):
             self.data(message, kind == "snapshot")
         elif kind == "notice" and message.get("code") == "lost":
@@ -256,6 +258,8 @@ class Client:
                     self.ledger.fail(f"{self.name}: {key} went back from {before} to {item['seq']}")
                 # Trades begin after this, also before there is a snapshot.
                 self.positions[key] = (item["stream"], item["epoch"], item["seq"])
+                if self.last.get(key) is not None and message["type"] == "welcome":
+                    self.before[key] = self.last[key]
                 self.last[key] = None
                 self.ledger.begun += key[0] == "trades"
         failed = [item for item in message.get("failed", [])]
@@ -267,6 +271,8 @@ class Client:
             for key in keys:
                 self.positions.pop(key, None)
             asyncio.get_running_loop().call_later(1, self.subscribe, keys, peer)
+        if len(self.positions) == len(self.wanted):
+            self.is_there.set()
 
     def data(self, message, is_snapshot):
         key = self.keys.get(message["stream"])
@@ -286,9 +292,10 @@ class Client:
     def trades(self, key, message, is_snapshot):
         numbers = [int(trade["id"]) for trade in message["data"]["trades"]]
         if is_snapshot:
-            if self.last[key] is not None:
+            last = self.last[key] or self.before.pop(key, None)
+            if last is not None:
                 self.ledger.gaps += 1
-                self.world.gap(self, key, message)
+                self.world.gap(self, key, last, numbers)
             self.last[key] = numbers[-1] if numbers else None
             pairs = zip(numbers, numbers[1:])
         else:
@@ -358,15 +365,16 @@ class Trial:
         self.ledger.sessions += message["resumed"]
         if not message["resumed"]:
             self.ledger.fail(f"{client.name}: its session is gone after an end in order")
-        for item in message.get("ok", []):
-            if item["channel"] == "trades" and not item.get("recovered"):
-                self.ledger.fail(f"{client.name}: {item['symbol']} begins anew after an end in order")
-        if message.get("failed"):
-            self.ledger.fail(f"{client.name}: after an end in order {message['failed'][0]}")
+        for item in message.get("failed", []):
+            # A machine that is too busy to know its markets within 5 s says so.
+            if time.monotonic() - client.asked_at < WAIT:
+                self.ledger.fail(f"{client.name}: after an end in order {item}")
+            self.ledger.late += 1
 
-    def gap(self, client, key, message):
-        if not self.was_killed:
-            self.ledger.fail(f"{client.name}: {key} has a gap after an end in order: {message['reason']}")
+    def gap(self, client, key, last, numbers):
+        """A stream of trades begins anew. After an end in order only where the exchange's 50 do not reach back."""
+        if not self.was_killed and (not numbers or numbers[0] <= last + 1):
+            self.ledger.fail(f"{client.name}: {key} begins anew after {last}, with {numbers[:1]}: nothing is missing")
 
     async def run(self):
         await self.start_venue()
@@ -415,8 +423,8 @@ class Trial:
             ledger.fail(f"{ledger.refused} connections were refused")
         print(f"{self.options.rounds} restarts, {kills} of them kills; {len(clients)} clients got {ledger.trades} "
               f"trades; {ledger.sessions} sessions and {ledger.recovered} streams went on, {ledger.begun} began; "
-              f"{ledger.gaps} gaps told; {ledger.refused} connections refused, the slowest answer after "
-              f"{ledger.slowest:.1f} s; {len(ledger.failures)} failures; seed {self.seed}")
+              f"{ledger.gaps} gaps told, {ledger.late} streams too late; {ledger.refused} connections refused, the "
+              f"slowest answer after {ledger.slowest:.1f} s; {len(ledger.failures)} failures; seed {self.seed}")
         return 1 if ledger.failures else 0
 
 

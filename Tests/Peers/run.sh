@@ -196,6 +196,12 @@ alert_kill_check() { # kills
   TMPDIR="$work" python3 Tests/Peers/alert_kill.py --kills "$1" --binary "$binary"
 }
 
+# A gateway that is stopped and killed, and clients that come back to it.
+resume_check() {
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  TMPDIR="$work" python3 -B Tests/Peers/resume.py --short --keep-ports --rate 5 --binary "$binary"
+}
+
 number=0
 peer() { # name command…
   local name=$1 file="$work/peer.$number"
@@ -234,6 +240,7 @@ peer "SIGUSR2: another process takes over the port without a gap" signal_check t
 peer "SIGHUP: certificates are read again" signal_check reload
 peer "SIGKILL: history loses no closed minute, marks its gaps and closes them" kill_check 8
 peer "SIGKILL: each crossing fires once, and each firing is delivered" alert_kill_check 12
+peer "Restarts: clients go on, miss no trade unsaid, and are not refused" resume_check
 peer "Prometheus: every query of the dashboard has an answer, every rule is evaluated" monitoring_check
 peer "Drills: faults raise their alerts, tidegate top shows them, and they clear" drill_check
 collect
