@@ -67,7 +67,7 @@ package struct EventsRequest: Sendable {
 
   /// Sixteen digits of what was asked for: positions in other streams are of no use.
   private static func digest(of streams: [String]) -> String {
-    var tag = ContentTag(epoch: "events")
+    var tag = ContentTag(run: "events")
     for text in streams { tag.add(text) }
     return String(tag.value, radix: 16)
   }
