@@ -8,6 +8,8 @@ package struct AccessPolicy: Sendable {
   package struct Rules: Sendable, Equatable {
     package var channels = Set(ChannelName.allCases)
     package var symbols = SymbolRules.all
+    /// Topics that may be published to; nil: none. A token must name its own, too.
+    package var publish: TopicRules?
     package var subscriptions: Int?
     package var requestsPerSecond: Int?
     package var connections: Int?
@@ -197,19 +199,24 @@ package struct AccessPolicy: Sendable {
   }
 
   private static func grant(of key: APIKey) -> Grant {
-    grant(key.name, owner: "key:\(key.name)", key.rules, .init(), expires: key.expires)
+    var grant = grant(key.name, owner: "key:\(key.name)", key.rules, .init(), expires: key.expires)
+    grant.publish = key.rules.publish.map { [$0] } ?? []
+    return grant
   }
 
   package static func grant(
     _ subject: String, owner: String? = nil, _ rules: Rules, _ claim: JSONWebToken.GrantClaim, expires: Timestamp?
   ) -> Grant {
     func least(_ a: Int?, _ b: Int?) -> Int? { [a, b].compactMap { $0 }.min() }
-    return Grant(
+    var grant = Grant(
       subject: subject, owner: owner,
       channels: claim.channels.map { rules.channels.intersection($0) } ?? rules.channels,
       symbols: [rules.symbols] + (claim.symbols.map { [$0] } ?? []),
       subscriptions: least(rules.subscriptions, claim.subscriptions),
       requestsPerSecond: least(rules.requestsPerSecond, claim.requestsPerSecond),
       connections: least(rules.connections, claim.connections), expires: expires)
+    // Both say so: an issuer's line alone would let all of its users publish.
+    if let line = rules.publish, let own = claim.publish { grant.publish = [line, own] }
+    return grant
   }
 }

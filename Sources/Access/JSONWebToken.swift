@@ -26,11 +26,13 @@ package struct JSONWebToken: Sendable, Equatable {
     package var grant = GrantClaim()
   }
 
-  /// `"tidegate":{"channels":["trades"],"symbols":["kraken:*"],"subscriptions":10,"requests_per_s":5,"connections":2}`,
-  /// all optional.
+  /// `"tidegate":{"channels":["trades"],"symbols":["kraken:*"],"publish":["risk-*"],"subscriptions":10,
+  /// "requests_per_s":5,"connections":2}`, all optional.
   package struct GrantClaim: Sendable, Equatable {
     package var channels: Set<ChannelName>?
     package var symbols: SymbolRules?
+    /// Topics that the token may publish to; nil: none.
+    package var publish: TopicRules?
     package var subscriptions: Int?
     package var requestsPerSecond: Int?
     package var connections: Int?
@@ -122,6 +124,9 @@ package struct JSONWebToken: Sendable, Equatable {
       case "symbols":
         guard let rules = SymbolRules(try strings(&json)) else { throw .claims }
         grant.symbols = rules
+      case "publish":
+        guard let rules = TopicRules(try strings(&json)) else { throw .claims }
+        grant.publish = rules
       case "subscriptions": grant.subscriptions = try limit(&json)
       case "requests_per_s": grant.requestsPerSecond = try limit(&json)
       case "connections": grant.connections = try limit(&json)

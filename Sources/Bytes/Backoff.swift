@@ -1,4 +1,4 @@
-/// Waits after failures, whose ceiling doubles: `first`, 2 × `first` … `limit`, in whatever unit of time these two have.
+/// Waits after failures, whose ceiling doubles: `first`, 2 × `first` … `limit`, in the unit that these two have.
 /// Without end: a venue that is down for a day is tried for a day.
 package struct Backoff: Sendable {
   /// The first ceiling.
@@ -20,8 +20,8 @@ package struct Backoff: Sendable {
 
   /// The ceiling of the wait after so many failures before.
   package static func ceiling(first: Int64, limit: Int64, attempts: Int) -> Int64 {
-    let doublings = min(attempts, 62)
-    return first > limit >> doublings ? limit : first << doublings
+    guard attempts < 63, first <= limit >> attempts else { return limit }
+    return first << attempts
   }
 
   /// The next wait where nobody waits along: the ceiling, as for requests that are paced.

@@ -63,25 +63,28 @@ extension Gateway {
     if readAdminToken() { hasFiles = true }
     if reloadCertificates() { hasFiles = true }
     if reloadRoots() { hasFiles = true }
-    let decks = reloadDecks(next)
-    if decks.isThere { hasFiles = true }
-    guard keys.problems.isEmpty, decks.problems.isEmpty else { return refuse(keys.problems + decks.problems) }
+    let (decks, schemas) = (reloadDecks(next), reloadSchemas(next))
+    if decks.isThere || schemas.isThere { hasFiles = true }
+    let problems = keys.problems + decks.problems + schemas.problems
+    guard problems.isEmpty else { return refuse(problems) }
+    let files = decks.changed + schemas.changed
     guard let change, let next else {
       if !hasFiles { sayNothingToRead() }
-      return .done(changed: decks.changed, needsRestart: [])
+      return .done(changed: files, needsRestart: [])
     }
     if change.isEmpty {
       if hasFiles { log.notice("the configuration is unchanged") } else { sayNothingToRead() }
-      return .done(changed: decks.changed, needsRestart: [])
+      return .done(changed: files, needsRestart: [])
     }
-    return apply(change, next, decks.changed)
+    return apply(change, next, files)
   }
 
   private func sayNothingToRead() {
     log.notice(
       "there is nothing to read again",
       metadata: [
-        "hint": "the configuration is unchanged, and no tls.certificate, ca-file, keys-file or decks are configured"
+        "hint":
+          "the configuration is unchanged, and no tls.certificate, ca-file, keys-file, decks or schemas are configured"
       ])
   }
 

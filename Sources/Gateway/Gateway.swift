@@ -112,6 +112,7 @@ package final class Gateway: Sendable {
       tlsLog: tlsLog, topics: PublishedTopics(history?.store.file, epoch: run, log: log), alerts: alerts,
       portfolios: portfolios, decks: decks, webhookNetworks: configuration.webhookNetworks,
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
+    _ = settings.topics.setSchemas(configuration.topics.schemas)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration))
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }

@@ -100,6 +100,9 @@ package struct AlertStore: Sendable {
     /// By id.
     package var webhooks: [StoredWebhook] = []
     package var deliveries: [StoredDelivery] = []
+    /// The next of both that nothing has had.
+    package var nextWebhook: Int64 = 1
+    package var nextDelivery: Int64 = 1
     /// For `AlertEngine.init`.
     package var nextGeneration: UInt32 = 1
 
@@ -140,6 +143,9 @@ package struct AlertStore: Sendable {
       contents.keys = try StoredRequestKey.load(db)
       contents.webhooks = try StoredWebhook.load(db)
       contents.deliveries = try StoredDelivery.load(db)
+      if let row = try Row.fetchOne(db, sql: "SELECT webhook, delivery FROM alert_webhook_number") {
+        (contents.nextWebhook, contents.nextDelivery) = (row[0], row[1])
+      }
       let next = try Int64.fetchOne(db, sql: "SELECT next FROM alert_generation") ?? 1
       contents.nextGeneration = UInt32(clamping: next)
       return contents

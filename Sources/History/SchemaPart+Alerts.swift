@@ -49,5 +49,15 @@ extension SchemaPart {
             ) STRICT;
             """)
       },
+      // Rows go when they are delivered: without this the next run would give their numbers to others.
+      Migration("webhook-numbers") { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE alert_webhook_number (webhook INTEGER NOT NULL, delivery INTEGER NOT NULL) STRICT;
+            INSERT INTO alert_webhook_number SELECT
+              1 + coalesce((SELECT max(id) FROM alert_webhook), 0),
+              1 + coalesce((SELECT max(id) FROM alert_delivery), 0);
+            """)
+      },
     ])
 }

@@ -82,6 +82,9 @@ package struct WebhookBatch: Sendable {
   package var deliveries: [Int64: StoredDelivery] = [:]
   /// Delivered, or forgotten.
   package var done: Set<Int64> = []
+  /// The next of both that nothing has had; none goes to two.
+  package var nextWebhook: Int64 = 1
+  package var nextDelivery: Int64 = 1
 
   package init() {}
 
@@ -94,10 +97,17 @@ package struct WebhookBatch: Sendable {
     all.removed += next.removed
     all.deliveries.merge(next.deliveries) { _, new in new }
     all.done.formUnion(next.done)
+    all.nextWebhook = max(nextWebhook, next.nextWebhook)
+    all.nextDelivery = max(nextDelivery, next.nextDelivery)
     return all
   }
 
   func write(_ db: Database) throws {
+    if !made.isEmpty || !deliveries.isEmpty {
+      try db.cachedStatement(
+        sql: "UPDATE alert_webhook_number SET webhook = max(webhook, ?), delivery = max(delivery, ?)"
+      ).execute(arguments: [nextWebhook, nextDelivery])
+    }
     for webhook in made {
       try db.cachedStatement(
         sql: "INSERT OR REPLACE INTO alert_webhook (id, owner, url, secret, created) VALUES (?, ?, ?, ?, ?)"

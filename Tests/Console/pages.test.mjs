@@ -405,6 +405,17 @@ test("the board shows what is published, and what comes after it", { skip, timeo
   withBrowser({}, async (browser) => {
     await browser.go(`${gateway.url}/#/board`);
     await eventually("the pool", async () => /23\.4%/.test((await browser.text(".pool")) ?? ""));
+    const zone = encodeURIComponent(await browser.run("return Intl.DateTimeFormat().resolvedOptions().timeZone"));
+    const { card, date } = await (await fetch(`${gateway.url}/v1/decks/calm?zone=${zone}`)).json();
+    await eventually("the card of the day", async () => (await browser.text(".deck-quote")) === card.quote);
+    // What is ticked is kept for the day, and for no other.
+    await browser.click(".deck-action input");
+    assert.equal(await browser.run("return JSON.parse(localStorage.getItem('tidegate.deck.calm'))"), date);
+    await browser.call("POST", `${browser.session}/refresh`, {});
+    await eventually("it is still ticked", () => browser.run("return document.querySelector('.deck-card:not([hidden]) input')?.checked === true"));
+    await browser.run("localStorage.setItem('tidegate.deck.calm', '\"1999-01-01\"')");
+    await browser.call("POST", `${browser.session}/refresh`, {});
+    await eventually("another day's is not", () => browser.run("return document.querySelector('.deck-card:not([hidden]) input')?.checked === false"));
     await publish("risk-state", { state: "HARD_STOP", reason: "<b>not markup</b>" });
     await eventually("the state changes", async () => (await browser.text(".risk-badge"))?.trim() === "HARD STOP", 30);
     assert.match(await browser.text(".risk"), /<b>not markup<\/b>/);

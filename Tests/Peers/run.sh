@@ -189,6 +189,13 @@ kill_check() { # rounds
   TMPDIR="$work" python3 Tests/Peers/kill.py --rounds "$1" --short --rate 20 --binary "$binary"
 }
 
+# A gateway that is killed while its alerts fire, and what its owner's webhook was told.
+alert_kill_check() { # kills
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  command -v openssl >/dev/null || { missing "openssl is not installed"; return; }
+  TMPDIR="$work" python3 Tests/Peers/alert_kill.py --kills "$1" --binary "$binary"
+}
+
 number=0
 peer() { # name command…
   local name=$1 file="$work/peer.$number"
@@ -226,6 +233,7 @@ peer "SIGSTOP across the end of a drain: every client is closed, nobody cut off"
 peer "SIGUSR2: another process takes over the port without a gap" signal_check takeover
 peer "SIGHUP: certificates are read again" signal_check reload
 peer "SIGKILL: history loses no closed minute, marks its gaps and closes them" kill_check 8
+peer "SIGKILL: each crossing fires once, and each firing is delivered" alert_kill_check 12
 peer "Prometheus: every query of the dashboard has an answer, every rule is evaluated" monitoring_check
 peer "Drills: faults raise their alerts, tidegate top shows them, and they clear" drill_check
 collect

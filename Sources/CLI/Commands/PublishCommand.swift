@@ -8,10 +8,12 @@ struct PublishCommand: AsyncParsableCommand {
     commandName: "publish",
     abstract: "Publish a JSON document to a topic of a running gateway.",
     discussion: """
-      Clients read it with GET /v1/topics/NAME.
+      Clients read it with GET /v1/topics/NAME. Without a token it goes to the internal port; with one, which may
+      publish, to the client port.
 
         tidegate publish risk-state state.json
         echo '{"state":"NORMAL"}' | tidegate publish risk-state -
+        tidegate publish risk-state state.json --url https://gateway.example --token-file desk.token
 
       Exits with 1 if the gateway refuses it or is not there.
       """)
@@ -20,22 +22,61 @@ struct PublishCommand: AsyncParsableCommand {
   var name: String
   @Argument(help: ArgumentHelp("A file with one JSON value; - for standard input.", valueName: "file"))
   var file: String
-  @Option(help: ArgumentHelp("The gateway's internal address.", valueName: "host:port"))
-  var to = "127.0.0.1:9090"
+  @Option(
+    help: ArgumentHelp("The gateway's internal address (default: 127.0.0.1:9090).", valueName: "host:port"))
+  var to: String?
+  @Option(
+    help: ArgumentHelp(
+      "The gateway's client port, where a token is shown (default: http://127.0.0.1:8080).", valueName: "url"))
+  var url: String?
+  @Option(
+    help: ArgumentHelp(
+      "Read the key or token from this file (default: the variable TIDEGATE_TOKEN).", valueName: "file"))
+  var tokenFile: String?
+  @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
+  var ca: String?
 
   func run() async throws {
-    guard let address = try? SocketAddress(parsing: to) else {
-      throw ValidationError("--to \"\(to)\" is not allowed; give an address like 127.0.0.1:9090.")
-    }
+    let port = try port()
     let document =
       file == "-" ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: file)
     guard let document else { throw ValidationError("FILE: \(file) cannot be read.") }
     let loop = try EventLoop(index: 0, label: "tidegate.publish")
-    switch await TopicPublisher.publish([UInt8](document), to: name, at: address, loop: loop) {
+    switch await TopicPublisher.publish([UInt8](document), to: name, at: port, loop: loop) {
     case .published(let answer): print(answer)
     case .refused(let reason):
       printError("error: \(reason)")
       throw ExitCode.failure
     }
+  }
+
+  /// Where the document goes: to the client port where a token is given and no internal address is.
+  private func port() throws -> TopicPublisher.Port {
+    var token: String?
+    if let tokenFile {
+      token = WatchCommand.token(inFile: tokenFile)
+      guard token != nil else {
+        throw ValidationError(
+          "--token-file \"\(tokenFile)\" cannot be read or is empty; give a file with one key or token.")
+      }
+    } else if to == nil, let text = ProcessInfo.processInfo.environment["TIDEGATE_TOKEN"], !text.isEmpty {
+      token = text
+    }
+    guard let token else {
+      guard url == nil else {
+        throw ValidationError("--url takes a token: give --token-file or the variable TIDEGATE_TOKEN.")
+      }
+      let text = to ?? "127.0.0.1:9090"
+      guard let address = try? SocketAddress(parsing: text) else {
+        throw ValidationError("--to \"\(text)\" is not allowed; give an address like 127.0.0.1:9090.")
+      }
+      return .internal(address)
+    }
+    guard to == nil else { throw ValidationError("--to takes no token: give --url, or no --token-file.") }
+    let text = url ?? "http://127.0.0.1:8080"
+    guard let endpoint = EndpointURL(text), endpoint.scheme == .http || endpoint.scheme == .https else {
+      throw ValidationError("--url \"\(text)\" is not allowed; give a URL like https://gateway.example.")
+    }
+    return .client(endpoint, token: token, tls: endpoint.isSecure ? try TLSClientContext(caFile: ca) : nil)
   }
 }

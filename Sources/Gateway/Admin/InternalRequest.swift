@@ -28,29 +28,43 @@ package final class InternalRequest: ConnectionHandler {
 
   /// - Parameters:
   ///   - target: path and query.
-  ///   - token: an operator's; nil: none is needed.
+  ///   - token: an operator's, or that of a client; nil: none is needed.
   ///   - body: JSON text; nil: none.
   ///   - address: of the internal port.
   package static func send(
     _ method: String, _ target: String, token: String? = nil, body: [UInt8]? = nil, at address: SocketAddress,
     loop: EventLoop
   ) async -> Outcome {
-    var fields = [HTTPField("Host", address.description), HTTPField("Connection", "close")]
+    await send(
+      method, target, token: token, body: body, host: address.host, port: address.port, name: address.description,
+      loop: loop)
+  }
+
+  /// The same at a port that has a name, and TLS perhaps.
+  /// - Parameter name: for `Host`.
+  static func send(
+    _ method: String, _ target: String, token: String?, body: [UInt8]?, host: String, port: UInt16, name: String,
+    tls: TLSClientContext? = nil, loop: EventLoop
+  ) async -> Outcome {
+    var fields = [HTTPField("Host", name), HTTPField("Connection", "close")]
     if let token { fields.append(HTTPField("Authorization", "Bearer \(token)")) }
     if body != nil { fields.append(HTTPField("Content-Type", "application/json")) }
     let head = HTTPRequestHead(method: method, target: target, fields: HTTPFields(fields))
     return await withCheckedContinuation { continuation in
       loop.execute {
         let request = InternalRequest { continuation.resume(returning: $0) }
-        request.start(head, body, address, loop)
+        request.start(head, body, host, port, tls, loop)
       }
     }
   }
 
-  private func start(_ head: HTTPRequestHead, _ body: [UInt8]?, _ address: SocketAddress, _ loop: EventLoop) {
+  private func start(
+    _ head: HTTPRequestHead, _ body: [UInt8]?, _ host: String, _ port: UInt16, _ tls: TLSClientContext?,
+    _ loop: EventLoop
+  ) {
     timer = loop.schedule(after: Self.timeout) { self.finish(.failed("the gateway does not answer")) }
     attempt = Connector.connect(
-      host: address.host, port: address.port, tls: nil, loop: loop, timeout: Self.timeout, handler: self
+      host: host, port: port, tls: tls, loop: loop, timeout: Self.timeout, handler: self
     ) { [self] result in
       switch result {
       case .success(let connection):
@@ -59,7 +73,7 @@ package final class InternalRequest: ConnectionHandler {
         HTTPEncoder.append(head, bodyLength: body?.count ?? 0, to: &out)
         if let body { out.append(body) }
         connection.write(out.bytes)
-      case .failure(let error): finish(.failed("\(address.description): \(error.description)"))
+      case .failure(let error): finish(.failed("\(host):\(port): \(error.description)"))
       }
     }
   }

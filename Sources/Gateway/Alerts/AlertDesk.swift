@@ -158,7 +158,9 @@ package final class AlertDesk: @unchecked Sendable {
     self.limits = limits
     self.log = log
     self.kernel = kernel
-    outbox = WebhookOutbox(contents.webhooks, contents.deliveries, firstWait: limits.webhookWait)
+    outbox = WebhookOutbox(
+      contents.webhooks, contents.deliveries, nextWebhook: contents.nextWebhook, nextDelivery: contents.nextDelivery,
+      firstWait: limits.webhookWait)
     filesSetAside = store?.file.setAside.count ?? 0
     let moment = AlertMoment(
       steady: kernel.monotonicMicroseconds, wall: Timestamp(microseconds: kernel.wallMicroseconds()))

@@ -195,6 +195,7 @@ extension ConfigurationLoader {
     }
     checkTLS()
     readDecks()
+    readSchemas()
     if configuration.demo, !configuration.replay.isEmpty {
       problems.append(
         ConfigurationProblem(

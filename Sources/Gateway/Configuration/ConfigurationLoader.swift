@@ -2,6 +2,7 @@ import Configuration
 import Decks
 import Foundation
 import MarketData
+import PubSub
 import Synchronization
 import Transport
 import Venues
@@ -114,8 +115,12 @@ package struct ConfigurationLoader: Sendable {
     /// The decks of a folder.
     var decks: @Sendable (String) throws(ConfigurationProblems) -> [Deck] = { _ in [] }
 
+    /// The schemas of a folder, by topic.
+    var schemas: @Sendable (String) throws(ConfigurationProblems) -> [String: TopicSchema] = { _ in [:] }
+
     static let system = FileChecks(
-      reading: { FileProblem.reading($0) }, recording: { FileProblem.recording($0) }, decks: DeckFiles.load)
+      reading: { FileProblem.reading($0) }, recording: { FileProblem.recording($0) }, decks: DeckFiles.load,
+      schemas: TopicSchemaFiles.load)
   }
 
   init(

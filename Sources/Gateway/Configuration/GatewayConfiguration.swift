@@ -221,6 +221,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var portfolios = PortfolioDesk.Limits()
   /// The decks of cards.
   package var decks = DeckSettings()
+  /// What documents of topics must be.
+  package var topics = TopicSettings()
   /// What webhooks may be sent to beside the public Internet.
   package var webhookNetworks: [IPNetwork] = []
   /// Feeds that must be live before the gateway counts as ready: at most as many as are configured.

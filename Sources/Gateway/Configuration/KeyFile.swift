@@ -24,8 +24,8 @@ package struct KeyFile {
   private static let kinds = ["key", "jwt", "anonymous"]
   private static let ruleFields = ["channels", "symbols", "subscriptions", "requests-per-second", "connections"]
   private static let fields = [
-    "key": ["sha256", "expires"] + ruleFields,
-    "jwt": ["alg", "public-key", "secret", "secret-file", "kid", "iss", "aud", "leeway"] + ruleFields,
+    "key": ["sha256", "expires", "publish"] + ruleFields,
+    "jwt": ["alg", "public-key", "secret", "secret-file", "kid", "iss", "aud", "leeway", "publish"] + ruleFields,
     "anonymous": ruleFields,
   ]
 
@@ -175,6 +175,12 @@ package struct KeyFile {
         problem(
           "\(label) symbols", "\"\(text)\" is not allowed",
           allowed: "kraken:BTC-USD, kraken:*, *:BTC-USD or * between commas")
+      }
+    }
+    if let text = values["publish"] {
+      rules.publish = TopicRules(text.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
+      if rules.publish == nil {
+        problem("\(label) publish", "\"\(text)\" is not allowed", allowed: "risk-state, risk-* or * between commas")
       }
     }
     rules.subscriptions = number(label, "subscriptions", values, 1...100_000)

@@ -73,9 +73,11 @@ enum OpenAPIDocument {
       members: ["deck", "zone", "state", "title", "date", "turns_at", "cards", "card"], statuses: [404]),
     "/v1/cards/deck/{name}.svg": Answer(
       summary: "The card of the day as a picture", contentType: "image/svg+xml", statuses: [404]),
+    "/v1/topics": Answer(
+      summary: "The topics, or those of an instrument", members: ["topics"], statuses: [], isTagged: false),
     "/v1/topics/{name}": Answer(
       summary: "Documents that the operator publishes", members: ["topic", "epoch", "number", "documents"],
-      statuses: [404], isTagged: false),
+      statuses: [404, 422], isTagged: false),
   ]
 
   /// What any request may be refused with.

@@ -216,8 +216,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       try market(symbol, .book, .book(depth: depth), "its book is not in sync", grant, known, reply, charge)
     case .decks, .deck, .deckCard:
       try DeckAnswer(api: self, route: route, name: symbol).answer(query, grant, known, reply, charge)
-    case .topic:
-      try TopicAnswer(api: self, name: symbol).answer(query, reply)
+    case .topics: TopicAnswer(api: self, name: "", grant: grant).list(query, reply)
+    case .topic: try TopicAnswer(api: self, name: symbol, grant: grant).answer(query, request, body, reply)
     case .portfolios, .portfolio, .portfolioTransactions, .portfolioTransaction, .portfolioValue, .portfolioCurve:
       try PortfolioAnswer(self, route, symbol, request, body, grant).answer(query, reply, charge)
     case .webhooks, .webhook: try webhooks(request, body, symbol, grant, reply, charge)

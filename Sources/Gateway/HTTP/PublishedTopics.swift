@@ -19,6 +19,9 @@ final class PublishedTopics: Sendable {
   let epoch: String
   private let board: Mutex<TopicBoard>
   private let store: TopicStore?
+  /// What documents must be, by topic; a reload replaces them.
+  private let schemas = Mutex<[String: TopicSchema]>([:])
+  private let pace = Mutex(TopicPace())
 
   /// - Parameter epoch: of this run.
   init(limits: TopicBoard.Limits = .init(), epoch: String) {
@@ -67,6 +70,9 @@ final class PublishedTopics: Sendable {
           415, code: "unsupported_type", message: "a document is JSON", hint: "send Content-Type: application/json"),
         nil)
     }
+    if let schema = schemas.withLock({ $0[name] }) {
+      do throws(TopicSchemaError) { try schema.check(body) } catch { return reply(Self.refusal(error), nil) }
+    }
     // Numbers are given and handed to the writer in one order, which is the order of its answers.
     let answer: (HTTPResponse, News?)? = board.withLock { board in
       let document: TopicBoard.Document
@@ -86,6 +92,50 @@ final class PublishedTopics: Sendable {
       return isTaken ? nil : (Self.unavailable, nil)
     }
     if let answer { reply(answer.0, answer.1) }
+  }
+
+  /// From now on documents must be these.
+  /// - Returns: what is different, in words.
+  func setSchemas(_ fresh: [String: TopicSchema]) -> [String] {
+    let old = schemas.withLock { held in
+      defer { held = fresh }
+      return held
+    }
+    return Set(old.keys).union(fresh.keys).sorted().filter { old[$0] != fresh[$0] }.map { name in
+      fresh[name] == nil ? "topics: \(name) has no schema any more" : "topics: \(name) has another schema"
+    }
+  }
+
+  /// Counts what somebody publishes on the client port; the µs to wait if it is too much.
+  func charge(_ subject: String, bytes: Int, now: Int64) -> Int64? {
+    pace.withLock { $0.take(subject, bytes: bytes, now: now) }
+  }
+
+  /// `{"topics":[{"topic":…,"number":…,"time":…,"symbol":…}]}`
+  func list(symbol: String?) -> HTTPResponse {
+    var out = ByteBuffer(capacity: 512)
+    out.append("{\"topics\":[")
+    for (index, topic) in board.withLock({ $0.list(symbol: symbol) }).enumerated() {
+      out.append(index > 0 ? ",{\"topic\":" : "{\"topic\":")
+      out.append(json: topic.name)
+      out.append(",\"number\":")
+      out.append(integer: topic.newest.number)
+      out.append(",\"time\":")
+      out.append(integer: topic.newest.time.microseconds)
+      if let symbol = topic.newest.symbol {
+        out.append(",\"symbol\":")
+        out.append(json: symbol)
+      }
+      out.append("}")
+    }
+    out.append("]}")
+    return .json(out.takeBytes())
+  }
+
+  private static func refusal(_ error: TopicSchemaError) -> HTTPResponse {
+    .error(
+      422, code: "invalid_document", message: "\(error.path.isEmpty ? "the document" : error.path) \(error.message)",
+      hint: "the topic has a schema")
   }
 
   private static var unavailable: HTTPResponse {
@@ -109,7 +159,7 @@ final class PublishedTopics: Sendable {
     guard let page = board.withLock({ $0.read(name, after: after, limit: limit) }) else {
       return .error(
         404, code: "unknown_topic", message: "nothing has been published to \(name.prefix(64))",
-        hint: "operators publish with POST /v1/topics/{name} on the internal port")
+        hint: "POST /v1/topics/{name}: operators on the internal port, tokens that may publish here")
     }
     var out = ByteBuffer()
     page.append(topic: name, epoch: epoch, to: &out)

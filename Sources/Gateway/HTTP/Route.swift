@@ -6,8 +6,8 @@ import PubSub
 enum Route: CaseIterable, Sendable {
   // What stands in a longer path comes before it.
   case welcome, openapi, asyncapi, stream, events, instruments, assets, status, snapshot, ticker, quote, trades,
-    linePicture, sparkline, candles, rates, book, card, deckCard, decks, deck, topic, alerts, alert, webhooks, webhook,
-    portfolios, portfolioTransaction,
+    linePicture, sparkline, candles, rates, book, card, deckCard, decks, deck, topics, topic, alerts, alert, webhooks,
+    webhook, portfolios, portfolioTransaction,
     portfolioTransactions, portfolioValue, portfolioCurve, portfolio
 
   /// A parameter of a route's query.
@@ -45,6 +45,7 @@ enum Route: CaseIterable, Sendable {
     case .deckCard: "/v1/cards/deck/{name}.svg"
     case .decks: "/v1/decks"
     case .deck: "/v1/decks/{name}"
+    case .topics: "/v1/topics"
     case .topic: PublishedTopics.prefix + "{name}"
     case .alerts: "/v1/alerts"
     case .alert: "/v1/alerts/{id}"
@@ -67,6 +68,7 @@ enum Route: CaseIterable, Sendable {
     case .portfolioTransaction: ["GET", "HEAD", "PUT", "DELETE"]
     case .webhook: ["GET", "HEAD", "DELETE"]
     case .alert: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "POST"]
+    case .topic: ["GET", "HEAD", "POST"]
     default: ["GET", "HEAD"]
     }
   }
@@ -147,6 +149,7 @@ enum Route: CaseIterable, Sendable {
         Parameter(name: "contrast", allowed: DeckPicture.Contrast.allCases.map(\.rawValue).joined(separator: ", ")),
       ]
     case .book: [Parameter(name: "depth", allowed: "1 to 5000 or full")]
+    case .topics: [Parameter(name: "symbol", allowed: "a symbol: kraken:ZEC-USD")]
     case .topic:
       [
         Parameter(name: "after", allowed: "the number of a document"),

@@ -1,7 +1,7 @@
 import PubSub
 import Transport
 
-/// Publishes one document to a running gateway's internal port; what `tidegate publish` does.
+/// Publishes one document to a running gateway; what `tidegate publish` does.
 package enum TopicPublisher {
   /// What came of it.
   package enum Outcome: Sendable, Equatable {
@@ -11,19 +11,33 @@ package enum TopicPublisher {
     case refused(String)
   }
 
+  /// Where to.
+  package enum Port: Sendable {
+    /// The internal port, which asks for no token.
+    case `internal`(SocketAddress)
+    /// The client port, with a token that may publish.
+    case client(EndpointURL, token: String, tls: TLSClientContext?)
+  }
+
   /// - Parameters:
   ///   - name: of the topic.
   ///   - document: JSON text.
-  ///   - address: of the internal port.
   package static func publish(
-    _ document: [UInt8], to name: String, at address: SocketAddress, loop: EventLoop
+    _ document: [UInt8], to name: String, at port: Port, loop: EventLoop
   ) async -> Outcome {
     guard TopicBoard.isName(name) else {
       return .refused("\(name) is no name of a topic: 1 to 64 letters a-z 0-9 . _ -")
     }
-    switch await InternalRequest.send(
-      "POST", PublishedTopics.prefix + name, body: document, at: address, loop: loop)
-    {
+    let path = PublishedTopics.prefix + name
+    let outcome =
+      switch port {
+      case .internal(let address): await InternalRequest.send("POST", path, body: document, at: address, loop: loop)
+      case .client(let url, let token, let tls):
+        await InternalRequest.send(
+          "POST", url.target(of: path), token: token, body: document, host: url.host, port: url.port,
+          name: url.authority, tls: url.isSecure ? tls : nil, loop: loop)
+      }
+    switch outcome {
     case .answered(201, let text): return .published(text)
     case .answered(_, let text), .failed(let text): return .refused(text)
     }

@@ -23,6 +23,8 @@ final class LoopHistory {
     var tradeCount: UInt64 = 0
     /// Whether its past has been asked for and is not there yet.
     var waits = false
+    /// Whether it was shown without its past, for want of patience: then nothing goes on behind that any more.
+    var hasBegun = false
     /// When the venue is asked for what is missing, and how often still: once at the beginning of an observation, and
     /// once when the minute in which it began has ended.
     var planAt = Timestamp.distantFuture
@@ -153,6 +155,10 @@ final class LoopHistory {
       }
       if entry.waiting > 0, now >= entry.deadline {
         entry.waiting = 0
+        for index in entry.instruments.indices where entry.instruments[index].waits {
+          entry.instruments[index].hasBegun = true
+          beginAnew(feed.pipeline.market.instruments[index].instrument.id, slot, now)
+        }
         node.settings.log.warning(
           "instruments are served before their past is there", metadata: ["venue": "\(feed.pipeline.venue.label)"])
         node.feedStatusChanged(feed)
@@ -230,7 +236,7 @@ final class LoopHistory {
       keeper.countRestored()
       node.restore(candles, latest, of: id, slot: slot, now: now)
     }
-    goOn(id, instrument, symbol, slot, after: past?.1, now: now)
+    if !entry.instruments[id.index].hasBegun { goOn(id, instrument, symbol, slot, after: past?.1, now: now) }
     if entry.waiting == 0 { node.feedStatusChanged(node.feeds[slot]) }
   }
 

@@ -41,14 +41,19 @@ struct WebhookOutbox {
   /// Deliveries that the store is being given: they are not sent before it has them.
   private var unwritten: Set<Int64> = []
 
-  /// - Parameter firstWait: after the first failure, µs.
+  /// - Parameters:
+  ///   - nextWebhook: beyond every webhook that there was, and `nextDelivery` beyond every delivery: a receiver that
+  ///     has had a number takes what comes under it for the same once more.
+  ///   - firstWait: after the first failure, µs.
   init(
-    _ webhooks: [StoredWebhook] = [], _ deliveries: [StoredDelivery] = [], firstWait: Int64 = 5 * Microseconds.second
+    _ webhooks: [StoredWebhook] = [], _ deliveries: [StoredDelivery] = [], nextWebhook: Int64 = 1,
+    nextDelivery: Int64 = 1, firstWait: Int64 = 5 * Microseconds.second
   ) {
     self.firstWait = firstWait
+    (self.nextWebhook, nextID) = (nextWebhook, nextDelivery)
     for webhook in webhooks {
       self.webhooks[webhook.id] = webhook
-      nextWebhook = max(nextWebhook, webhook.id + 1)
+      self.nextWebhook = max(self.nextWebhook, webhook.id + 1)
     }
     for delivery in deliveries {
       nextID = max(nextID, delivery.id + 1)
@@ -63,6 +68,7 @@ struct WebhookOutbox {
   /// What has to be written now; `written` ends the wait for it.
   mutating func takeChanges() -> WebhookBatch {
     defer { changes = WebhookBatch() }
+    (changes.nextWebhook, changes.nextDelivery) = (nextWebhook, nextID)
     unwritten.formUnion(changes.deliveries.keys)
     return changes
   }
@@ -75,6 +81,7 @@ struct WebhookOutbox {
     var all = WebhookBatch()
     all.made = webhooks.values.sorted { $0.id < $1.id }
     all.deliveries = deliveries
+    (all.nextWebhook, all.nextDelivery) = (nextWebhook, nextID)
     return all
   }
 

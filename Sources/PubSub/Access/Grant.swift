@@ -56,6 +56,8 @@ package struct Grant: Sendable, Equatable {
   package var channels: Set<ChannelName>
   /// All of them must allow a symbol: those of a token's issuer and those of the token, say.
   package var symbols: [SymbolRules]
+  /// Topics that its holder may publish to: those that all of them allow; none: nothing.
+  package var publish: [TopicRules] = []
   /// Lower limits than everybody's; nil: everybody's.
   package var subscriptions: Int?
   package var requestsPerSecond: Int?
@@ -91,6 +93,7 @@ package struct Grant: Sendable, Equatable {
   /// Whether every symbol is allowed without a look at it.
   package var allowsAllSymbols: Bool { symbols.allSatisfy { $0 == .all } }
   package func allows(_ symbol: String) -> Bool { symbols.allSatisfy { $0.allows(symbol) } }
+  package func mayPublish(to topic: String) -> Bool { !publish.isEmpty && publish.allSatisfy { $0.allows(topic) } }
   /// What tells its status stream from others': the rules, or none where all symbols are allowed.
   var scope: [SymbolRules] { allowsAllSymbols ? [] : symbols }
   package func allows(_ channel: ChannelName, _ symbol: String) -> Bool {

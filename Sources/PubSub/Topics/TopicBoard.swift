@@ -37,11 +37,38 @@ package struct TopicBoard: Sendable {
     package var number: UInt64
     package var time: Timestamp
     package var text: SharedBytes
+    /// The instrument that it is of: its top-level `symbol`, if that is a text.
+    package let symbol: String?
 
+    /// O(bytes).
     package init(number: UInt64, time: Timestamp, text: SharedBytes) {
       self.number = number
       self.time = time
       self.text = text
+      symbol = Self.symbol(in: text)
+    }
+
+    /// Bytes of a symbol.
+    private static let symbolLimit = 80
+
+    private static func symbol(in text: SharedBytes) -> String? {
+      var json = JSONScanner(text.unsafeBytes.bytes)
+      var symbol: String?
+      do throws(JSONError) {
+        guard json.peek() == .object else { return nil }
+        try json.objectStart()
+        while let key = try json.nextKey() {
+          guard json.equals(key, "symbol"), json.peek() == .string else {
+            try json.skipValue()
+            continue
+          }
+          let slice = try json.string()
+          symbol = slice.count <= symbolLimit ? try json.decoded(slice) : nil
+        }
+      } catch {
+        return nil
+      }
+      return symbol
     }
   }
 
@@ -68,6 +95,15 @@ package struct TopicBoard: Sendable {
   private var topics: [String: Topic] = [:]
 
   package init(limits: Limits = Limits()) { self.limits = limits }
+
+  /// The topics to which something was published, by name, each with its newest document.
+  /// - Parameter symbol: only those whose newest document is of it.
+  package func list(symbol: String? = nil) -> [(name: String, newest: Document)] {
+    topics.sorted { $0.key < $1.key }.compactMap { name, topic in
+      guard let newest = topic.documents.last, symbol == nil || newest.symbol == symbol else { return nil }
+      return (name, newest)
+    }
+  }
 
   /// The names of all topics, in order.
   package var names: [String] { topics.keys.sorted() }

@@ -52,10 +52,10 @@ struct DeckFilesTests {
     #expect(throws: ConfigurationProblems.self) { try DeckFiles.load("/nowhere/decks") }
     #expect(
       try Self.load([:]).problems == [
-        "decks.directory: has no file NAME.json (folder F); allowed: at least one deck"
+        "decks.directory: has no file NAME.json (folder F); allowed: the file of a deck"
       ])
     let many = Dictionary(uniqueKeysWithValues: (0..<17).map { ("d\($0).json", Self.good) })
-    #expect(try Self.load(many).problems == ["decks.directory: has 17 decks (folder F); allowed: at most 16"])
+    #expect(try Self.load(many).problems == ["decks.directory: has 17 files NAME.json (folder F); allowed: at most 16"])
     let large = try Self.load(["a.json": String(repeating: " ", count: Deck.Limits.fileBytes + 1)])
     #expect(large.problems == ["decks.directory: has 1048577 bytes (file F/a.json); allowed: at most 1048576"])
     let folder = NSTemporaryDirectory() + "tidegate-decks-" + UUID().uuidString

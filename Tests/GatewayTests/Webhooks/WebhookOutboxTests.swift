@@ -1,4 +1,5 @@
 import Alerts
+import Foundation
 import History
 import MarketData
 import Testing
@@ -136,6 +137,40 @@ struct WebhookOutboxTests {
     #expect(again.takeDue(now: start).map(\.delivery) == sent.map(\.delivery))
     again.add(Self.ann, firing(9, 1), body: { _ in "" }, now: start)
     #expect(again.deliveries.keys.max() == 4, "numbers go on")
+  }
+
+  @Test("numbers go on in the next run, also behind deliveries and webhooks that are gone from the file")
+  func numbers() throws {
+    let folder = NSTemporaryDirectory() + "tidegate-outbox-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var (seen, webhooks): (Set<Int64>, Set<Int64>) = ([], [])
+    for run in 0..<4 {
+      let store = AlertStore(
+        file: try DataFile(path: "\(folder)/data.sqlite", parts: SchemaPart.all, stamp: "test"))
+      let contents = try store.load()
+      #expect(contents.deliveries.isEmpty && contents.webhooks.isEmpty)
+      var outbox = WebhookOutbox(
+        contents.webhooks, contents.deliveries, nextWebhook: contents.nextWebhook, nextDelivery: contents.nextDelivery)
+      func keep() throws {
+        var batch = AlertBatch(now: start)
+        batch.webhooks = outbox.takeChanges()
+        try store.write(batch)
+        outbox.written()
+      }
+      let webhook = outbox.add(Self.ann, url: "https://example.com/", secret: "s", now: start)
+      #expect(webhooks.insert(webhook.id).inserted, "run \(run): the webhook \(webhook.id) was another's")
+      for number in 1...3 { outbox.add(Self.ann, firing(1, UInt32(number)), body: { _ in "" }, now: start) }
+      try keep()
+      while let due = outbox.takeDue(now: start).first {
+        #expect(seen.insert(due.delivery.id).inserted, "run \(run): the delivery \(due.delivery.id) was another's")
+        outbox.ended(due.delivery.id, failure: nil, now: start)
+        try keep()
+      }
+      outbox.remove(webhook.id)
+      try keep()
+    }
+    #expect(seen.count == 12)
   }
 
   @Test("a wall clock that is set back keeps nobody waiting for longer than a pause")

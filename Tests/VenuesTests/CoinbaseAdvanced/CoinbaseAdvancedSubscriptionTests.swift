@@ -29,10 +29,17 @@ struct CoinbaseAdvancedSubscriptionTests {
     #expect(feed.sent.isEmpty, "five a second")
     feed.wait(0.25)
     #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"market_trades"}"#])
-    feed.wait(3)
+    feed.wait(3.5)
+    #expect(feed.sent.isEmpty, "nothing at all has come since")
+    func heartbeat(_ number: Int) -> String {
+      #"{"channel":"heartbeats","sequence_num":\#(number),"events":[{"heartbeat_counter":\#(number)}]}"#
+    }
+    feed.receive(heartbeat(2))
+    feed.wait(0.25)
     #expect(
       feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"ticker"}"#],
       "a reply that never comes holds nothing up")
+    feed.receive(heartbeat(3))
     feed.wait(3.25)
     #expect(
       feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"market_trades"}"#],

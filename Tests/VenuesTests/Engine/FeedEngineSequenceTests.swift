@@ -82,7 +82,7 @@ struct FeedEngineSequenceTests {
   @Test("a snapshot between the end of a subscription and the new one is of the one that has ended")
   func left() {
     let talk = Talk(.channel(symbols: 3), oneByOne)
-    for _ in 0..<3 { talk.receive("ack") }
+    for _ in 0..<4 { talk.receive("ack") }
     for symbol in ["A", "B", "C"] { talk.receive("whole \(symbol) 1") }
     _ = talk.take()
     talk.receive("next A 9")

@@ -1,0 +1,37 @@
+import Access
+
+/// What those may publish who do it on the client port. Time comes in with each call.
+struct TopicPace {
+  /// Of one subject, a second and at once.
+  static let documentsPerSecond = 20
+  static let kilobytesPerSecond = 512
+  /// Subjects that are remembered; one whose rates are free again is forgotten for another.
+  static let subjectLimit = 4_096
+  /// The wait of those for whom there is no room, µs.
+  private static let fullWait: Int64 = 1_000_000
+
+  private struct Subject {
+    var documents: Int64 = 0
+    var kilobytes: Int64 = 0
+  }
+
+  private let documents = Rate(perSecond: Self.documentsPerSecond)
+  private let kilobytes = Rate(perSecond: Self.kilobytesPerSecond)
+  private var subjects: [String: Subject] = [:]
+
+  /// Counts a document; the µs to wait if it is too much, and then nothing is counted.
+  /// - Parameter now: monotonic µs.
+  mutating func take(_ subject: String, bytes: Int, now: Int64) -> Int64? {
+    if subjects[subject] == nil, subjects.count >= Self.subjectLimit {
+      subjects = subjects.filter { $0.value.documents > now || $0.value.kilobytes > now }
+      guard subjects.count < Self.subjectLimit else { return Self.fullWait }
+    }
+    var counted = subjects[subject] ?? Subject()
+    if let wait = documents.take(&counted.documents, now: now) { return wait }
+    for _ in 0..<(bytes + 1_023) / 1_024 {
+      if let wait = kilobytes.take(&counted.kilobytes, now: now) { return wait }
+    }
+    subjects[subject] = counted
+    return nil
+  }
+}

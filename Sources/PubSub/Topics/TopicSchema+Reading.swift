@@ -1,0 +1,132 @@
+import Bytes
+import MarketData
+
+extension TopicSchema {
+  /// Every keyword that is understood, in the order of the guide.
+  static let keywords =
+    ["type", "enum", "const", "properties", "required", "additionalProperties", "items", "minItems", "maxItems"]
+    + ["minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]
+  /// Those that say something to people alone.
+  static let annotations = ["$schema", "$id", "$comment", "title", "description", "default", "examples"]
+  private static let dialect = "https://json-schema.org/draft/2020-12/schema"
+
+  /// Reads a schema from its JSON.
+  package init(_ text: [UInt8]) throws(TopicSchemaError) {
+    guard text.count <= Limits.bytes else {
+      throw TopicSchemaError("", "has \(text.count) bytes; at most \(Limits.bytes) are read")
+    }
+    guard String(validating: text, as: UTF8.self) != nil else { throw TopicSchemaError("", "is not UTF-8 text") }
+    // A schema of a schema takes two levels: its properties, and the one of them.
+    let value = try TopicValue(text, depth: 2 * Limits.depth + 2)
+    if case .object = value {} else { throw TopicSchemaError("", "must be an object with keywords") }
+    _ = try add(value, "", depth: 0)
+  }
+
+  /// Adds a schema and those within; its number.
+  private mutating func add(
+    _ value: TopicValue, _ path: String, depth: Int
+  ) throws(TopicSchemaError) -> Int {
+    guard nodes.count < Limits.nodes else { throw TopicSchemaError(path, "is one schema too many") }
+    guard depth < Limits.depth else { throw TopicSchemaError(path, "is nested too deep") }
+    let number = nodes.count
+    nodes.append(Node())
+    if case .bool(let isAllowed) = value {
+      nodes[number].isNever = !isAllowed
+      return number
+    }
+    guard case .object(let members) = value else { throw TopicSchemaError(path, "must be a schema: an object") }
+    for name in members.keys.sorted() where !Self.annotations.contains(name) {
+      guard let value = members[name] else { continue }
+      let place = path.isEmpty ? name : "\(path).\(name)"
+      try read(name, value, of: number, place, depth)
+    }
+    if case .string(let dialect)? = members["$schema"], dialect != Self.dialect, dialect != Self.dialect + "#" {
+      throw TopicSchemaError("$schema", "is another than \(Self.dialect)")
+    }
+    return number
+  }
+
+  private mutating func read(
+    _ keyword: String, _ value: TopicValue, of number: Int, _ place: String, _ depth: Int
+  ) throws(TopicSchemaError) {
+    switch keyword {
+    case "type": nodes[number].kinds = try Self.kinds(value, place)
+    case "enum":
+      guard case .array(let values) = value, (1...Limits.values).contains(values.count),
+        values.allSatisfy(\.isScalar)
+      else { throw TopicSchemaError(place, "must be 1 to \(Limits.values) texts, numbers, true, false or null") }
+      try narrow(number, to: values, place)
+    case "const":
+      guard value.isScalar else { throw TopicSchemaError(place, "must be a text, a number, true, false or null") }
+      try narrow(number, to: [value], place)
+    case "properties":
+      guard case .object(let members) = value else { throw TopicSchemaError(place, "must be an object of schemas") }
+      for name in members.keys.sorted() {
+        guard let schema = members[name] else { continue }
+        nodes[number].properties[name] = try add(schema, "\(place).\(name.prefix(80))", depth: depth + 1)
+      }
+    case "additionalProperties":
+      if value == .bool(true) { return }
+      nodes[number].others = value == .bool(false) ? -1 : try add(value, place, depth: depth + 1)
+    case "items": nodes[number].items = try add(value, place, depth: depth + 1)
+    case "required":
+      guard case .array(let names) = value, names.count <= Limits.nodes else {
+        throw TopicSchemaError(place, "must be a list of names")
+      }
+      for name in names {
+        guard case .string(let name) = name else { throw TopicSchemaError(place, "must be a list of names") }
+        nodes[number].required.append(name)
+      }
+    case "minItems": nodes[number].itemCount = try count(value, nodes[number].itemCount, isLow: true, place)
+    case "maxItems": nodes[number].itemCount = try count(value, nodes[number].itemCount, isLow: false, place)
+    case "minLength": nodes[number].length = try count(value, nodes[number].length, isLow: true, place)
+    case "maxLength": nodes[number].length = try count(value, nodes[number].length, isLow: false, place)
+    case "minimum": nodes[number].minimum = try Self.number(value, place)
+    case "maximum": nodes[number].maximum = try Self.number(value, place)
+    case "exclusiveMinimum": nodes[number].above = try Self.number(value, place)
+    case "exclusiveMaximum": nodes[number].below = try Self.number(value, place)
+    default:
+      let near = NearNames.question(String(keyword.prefix(40)), among: Self.keywords)
+      throw TopicSchemaError(
+        place, "is no keyword that is checked here\(near); there are \(Self.keywords.joined(separator: ", "))")
+    }
+  }
+
+  /// `enum` and `const` both hold.
+  private mutating func narrow(_ number: Int, to values: [TopicValue], _ place: String) throws(TopicSchemaError) {
+    let left = nodes[number].values.map { known in values.filter { known.contains($0) } } ?? values
+    guard !left.isEmpty else { throw TopicSchemaError(place, "leaves no value beside `const` or `enum`") }
+    nodes[number].values = left
+  }
+
+  private static func kinds(_ value: TopicValue, _ place: String) throws(TopicSchemaError) -> Set<Kind> {
+    let names: [TopicValue] = if case .array(let list) = value { list } else { [value] }
+    var kinds: Set<Kind> = []
+    for name in names {
+      guard case .string(let text) = name, let kind = Kind(rawValue: text) else {
+        throw TopicSchemaError(
+          place, "must be one of \(Kind.allCases.map(\.rawValue).joined(separator: ", ")), or a list of them")
+      }
+      kinds.insert(kind)
+    }
+    guard !kinds.isEmpty else { throw TopicSchemaError(place, "is empty") }
+    return kinds
+  }
+
+  private static func number(_ value: TopicValue, _ place: String) throws(TopicSchemaError) -> Double {
+    guard case .number(let number) = value else { throw TopicSchemaError(place, "must be a number") }
+    return number
+  }
+
+  /// One end of a range, the other one as it is known; names come in their order, the upper end first.
+  private func count(
+    _ value: TopicValue, _ known: ClosedRange<Int>?, isLow: Bool, _ place: String
+  ) throws(TopicSchemaError) -> ClosedRange<Int> {
+    guard case .number(let number) = value, let count = Int(exactly: number), count >= 0 else {
+      throw TopicSchemaError(place, "must be a whole number, 0 or more")
+    }
+    let (low, high) = isLow ? (count, known?.upperBound ?? .max) : (known?.lowerBound ?? 0, count)
+    guard low <= high else { throw TopicSchemaError(place, "leaves nothing between the least and the most") }
+    return low...high
+  }
+}
