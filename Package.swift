@@ -63,6 +63,8 @@ let configuration: Target.Dependency = .product(
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections", condition: gateway)
 /// SQLite, of the system (`libsqlite3-dev`).
 let sqlite: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: gateway)
+/// Its functions in C, for rows that are read by the million.
+let sqliteFunctions: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift", condition: gateway)
 
 var package = Package(
   name: "tidegate",
@@ -106,7 +108,7 @@ var package = Package(
     house("Alerts", ["MarketData", "Bytes", heap], settings: confinedSettings),
     house("Portfolio", ["MarketData", "Bytes"]),
     // Level 4
-    house("History", ["Alerts", "Portfolio", "MarketData", "Bytes", sqlite]),
+    house("History", ["Alerts", "Portfolio", "MarketData", "Bytes", sqlite, sqliteFunctions]),
     house("PubSub", ["Portfolio", "MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
     house("Decks", ["Alerts", "MarketData", "Bytes"]),
     house("Recordings", ["PubSub", "Venues", "MarketData", "Bytes", "CZlib"], settings: confinedSettings),

@@ -62,17 +62,12 @@ struct CandleTable {
     // The first interval that begins in the range, and the first that begins after it.
     let first = resolution.number(of: range.lowerBound + (resolution.length - 1))
     let end = resolution.number(of: range.upperBound + (resolution.length - 1))
-    let rows = try Row.fetchCursor(statement, arguments: [instrument, first, end, limit ?? -1])
-    while let row = try rows.next() { try body(candle(row)) }
-  }
-
-  private func candle(_ row: Row) -> StoredCandle {
-    let scales: Int64 = row[8]
-    return StoredCandle(
-      start: resolution.start(of: row[0]), open: row[1], high: row[2], low: row[3], close: row[4],
-      volume: WideInteger.integer(row, 5) ?? 0, quoteVolume: WideInteger.integer(row, 6), trades: row[7],
-      priceScale: UInt8(truncatingIfNeeded: scales >> 8 & 31), sizeScale: UInt8(truncatingIfNeeded: scales & 31),
-      quality: StoredCandle.Quality(rawValue: row[9]) ?? .partial, revision: UInt32(clamping: row[10] as Int64))
+    let rows = try CandleRow.fetchCursor(statement, arguments: [instrument, first, end, limit ?? -1])
+    while let row = try rows.next() {
+      var candle = row.candle
+      candle.start = resolution.start(of: row.number)
+      try body(candle)
+    }
   }
 
   /// Drops what begins before `cut`, at most `limit` candles; returns how many went.

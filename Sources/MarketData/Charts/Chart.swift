@@ -234,8 +234,10 @@ package struct Chart: ~Copyable {
     let day = Int(ChartRange.day.rawValue)
     var runs = coverage.map(CoverageRun.init)
     // In order of time their spans grow together, so that few are kept.
-    for candle in candles.sorted(by: { $0.time < $1.time })
-    where candle.instrument == id && candle.end <= now && candle.isPossible && candle.isClosed {
+    let sorted = candles.filter { $0.instrument == id && $0.end <= now && $0.isPossible && $0.isClosed }
+      .sorted { $0.time < $1.time }
+    if let end = sorted.lazy.map(\.end).max() { lines.beginRestoring(until: end) }
+    for candle in sorted {
       let span = TimeSpan(from: candle.time, to: candle.end)
       if candle.interval == .minute, candle.volume > 0,
         !runs[day].covers(span) || minutes.minute(MinuteRing.number(of: candle.time)).map(\.isVenue) ?? false

@@ -124,6 +124,14 @@ package struct RangeLines: ~Copyable {
     roll(to: now.rawValue)
   }
 
+  /// Turns every ring to where candles end that are about to be restored: in the order of time each of them would turn
+  /// the short rings on, by 96 buckets for a day. O(buckets).
+  package mutating func beginRestoring(until end: Timestamp) {
+    flush()
+    let time = Self.rounded(end) - Microseconds.millisecond
+    if tipStart == Self.never || time >= tipStart + Self.tipLength { roll(to: time) }
+  }
+
   /// Adds the close of a candle from elsewhere that ended at `end`, the price just before that, to the ranges that do
   /// not know better. O(ranges).
   package mutating func restore(close: Int64, end: Timestamp, unless isKnown: (ChartRange) -> Bool) {

@@ -60,12 +60,12 @@ package struct EventsRequest: Sendable {
     for message in messages {
       let parsed = RequestParser.parse(message.span.bytes)
       if let error = parsed.error { throw error }
-      // What is wrong with an element as it is written; the stream names symbols that do not exist.
+      // What is wrong with an element as it is written; symbols that there are not come back in the stream.
       if case .subscribe(let items) = parsed.request, let error = items.lazy.compactMap(\.error).first { throw error }
     }
   }
 
-  /// Sixteen digits of what was asked for: positions in other streams do not fit.
+  /// Sixteen digits of what was asked for: positions in other streams say nothing.
   private static func digest(of streams: [String]) -> String {
     var tag = ContentTag(run: "events")
     for text in streams { tag.add(text) }

@@ -1,0 +1,43 @@
+import GRDB
+import GRDBSQLite
+import MarketData
+
+/// A row of candles, read from SQLite's own columns: a restart reads millions of them, and by way of a `Row` each of
+/// the eleven columns is looked up and converted by itself.
+///
+/// It stands for a whole row where GRDB asks for one value, which is what lets its fastest cursor read it.
+struct CandleRow: DatabaseValueConvertible, StatementColumnConvertible {
+  /// Of the interval, since 1970.
+  let number: Int64
+  /// `start` is for the resolution to say.
+  let candle: StoredCandle
+
+  /// Columns are those of `CandleTable.columns`.
+  init?(sqliteStatement row: SQLiteStatement, index: CInt) {
+    let scales = sqlite3_column_int64(row, index + 8)
+    number = sqlite3_column_int64(row, index)
+    candle = StoredCandle(
+      start: .distantPast, open: sqlite3_column_int64(row, index + 1), high: sqlite3_column_int64(row, index + 2),
+      low: sqlite3_column_int64(row, index + 3), close: sqlite3_column_int64(row, index + 4),
+      volume: Self.wide(row, index + 5) ?? 0, quoteVolume: Self.wide(row, index + 6),
+      trades: sqlite3_column_type(row, index + 7) == SQLITE_NULL ? nil : sqlite3_column_int64(row, index + 7),
+      priceScale: UInt8(truncatingIfNeeded: scales >> 8 & 31), sizeScale: UInt8(truncatingIfNeeded: scales & 31),
+      quality: StoredCandle.Quality(rawValue: sqlite3_column_int64(row, index + 9)) ?? .partial,
+      revision: UInt32(clamping: sqlite3_column_int64(row, index + 10)))
+  }
+
+  /// As `WideInteger` writes it; nil for anything else.
+  private static func wide(_ row: SQLiteStatement, _ index: CInt) -> Int128? {
+    switch sqlite3_column_type(row, index) {
+    case SQLITE_INTEGER: return Int128(sqlite3_column_int64(row, index))
+    case SQLITE_BLOB:
+      guard let bytes = sqlite3_column_blob(row, index), sqlite3_column_bytes(row, index) == 16 else { return nil }
+      return Int128(bigEndian: bytes.loadUnaligned(as: Int128.self))
+    default: return nil
+    }
+  }
+
+  // No single value is made of it, or stands for it.
+  var databaseValue: DatabaseValue { .null }
+  static func fromDatabaseValue(_ dbValue: DatabaseValue) -> CandleRow? { nil }
+}
